@@ -1,0 +1,47 @@
+# rdma_layer(<folder> [USES <folder>...] [LINKS <library>...])
+#
+# A folder of the house is one library. USES is at once what it links, what it may include, and what the CTest
+# `layering.<folder>` enforces: all headers share the repository's root, so the compiler alone would not object.
+# LINKS names libraries from outside, private to the folder.
+function(rdma_layer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "USES;LINKS")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
+  if(sources)
+    add_library(rdma_${name} STATIC ${sources})
+    target_include_directories(rdma_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+    target_link_libraries(rdma_${name} PUBLIC $<BUILD_INTERFACE:rdma_warnings>)
+    target_link_libraries(rdma_${name} PRIVATE ${arg_LINKS})
+    foreach(used IN LISTS arg_USES)
+      target_link_libraries(rdma_${name} PUBLIC rdma::${used})
+    endforeach()
+  else()
+    add_library(rdma_${name} INTERFACE)
+    target_include_directories(rdma_${name} INTERFACE ${PROJECT_SOURCE_DIR})
+    target_link_libraries(rdma_${name} INTERFACE rdma_warnings ${arg_LINKS})
+    foreach(used IN LISTS arg_USES)
+      target_link_libraries(rdma_${name} INTERFACE rdma::${used})
+    endforeach()
+  endif()
+  add_library(rdma::${name} ALIAS rdma_${name})
+  list(JOIN arg_USES "," uses)
+  add_test(NAME layering.${name}
+    COMMAND ${CMAKE_COMMAND} -DFOLDER=${name} -DUSES=${uses} -DROOT=${PROJECT_SOURCE_DIR}
+            -P ${PROJECT_SOURCE_DIR}/cmake/check_layer.cmake)
+endfunction()
+
+# rdma_unit_test(<area> <folder> [LINKS <library>...]): tests/unit/<area>/*.cpp, linked with the folder's library, become
+# the CTests `unit.<area>.*`. An area is the folder's own name, or a part of it: `dissect/stream`.
+function(rdma_unit_test area folder)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "LINKS")
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/unit/${area}/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  string(REPLACE "/" "_" target "unit_${area}")
+  string(REPLACE "/" "." prefix "unit.${area}.")
+  add_executable(${target} ${sources})
+  target_link_libraries(${target} PRIVATE rdma::${folder} rdma_warnings ${arg_LINKS} GTest::gtest_main GTest::gmock)
+  target_compile_definitions(${target} PRIVATE RDMASCOPE_PCAPS="${PROJECT_SOURCE_DIR}/pcaps")
+  gtest_discover_tests(${target} TEST_PREFIX ${prefix} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+endfunction()

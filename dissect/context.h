@@ -1,0 +1,96 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "dissect/dissection.h"
+#include "wire/bytes.h"
+
+namespace dissect {
+
+/// Settings that a parser may need.
+struct ParseOptions {
+    bool verify_crc = true;  ///< compute ICRC, VCRC and MPA CRC and compare
+};
+
+/// The state of one dissection, handed from layer to layer. `end` is where the enclosing layer says its data ends on
+/// the wire; with a short snap length it lies beyond the captured octets, and that difference is what tells
+/// truncated from malformed.
+class Context {
+public:
+    Context(wire::Bytes described, std::uint32_t wire_length, const ParseOptions& settings, Dissection& result)
+        : out(result), options(settings), end(wire_length), bytes_(described) {}
+
+    Dissection& out;
+    const ParseOptions& options;
+    std::uint32_t offset = 0;  ///< of the next octet to read
+    std::uint32_t end;         ///< where the data ends on the wire; never below `offset`
+
+    wire::Bytes bytes() const { return bytes_; }
+    const std::byte* at(std::uint32_t position) const { return bytes_.data() + position; }
+    std::uint32_t captured() const { return static_cast<std::uint32_t>(bytes_.size()); }
+
+    /// Octets from `offset` on that were captured and belong to the enclosing layer.
+    std::uint32_t available() const { return std::min(captured(), end) - std::min(offset, std::min(captured(), end)); }
+    /// Octets from `offset` on that the enclosing layer has on the wire.
+    std::uint32_t remaining() const { return end - std::min(offset, end); }
+
+    /// Claims the next `size` octets for a layer: records it, advances, returns its first octet. Where they are not
+    /// all there, records why and returns nullptr.
+    const std::byte* take(LayerId id, std::uint32_t size) {
+        if (available() < size) [[unlikely]] {
+            stop_short(id, size);
+            return nullptr;
+        }
+        const std::byte* first = at(offset);
+        record(id, offset, size, size);
+        offset += size;
+        return first;
+    }
+
+    /// Notes a layer whose extent its parser has found itself.
+    LayerRef& record(LayerId id, std::uint32_t at_offset, std::uint32_t length, std::uint32_t wire_length) {
+        if (out.layer_count == Dissection::max_layers) [[unlikely]] {
+            stop(Outcome::malformed, Reason::too_many_layers, id, at_offset, 0);
+            return out.layers[Dissection::max_layers - 1];
+        }
+        LayerRef& layer = out.layers[out.layer_count];
+        layer = {id, 0, out.layer_count, at_offset, length, wire_length};
+        ++out.layer_count;
+        out.present.insert(id);
+        return layer;
+    }
+
+    /// Ends the dissection for want of octets: truncated where the capture is short, malformed where the packet is.
+    LayerId stop_short(LayerId id, std::uint32_t size) {
+        const bool snapped = remaining() >= size;
+        return stop(snapped ? Outcome::truncated : Outcome::malformed, snapped ? Reason::snapped : Reason::too_short, id, offset,
+                    size);
+    }
+    /// Ends the dissection; the first reason given is kept. Returns LayerId::none, for a parser to return in turn.
+    LayerId stop(Outcome outcome, Reason reason, LayerId id, std::uint32_t at_offset, std::uint32_t needed) {
+        if (out.stop.outcome == Outcome::complete) out.stop = {outcome, reason, id, at_offset, needed, available()};
+        return LayerId::none;
+    }
+    /// Notes something odd and goes on.
+    void odd(Reason reason, LayerId id, std::uint32_t at_offset) {
+        if (out.odd_count == 0) out.odd = {Outcome::odd, reason, id, at_offset, 0, 0};
+        if (out.odd_count != 255) ++out.odd_count;
+    }
+
+    /// Layers that an earlier layer has announced (a BTH names the extended headers that follow it).
+    void announce(LayerId id) {
+        if (announced_end_ < announced_.size()) announced_[announced_end_++] = id;
+    }
+    LayerId next_announced() {
+        return announced_next_ < announced_end_ ? announced_[announced_next_++] : LayerId::none;
+    }
+
+private:
+    wire::Bytes bytes_;
+    std::array<LayerId, 8> announced_;
+    std::uint8_t announced_next_ = 0;
+    std::uint8_t announced_end_ = 0;
+};
+
+}  // namespace dissect

@@ -1,0 +1,47 @@
+#pragma once
+#include <cstdint>
+
+#include "dissect/dissection.h"
+#include "wire/bytes.h"
+#include "wire/field.h"
+#include "wire/frame.h"
+
+namespace dissect {
+
+/// Where a field's octets lie within the described bytes.
+struct Extent {
+    std::uint32_t offset = 0;
+    std::uint32_t length = 0;
+};
+
+/// Receives the tree of a dissection, depth first and in the order of the wire. Nothing of it is stored: values point
+/// into the described octets and into scratch space, and die when the call returns.
+class Visitor {
+public:
+    virtual ~Visitor() = default;
+    /// A heading, with or without a value of its own; what follows lies below it until `close`.
+    virtual void open(const wire::FieldInfo& heading, const wire::Value& value, Extent extent) = 0;
+    virtual void field(const wire::FieldInfo& info, const wire::Value& value, Extent extent) = 0;
+    virtual void close() = 0;
+};
+
+/// A layer and the octets it is described from.
+struct LayerView {
+    const Dissection& dissection;
+    const LayerRef& layer;
+    wire::Bytes bytes;  ///< what the dissection describes, from its first octet
+
+    wire::Bytes octets() const { return bytes.subspan(layer.offset, layer.length); }
+};
+
+/// Describes the layers of a dissection that are in `wanted`. Consecutive layers of one protocol share its heading.
+void describe(const Dissection& dissection, wire::Bytes bytes, Visitor& visitor, const LayerSet& wanted = LayerSet::all());
+
+/// Reads one declared field from its layer's octets. The field has a fixed place (`bit_width` != 0) and lies within
+/// `octets`.
+wire::Value value_of(const wire::FieldInfo& info, wire::Bytes octets);
+
+/// Visits every field of the table that lies within `octets`, which start at `offset` of the described bytes.
+void describe_fields(std::span<const wire::FieldInfo> fields, wire::Bytes octets, std::uint32_t offset, Visitor& visitor);
+
+}  // namespace dissect

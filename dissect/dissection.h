@@ -1,0 +1,147 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <type_traits>
+
+#include "dissect/diagnostic.h"
+#include "dissect/layer_id.h"
+#include "wire/bytes.h"
+
+namespace dissect {
+
+/// One layer found: where its octets lie.
+struct LayerRef {
+    LayerId id = LayerId::none;
+    std::uint8_t variant = 0;   ///< for the layer's own use (a message type, an address family)
+    std::uint16_t depth = 0;    ///< position among the layers
+    std::uint32_t offset = 0;   ///< from the first octet of the described bytes
+    std::uint32_t length = 0;   ///< octets captured of it
+    std::uint32_t wire_length = 0;  ///< octets it has on the wire; more than `length` where the snap length cut it
+};
+
+/// Whether a CRC was there and right.
+enum class CrcStatus : std::uint8_t { absent, unchecked, good, bad };
+
+/// The innermost network layer.
+struct Network {
+    enum class Family : std::uint8_t { none, lid, ipv4, ipv6, gid } family = Family::none;
+    std::uint8_t traffic_class = 0;       ///< DSCP and ECN, IPv4 TOS or IPv6/GRH traffic class
+    std::uint8_t hop_limit = 0;
+    std::uint32_t source_offset = 0;      ///< of the address within the described bytes
+    std::uint32_t destination_offset = 0;
+
+    constexpr std::uint8_t ecn() const { return traffic_class & 3; }  ///< 3 = congestion experienced, RFC 3168
+    constexpr std::uint32_t address_length() const {
+        return family == Family::ipv4 ? 4 : family == Family::lid ? 2 : family == Family::none ? 0 : 16;
+    }
+};
+
+/// What the metrics need of a TCP segment. RFC 9293.
+struct TcpSummary {
+    std::uint32_t sequence = 0;
+    std::uint32_t acknowledgment = 0;
+    std::uint16_t window = 0;  ///< as sent, not scaled
+    std::uint8_t flags = 0;    ///< CWR ECE URG ACK PSH RST SYN FIN, FIN lowest
+    std::uint32_t payload_offset = 0;
+    std::uint32_t payload_captured = 0;
+    std::uint32_t payload_length = 0;  ///< on the wire
+};
+
+/// What the metrics need of an InfiniBand transport packet. IBTA vol. 1, chapter 9. A value is meaningful only where
+/// its header is among the layers.
+struct BthSummary {
+    std::uint8_t opcode = 0;
+    bool solicited_event = false;
+    bool ack_request = false;
+    bool fecn = false;
+    bool becn = false;
+    std::uint8_t pad_count = 0;
+    std::uint16_t partition_key = 0;
+    std::uint32_t destination_qp = 0;
+    std::uint32_t psn = 0;
+    std::uint32_t source_qp = 0;         ///< DETH
+    std::uint32_t queue_key = 0;         ///< DETH
+    std::uint32_t xrc_srq = 0;           ///< XRCETH
+    std::uint32_t remote_key = 0;        ///< RETH, AtomicETH
+    std::uint64_t virtual_address = 0;   ///< RETH, AtomicETH
+    std::uint32_t dma_length = 0;        ///< RETH
+    std::uint64_t swap_or_add = 0;       ///< AtomicETH
+    std::uint64_t compare = 0;           ///< AtomicETH
+    std::uint8_t syndrome = 0;           ///< AETH
+    std::uint32_t msn = 0;               ///< AETH
+    std::uint64_t original_data = 0;     ///< AtomicAckETH
+    std::uint32_t immediate = 0;         ///< ImmDt
+    std::uint32_t invalidated_key = 0;   ///< IETH
+    std::uint32_t payload_offset = 0;
+    std::uint32_t payload_length = 0;    ///< on the wire, without pad octets and CRCs
+    CrcStatus icrc = CrcStatus::absent;
+    CrcStatus vcrc = CrcStatus::absent;
+};
+
+/// What the metrics need of an FPDU. RFC 5041, 5040, 7306.
+struct DdpSummary {
+    bool tagged = false;
+    bool last = false;
+    std::uint8_t opcode = 0;             ///< RDMAP
+    std::uint32_t stag = 0;              ///< tagged
+    std::uint64_t tagged_offset = 0;     ///< tagged
+    std::uint32_t queue = 0;             ///< untagged
+    std::uint32_t msn = 0;               ///< untagged
+    std::uint32_t message_offset = 0;    ///< untagged
+    std::uint32_t invalidate_stag = 0;   ///< Send with Invalidate
+    std::uint32_t sink_stag = 0;         ///< Read Request
+    std::uint64_t sink_offset = 0;       ///< Read Request
+    std::uint32_t source_stag = 0;       ///< Read Request, atomic
+    std::uint64_t source_offset = 0;     ///< Read Request, atomic
+    std::uint32_t read_size = 0;         ///< Read Request
+    std::uint32_t request_id = 0;        ///< atomic
+    std::uint8_t atomic_operation = 0;   ///< 0 FetchAdd, 2 CmpSwap
+    std::uint64_t original_data = 0;     ///< Atomic Response
+    std::uint64_t immediate = 0;         ///< Immediate Data
+    std::uint8_t terminate_layer = 0;
+    std::uint8_t terminate_type = 0;
+    std::uint8_t terminate_code = 0;
+    std::uint32_t payload_offset = 0;
+    std::uint32_t payload_length = 0;    ///< of the upper layer, on the wire
+    CrcStatus crc = CrcStatus::absent;
+};
+
+/// One packet, or one FPDU, taken apart: which layers lie where, how far it could be read, and the few values that the
+/// metrics need. Trivially copyable and owned by the caller; it refers to the octets, it does not hold them.
+struct Dissection {
+    static constexpr unsigned max_layers = 32;
+
+    std::array<LayerRef, max_layers> layers;
+    LayerSet present;
+    std::uint8_t layer_count;
+    std::uint8_t odd_count;   ///< how many odd things were met; `odd` is the first
+    Diagnostic stop;          ///< why dissection ended; complete where it came to the end
+    Diagnostic odd;
+    Network network;
+    std::uint16_t source_port;       ///< UDP or TCP, where present
+    std::uint16_t destination_port;
+    TcpSummary tcp;                  ///< where LayerId::tcp is present
+    BthSummary bth;                  ///< where LayerId::bth is present
+    DdpSummary ddp;                  ///< where LayerId::ddp_tagged or LayerId::ddp_untagged is present
+
+    Dissection() { reset(); }
+
+    void reset() {
+        present.clear();
+        layer_count = 0;
+        odd_count = 0;
+        stop = {};
+        odd = {};
+        network = {};
+    }
+    bool has(LayerId id) const { return present.contains(id); }
+    /// The last layer of that kind: the innermost where tunnels repeat it; nullptr where there is none.
+    const LayerRef* find(LayerId id) const {
+        for (unsigned i = layer_count; i-- > 0;)
+            if (layers[i].id == id) return &layers[i];
+        return nullptr;
+    }
+};
+static_assert(std::is_trivially_copyable_v<Dissection>);
+
+}  // namespace dissect

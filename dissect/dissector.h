@@ -1,0 +1,115 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "dissect/context.h"
+#include "dissect/dissection.h"
+#include "wire/frame.h"
+
+namespace dissect {
+
+enum class Transport : std::uint8_t { roce2, roce1, infiniband, iwarp };
+
+/// One RDMA message unit: an InfiniBand transport packet, an FPDU, or an MPA start frame. Everything it refers to dies
+/// when the callback returns.
+struct Unit {
+    const wire::Frame& frame;            ///< the frame that completed the unit
+    const Dissection& frame_dissection;  ///< the frame's own layers
+    const Dissection& dissection;        ///< the unit's layers: the frame's own where `in_frame`
+    wire::Bytes bytes;                   ///< what `dissection` describes; markers already taken out of an FPDU
+    bool in_frame;                       ///< the unit's layers are among the frame's: do not describe both
+    Transport transport;
+
+    std::uint64_t first_frame;           ///< the frame that held the unit's first octet; `frame.number` for most
+    std::uint64_t repeats_frame = 0;     ///< the frame that carried the same PSN before; 0 where none is known
+
+    // iWARP alone
+    std::uint32_t stream = 0;            ///< number of the TCP connection, from 0 in the order of appearance
+    bool from_client = false;            ///< sent by the side that opened the connection, as far as is known
+    std::uint32_t sequence = 0;          ///< TCP sequence number of the unit's first octet
+    std::uint32_t stream_length = 0;     ///< octets of the TCP stream the unit takes, markers included
+    std::uint32_t markers = 0;           ///< how many markers lay in it
+};
+
+/// Something about the traffic that is no unit of its own but that a reader must know.
+struct Notice {
+    enum class Kind : std::uint8_t {
+        tcp_retransmission,  ///< octets seen before: `related_frame` carried them first
+        tcp_out_of_order,    ///< a segment ahead of a gap; it is kept until the gap is filled
+        stream_gap,          ///< octets of an RDMA stream that were never captured
+        stream_skipped,      ///< octets passed over until an FPDU boundary was found again
+        stream_not_rdma,     ///< an MPA connection whose octets turned out to be none
+        stream_evicted,      ///< a connection forgotten to stay within the configured bounds
+        fragments_evicted,   ///< an IP datagram given up with fragments missing
+    };
+    Kind kind;
+    const wire::Frame& frame;
+    const Dissection& frame_dissection;
+    std::uint32_t stream = 0;
+    std::uint64_t octets = 0;         ///< how many the notice is about
+    std::uint64_t related_frame = 0;  ///< 0 where none is known
+};
+
+/// Receives what a frame contains, in this order: the frame, then its notices and units as they are met.
+class Sink {
+public:
+    virtual ~Sink() = default;
+    virtual void on_frame(const wire::Frame&, const Dissection&) {}
+    virtual void on_unit(const Unit& unit) = 0;
+    virtual void on_notice(const Notice&) {}
+};
+
+struct DissectorOptions {
+    ParseOptions parse;
+    bool follow_streams = true;             ///< reassemble TCP for iWARP
+    bool find_repeats = true;               ///< fill in Unit::repeats_frame
+    std::size_t max_streams = 65536;        ///< TCP connections remembered; the idlest goes first
+    std::size_t max_stream_bytes = 1 << 18; ///< octets buffered for one direction of a connection, at most
+    std::size_t max_total_bytes = 64u << 20;///< octets buffered for all of them
+    std::size_t max_datagrams = 256;        ///< IP datagrams under reassembly
+    std::size_t max_repeat_flows = 65536;   ///< queue-pair directions whose recent PSNs are remembered
+};
+
+struct DissectorCounters {
+    std::uint64_t frames = 0;
+    std::uint64_t units = 0;
+    std::uint64_t truncated = 0;
+    std::uint64_t malformed = 0;
+    std::uint64_t odd = 0;
+    std::uint64_t unsupported = 0;
+    std::uint64_t streams_evicted = 0;
+    std::uint64_t stream_octets_lost = 0;
+    std::uint64_t stream_octets_skipped = 0;
+    std::uint64_t datagrams_evicted = 0;
+    std::uint64_t repeat_flows_evicted = 0;
+};
+
+/// Takes one frame apart without any memory of others: all layers down to the InfiniBand transport's, or to TCP's
+/// payload. Allocates nothing. `out` is valid for as long as `frame.bytes` is.
+void dissect_frame(const wire::Frame& frame, const ParseOptions& options, Dissection& out);
+
+/// The first layer of a link type; LayerId::none where rdmascope cannot read it.
+LayerId first_layer(wire::LinkType link_type);
+
+/// Takes one FPDU or MPA start frame apart, from its first octet, markers taken out. `wire_length` is its length on the wire.
+void dissect_unit(LayerId first, wire::Bytes bytes, std::uint32_t wire_length, const ParseOptions& options, Dissection& out);
+
+/// Frames in, message units out; remembers TCP streams, IP fragments and recent PSNs within the bounds of its options.
+/// After warm-up nothing is allocated for a frame. Not thread-safe; one for each worker.
+class Dissector {
+public:
+    explicit Dissector(const DissectorOptions& options = {});
+    ~Dissector();
+    Dissector(const Dissector&) = delete;
+    Dissector& operator=(const Dissector&) = delete;
+
+    void dissect(const wire::Frame& frame, Sink& sink);
+    const DissectorCounters& counters() const;
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace dissect
