@@ -68,7 +68,7 @@ struct DissectorOptions {
     std::size_t max_stream_bytes = 1 << 18; ///< octets buffered for one direction of a connection, at most
     std::size_t max_total_bytes = 64u << 20;///< octets buffered for all of them
     std::size_t max_datagrams = 256;        ///< IP datagrams under reassembly
-    std::size_t max_repeat_flows = 65536;   ///< queue-pair directions whose recent PSNs are remembered
+    std::size_t repeat_packets = 1 << 18;   ///< packets whose PSN is remembered, to recognise a retransmission
 };
 
 struct DissectorCounters {
@@ -82,7 +82,6 @@ struct DissectorCounters {
     std::uint64_t stream_octets_lost = 0;
     std::uint64_t stream_octets_skipped = 0;
     std::uint64_t datagrams_evicted = 0;
-    std::uint64_t repeat_flows_evicted = 0;
 };
 
 /// Takes one frame apart without any memory of others: all layers down to the InfiniBand transport's, or to TCP's

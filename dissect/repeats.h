@@ -1,0 +1,33 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "dissect/dissection.h"
+#include "wire/bytes.h"
+
+namespace dissect {
+
+/// Remembers which frame carried a PSN, so that a retransmission can name it. A two-way set-associative table of fixed
+/// size over (addresses, destination QP, request or response, PSN): no flow is created and nothing grows. A PSN is
+/// forgotten once about `packets` others have passed, long before its flow can reuse it (2^24 packets later).
+///
+/// Only reliable services repeat a PSN (IBTA vol. 1, 9.7.5); acknowledgements are left out: several may rightly carry
+/// the same PSN.
+class RepeatTable {
+public:
+    /// `packets` is rounded up to a power of two; each takes 16 octets.
+    explicit RepeatTable(std::size_t packets);
+
+    /// Notes the packet and returns the number of the earlier frame with the same PSN, 0 where none is known.
+    std::uint64_t note(const Dissection& dissection, wire::Bytes bytes, std::uint64_t frame_number);
+
+private:
+    struct Entry {
+        std::uint64_t key = 0;
+        std::uint64_t frame = 0;  ///< 0 = empty
+    };
+    std::vector<Entry> entries_;
+    std::uint64_t mask_;
+};
+
+}  // namespace dissect
