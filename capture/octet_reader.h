@@ -1,0 +1,67 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "wire/bytes.h"
+
+namespace capture {
+
+/// A file descriptor that is closed with its owner, unless it is one of the three standard ones.
+class Descriptor {
+public:
+    explicit Descriptor(int fd = -1) : fd_(fd) {}
+    Descriptor(Descriptor&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+    Descriptor& operator=(Descriptor&& other) noexcept;
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor();
+    int number() const { return fd_; }
+
+private:
+    int fd_;
+};
+
+/// A stream of octets, asked for in pieces.
+class OctetReader {
+public:
+    virtual ~OctetReader() = default;
+
+    /// Fills the front of `into` and says how much; 0 is the end, or a fault where fault() is not empty.
+    virtual std::size_t read(wire::MutableBytes into) = 0;
+
+    virtual std::string_view compression() const { return {}; }
+    /// Octets taken from the file itself.
+    virtual std::uint64_t consumed() const = 0;
+    const std::string& fault() const { return fault_; }
+
+protected:
+    std::string fault_ = {};
+};
+
+/// A descriptor with read(2), and a look ahead for the magic at its beginning.
+class DescriptorReader final : public OctetReader {
+public:
+    explicit DescriptorReader(Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
+
+    /// The first `octets` octets without consuming them; fewer where there are no more.
+    wire::Bytes peek(std::size_t octets);
+    std::size_t read(wire::MutableBytes into) override;
+    std::uint64_t consumed() const override { return consumed_; }
+
+private:
+    std::size_t read_descriptor(wire::MutableBytes into);
+
+    Descriptor descriptor_;
+    std::vector<std::byte> ahead_ = {};
+    std::uint64_t consumed_ = 0;
+};
+
+/// The decompressor that the magic at the front of `raw` asks for, or `raw` itself.
+std::unique_ptr<OctetReader> decompress(std::unique_ptr<DescriptorReader> raw);
+
+}  // namespace capture

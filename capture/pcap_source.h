@@ -1,0 +1,19 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "capture/file_source.h"
+
+namespace capture {
+
+/// Magic numbers of the pcap family, as a little-endian machine reads a little-endian file.
+namespace pcap_magic {
+constexpr std::uint32_t MICROSECONDS = 0xa1b2c3d4;
+constexpr std::uint32_t NANOSECONDS = 0xa1b23c4d;
+constexpr std::uint32_t KUZNETZOV = 0xa1b2cd34;  ///< longer record headers: interface index, protocol, packet type
+}  // namespace pcap_magic
+
+/// Takes over `input`, whose data begins with one of the magics above in either byte order.
+Result<std::unique_ptr<FileSource>> open_pcap(std::unique_ptr<Input> input, const std::string& path);
+
+}  // namespace capture

@@ -1,0 +1,89 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "capture/error.h"
+#include "wire/frame.h"
+
+namespace capture {
+
+enum class ReadStatus : std::uint8_t {
+    frame,    ///< a frame was delivered
+    timeout,  ///< live only: none arrived within the read timeout; ask again
+    end,      ///< no more will come
+    error,    ///< see error(); every frame before it has been delivered; asking again gives the same
+};
+
+/// What the frames of one `Frame::interface` have in common.
+struct InterfaceInfo {
+    std::string name = {};  ///< empty where the capture does not tell, as in pcap files
+    std::string description = {};
+    std::string filter = {};  ///< the capture filter in force, as text
+    std::string os = {};
+    std::string hardware = {};
+    std::string comment = {};  ///< several are joined by line feeds
+    wire::LinkType link_type = wire::LinkType::ethernet;
+    std::uint32_t snaplen = 0;                ///< octets; 0 is no limit
+    std::uint64_t ticks_per_sec = 1'000'000;  ///< timestamp resolution of the capture itself
+    std::optional<std::uint64_t> speed_bits_per_sec = {};
+    std::optional<std::uint8_t> fcs_octets = {};  ///< frame check sequence at the end of every frame
+
+    bool operator==(const InterfaceInfo&) const = default;
+};
+
+/// What a pcapng section says of itself.
+struct SectionInfo {
+    std::string comment = {};  ///< several are joined by line feeds
+    std::string hardware = {};
+    std::string os = {};
+    std::string application = {};
+
+    bool operator==(const SectionInfo&) const = default;
+};
+
+/// Counts since the capture began; absent where nobody counted.
+struct Statistics {
+    std::optional<std::uint64_t> received = {};           ///< frames that passed the filter
+    std::optional<std::uint64_t> kernel_dropped = {};     ///< frames lost because the reader was too slow
+    std::optional<std::uint64_t> interface_dropped = {};  ///< frames the interface or its driver lost
+
+    bool operator==(const Statistics&) const = default;
+    Statistics& operator+=(const Statistics& other);
+};
+
+struct Batch {
+    std::size_t count = 0;                  ///< frames filled in
+    ReadStatus status = ReadStatus::frame;  ///< `frame` exactly where count > 0
+};
+
+/// Where frames come from. A frame's bytes and comment are views, valid until the next call of next or next_batch.
+class Source {
+public:
+    virtual ~Source() = default;
+
+    virtual ReadStatus next(wire::Frame& frame) = 0;
+
+    /// As many frames as can be seen in place at once, at most frames.size(). A status other than `frame` comes alone.
+    virtual Batch next_batch(std::span<wire::Frame> frames) {
+        if (frames.empty()) return {};
+        const ReadStatus status = next(frames.front());
+        return {status == ReadStatus::frame ? std::size_t{1} : 0, status};
+    }
+
+    /// Indexed by Frame::interface. Grows while a pcapng file is read, which voids references into it.
+    virtual const std::vector<InterfaceInfo>& interfaces() const = 0;
+    virtual std::vector<SectionInfo> sections() const { return {}; }
+
+    /// Of one interface, and of all together.
+    virtual Statistics statistics(std::size_t interface) const = 0;
+    Statistics statistics() const;
+
+    /// Meaningful after ReadStatus::error.
+    virtual const Error& error() const = 0;
+};
+
+}  // namespace capture

@@ -1,0 +1,50 @@
+#pragma once
+#include <cstdint>
+#include <limits>
+
+namespace capture {
+
+/// Turns the 64-bit timestamps of a pcapng interface into nanoseconds since 1970. What does not fit saturates.
+class TickClock {
+public:
+    TickClock() : TickClock(1'000'000, 0) {}
+
+    /// `ticks_per_sec` is not 0.
+    TickClock(std::uint64_t ticks_per_sec, std::int64_t offset_sec) : ticks_per_sec_(ticks_per_sec) {
+        constexpr std::int64_t MAX_SEC = std::numeric_limits<std::int64_t>::max() / NS_PER_SEC;
+        offset_ns_ = offset_sec > MAX_SEC    ? std::numeric_limits<std::int64_t>::max()
+                     : offset_sec < -MAX_SEC ? std::numeric_limits<std::int64_t>::min()
+                                             : offset_sec * NS_PER_SEC;
+        if (NS_PER_SEC_TICKS % ticks_per_sec == 0) {
+            ns_per_tick_ = NS_PER_SEC_TICKS / ticks_per_sec;
+            const std::int64_t room = std::numeric_limits<std::int64_t>::max() - (offset_ns_ > 0 ? offset_ns_ : 0);
+            plain_below_ = static_cast<std::uint64_t>(room) / ns_per_tick_;
+        }
+    }
+
+    std::int64_t nanoseconds(std::uint64_t ticks) const {
+        if (ticks < plain_below_) [[likely]]
+            return static_cast<std::int64_t>(ticks * ns_per_tick_) + offset_ns_;
+        return exactly(ticks);
+    }
+
+private:
+    static constexpr std::int64_t NS_PER_SEC = 1'000'000'000;
+    static constexpr std::uint64_t NS_PER_SEC_TICKS = 1'000'000'000;
+    __extension__ using Wide = __int128;
+
+    std::int64_t exactly(std::uint64_t ticks) const {
+        const Wide whole = Wide{ticks / ticks_per_sec_} * NS_PER_SEC;
+        const Wide part = Wide{ticks % ticks_per_sec_} * NS_PER_SEC / ticks_per_sec_;
+        const Wide sum = whole + part + offset_ns_;
+        constexpr std::int64_t MOST = std::numeric_limits<std::int64_t>::max();
+        return sum > MOST ? MOST : static_cast<std::int64_t>(sum);
+    }
+
+    std::uint64_t ticks_per_sec_;
+    std::uint64_t ns_per_tick_ = 0;
+    std::uint64_t plain_below_ = 0;
+    std::int64_t offset_ns_ = 0;
+};
+
+}  // namespace capture
