@@ -21,6 +21,8 @@ public:
     Descriptor& operator=(const Descriptor&) = delete;
     ~Descriptor();
     int number() const { return fd_; }
+    /// Leaves closing to the caller.
+    int release() { return std::exchange(fd_, -1); }
 
 private:
     int fd_;

@@ -1,0 +1,79 @@
+#include "capture/output.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace capture {
+
+Output::Output(Descriptor descriptor, std::string path, std::size_t buffer_octets)
+    : descriptor_(std::move(descriptor)),
+      capacity_(std::max<std::size_t>(buffer_octets, 1)),
+      buffer_(std::make_unique_for_overwrite<std::byte[]>(capacity_)) {
+    error_.path = std::move(path);
+}
+
+Result<Output> Output::open(const std::string& path, std::size_t buffer_octets) {
+    const bool standard = path == "-";
+    const std::string shown = standard ? "standard output" : path;
+    if (standard && ::isatty(STDOUT_FILENO) == 1)
+        return wire::Failure{Error{.message = "is a terminal; name a file or pipe it into a program", .path = shown}};
+    Descriptor descriptor(standard ? STDOUT_FILENO
+                                   : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (descriptor.number() < 0)
+        return wire::Failure{
+            Error{.message = fmt::format("cannot be opened for writing: {}", std::strerror(errno)), .path = shown}};
+    return Output(std::move(descriptor), shown, buffer_octets);
+}
+
+bool Output::fail(int code, const char* doing) {
+    failed_ = true;
+    error_.message = fmt::format("{} failed after {} bytes: {}", doing, written_, std::strerror(code));
+    if (code == ENOSPC) error_.message += "; the capture up to there is kept, make room and start again";
+    return false;
+}
+
+bool Output::flush() {
+    std::size_t done = 0;
+    while (!failed_ && done < used_) {
+        const ssize_t put = ::write(descriptor_.number(), buffer_.get() + done, used_ - done);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return fail(errno, "writing");
+        done += static_cast<std::size_t>(put);
+        written_ += static_cast<std::uint64_t>(put);
+    }
+    used_ = 0;
+    return !failed_;
+}
+
+bool Output::make_room(std::size_t octets) {
+    if (!flush()) return false;
+    if (octets > capacity_) {
+        buffer_ = std::make_unique_for_overwrite<std::byte[]>(octets);
+        capacity_ = octets;
+    }
+    return true;
+}
+
+bool Output::close() {
+    if (closed_) return !failed_;
+    closed_ = true;
+    if (!flush()) return false;
+    if (descriptor_.number() <= STDERR_FILENO) return true;
+    // A network file system tells of a full disk only here.
+    const int closing = descriptor_.release();
+    return ::close(closing) == 0 || fail(errno, "closing");
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+    struct stat one = {};
+    struct stat other = {};
+    return ::stat(a.c_str(), &one) == 0 && ::stat(b.c_str(), &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+}  // namespace capture

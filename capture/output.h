@@ -1,0 +1,54 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "capture/error.h"
+#include "capture/octet_reader.h"
+
+namespace capture {
+
+/// A file being written through a buffer of our own: one write(2) a buffer.
+class Output {
+public:
+    /// Creates or truncates `path`; `-` is standard output, which must not be a terminal.
+    static Result<Output> open(const std::string& path, std::size_t buffer_octets);
+
+    /// Room for `octets` more, to be filled by the caller at once; null after a failed write.
+    std::byte* append(std::size_t octets) {
+        if (used_ + octets > capacity_ && !make_room(octets)) [[unlikely]]
+            return nullptr;
+        std::byte* place = buffer_.get() + used_;
+        used_ += octets;
+        return place;
+    }
+
+    /// Hands everything to the kernel; false on failure, then and for ever after.
+    [[nodiscard]] bool flush();
+    /// Flushes and closes; later calls say the same again.
+    [[nodiscard]] bool close();
+
+    /// Octets given to the file, buffered ones included.
+    std::uint64_t octets() const { return written_ + used_; }
+    const Error& error() const { return error_; }
+
+private:
+    Output(Descriptor descriptor, std::string path, std::size_t buffer_octets);
+    bool make_room(std::size_t octets);
+    bool fail(int code, const char* doing);
+
+    Descriptor descriptor_;
+    std::size_t capacity_;
+    std::unique_ptr<std::byte[]> buffer_;
+    std::size_t used_ = 0;
+    std::uint64_t written_ = 0;
+    bool closed_ = false;
+    bool failed_ = false;
+    Error error_ = {};
+};
+
+/// Whether two paths lead to the same file: reading a capture while writing over it destroys it.
+bool same_file(const std::string& a, const std::string& b);
+
+}  // namespace capture

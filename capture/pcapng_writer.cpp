@@ -1,0 +1,207 @@
+#include "capture/pcapng_writer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <sys/utsname.h>
+
+#include "capture/pcapng.h"
+
+namespace capture {
+namespace {
+
+using namespace pcapng;
+
+constexpr std::size_t MAX_OPTION_OCTETS = 0xffff;
+/// Beyond it a source's indices are looked up one by one.
+constexpr std::uint32_t MAX_HINTS = 65'536;
+
+template <class T>
+std::byte* put(std::byte* at, T value) {
+    std::memcpy(at, &value, sizeof value);
+    return at + sizeof value;
+}
+
+/// Content and zeros up to a multiple of four octets.
+std::byte* put_padded(std::byte* at, const void* content, std::size_t octets) {
+    if (octets > 0) std::memcpy(at, content, octets);
+    std::memset(at + octets, 0, padded(octets) - octets);
+    return at + padded(octets);
+}
+
+std::byte* put_option(std::byte* at, std::uint16_t code, std::string_view value) {
+    at = put(put(at, code), static_cast<std::uint16_t>(value.size()));
+    return put_padded(at, value.data(), value.size());
+}
+
+/// A block that is not written often: made in a string, its length filled in at the end.
+class BlockMaker {
+public:
+    explicit BlockMaker(std::uint32_t type) {
+        add(type);
+        add(std::uint32_t{0});
+    }
+    template <class T>
+    void add(T value) {
+        octets_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    }
+    void option(std::uint16_t code, std::string_view value) {
+        value = value.substr(0, MAX_OPTION_OCTETS);
+        add(code);
+        add(static_cast<std::uint16_t>(value.size()));
+        octets_ += value;
+        octets_.resize(padded(octets_.size()));
+    }
+    void text(std::uint16_t code, std::string_view value) {
+        if (!value.empty()) option(code, value);
+    }
+    template <class T>
+    void number(std::uint16_t code, T value) {
+        option(code, {reinterpret_cast<const char*>(&value), sizeof value});
+    }
+    bool write_to(Output& output) {
+        add(std::uint32_t{option::END});
+        const auto length = static_cast<std::uint32_t>(octets_.size() + 4);
+        add(length);
+        std::memcpy(octets_.data() + 4, &length, sizeof length);
+        std::byte* place = output.append(octets_.size());
+        if (place == nullptr) return false;
+        std::memcpy(place, octets_.data(), octets_.size());
+        return true;
+    }
+
+private:
+    std::string octets_ = {};
+};
+
+std::string own_os() {
+    utsname name = {};
+    if (::uname(&name) != 0) return {};
+    return std::string(name.sysname) + ' ' + name.release;
+}
+
+}  // namespace
+
+PcapngWriter::PcapngWriter(Output output, const WriterOptions& options)
+    : output_(std::move(output)), packet_buffered_(options.packet_buffered) {
+    write_section(options.section);
+}
+
+PcapngWriter::~PcapngWriter() {
+    static_cast<void>(close());
+}
+
+bool PcapngWriter::write_section(SectionInfo section) {
+    if (section.application.empty()) section.application = "rdmascope";
+    if (section.os.empty()) section.os = own_os();
+    BlockMaker block(block::SECTION_HEADER);
+    block.add(BYTE_ORDER_MAGIC);
+    block.add(std::uint16_t{1});
+    block.add(std::uint16_t{0});
+    block.add(~std::uint64_t{0});  // the section's length is not known
+    block.text(option::COMMENT, section.comment);
+    block.text(option::SHB_HARDWARE, section.hardware);
+    block.text(option::SHB_OS, section.os);
+    block.text(option::SHB_APPLICATION, section.application);
+    return block.write_to(output_);
+}
+
+bool PcapngWriter::write_interface(const InterfaceInfo& interface) {
+    BlockMaker block(block::INTERFACE_DESCRIPTION);
+    block.add(static_cast<std::uint16_t>(interface.link_type));
+    block.add(std::uint16_t{0});
+    block.add(interface.snaplen);
+    block.text(option::COMMENT, interface.comment);
+    block.text(option::IF_NAME, interface.name);
+    block.text(option::IF_DESCRIPTION, interface.description);
+    if (interface.speed_bits_per_sec) block.number(option::IF_SPEED, *interface.speed_bits_per_sec);
+    block.number(option::IF_TSRESOL, std::uint8_t{9});
+    if (!interface.filter.empty()) block.option(option::IF_FILTER, std::string(1, '\0') + interface.filter);
+    block.text(option::IF_OS, interface.os);
+    if (interface.fcs_octets) block.number(option::IF_FCSLEN, *interface.fcs_octets);
+    block.text(option::IF_HARDWARE, interface.hardware);
+    return block.write_to(output_);
+}
+
+bool PcapngWriter::write_counts(std::uint32_t id, const Known& known) {
+    if (known.counts == Statistics{}) return true;
+    BlockMaker block(block::INTERFACE_STATISTICS);
+    const auto ticks = static_cast<std::uint64_t>(known.last_ns);
+    block.add(id);
+    block.add(static_cast<std::uint32_t>(ticks >> 32));
+    block.add(static_cast<std::uint32_t>(ticks));
+    if (known.counts.received) block.number(option::ISB_IFRECV, *known.counts.received);
+    if (known.counts.interface_dropped) block.number(option::ISB_IFDROP, *known.counts.interface_dropped);
+    if (known.counts.kernel_dropped) block.number(option::ISB_OSDROP, *known.counts.kernel_dropped);
+    return block.write_to(output_);
+}
+
+std::uint32_t PcapngWriter::id_of(const InterfaceInfo& interface, std::uint32_t hint) {
+    if (hint < hints_.size() && hints_[hint] < known_.size() && known_[hints_[hint]].info == interface) [[likely]]
+        return hints_[hint];
+    const auto found = std::find_if(known_.begin(), known_.end(), [&](const Known& k) { return k.info == interface; });
+    const auto id = static_cast<std::uint32_t>(found - known_.begin());
+    if (found == known_.end()) {
+        known_.push_back({.info = interface});
+        write_interface(interface);
+    }
+    if (hint < MAX_HINTS) {
+        if (hint >= hints_.size()) hints_.resize(hint + 1);
+        hints_[hint] = id;
+    }
+    return id;
+}
+
+bool PcapngWriter::describe(const InterfaceInfo& interface) {
+    id_of(interface, MAX_HINTS);
+    if (packet_buffered_) return output_.flush();
+    return output_.error().message.empty();
+}
+
+void PcapngWriter::count(const InterfaceInfo& interface, const Statistics& statistics) {
+    known_[id_of(interface, MAX_HINTS)].counts = statistics;
+}
+
+WriteStatus PcapngWriter::write(const wire::Frame& frame, const InterfaceInfo& interface) {
+    const std::uint32_t id = id_of(interface, frame.interface);
+    known_[id].last_ns = frame.time_ns;
+
+    const std::size_t captured = frame.bytes.size();
+    const std::string_view comment = frame.comment.substr(0, MAX_OPTION_OCTETS);
+    const bool directed = frame.direction != wire::Direction::unknown;
+    std::size_t options = 0;
+    if (!comment.empty()) options += 4 + padded(comment.size());
+    if (directed) options += 8;
+    if (options > 0) options += 4;
+    const std::size_t length = 32 + padded(captured) + options;
+
+    std::byte* at = output_.append(length);
+    if (at == nullptr) return WriteStatus::error;
+    const auto ticks = static_cast<std::uint64_t>(frame.time_ns);
+    at = put(at, block::ENHANCED_PACKET);
+    at = put(at, static_cast<std::uint32_t>(length));
+    at = put(at, id);
+    at = put(at, static_cast<std::uint32_t>(ticks >> 32));
+    at = put(at, static_cast<std::uint32_t>(ticks));
+    at = put(at, static_cast<std::uint32_t>(captured));
+    at = put(at, frame.wire_length);
+    at = put_padded(at, frame.bytes.data(), captured);
+    if (!comment.empty()) at = put_option(at, option::COMMENT, comment);
+    if (directed) {
+        at = put(put(at, option::EPB_FLAGS), std::uint16_t{4});
+        at = put(at, std::uint32_t{frame.direction == wire::Direction::inbound ? 1U : 2U});
+    }
+    if (options > 0) at = put(at, std::uint32_t{option::END});
+    put(at, static_cast<std::uint32_t>(length));
+    if (packet_buffered_ && !output_.flush()) return WriteStatus::error;
+    return WriteStatus::ok;
+}
+
+bool PcapngWriter::close() {
+    if (closed_) return output_.close();
+    closed_ = true;
+    for (std::size_t i = 0; i < known_.size(); ++i) write_counts(static_cast<std::uint32_t>(i), known_[i]);
+    return output_.close();
+}
+
+}  // namespace capture

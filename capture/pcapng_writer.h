@@ -1,0 +1,44 @@
+#pragma once
+#include <vector>
+
+#include "capture/output.h"
+#include "capture/writer.h"
+
+namespace capture {
+
+/// A pcapng file of one section in the machine's byte order: interfaces with all that is known of them, nanoseconds,
+/// comments, directions, and at close the counts.
+class PcapngWriter final : public Writer {
+public:
+    PcapngWriter(Output output, const WriterOptions& options);
+    ~PcapngWriter() override;
+
+    bool describe(const InterfaceInfo& interface) override;
+    WriteStatus write(const wire::Frame& frame, const InterfaceInfo& interface) override;
+    void count(const InterfaceInfo& interface, const Statistics& statistics) override;
+    bool flush() override { return output_.flush(); }
+    bool close() override;
+    std::uint64_t octets() const override { return output_.octets(); }
+    const Error& error() const override { return output_.error(); }
+
+private:
+    struct Known {
+        InterfaceInfo info;
+        std::int64_t last_ns = 0;
+        Statistics counts = {};
+    };
+
+    bool write_section(SectionInfo section);
+    bool write_interface(const InterfaceInfo& interface);
+    bool write_counts(std::uint32_t id, const Known& known);
+    /// Index into known_; describes what is new. `hint` is the source's own index.
+    std::uint32_t id_of(const InterfaceInfo& interface, std::uint32_t hint);
+
+    Output output_;
+    bool packet_buffered_;
+    bool closed_ = false;
+    std::vector<Known> known_ = {};
+    std::vector<std::uint32_t> hints_ = {};  ///< by the source's index, where the id was found last
+};
+
+}  // namespace capture
