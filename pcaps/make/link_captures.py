@@ -1,8 +1,8 @@
 """Captures of flow control, tunnels and other link types: what RDMA travels in, and beside."""
-from capture import Capture
 import struct
 
 import infiniband_captures
+from capture import Capture
 from octets import *
 
 PACKET = rocev2(padded((0x0A, reth(0x00007F1122334455, 0x00ABCDEF, 50)), pattern(50), acknowledge=1))
