@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <fmt/format.h>
 #include <fstream>
@@ -66,6 +67,12 @@ Result<Pcap> create(const std::string& interface) {
     return pcap;
 }
 
+bool is_device(const std::string& name) {
+    const auto devices = list_devices();
+    return devices.ok() &&
+           std::any_of(devices->begin(), devices->end(), [&](const Device& each) { return each.name == name; });
+}
+
 /// tcpdump takes the number of a device for its name, unless a device is so named.
 std::string resolve(const std::string& interface) {
     std::size_t number = 0;
@@ -73,9 +80,7 @@ std::string resolve(const std::string& interface) {
     if (code != std::errc{} || end != interface.data() + interface.size()) return interface;
     const auto devices = list_devices();
     if (!devices.ok() || number < 1 || number > devices->size()) return interface;
-    const bool is_name =
-        std::any_of(devices->begin(), devices->end(), [&](const Device& d) { return d.name == interface; });
-    return is_name ? interface : (*devices)[number - 1].name;
+    return is_device(interface) ? interface : (*devices)[number - 1].name;
 }
 
 std::optional<std::uint64_t> speed_of(const std::string& interface) {
@@ -151,6 +156,8 @@ struct LiveSource::Handle {
     WideCounter received = {};
     WideCounter kernel_dropped = {};
     WideCounter interface_dropped = {};
+    /// libpcap reports its own break flag only from its own wait, and next() waits for itself.
+    std::atomic<bool> interrupted = false;
 };
 
 LiveSource::LiveSource(std::unique_ptr<Handle> handle, InterfaceInfo info) : handle_(std::move(handle)) {
@@ -199,7 +206,8 @@ Result<std::unique_ptr<LiveSource>> LiveSource::open(const LiveOptions& options)
         .ticks_per_sec = nano ? 1'000'000'000U : 1'000'000U,
         .speed_bits_per_sec = speed_of(name),
     };
-    auto handle = std::make_unique<Handle>(Handle{std::move(pcap), nano ? 1 : 1000, link_type, options.wait ? options.timeout_ms : 0});
+    std::unique_ptr<Handle> handle(
+        new Handle{std::move(pcap), nano ? 1 : 1000, link_type, options.wait ? options.timeout_ms : 0});
     std::unique_ptr<LiveSource> source(new LiveSource(std::move(handle), std::move(info)));
     source->warning_ = std::move(warning);
     return source;
@@ -208,6 +216,7 @@ Result<std::unique_ptr<LiveSource>> LiveSource::open(const LiveOptions& options)
 ReadStatus LiveSource::next(wire::Frame& frame) {
     pcap_pkthdr* header = nullptr;
     const u_char* data = nullptr;
+    if (handle_->interrupted.load(std::memory_order_relaxed)) return ReadStatus::end;
     int got = ::pcap_next_ex(handle_->pcap.get(), &header, &data);
     if (got == 0 && handle_->wait_ms > 0) {
         // libpcap's own wait has no end where nothing arrives, whatever the timeout; ours is ended by any signal.
@@ -216,7 +225,7 @@ ReadStatus LiveSource::next(wire::Frame& frame) {
     }
     switch (got) {
         case 1: break;
-        case 0: return ReadStatus::timeout;
+        case 0: return handle_->interrupted.load(std::memory_order_relaxed) ? ReadStatus::end : ReadStatus::timeout;
         case PCAP_ERROR_BREAK: return ReadStatus::end;
         default:
             error_.message = ::pcap_geterr(handle_->pcap.get());
@@ -303,6 +312,9 @@ Result<std::vector<Choice>> timestamp_types(const std::string& interface) {
     auto created = create(name);
     if (!created) return wire::Failure{created.error()};
     pcap_t* pcap = created->get();
+    // libpcap lists what any interface might have even for one that is not there.
+    if (name != "any" && ::if_nametoindex(name.c_str()) == 0 && !is_device(name))
+        return failure(name, explain(PCAP_ERROR_NO_SUCH_DEVICE, pcap));
     int* list = nullptr;
     const int count = ::pcap_list_tstamp_types(pcap, &list);
     if (count < 0) return failure(name, explain(count, pcap));

@@ -38,7 +38,7 @@ public:
     Statistics statistics(std::size_t interface) const override;
     const Error& error() const override { return error_; }
 
-    /// Makes next() return `end`. May be called from a signal handler or another thread.
+    /// Makes next() return `end`: at once from a signal handler, from another thread within timeout_ms.
     void interrupt();
     /// What did not stop the capture but ought to be told; empty where there is nothing.
     const std::string& warning() const { return warning_; }

@@ -32,6 +32,7 @@ Result<Output> Output::open(const std::string& path, std::size_t buffer_octets) 
 
 bool Output::fail(int code, const char* doing) {
     failed_ = true;
+    capacity_ = 0;  // so that append() comes by make_room() for ever after
     error_.message = fmt::format("{} failed after {} bytes: {}", doing, written_, std::strerror(code));
     if (code == ENOSPC) error_.message += "; the capture up to there is kept, make room and start again";
     return false;

@@ -1,0 +1,265 @@
+#include <algorithm>
+#include <ctime>
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <lz4frame.h>
+#include <sys/stat.h>
+#include <thread>
+#include <utime.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "support.h"
+
+namespace capture::test {
+namespace {
+
+using testing::HasSubstr;
+
+std::string pcap_of(int frames) {
+    Maker file;
+    file.pcap_header();
+    for (int i = 0; i < frames; ++i) {
+        const std::string data(static_cast<std::size_t>(i * 37 % 9000), static_cast<char>(i));
+        file.record(static_cast<std::uint64_t>(i), 5, data, data.size() + 4);
+    }
+    return file.str();
+}
+
+std::string pcapng_of(int frames) {
+    Maker file(true);
+    file.section().interface(1);
+    for (int i = 0; i < frames; ++i) {
+        const std::string data(static_cast<std::size_t>(i * 37 % 9000), static_cast<char>(i));
+        const std::string options = i % 3 == 0 ? file.part().option(1, "frame " + std::to_string(i)).str() : "";
+        file.enhanced(0, static_cast<std::uint64_t>(i), data, data.size(), options);
+        if (i % 5 == 0) file.block(0x77, data);
+    }
+    return file.str();
+}
+
+std::string gzip(std::string_view plain) {
+    z_stream stream = {};
+    EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    std::string out(deflateBound(&stream, plain.size()) + 32, '\0');
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(plain.data()));
+    stream.avail_in = static_cast<uInt>(plain.size());
+    stream.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream.avail_out = static_cast<uInt>(out.size());
+    EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    out.resize(stream.total_out);
+    deflateEnd(&stream);
+    return out;
+}
+std::string zstd(std::string_view plain) {
+    std::string out(ZSTD_compressBound(plain.size()), '\0');
+    out.resize(ZSTD_compress(out.data(), out.size(), plain.data(), plain.size(), 3));
+    return out;
+}
+std::string lz4(std::string_view plain) {
+    std::string out(LZ4F_compressFrameBound(plain.size(), nullptr), '\0');
+    out.resize(LZ4F_compressFrame(out.data(), out.size(), plain.data(), plain.size(), nullptr));
+    return out;
+}
+
+void expect_same(const Contents& got, const Contents& reference) {
+    EXPECT_EQ(got.status, reference.status) << got.error;
+    ASSERT_EQ(got.frames.size(), reference.frames.size());
+    EXPECT_TRUE(got.frames == reference.frames);
+}
+
+TEST(Input, windows_and_buffers_of_any_size_see_the_same) {
+    for (const std::string& content : {pcap_of(600), pcapng_of(600)}) {
+        const Contents reference = read_text(content, {.access = Access::mapped});
+        ASSERT_EQ(reference.frames.size(), 600U);
+        for (const std::size_t octets : {1, 4096, 5000, 8192, 65536})
+            for (const std::size_t batch : {0, 1, 7, 256})
+                for (const Access access : {Access::mapped, Access::read})
+                    expect_same(
+                        read_text(content, {.access = access, .window_octets = octets, .buffer_octets = octets}, batch),
+                        reference);
+    }
+}
+
+TEST(Input, views_of_a_batch_stay_valid_until_the_next) {
+    const Directory directory;
+    const std::string path = directory / "capture";
+    save(path, pcapng_of(500));
+    const Contents reference = read_all(path);
+    auto source = open_file(path, {.access = Access::read, .buffer_octets = 20'000});
+    ASSERT_TRUE(source.ok());
+    std::vector<wire::Frame> frames(64);
+    std::size_t seen = 0;
+    for (Batch batch = (*source)->next_batch(frames); batch.count > 0; batch = (*source)->next_batch(frames))
+        for (std::size_t i = 0; i < batch.count; ++i) EXPECT_EQ(keep(frames[i]), reference.frames[seen++]);
+    EXPECT_EQ(seen, 500U);
+}
+
+TEST(Input, fifo_is_read_as_it_comes) {
+    const Directory directory;
+    const std::string path = directory / "fifo";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    for (const std::string& content : {pcap_of(200), pcapng_of(200), zstd(pcap_of(200))}) {
+        std::thread writer([&] {
+            const int fd = ::open(path.c_str(), O_WRONLY);
+            for (std::size_t at = 0; at < content.size();) {
+                const std::size_t step = std::min<std::size_t>(content.size() - at, at % 977 + 1);
+                const ssize_t put = ::write(fd, content.data() + at, step);
+                ASSERT_GT(put, 0);
+                at += static_cast<std::size_t>(put);
+            }
+            ::close(fd);
+        });
+        const Contents got = read_all(path);
+        writer.join();
+        expect_same(got, read_text(content));
+        EXPECT_EQ(got.frames.size(), 200U);
+    }
+}
+
+TEST(Input, frame_is_delivered_before_the_pipe_ends) {
+    const Directory directory;
+    const std::string path = directory / "fifo";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    const int keep_open = ::open(path.c_str(), O_RDWR);
+    const std::string content = pcapng_of(2);
+    ASSERT_EQ(::write(keep_open, content.data(), content.size()), static_cast<ssize_t>(content.size()));
+    auto source = open_file(path);
+    ASSERT_TRUE(source.ok());
+    wire::Frame frame;
+    EXPECT_EQ((*source)->next(frame), ReadStatus::frame);
+    EXPECT_EQ((*source)->next(frame), ReadStatus::frame);
+    ::close(keep_open);
+}
+
+class Compressed : public testing::TestWithParam<std::pair<const char*, std::string (*)(std::string_view)>> {};
+INSTANTIATE_TEST_SUITE_P(Kinds, Compressed,
+                         testing::Values(std::pair{"gzip", &gzip}, std::pair{"zstd", &zstd}, std::pair{"lz4", &lz4}),
+                         [](const auto& which) { return which.param.first; });
+
+TEST_P(Compressed, reads_the_same_in_one_member_or_several) {
+    const auto compress = GetParam().second;
+    for (const std::string& plain : {pcap_of(400), pcapng_of(400)}) {
+        const Contents reference = read_text(plain);
+        expect_same(read_text(compress(plain)), reference);
+        const std::string_view view = plain;
+        expect_same(read_text(compress(view.substr(0, 1)) + compress(view.substr(1, 70'000)) + compress("") +
+                              compress(view.substr(70'001))),
+                    reference);
+    }
+}
+
+TEST_P(Compressed, names_itself_and_tells_progress) {
+    const Directory directory;
+    const std::string path = directory / "capture";
+    const std::string packed = GetParam().second(pcap_of(400));
+    save(path, packed);
+    auto source = open_file(path);
+    ASSERT_TRUE(source.ok());
+    EXPECT_EQ((*source)->compression(), GetParam().first);
+    wire::Frame frame;
+    while ((*source)->next(frame) == ReadStatus::frame) {
+    }
+    EXPECT_EQ((*source)->progress().total, packed.size());
+    EXPECT_EQ((*source)->progress().octets, packed.size());
+}
+
+TEST_P(Compressed, cut_short_delivers_what_came_and_tells) {
+    const std::string plain = pcap_of(60);
+    const std::string packed = GetParam().second(plain);
+    for (std::size_t cut = 1; cut < packed.size(); cut += 1 + packed.size() / 400) {
+        const Contents got = read_text(std::string_view(packed).substr(0, cut));
+        EXPECT_NE(got.error, "") << cut;
+        if (got.opened) {
+            EXPECT_EQ(got.status, ReadStatus::error);
+        }
+    }
+    EXPECT_THAT(read_text(packed.substr(0, packed.size() - 1)).error, HasSubstr("cut short or is still being written"));
+}
+
+TEST_P(Compressed, damage_never_crashes) {
+    const std::string packed = GetParam().second(pcapng_of(60));
+    for (std::size_t at = 4; at < packed.size(); at += 1 + packed.size() / 300) {
+        std::string damaged = packed;
+        damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
+        read_text(damaged);
+    }
+}
+
+TEST(Input, gzip_padding_is_no_data) {
+    expect_same(read_text(gzip(pcap_of(20)) + std::string(512, '\0')), read_text(pcap_of(20)));
+}
+
+TEST(Input, what_cannot_be_read_is_told) {
+    const Directory directory;
+    EXPECT_THAT(read_all(directory / "missing").error, HasSubstr("No such file"));
+    EXPECT_THAT(read_all(directory.path().string()).error, HasSubstr("is a directory"));
+    EXPECT_THAT(read_text("").error, HasSubstr("is empty"));
+    EXPECT_THAT(read_text("abc").error, HasSubstr("0x616263; it looks like text"));
+    EXPECT_THAT(read_text("12:00:01 IP 192.0.2.1 > 192.0.2.2").error, HasSubstr("looks like text"));
+    EXPECT_THAT(read_text(std::string("snoop\0\0\0\0\0\0\2", 12)).error, HasSubstr("snoop"));
+    EXPECT_THAT(read_text("GMBU____________").error, HasSubstr("Network Monitor 2"));
+    EXPECT_THAT(read_text(std::string("\xfd"
+                                      "7zXZ\0\0\4",
+                                      8))
+                    .error,
+                HasSubstr("xz -dc"));
+    EXPECT_THAT(read_text(std::string(100, '\0')).error, HasSubstr("zeros"));
+    EXPECT_THAT(read_text(Maker().u32(0xa1b234cd).str()).error, HasSubstr("modified libpcap"));
+    EXPECT_THAT(read_text(Maker(true).u32(0xa1b234cd).str()).error, HasSubstr("modified libpcap"));
+    EXPECT_THAT(read_text(gzip("this is compressed text, no capture")).error, HasSubstr("looks like text"));
+}
+
+TEST(Input, files_that_may_still_be_written_are_not_mapped) {
+    const Directory directory;
+    const std::string path = directory / "capture";
+    const std::string content = pcap_of(100);
+    for (const bool old : {false, true}) {
+        save(path, content);
+        const utimbuf past{std::time(nullptr) - 3600, std::time(nullptr) - 3600};
+        if (old) {
+            ASSERT_EQ(::utime(path.c_str(), &past), 0);
+        }
+        auto source = open_file(path, {.buffer_octets = 4096});
+        ASSERT_TRUE(source.ok());
+        wire::Frame frame;
+        ASSERT_EQ((*source)->next(frame), ReadStatus::frame);
+        if (old) continue;
+        // A mapping would now kill us.
+        ASSERT_EQ(::truncate(path.c_str(), 30), 0);
+        ReadStatus status = ReadStatus::frame;
+        while (status == ReadStatus::frame) status = (*source)->next(frame);
+        EXPECT_EQ(status, ReadStatus::error);
+    }
+}
+
+TEST(Input, memory_stays_at_a_window) {
+    const Directory directory;
+    const std::string path = directory / "capture";
+    Maker file;
+    file.pcap_header();
+    for (int i = 0; i < 30'000; ++i) file.record(1, 2, std::string(9000, 'x'), 9000);
+    save(path, file.str());
+    const auto resident_kib = [] {
+        std::ifstream status("/proc/self/statm");
+        long pages = 0;
+        long resident = 0;
+        status >> pages >> resident;
+        return resident * ::sysconf(_SC_PAGESIZE) / 1024;
+    };
+    for (const Access access : {Access::mapped, Access::read}) {
+        auto source = open_file(path, {.access = access});
+        ASSERT_TRUE(source.ok());
+        const long before = resident_kib();
+        long most = 0;
+        wire::Frame frame;
+        std::size_t count = 0;
+        while ((*source)->next(frame) == ReadStatus::frame)
+            if (++count % 500 == 0) most = std::max(most, resident_kib());
+        EXPECT_EQ(count, 30'000U);
+        EXPECT_LT(most - before, 40'000);
+    }
+}
+
+}  // namespace
+}  // namespace capture::test

@@ -1,0 +1,220 @@
+#include "capture/writer.h"
+
+#include <gmock/gmock.h>
+
+#include "capture/output.h"
+#include "support.h"
+
+namespace capture::test {
+namespace {
+
+using testing::HasSubstr;
+
+wire::Frame frame_of(std::string_view data, std::int64_t time_ns = 1'700'000'000'123'456'789) {
+    wire::Frame frame;
+    frame.bytes = std::as_bytes(std::span(data));
+    frame.wire_length = static_cast<std::uint32_t>(data.size()) + 10;
+    frame.time_ns = time_ns;
+    return frame;
+}
+
+std::unique_ptr<Writer> open_for_test(const std::string& path, const WriterOptions& options) {
+    auto writer = open_writer(path, options);
+    EXPECT_TRUE(writer.ok());
+    return std::move(writer).value();
+}
+
+TEST(PcapngWriter, keeps_all_that_was_read) {
+    const Directory directory;
+    const std::string path = directory / "copy.pcapng";
+    const InterfaceInfo card{.name = "eth0",
+                             .description = "the card",
+                             .filter = "udp",
+                             .os = "Linux",
+                             .hardware = "mlx5",
+                             .comment = "one\ntwo",
+                             .link_type = wire::LinkType::ethernet,
+                             .snaplen = 96,
+                             .ticks_per_sec = 1'000'000'000,
+                             .speed_bits_per_sec = 25'000'000'000,
+                             .fcs_octets = 4};
+    InterfaceInfo other = card;
+    other.name = "any";
+    other.link_type = wire::LinkType::linux_sll2;
+    {
+        auto writer = open_for_test(
+            path, {.section = {.comment = "remark", .hardware = "iron", .os = "OS", .application = "app"}});
+        wire::Frame frame = frame_of("hello");
+        frame.comment = "why not";
+        frame.direction = wire::Direction::inbound;
+        ASSERT_EQ(writer->write(frame, card), WriteStatus::ok);
+        frame = frame_of("sll");
+        frame.interface = 1;
+        frame.direction = wire::Direction::outbound;
+        ASSERT_EQ(writer->write(frame, other), WriteStatus::ok);
+        ASSERT_EQ(writer->write(frame_of(""), card), WriteStatus::ok);
+        writer->count(card, {.received = 5, .kernel_dropped = 6, .interface_dropped = 7});
+        ASSERT_TRUE(writer->close()) << writer->error().text();
+        EXPECT_EQ(writer->octets(), std::filesystem::file_size(path));
+    }
+    const Contents got = read_all(path);
+    ASSERT_EQ(got.status, ReadStatus::end) << got.error;
+    EXPECT_EQ(got.sections, (std::vector<SectionInfo>{{"remark", "iron", "OS", "app"}}));
+    EXPECT_EQ(got.interfaces, (std::vector<InterfaceInfo>{card, other}));
+    ASSERT_EQ(got.frames.size(), 3U);
+    EXPECT_EQ(got.frames[0],
+              (Kept{"hello", 15, 1, wire::Direction::inbound, 0, 1'700'000'000'123'456'789, 1, "why not"}));
+    EXPECT_EQ(got.frames[1], (Kept{"sll", 13, 276, wire::Direction::outbound, 1, 1'700'000'000'123'456'789, 2, ""}));
+    EXPECT_EQ(got.frames[2], (Kept{"", 10, 1, wire::Direction::unknown, 0, 1'700'000'000'123'456'789, 3, ""}));
+    auto source = open_file(path);
+    wire::Frame frame;
+    while ((*source)->next(frame) == ReadStatus::frame) {
+    }
+    EXPECT_EQ((*source)->statistics(0), (Statistics{.received = 5, .kernel_dropped = 6, .interface_dropped = 7}));
+    EXPECT_EQ((*source)->statistics(1), Statistics{});
+}
+
+TEST(PcapngWriter, names_itself_where_nobody_else_did) {
+    const Directory directory;
+    ASSERT_TRUE(open_for_test(directory / "x", {})->close());
+    const Contents got = read_all(directory / "x");
+    EXPECT_EQ(got.status, ReadStatus::end);
+    EXPECT_EQ(got.sections.at(0).application, "rdmascope");
+    EXPECT_NE(got.sections.at(0).os, "");
+}
+
+TEST(PcapngWriter, text_too_long_for_an_option_is_cut) {
+    const Directory directory;
+    {
+        auto writer = open_for_test(directory / "x", {});
+        const std::string longest(70'000, 'c');
+        wire::Frame frame = frame_of("x");
+        frame.comment = longest;
+        ASSERT_EQ(writer->write(frame, {.name = longest}), WriteStatus::ok);
+    }
+    const Contents got = read_all(directory / "x");
+    ASSERT_EQ(got.status, ReadStatus::end) << got.error;
+    EXPECT_EQ(got.frames.at(0).comment.size(), 65'535U);
+    EXPECT_EQ(got.interfaces.at(0).name.size(), 65'535U);
+}
+
+TEST(PcapWriter, precision_follows_the_source_unless_told) {
+    const Directory directory;
+    struct Case {
+        TimePrecision precision;
+        std::uint64_t ticks_per_sec;
+        std::int64_t time_ns;
+    };
+    for (const Case& each : {Case{TimePrecision::automatic, 1'000'000, 1'700'000'000'123'456'000},
+                             Case{TimePrecision::automatic, 1'000'000'000, 1'700'000'000'123'456'789},
+                             Case{TimePrecision::micro, 1'000'000'000, 1'700'000'000'123'456'000},
+                             Case{TimePrecision::nano, 1'000'000, 1'700'000'000'123'456'789}}) {
+        {
+            auto writer = open_for_test(directory / "x",
+                                        {.format = FileFormat::pcap, .precision = each.precision, .snaplen = 96});
+            ASSERT_EQ(writer->write(frame_of("hello"), {.ticks_per_sec = each.ticks_per_sec, .fcs_octets = 4}),
+                      WriteStatus::ok);
+            ASSERT_TRUE(writer->close());
+        }
+        const Contents got = read_all(directory / "x");
+        EXPECT_EQ(got.frames.at(0), (Kept{"hello", 15, 1, wire::Direction::unknown, 0, each.time_ns, 1, ""}));
+        EXPECT_EQ(got.interfaces.at(0).snaplen, 96U);
+        EXPECT_EQ(got.interfaces.at(0).fcs_octets, 4);
+    }
+}
+
+TEST(PcapWriter, holds_one_link_type) {
+    const Directory directory;
+    auto writer = open_for_test(directory / "x", {.format = FileFormat::pcap});
+    wire::Frame frame = frame_of("x");
+    ASSERT_EQ(writer->write(frame, {}), WriteStatus::ok);
+    frame.link_type = wire::LinkType::infiniband;
+    EXPECT_EQ(writer->write(frame, {.link_type = wire::LinkType::infiniband}), WriteStatus::error);
+    EXPECT_THAT(writer->error().text(), HasSubstr("write pcapng"));
+    EXPECT_FALSE(writer->close());
+    EXPECT_EQ(read_all(directory / "x").frames.size(), 1U) << "what came before is kept";
+}
+
+class Formats : public testing::TestWithParam<FileFormat> {};
+INSTANTIATE_TEST_SUITE_P(Both, Formats, testing::Values(FileFormat::pcap, FileFormat::pcapng),
+                         [](const auto& which) { return which.param == FileFormat::pcap ? "pcap" : "pcapng"; });
+
+TEST_P(Formats, without_frames_there_is_a_file_with_its_interface) {
+    const Directory directory;
+    {
+        auto writer = open_for_test(directory / "x", {.format = GetParam()});
+        ASSERT_TRUE(writer->describe({.link_type = wire::LinkType::raw}));
+        ASSERT_TRUE(writer->close());
+    }
+    const Contents got = read_all(directory / "x");
+    EXPECT_EQ(got.status, ReadStatus::end) << got.error;
+    EXPECT_EQ(got.interfaces.at(0).link_type, wire::LinkType::raw);
+}
+
+TEST_P(Formats, packet_buffered_frames_are_there_at_once) {
+    const Directory directory;
+    auto writer = open_for_test(directory / "x", {.format = GetParam(), .packet_buffered = true});
+    for (std::size_t i = 1; i < 4; ++i) {
+        ASSERT_EQ(writer->write(frame_of("hello"), {}), WriteStatus::ok);
+        EXPECT_EQ(read_all(directory / "x").frames.size(), i);
+    }
+}
+
+TEST_P(Formats, any_buffer_size_writes_the_same) {
+    const Directory directory;
+    std::string reference;
+    for (const std::size_t octets : {std::size_t{1} << 20, std::size_t{1}, std::size_t{100}, std::size_t{4096}}) {
+        auto writer = open_for_test(directory / "x", {.format = GetParam(), .buffer_octets = octets});
+        for (std::size_t i = 0; i < 300; ++i) {
+            const std::string data(i * 7, 'x');
+            ASSERT_EQ(writer->write(frame_of(data), {}), WriteStatus::ok);
+        }
+        ASSERT_TRUE(writer->close());
+        if (reference.empty()) reference = load(directory / "x");
+        EXPECT_TRUE(load(directory / "x") == reference) << octets;
+    }
+}
+
+TEST_P(Formats, full_disk_is_told) {
+    if (!std::filesystem::exists("/dev/full")) GTEST_SKIP();
+    auto writer = open_for_test("/dev/full", {.format = GetParam(), .buffer_octets = 64});
+    WriteStatus status = WriteStatus::ok;
+    for (int i = 0; i < 10 && status == WriteStatus::ok; ++i)
+        status = writer->write(frame_of("hello hello hello hello"), {});
+    EXPECT_EQ(status, WriteStatus::error);
+    EXPECT_THAT(writer->error().text(), HasSubstr("/dev/full: writing failed after 0 bytes: No space left"));
+    EXPECT_EQ(writer->write(frame_of("x"), {}), WriteStatus::error);
+    EXPECT_FALSE(writer->close());
+
+    auto at_close = open_for_test("/dev/full", {.format = GetParam()});
+    ASSERT_EQ(at_close->write(frame_of("hello"), {}), WriteStatus::ok);
+    EXPECT_FALSE(at_close->close());
+    EXPECT_THAT(at_close->error().text(), HasSubstr("No space left"));
+}
+
+TEST(Writer, what_cannot_be_created_is_told) {
+    const Directory directory;
+    const auto writer = open_writer(directory / "no/such/place");
+    ASSERT_FALSE(writer.ok());
+    EXPECT_THAT(writer.error().text(), HasSubstr("No such file or directory"));
+}
+
+TEST(Writer, format_by_name) {
+    EXPECT_EQ(format_of_name("x.pcap"), FileFormat::pcap);
+    EXPECT_EQ(format_of_name("x.cap"), FileFormat::pcap);
+    EXPECT_EQ(format_of_name("x.pcapng"), FileFormat::pcapng);
+    EXPECT_EQ(format_of_name("-"), FileFormat::pcapng);
+}
+
+TEST(Writer, same_file_is_seen_through_links) {
+    const Directory directory;
+    save(directory / "a", "x");
+    save(directory / "b", "x");
+    std::filesystem::create_symlink(directory / "a", directory / "link");
+    EXPECT_TRUE(same_file(directory / "a", directory / "link"));
+    EXPECT_FALSE(same_file(directory / "a", directory / "b"));
+    EXPECT_FALSE(same_file(directory / "a", directory / "missing"));
+}
+
+}  // namespace
+}  // namespace capture::test
