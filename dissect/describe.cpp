@@ -40,7 +40,7 @@ void describe(const Dissection& dissection, wire::Bytes bytes, Visitor& visitor,
             protocol = row.protocol;
             if (protocol != nullptr) visitor.open(*protocol, {}, {layer.offset, layer.length});
         }
-        const LayerView view{dissection, layer, bytes};
+        const LayerView view{dissection, layer, bytes, wanted};
         if (row.describe != nullptr) {
             row.describe(view, visitor);
             continue;

@@ -30,6 +30,7 @@ struct LayerView {
     const Dissection& dissection;
     const LayerRef& layer;
     wire::Bytes bytes;  ///< what the dissection describes, from its first octet
+    LayerSet wanted = LayerSet::all();  ///< for a layer that is shown below another's heading where that is shown too
 
     wire::Bytes octets() const { return bytes.subspan(layer.offset, layer.length); }
 };

@@ -20,8 +20,4 @@ PENDING(atomic_write) PENDING(cnp) PENDING(payload) PENDING(icrc) PENDING(vcrc)
 PENDING(mad) PENDING(cm_req) PENDING(cm_mra) PENDING(cm_rej) PENDING(cm_rep) PENDING(cm_rtu) PENDING(cm_dreq) PENDING(cm_drep) PENDING(cm_sidr_req) PENDING(cm_sidr_rep)
 PENDING(cm_lap) PENDING(cm_apr)
 
-// iWARP
-PENDING(mpa_request) PENDING(mpa_reply) PENDING(mpa_fpdu) PENDING(ddp_tagged) PENDING(ddp_untagged) PENDING(rdmap) PENDING(rdmap_read_request)
-PENDING(rdmap_atomic_request) PENDING(rdmap_atomic_response) PENDING(rdmap_immediate) PENDING(rdmap_terminate) PENDING(ulp_payload)
-
 }  // namespace dissect
