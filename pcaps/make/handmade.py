@@ -14,6 +14,7 @@ sys.dont_write_bytecode = True
 import infiniband_captures
 import iwarp_captures
 import link_captures
+import snapped_captures
 from octets import MpaSender, crc32c, icrc_of, masked_transport, untagged
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent
@@ -46,7 +47,7 @@ def truth(capture):
 
 def main():
     check_known_answers()
-    for module in (infiniband_captures, iwarp_captures, link_captures):
+    for module in (infiniband_captures, iwarp_captures, link_captures, snapped_captures):
         for capture in module.captures():
             for suffix, content in ((".pcap", pcap(capture)), (".json", truth(capture).encode())):
                 path = FOLDER / (capture.name + suffix)
