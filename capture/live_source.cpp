@@ -254,6 +254,7 @@ Statistics LiveSource::statistics(std::size_t) const {
 }
 
 void LiveSource::interrupt() {
+    handle_->interrupted.store(true, std::memory_order_relaxed);
     ::pcap_breakloop(handle_->pcap.get());
 }
 
