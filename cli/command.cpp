@@ -1,0 +1,58 @@
+#include "cli/command.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "cli/console.h"
+#include "cli/similar.h"
+
+namespace cli {
+
+namespace {
+
+std::string overview(std::span<const Command> commands) {
+    std::string out =
+        "Usage: rdmascope COMMAND [OPTION]...\n\n"
+        "Sees RDMA traffic, RoCE, InfiniBand and iWARP, and understands every message in it.\n\nCommands:\n";
+    for (const Command& command : commands) out += fmt::format("  {:<12}{}\n", command.name, command.summary);
+    out += fmt::format("  {:<12}{}\n", "help", "explain a command: rdmascope help COMMAND");
+    out += "\nOptions:\n  --help      print this and exit\n  --version   print the version and exit\n\nManual: rdmascope(1).\n";
+    return out;
+}
+
+const Command* find(std::span<const Command> commands, std::string_view name) {
+    const auto at = std::find_if(commands.begin(), commands.end(), [name](const Command& c) { return c.name == name; });
+    return at == commands.end() ? nullptr : &*at;
+}
+
+int unknown(std::string_view name, std::span<const Command> commands) {
+    std::vector<std::string_view> known{"help"};
+    for (const Command& command : commands) known.push_back(command.name);
+    tell("rdmascope: there is no command '{}'{}\nrdmascope: `rdmascope help` lists the commands", name, did_you_mean(name, known));
+    return exit_usage;
+}
+
+int help(const std::vector<std::string>& topics, std::span<const Command> commands) {
+    if (topics.empty() || topics.front() == "help") return print(overview(commands));
+    const Command* command = find(commands, topics.front());
+    return command == nullptr ? unknown(topics.front(), commands) : print(command->help());
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments, std::span<const Command> commands, const Environment& environment) {
+    if (arguments.empty()) {
+        tell("{}", overview(commands));
+        return exit_usage;
+    }
+    const std::string& name = arguments.front();
+    const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+    if (name == "--version") return print(version_text(environment.version));
+    if (name == "help" || name == "--help" || name == "-h") return help(rest, commands);
+    const Command* command = find(commands, name);
+    return command == nullptr ? unknown(name, commands) : command->run(rest, environment);
+}
+
+std::string version_text(std::string_view version) { return fmt::format("rdmascope {}\n", version); }
+
+}  // namespace cli

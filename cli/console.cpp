@@ -1,0 +1,58 @@
+#include "cli/console.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+
+namespace cli {
+
+bool write_all(int descriptor, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t done = ::write(descriptor, text.data(), text.size());
+        if (done >= 0)
+            text.remove_prefix(static_cast<std::size_t>(done));
+        else if (errno != EINTR)
+            return false;
+    }
+    return true;
+}
+
+void tell_line(std::string_view line) {
+    std::string whole(line);
+    if (whole.empty() || whole.back() != '\n') whole += '\n';
+    // Nobody is left to be told where standard error fails.
+    static_cast<void>(write_all(STDERR_FILENO, whole));
+}
+
+int print(std::string_view text) {
+    if (write_all(STDOUT_FILENO, text)) return exit_done;
+    if (errno == EPIPE) return exit_done;
+    tell("rdmascope: {}", output_error(errno));
+    return exit_failed;
+}
+
+std::string output_error(int code) {
+    if (code == ENOSPC) return "standard output: the disk is full; what was printed so far is complete up to there";
+    return fmt::format("standard output: writing failed: {}", std::strerror(code));
+}
+
+bool is_terminal(int descriptor) { return ::isatty(descriptor) == 1; }
+
+unsigned terminal_columns(int descriptor) {
+    winsize size{};
+    return ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+bool wants_color(int descriptor) {
+    const char* no_color = std::getenv("NO_COLOR");
+    const char* terminal = std::getenv("TERM");
+    const bool dumb = terminal == nullptr || std::strcmp(terminal, "dumb") == 0;
+    return is_terminal(descriptor) && !dumb && (no_color == nullptr || *no_color == '\0');
+}
+
+}  // namespace cli

@@ -1,0 +1,31 @@
+#pragma once
+#include <fmt/core.h>
+#include <string_view>
+#include <utility>
+
+namespace cli {
+
+/// Writes all of `text` to a descriptor. False on failure, with errno as write(2) left it.
+bool write_all(int descriptor, std::string_view text);
+
+/// A line on standard error.
+void tell_line(std::string_view line);
+
+template <class... Arguments>
+void tell(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    tell_line(fmt::format(format, std::forward<Arguments>(arguments)...));
+}
+
+/// Prints the one result of a command on standard output; returns the exit status.
+int print(std::string_view text);
+
+/// What to say of a failed write to standard output.
+std::string output_error(int code);
+
+bool is_terminal(int descriptor);
+/// Columns of the terminal; 80 where it does not tell.
+unsigned terminal_columns(int descriptor);
+/// Whether to colour what goes to `descriptor`, unless told otherwise: a terminal that can, and no NO_COLOR.
+bool wants_color(int descriptor);
+
+}  // namespace cli

@@ -1,0 +1,14 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+
+namespace cli::dump {
+
+/// `rdmascope dump`: returns the exit status.
+int run(const std::vector<std::string>& arguments, const Environment& environment);
+
+std::string help();
+
+}  // namespace cli::dump

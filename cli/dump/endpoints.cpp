@@ -1,0 +1,74 @@
+#include "cli/dump/endpoints.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "capture/output.h"
+#include "cli/console.h"
+
+namespace cli::dump {
+
+namespace {
+
+wire::Failure<capture::Error> failure(std::string message, std::string path = {}) {
+    return wire::Failure{capture::Error{.message = std::move(message), .path = std::move(path)}};
+}
+
+capture::WriterOptions writer_options(const DumpOptions& options, const capture::Source& source) {
+    capture::WriterOptions writer;
+    writer.format = options.format.value_or(capture::format_of_name(*options.write_path));
+    writer.precision = options.precision.value_or(capture::TimePrecision::automatic);
+    writer.packet_buffered = options.packet_buffered;
+    writer.snaplen = options.snaplen;
+    const auto& interfaces = source.interfaces();
+    if (!interfaces.empty() && interfaces.front().snaplen != 0) writer.snaplen = interfaces.front().snaplen;
+    if (const auto sections = source.sections(); !sections.empty()) writer.section = sections.front();
+    return writer;
+}
+
+}  // namespace
+
+capture::Result<Input> open_input(const DumpOptions& options, const std::string& expression) {
+    Input input;
+    if (options.read_path) {
+        if (*options.read_path == "-" && is_terminal(STDIN_FILENO))
+            return failure("standard input is a terminal: a capture is wanted, as in `tcpdump -w - | rdmascope dump -r -`");
+        auto file = capture::open_file(*options.read_path);
+        if (!file) return wire::Failure{file.error()};
+        input.file = std::move(file).value();
+    } else {
+        auto live = LiveSources::open(options, expression);
+        if (!live) return wire::Failure{live.error()};
+        input.live = std::move(live).value();
+    }
+    return input;
+}
+
+capture::Result<Kept> open_kept(const DumpOptions& options, const Input& input) {
+    Kept kept;
+    if (!options.write_path) return kept;
+    const std::string& path = *options.write_path;
+    if (options.read_path && path != "-" && capture::same_file(*options.read_path, path))
+        return failure("this is the file that is being read: save under another name", path);
+    const capture::WriterOptions writer = writer_options(options, input.source());
+    if (options.rotate_octets != 0 || options.rotate_seconds != 0) {
+        capture::RingOptions ring;
+        ring.max_octets = options.rotate_octets;
+        ring.files = options.rotate_files;
+        ring.seconds = options.rotate_seconds;
+        ring.command = options.rotate_command;
+        auto opened = capture::RingWriter::open(path, std::move(ring), writer);
+        if (!opened) return wire::Failure{opened.error()};
+        kept.ring = opened->get();
+        kept.writer = std::move(opened).value();
+    } else {
+        auto opened = capture::open_writer(path, writer);
+        if (!opened) return wire::Failure{opened.error()};
+        kept.writer = std::move(opened).value();
+    }
+    for (const capture::InterfaceInfo& interface : input.source().interfaces())
+        if (!kept.writer->describe(interface)) return wire::Failure{kept.writer->error()};
+    return kept;
+}
+
+}  // namespace cli::dump

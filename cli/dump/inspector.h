@@ -1,0 +1,35 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "capture/source.h"
+#include "cli/command.h"
+#include "cli/dump/options.h"
+#include "cli/dump/text_output.h"
+#include "wire/frame.h"
+#include "wire/result.h"
+
+namespace cli::dump {
+
+/// Looks into frames: takes them apart, asks the display filter, prints what matches.
+class Inspector {
+public:
+    /// Null where no frame has to be looked into: nothing is printed and there is no display filter.
+    static wire::Result<std::unique_ptr<Inspector>, std::string> make(const DumpOptions& options, const Environment& environment,
+                                                                      TextOutput& output);
+    ~Inspector();
+
+    /// Before the first frame. The source outlives the inspector.
+    void begin(const capture::Source& source);
+    /// Prints the frame where it matches, and says so.
+    bool inspect(const wire::Frame& frame);
+    /// After the last frame.
+    void end();
+
+private:
+    struct State;
+    explicit Inspector(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace cli::dump

@@ -1,0 +1,192 @@
+#include "cli/dump/job.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "capture/link_type.h"
+#include "cli/console.h"
+#include "cli/dump/privileges.h"
+
+namespace cli::dump {
+
+namespace {
+
+constexpr std::size_t BATCH = 256;
+
+std::string packets(std::uint64_t count) { return fmt::format("{} packet{}", count, count == 1 ? "" : "s"); }
+
+}  // namespace
+
+Job::Job(const DumpOptions& options, const Environment& environment)
+    : options_(options),
+      environment_(environment),
+      hand_over_(options.line_buffered || options.packet_buffered || is_terminal(STDOUT_FILENO)),
+      selection_({}, options.optimize),
+      output_(STDOUT_FILENO),
+      progress_((options.read_path && !(options.prints() && is_terminal(STDOUT_FILENO))) ||
+                (!options.read_path && options.write_path && options.verbosity > 0)) {}
+
+int Job::run() {
+    signals_.emplace(options_.read_path == "-");
+    if (set_up()) {
+        pump();
+        finish();
+    }
+    const bool reader_is_gone = output_.reader_is_gone();
+    if (reader_is_gone) signals_->end_by_broken_pipe();
+    return failed_ ? exit_failed : exit_done;
+}
+
+void Job::fail(const std::string& message) {
+    progress_.wipe();
+    tell("rdmascope dump: {}", message);
+    failed_ = true;
+}
+
+void Job::fail(const capture::Error& error) { fail(error.text()); }
+
+bool Job::set_up() {
+    const auto expression = expression_of(options_.expression, options_.expression_path);
+    if (!expression) return fail(expression.error()), false;
+    // What can be found wrong without a source is found before one is opened.
+    auto inspector = Inspector::make(options_, environment_, output_);
+    if (!inspector) return fail(inspector.error()), false;
+    inspector_ = std::move(inspector).value();
+
+    auto input = open_input(options_, *expression);
+    if (!input) return fail(input.error()), false;
+    input_ = std::move(input).value();
+    if (input_.file && !expression->empty()) {
+        selection_ = Selection(*expression, options_.optimize);
+        for (const capture::InterfaceInfo& interface : input_.file->interfaces())
+            if (!selection_.compile(interface.link_type, interface.snaplen)) return fail(selection_.error()), false;
+    }
+    if (!options_.user.empty())
+        if (const std::string reason = become(options_.user); !reason.empty()) return fail(reason), false;
+
+    auto kept = open_kept(options_, input_);
+    if (!kept) return fail(kept.error()), false;
+    kept_ = std::move(kept).value();
+    if (inspector_) inspector_->begin(input_.source());
+    if (input_.live) tell_listening();
+    return true;
+}
+
+void Job::tell_listening() const {
+    for (const std::string& warning : input_.live->warnings()) tell("rdmascope dump: {}", warning);
+    for (const capture::InterfaceInfo& interface : input_.live->interfaces())
+        tell("rdmascope dump: listening on {}, link-type {} ({}), snapshot length {} bytes", interface.name,
+             capture::link_type_name(interface.link_type), capture::link_type_description(interface.link_type), interface.snaplen);
+}
+
+void Job::pump() {
+    std::array<wire::Frame, BATCH> frames;
+    capture::Source& source = input_.source();
+    while (!Signals::stop()) {
+        const capture::Batch batch = source.next_batch(frames);
+        if (batch.status == capture::ReadStatus::end) return;
+        if (batch.status == capture::ReadStatus::error) {
+            // Asked to end in the middle of a stream, the source finds it cut.
+            if (Signals::stop()) return;
+            output_.flush();
+            return fail(source.error());
+        }
+        for (std::size_t i = 0; i < batch.count; ++i)
+            if (take(frames[i]) != Step::go_on) return;
+        if (batch.status == capture::ReadStatus::timeout)
+            idle();
+        else
+            between_batches();
+        if (output_.failed()) return;
+    }
+}
+
+Job::Step Job::take(const wire::Frame& frame) {
+    if (!selection_.everything()) {
+        const Selection::Answer answer = selection_.matches(frame, input_.source().interfaces());
+        if (answer == Selection::Answer::no) return Step::go_on;
+        if (answer == Selection::Answer::error) return fail(selection_.error()), Step::failed;
+    }
+    ++received_;
+    if (inspector_) {
+        if (!inspector_->inspect(frame)) return Step::go_on;
+        if (!output_.settle()) return Step::failed;
+    }
+    if (kept_.writer) {
+        const Step step = keep(frame);
+        if (step != Step::go_on) return step;
+    }
+    ++matched_;
+    return options_.max_packets == matched_ ? Step::enough : Step::go_on;
+}
+
+Job::Step Job::keep(const wire::Frame& frame) {
+    switch (kept_.writer->write(frame, input_.source().interfaces()[frame.interface])) {
+        case capture::WriteStatus::ok: return Step::go_on;
+        case capture::WriteStatus::finished: return Step::enough;
+        case capture::WriteStatus::error: break;
+    }
+    return Step::failed;  // told when the writer is closed
+}
+
+void Job::between_batches() {
+    if (hand_over_) output_.flush();
+    if (Signals::pending()) answer_signals();
+    if (!progress_.due()) return;
+    if (input_.file)
+        progress_.draw(input_.file->progress(), received_);
+    else
+        progress_.draw(matched_);
+}
+
+void Job::idle() {
+    // Nothing to do: whoever reads our output may as well have what there is.
+    output_.flush();
+    if (Signals::pending()) answer_signals();
+    if (progress_.due()) progress_.draw(matched_);
+}
+
+void Job::answer_signals() {
+    if (Signals::take_flush() && kept_.writer && !kept_.writer->flush()) fail(kept_.writer->error());
+    if (!Signals::take_report()) return;
+    progress_.wipe();
+    report();
+}
+
+void Job::report() const {
+    if (input_.file) {
+        tell("{} read, {} matched", packets(received_), matched_);
+        return;
+    }
+    const capture::Statistics counted = input_.live->statistics();
+    tell("{} captured\n{} received by filter\n{} dropped by kernel", packets(matched_), packets(counted.received.value_or(0)),
+         packets(counted.kernel_dropped.value_or(0)));
+    if (counted.interface_dropped.value_or(0) != 0) tell("{} dropped by interface", packets(*counted.interface_dropped));
+}
+
+void Job::finish() {
+    progress_.wipe();
+    finish_output();
+    close_writer();
+    if (input_.live) report();
+}
+
+void Job::finish_output() {
+    if (inspector_) inspector_->end();
+    if (options_.count_only) output_.text() += fmt::format("{}\n", packets(matched_));
+    output_.flush();
+    if (output_.failed() && !output_.reader_is_gone()) fail(output_.error());
+}
+
+void Job::close_writer() {
+    if (!kept_.writer) return;
+    const auto& interfaces = input_.source().interfaces();
+    for (std::size_t i = 0; i < interfaces.size(); ++i)
+        kept_.writer->count(interfaces[i], input_.source().statistics(i));
+    if (!kept_.writer->close()) fail(kept_.writer->error());
+    if (kept_.ring == nullptr) return;
+    if (const std::size_t bad = kept_.ring->wait_for_commands(); bad != 0)
+        fail(fmt::format("-z {}: {} of its runs failed", options_.rotate_command, bad));
+}
+
+}  // namespace cli::dump

@@ -1,0 +1,61 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "cli/command.h"
+#include "cli/dump/endpoints.h"
+#include "cli/dump/inspector.h"
+#include "cli/dump/options.h"
+#include "cli/dump/progress.h"
+#include "cli/dump/selection.h"
+#include "cli/dump/signals.h"
+#include "cli/dump/text_output.h"
+
+namespace cli::dump {
+
+/// One run of `dump` over its packets: from the source through the filters to the printer and the writer.
+class Job {
+public:
+    Job(const DumpOptions& options, const Environment& environment);
+
+    /// Returns the exit status; everything that went wrong has been told by then.
+    int run();
+
+private:
+    enum class Step { go_on, enough, failed };
+
+    bool set_up();
+    void pump();
+    Step take(const wire::Frame& frame);
+    Step keep(const wire::Frame& frame);
+    void between_batches();
+    void idle();
+    void answer_signals();
+    void finish();
+    void finish_output();
+    void close_writer();
+    void report() const;
+    void tell_listening() const;
+    void fail(const capture::Error& error);
+    void fail(const std::string& message);
+
+    const DumpOptions& options_;
+    const Environment& environment_;
+    bool hand_over_;  ///< what was printed goes out before the next frame is waited for
+
+    Input input_ = {};
+    Kept kept_ = {};
+    Selection selection_;
+    TextOutput output_;
+    std::unique_ptr<Inspector> inspector_ = {};  ///< none where frames are only copied or counted
+    Progress progress_;
+    std::optional<Signals> signals_ = {};
+
+    std::uint64_t received_ = 0;  ///< frames that the source gave and the expression let through
+    std::uint64_t matched_ = 0;   ///< those that the display filter let through too
+    bool failed_ = false;
+};
+
+}  // namespace cli::dump

@@ -1,0 +1,16 @@
+#pragma once
+#include <string>
+
+#include "capture/error.h"
+#include "cli/command.h"
+#include "cli/dump/options.h"
+
+namespace cli::dump {
+
+/// What `-D`, `-L`, `-J`, `-d` and `-G fields` print.
+capture::Result<std::string> listing(const DumpOptions& options, const Environment& environment);
+
+/// The message where neither `-i` nor `-r` is given: the choices that this machine has.
+std::string source_choices();
+
+}  // namespace cli::dump

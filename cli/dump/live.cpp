@@ -1,0 +1,82 @@
+#include "cli/dump/live.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include "capture/link_type.h"
+
+namespace cli::dump {
+
+namespace {
+
+constexpr int WAIT_MS = 100;  ///< how late a signal may be answered, and a quiet line printed
+
+capture::Result<capture::LiveOptions> live_options(const DumpOptions& options, const std::string& filter) {
+    capture::LiveOptions live;
+    live.snaplen = options.snaplen;
+    live.promiscuous = options.promiscuous;
+    live.buffer_kib = options.buffer_kib;
+    live.timeout_ms = WAIT_MS;
+    live.wait = false;
+    live.immediate = options.immediate;
+    live.timestamp_type = options.time_stamp_type;
+    live.filter = filter;
+    live.optimise_filter = options.optimize;
+    if (options.traffic != Traffic::both)
+        live.direction = options.traffic == Traffic::in ? wire::Direction::inbound : wire::Direction::outbound;
+    if (!options.link_type.empty()) {
+        live.link_type = capture::link_type_named(options.link_type);
+        if (!live.link_type)
+            return wire::Failure{capture::Error{
+                .message = fmt::format("-y {}: there is no such link type; -L lists those of an interface", options.link_type)}};
+    }
+    return live;
+}
+
+}  // namespace
+
+capture::Result<std::unique_ptr<LiveSources>> LiveSources::open(const DumpOptions& options, const std::string& filter) {
+    auto live = live_options(options, filter);
+    if (!live) return wire::Failure{live.error()};
+    auto all = std::make_unique<LiveSources>();
+    for (const std::string& interface : options.interfaces) {
+        live->interface = interface;
+        auto source = capture::LiveSource::open(*live);
+        if (!source) return wire::Failure{source.error()};
+        all->interfaces_.push_back((*source)->interfaces().front());
+        all->sources_.push_back(std::move(source).value());
+    }
+    return all;
+}
+
+std::vector<std::string> LiveSources::warnings() const {
+    std::vector<std::string> lines;
+    for (std::size_t i = 0; i < sources_.size(); ++i)
+        if (!sources_[i]->warning().empty()) lines.push_back(fmt::format("{}: {}", interfaces_[i].name, sources_[i]->warning()));
+    return lines;
+}
+
+capture::ReadStatus LiveSources::next(wire::Frame& frame) {
+    for (int round = 0; round < 2; ++round) {
+        // Each interface in turn, so that a busy one cannot starve the others.
+        for (std::size_t asked = 0; asked < sources_.size(); ++asked) {
+            current_ = current_ + 1 < sources_.size() ? current_ + 1 : 0;
+            const capture::ReadStatus status = sources_[current_]->next(frame);
+            if (status == capture::ReadStatus::timeout) continue;
+            frame.interface = static_cast<std::uint32_t>(current_);
+            frame.number = ++frames_;
+            return status;
+        }
+        if (round == 0 && !wait()) break;
+    }
+    return capture::ReadStatus::timeout;
+}
+
+bool LiveSources::wait() const {
+    std::vector<pollfd> readable;
+    readable.reserve(sources_.size());
+    for (const auto& source : sources_) readable.push_back({source->descriptor(), POLLIN, 0});
+    return ::poll(readable.data(), readable.size(), WAIT_MS) > 0;
+}
+
+}  // namespace cli::dump

@@ -1,0 +1,35 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "capture/live_source.h"
+#include "capture/source.h"
+#include "cli/dump/options.h"
+
+namespace cli::dump {
+
+/// The interfaces of all `-i`, as one source. Frames of one interface stay in order; between interfaces they come as
+/// the kernel hands them over.
+class LiveSources final : public capture::Source {
+public:
+    static capture::Result<std::unique_ptr<LiveSources>> open(const DumpOptions& options, const std::string& filter);
+
+    capture::ReadStatus next(wire::Frame& frame) override;
+    const std::vector<capture::InterfaceInfo>& interfaces() const override { return interfaces_; }
+    using Source::statistics;
+    capture::Statistics statistics(std::size_t interface) const override { return sources_[interface]->statistics(0); }
+    const capture::Error& error() const override { return sources_[current_]->error(); }
+
+    /// What ought to be told although the capture goes on, one line each.
+    std::vector<std::string> warnings() const;
+
+private:
+    bool wait() const;
+
+    std::vector<std::unique_ptr<capture::LiveSource>> sources_ = {};
+    std::vector<capture::InterfaceInfo> interfaces_ = {};
+    std::size_t current_ = 0;
+    std::uint64_t frames_ = 0;
+};
+
+}  // namespace cli::dump

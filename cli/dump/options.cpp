@@ -1,0 +1,422 @@
+#include "cli/dump/options.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fmt/format.h>
+#include <getopt.h>
+#include <limits>
+#include <string_view>
+
+#include "capture/ring.h"
+#include "cli/dump/option_table.h"
+#include "cli/similar.h"
+
+namespace cli::dump {
+
+namespace {
+
+constexpr int FIRST_LONG = 256;  ///< getopt_long's answer for the first row of the table; letters lie below
+
+/// getopt_long(3) over the table.
+class Scanner {
+public:
+    struct Found {
+        const OptionRow* row = nullptr;  ///< null at the end and on an error
+        std::string value = {};
+        std::string error = {};
+    };
+
+    Scanner(const std::vector<std::string>& arguments, bool field_takes_value) : words_{"rdmascope dump"} {
+        words_.insert(words_.end(), arguments.begin(), arguments.end());
+        for (std::string& word : words_) argv_.push_back(word.data());
+        argv_.push_back(nullptr);
+        int index = FIRST_LONG;
+        for (const OptionRow& row : option_table()) {
+            const bool value = row.id == Option::field_or_link_header ? field_takes_value : !row.argument.empty();
+            if (row.letter != 0) letters_ += row.letter;
+            if (row.letter != 0 && value) letters_ += ':';
+            if (!row.long_name.empty())
+                longs_.push_back({row.long_name.data(), value ? required_argument : no_argument, nullptr, index});
+            ++index;
+        }
+        longs_.push_back({nullptr, 0, nullptr, 0});
+        optind = 0;  // glibc: begin anew
+        opterr = 0;
+    }
+
+    Found next() {
+        const int before = std::max(optind, 1);
+        const int answer = getopt_long(count(), argv_.data(), letters_.c_str(), longs_.data(), nullptr);
+        if (answer == -1) return {};
+        if (answer == ':') return {nullptr, {}, fmt::format("{} needs a value{}", given(before), wanted())};
+        if (answer == '?') return {nullptr, {}, unknown(before)};
+        return {row_for(answer), optarg != nullptr ? optarg : "", {}};
+    }
+
+    /// What is left once next() has come to the end: the words of the expression.
+    std::string rest() const {
+        std::string text;
+        for (int i = optind; i < count(); ++i) {
+            if (!text.empty()) text += ' ';
+            text += argv_[static_cast<std::size_t>(i)];
+        }
+        return text;
+    }
+
+private:
+    int count() const { return static_cast<int>(argv_.size()) - 1; }
+
+    static const OptionRow* row_for(int answer) {
+        const auto table = option_table();
+        if (answer >= FIRST_LONG) return &table[static_cast<std::size_t>(answer - FIRST_LONG)];
+        const auto row = std::find_if(table.begin(), table.end(), [answer](const OptionRow& r) { return r.letter == answer; });
+        return row == table.end() ? nullptr : &*row;
+    }
+    /// The option as it was typed.
+    std::string given(int before) const {
+        if (optopt != 0 && optopt < FIRST_LONG) return fmt::format("-{}", static_cast<char>(optopt));
+        const int at = std::clamp(optind - 1, before, count() - 1);
+        const std::string word = argv_[static_cast<std::size_t>(at)];
+        return word.substr(0, word.find('='));
+    }
+    std::string wanted() const {
+        const OptionRow* row = optopt != 0 ? row_for(optopt) : nullptr;
+        return row == nullptr ? std::string{} : fmt::format(": {}", row->argument);
+    }
+    std::string unknown(int before) const {
+        if (optopt >= FIRST_LONG) return fmt::format("{} takes no value", given(before));
+        if (optopt != 0) return fmt::format("there is no option {}{}", given(before), elsewhere(static_cast<char>(optopt)));
+        std::vector<std::string_view> known;
+        for (const OptionRow& row : option_table())
+            if (!row.long_name.empty()) known.push_back(row.long_name);
+        const std::string word = given(before);
+        const std::string_view meant = nearest(std::string_view(word).substr(2), known);
+        return fmt::format("there is no option {}{}", word, meant.empty() ? "" : fmt::format(", did you mean '--{}'?", meant));
+    }
+    /// Where a user of another program should look.
+    static std::string_view elsewhere(char letter) {
+        switch (letter) {
+            case 'a':
+            case 'b': return "; for files that follow one another see -C, -G and -W";
+            case 'P': return "; to print as well as save use --print";
+            case 'R':
+            case 'f': return "; a display filter is -Y, a pcap-filter expression is the rest of the line";
+            case 'o':
+            case '2': return "; what tshark needs it for is always done";
+            default: return "";
+        }
+    }
+
+    std::vector<std::string> words_;
+    std::vector<char*> argv_ = {};
+    std::string letters_ = ":";  ///< so that a missing value is told from an unknown letter
+    std::vector<option> longs_ = {};
+};
+
+bool is_one_of(std::string_view text, std::initializer_list<std::string_view> choices) {
+    return std::find(choices.begin(), choices.end(), text) != choices.end();
+}
+
+/// Turns options into settings, one after the other; the first that cannot be obeyed leaves its reason in `error`.
+class Builder {
+public:
+    DumpOptions out = {};
+    std::string error = {};
+
+    void apply(const OptionRow& row, const std::string& value) {
+        row_ = &row;
+        switch (row.group) {
+            case Group::source: return apply_source(row.id, value);
+            case Group::selection: return apply_selection(row.id, value);
+            case Group::printing: return apply_printing(row.id, value);
+            case Group::saving: return apply_saving(row.id, value);
+            case Group::other: return apply_other(row.id, value);
+        }
+    }
+
+    void finish(std::string expression);
+
+private:
+    void apply_source(Option id, const std::string& value);
+    void apply_selection(Option id, const std::string& value);
+    void apply_printing(Option id, const std::string& value);
+    void apply_look(Option id, const std::string& value);
+    void apply_saving(Option id, const std::string& value);
+    void apply_other(Option id, const std::string& value);
+    void apply_fields_format(std::string_view setting);
+    void apply_type(std::string_view value);
+    void listing_or_seconds(const std::string& value);
+    void check();
+
+    void fail(std::string reason) {
+        if (error.empty()) error = std::move(reason);
+    }
+    void fail_value(std::string_view value, std::string_view wanted) {
+        fail(fmt::format("{} {}: {} is wanted", spelling(*row_), value.empty() ? "''" : value, wanted));
+    }
+    template <class Number>
+    void number(const std::string& value, Number least, Number most, Number& into) {
+        std::uint64_t parsed = 0;
+        const char* end = value.data() + value.size();
+        const auto [stop, code] = std::from_chars(value.data(), end, parsed);
+        if (code == std::errc{} && stop == end && parsed >= least && parsed <= most)
+            into = static_cast<Number>(parsed);
+        else
+            fail_value(value, fmt::format("a number from {} to {}", least, most));
+    }
+    void once(std::optional<std::string>& into, const std::string& value, std::string_view advice) {
+        if (into) fail(fmt::format("{} is given twice: {}", spelling(*row_), advice));
+        into = value;
+    }
+    void octets(Octets form) {
+        out.octets_of_link = out.octets == form;
+        out.octets = form;
+    }
+    void list(Listing listing) {
+        if (out.listing == Listing::none) out.listing = listing;
+    }
+
+    const OptionRow* row_ = nullptr;
+    unsigned times_ = 0;  ///< how often -t was given
+    bool fields_format_given_ = false;
+    bool tree_ = false;
+};
+
+void Builder::apply_source(Option id, const std::string& value) {
+    switch (id) {
+        case Option::interface: out.interfaces.push_back(value); break;
+        case Option::read_file: once(out.read_path, value, "one file is read at a time; mergecap(1) joins captures"); break;
+        case Option::list_interfaces: list(Listing::interfaces); break;
+        case Option::list_link_types: list(Listing::link_types); break;
+        case Option::list_time_stamp_types: list(Listing::time_stamp_types); break;
+        case Option::link_type: out.link_type = value; break;
+        case Option::snaplen:
+            number<std::uint32_t>(value, 0, capture::MAX_SNAPLEN, out.snaplen);
+            if (out.snaplen == 0) out.snaplen = capture::MAX_SNAPLEN;
+            break;
+        case Option::buffer_size: number<std::uint32_t>(value, 1, 2'097'151, out.buffer_kib); break;  // libpcap: an int of octets
+        case Option::time_stamp_type: out.time_stamp_type = value; break;
+        case Option::no_promiscuous: out.promiscuous = false; break;
+        case Option::immediate: out.immediate = true; break;
+        case Option::direction:
+            if (!is_one_of(value, {"in", "out", "inout"})) return fail_value(value, "in, out or inout");
+            out.traffic = value == "in" ? Traffic::in : value == "out" ? Traffic::out : Traffic::both;
+            break;
+        default: break;
+    }
+}
+
+void Builder::apply_selection(Option id, const std::string& value) {
+    switch (id) {
+        case Option::max_packets:
+            out.max_packets.emplace();
+            number<std::uint64_t>(value, 1, std::numeric_limits<std::int64_t>::max(), *out.max_packets);
+            break;
+        case Option::expression_file: out.expression_path = value; break;
+        case Option::display_filter: out.display_filter = value; break;
+        case Option::all: out.all = true; break;
+        case Option::no_optimize: out.optimize = false; break;
+        case Option::code:
+            list(Listing::code);
+            out.code_form = std::min(out.code_form + 1, 3U);
+            break;
+        default: break;
+    }
+}
+
+void Builder::apply_printing(Option id, const std::string& value) {
+    switch (id) {
+        case Option::type: apply_type(value); break;
+        case Option::tree: tree_ = true; break;
+        case Option::field_or_link_header:
+            if (value.empty())
+                out.link_header = true;
+            else
+                out.fields.push_back(value);
+            break;
+        case Option::fields_format: apply_fields_format(value); break;
+        case Option::precision:
+            if (!is_one_of(value, {"micro", "nano"})) return fail_value(value, "micro or nano");
+            out.precision = value == "nano" ? capture::TimePrecision::nano : capture::TimePrecision::micro;
+            break;
+        case Option::micro: out.precision = capture::TimePrecision::micro; break;
+        case Option::nano: out.precision = capture::TimePrecision::nano; break;
+        case Option::line_buffered: out.line_buffered = true; break;
+        case Option::no_crc: out.verify_crc = false; break;
+        case Option::count_only: out.count_only = true; break;
+        default: apply_look(id, value); break;
+    }
+}
+
+void Builder::apply_look(Option id, const std::string& value) {
+    switch (id) {
+        case Option::no_names: out.names = false; break;
+        case Option::quiet: out.quiet = true; break;
+        case Option::verbose: ++out.verbosity; break;
+        case Option::number: out.number = true; break;
+        case Option::hex: octets(Octets::hex); break;
+        case Option::hex_ascii: octets(Octets::hex_ascii); break;
+        case Option::ascii: octets(Octets::ascii); break;
+        case Option::absolute_sequence: out.absolute_sequence = true; break;
+        case Option::time_style: {
+            constexpr std::array styles{TimeStyle::none, TimeStyle::seconds, TimeStyle::since_previous, TimeStyle::date,
+                                        TimeStyle::since_first};
+            if (times_ == styles.size()) return fail("only -t, -tt, -ttt, -tttt and -ttttt have a meaning");
+            out.time_style = styles[times_++];
+            break;
+        }
+        case Option::color:
+            if (!is_one_of(value, {"auto", "never", "always"})) return fail_value(value, "auto, never or always");
+            out.color = value == "never" ? Color::never : value == "always" ? Color::always : Color::automatic;
+            break;
+        default: break;
+    }
+}
+
+void Builder::apply_saving(Option id, const std::string& value) {
+    switch (id) {
+        case Option::write_file: once(out.write_path, value, "the packets are saved to one place"); break;
+        case Option::format:
+            if (!is_one_of(value, {"pcap", "pcapng"})) return fail_value(value, "pcap or pcapng");
+            out.format = value == "pcap" ? capture::FileFormat::pcap : capture::FileFormat::pcapng;
+            break;
+        case Option::print: out.print_too = true; break;
+        case Option::packet_buffered: out.packet_buffered = true; break;
+        case Option::file_size: {
+            const auto octets_wanted = capture::parse_file_size(value);
+            if (!octets_wanted.ok()) return fail_value(value, "a size of at least 1, in millions of octets or with k, m, g,");
+            out.rotate_octets = *octets_wanted;
+            break;
+        }
+        case Option::file_count: number<std::uint32_t>(value, 1, 1'000'000, out.rotate_files); break;
+        case Option::rotate_or_listing: listing_or_seconds(value); break;
+        case Option::rotate_command: out.rotate_command = value; break;
+        default: break;
+    }
+}
+
+void Builder::apply_other(Option id, const std::string& value) {
+    switch (id) {
+        case Option::user: out.user = value; break;
+        case Option::help: list(Listing::help); break;
+        case Option::version: list(Listing::version); break;
+        default: break;
+    }
+}
+
+void Builder::apply_type(std::string_view value) {
+    if (value == "text")
+        out.form = Form::text;
+    else if (value == "fields")
+        out.form = Form::fields;
+    else if (value == "json")
+        out.form = Form::json;
+    else if (value == "ek")
+        out.form = Form::ek;
+    else
+        fail_value(value, "text, fields, json or ek");
+}
+
+void Builder::listing_or_seconds(const std::string& value) {
+    const bool word = !value.empty() && value.find_first_not_of("0123456789") != 0;
+    if (value == "fields")
+        list(Listing::fields);
+    else if (word)
+        fail_value(value, "a number of seconds, or `fields`,");
+    else
+        number<std::uint32_t>(value, 1, std::numeric_limits<std::int32_t>::max(), out.rotate_seconds);
+}
+
+void Builder::apply_fields_format(std::string_view setting) {
+    fields_format_given_ = true;
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string_view::npos) return fail_value(setting, "KEY=VALUE, such as header=y,");
+    const std::string_view key = setting.substr(0, equals);
+    const std::string_view value = setting.substr(equals + 1);
+    FieldsFormat& format = out.fields_format;
+    const auto character = [&](char& into) {
+        if (value == "/t")
+            into = '\t';
+        else if (value == "/s")
+            into = ' ';
+        else if (value.size() == 1)
+            into = value[0];
+        else
+            fail_value(setting, "/t, /s or one character");
+    };
+    const auto yes_or_no = [&](bool& into) {
+        if (!is_one_of(value, {"y", "n"})) return fail_value(setting, "y or n");
+        into = value == "y";
+    };
+    if (key == "header") return yes_or_no(format.header);
+    if (key == "bom") return yes_or_no(format.bom);
+    if (key == "separator") return character(format.separator);
+    if (key == "aggregator") return character(format.aggregator);
+    if (key == "occurrence") {
+        if (!is_one_of(value, {"f", "l", "a"})) return fail_value(setting, "f (first), l (last) or a (all)");
+        format.occurrence = value[0];
+    } else if (key == "quote") {
+        if (!is_one_of(value, {"d", "s", "n"})) return fail_value(setting, "d (double), s (single) or n (none)");
+        format.quote = value == "d" ? '"' : value == "s" ? '\'' : '\0';
+    } else {
+        fail_value(setting, "one of header, separator, occurrence, aggregator, quote and bom");
+    }
+}
+
+void Builder::finish(std::string expression) {
+    if (tree_ && out.form == Form::text) out.form = Form::tree;
+    if (!out.expression_path) out.expression = std::move(expression);  // as tcpdump: -F goes first
+    if (out.listing != Listing::help && out.listing != Listing::version) check();
+}
+
+void Builder::check() {
+    if (out.read_path && !out.interfaces.empty()) fail("-i and -r are given: packets come from one or the other");
+    if (out.listing != Listing::none) return;
+    if (out.form == Form::fields && out.fields.empty())
+        fail("-T fields needs at least one -e FIELD; `rdmascope dump -G fields` lists them");
+    if (fields_format_given_ && out.form != Form::fields) fail("-E says how -T fields prints: add -T fields");
+    if (!out.write_path) {
+        if (out.rotate_octets != 0) fail("-C needs -w FILE");
+        if (out.rotate_seconds != 0) fail("-G needs -w FILE");
+        if (!out.rotate_command.empty()) fail("-z needs -w FILE, and -C or -G");
+        if (out.format) fail("--format says how -w saves: add -w FILE");
+    } else if (out.rotate_octets == 0 && out.rotate_seconds == 0) {
+        if (out.rotate_files != 0) fail("-W needs -C or -G");
+        if (!out.rotate_command.empty()) fail("-z needs -C or -G");
+    } else if (*out.write_path == "-") {
+        fail("-C and -G make several files: -w - cannot hold them");
+    }
+    if (out.write_path == "-" && (out.print_too || out.count_only))
+        fail("-w - and printing both want standard output: save to a file");
+}
+
+}  // namespace
+
+bool wants_fields(const std::vector<std::string>& arguments) {
+    // Read as if -e were a flag: what would be its value is then a word of the expression, and -T is found all the same.
+    bool wanted = false;
+    Scanner scanner(arguments, false);
+    for (;;) {
+        const Scanner::Found found = scanner.next();
+        if (found.row == nullptr && found.error.empty()) return wanted;
+        if (found.row != nullptr && found.row->id == Option::type) wanted = is_one_of(found.value, {"fields", "json", "ek"});
+    }
+}
+
+wire::Result<DumpOptions, UsageError> parse_options(const std::vector<std::string>& arguments) {
+    Builder builder;
+    Scanner scanner(arguments, wants_fields(arguments));
+    for (;;) {
+        Scanner::Found found = scanner.next();
+        if (!found.error.empty()) return wire::Failure{UsageError{std::move(found.error)}};
+        if (found.row == nullptr) break;
+        builder.apply(*found.row, found.value);
+        if (!builder.error.empty()) return wire::Failure{UsageError{std::move(builder.error)}};
+    }
+    builder.finish(scanner.rest());
+    if (!builder.error.empty()) return wire::Failure{UsageError{std::move(builder.error)}};
+    return std::move(builder.out);
+}
+
+}  // namespace cli::dump

@@ -1,0 +1,100 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capture/writer.h"
+#include "wire/result.h"
+
+namespace cli::dump {
+
+enum class Form : std::uint8_t { text, tree, fields, json, ek };
+enum class TimeStyle : std::uint8_t { time_of_day, none, seconds, since_previous, date, since_first };
+enum class Octets : std::uint8_t { none, hex, hex_ascii, ascii };
+enum class Color : std::uint8_t { automatic, never, always };
+enum class Traffic : std::uint8_t { both, in, out };
+/// What is listed instead of packets.
+enum class Listing : std::uint8_t { none, help, version, interfaces, link_types, time_stamp_types, code, fields };
+
+/// `-E`, with tshark's defaults.
+struct FieldsFormat {
+    bool header = false;
+    bool bom = false;
+    char separator = '\t';
+    char aggregator = ',';
+    char quote = 0;         ///< 0 is none
+    char occurrence = 'a';  ///< f, l or a
+};
+
+/// The command line of `dump`, understood and free of contradictions.
+struct DumpOptions {
+    Listing listing = Listing::none;
+    unsigned code_form = 0;  ///< how often -d was given, at most 3
+
+    // Where packets come from. Neither: the user has to be told the choices.
+    std::vector<std::string> interfaces = {};
+    std::optional<std::string> read_path = {};
+    std::uint32_t snaplen = capture::MAX_SNAPLEN;
+    std::uint32_t buffer_kib = 0;  ///< 0 is libpcap's default
+    std::string link_type = {};
+    std::string time_stamp_type = {};
+    Traffic traffic = Traffic::both;
+    bool promiscuous = true;
+    bool immediate = false;
+
+    // Which packets.
+    std::string expression = {};  ///< pcap-filter
+    std::optional<std::string> expression_path = {};
+    std::string display_filter = {};
+    bool optimize = true;
+    bool all = false;
+    std::optional<std::uint64_t> max_packets = {};
+
+    // What is printed.
+    Form form = Form::text;
+    std::vector<std::string> fields = {};
+    FieldsFormat fields_format = {};
+    unsigned verbosity = 0;
+    TimeStyle time_style = TimeStyle::time_of_day;
+    std::optional<capture::TimePrecision> precision = {};
+    Octets octets = Octets::none;
+    bool octets_of_link = false;  ///< -xx, -XX, -AA
+    Color color = Color::automatic;
+    bool link_header = false;
+    bool number = false;
+    bool quiet = false;
+    bool names = true;
+    bool absolute_sequence = false;
+    bool verify_crc = true;
+    bool line_buffered = false;
+    bool packet_buffered = false;
+    bool count_only = false;
+
+    // What is saved.
+    std::optional<std::string> write_path = {};
+    std::optional<capture::FileFormat> format = {};
+    bool print_too = false;
+    std::uint64_t rotate_octets = 0;
+    std::uint32_t rotate_files = 0;
+    std::uint32_t rotate_seconds = 0;
+    std::string rotate_command = {};
+
+    std::string user = {};
+
+    bool prints() const { return (!write_path || print_too) && !count_only; }
+};
+
+/// A command line that cannot be obeyed, in a sentence.
+struct UsageError {
+    std::string message;
+};
+
+/// Understands the arguments that follow `dump`: letters bundled, values joined or apart, options before and after
+/// the expression, as getopt_long(3) and so tcpdump take them. Not reentrant: getopt_long is not.
+wire::Result<DumpOptions, UsageError> parse_options(const std::vector<std::string>& arguments);
+
+/// Whether `-T` asks for a form whose `-e` names a field. Looked for first, since it decides how the rest is read.
+bool wants_fields(const std::vector<std::string>& arguments);
+
+}  // namespace cli::dump

@@ -1,0 +1,39 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "capture/file_source.h"
+
+namespace cli::dump {
+
+/// A line on standard error that says how far a long work has come; drawn over and over, wiped at the end. Only where
+/// standard error is a terminal, and nothing is drawn in the first second.
+class Progress {
+public:
+    explicit Progress(bool wanted);
+    ~Progress() { wipe(); }
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
+
+    /// True at most ten times a second; then one of the two below is to be called.
+    bool due();
+    /// A bar: so far through a file.
+    void draw(const capture::FileSource::Progress& at, std::uint64_t frames);
+    /// A live capture that is being saved, as tcpdump's `-v -w`.
+    void draw(std::uint64_t captured);
+    /// Gives the line back, before anything else is written there.
+    void wipe();
+
+private:
+    using Clock = std::chrono::steady_clock;
+    bool wanted_;
+    bool drawn_ = false;
+    Clock::time_point begun_ = Clock::now();
+    Clock::time_point next_ = begun_ + std::chrono::seconds(1);
+};
+
+/// The bar as text, at most `columns` wide: `[=====>      ] 42 %  1.2 GB/s  3 s left`.
+std::string progress_bar(const capture::FileSource::Progress& at, std::uint64_t frames, double elapsed_sec, unsigned columns);
+
+}  // namespace cli::dump

@@ -1,0 +1,42 @@
+#pragma once
+#include <csignal>
+
+namespace cli::dump {
+
+/// What a user may ask of a running capture by signal. One at a time; the destructor gives the signals back.
+///
+/// SIGINT, SIGTERM and SIGHUP ask for a clean end; a second one ends the program at once, in case it hangs in a read.
+/// SIGUSR1 asks for the counts, SIGUSR2 for what is buffered to be written. SIGPIPE is ignored: a failed write tells.
+class Signals {
+public:
+    /// `reads_stdin`: a read(2) blocked on standard input is to be ended too.
+    explicit Signals(bool reads_stdin);
+    ~Signals();
+    Signals(const Signals&) = delete;
+    Signals& operator=(const Signals&) = delete;
+
+    static bool stop() { return stop_ != 0; }
+    static bool pending() { return report_ != 0 || flush_ != 0; }
+    static bool take_report() { return take(report_); }
+    static bool take_flush() { return take(flush_); }
+
+    /// Ends the program as one whose reader has gone away ends: by SIGPIPE, unless its parent ignored that.
+    void end_by_broken_pipe() const;
+
+private:
+    static bool take(volatile std::sig_atomic_t& flag) {
+        const bool was = flag != 0;
+        if (was) flag = 0;
+        return was;
+    }
+    static void on_signal(int number);
+
+    static volatile std::sig_atomic_t stop_;
+    static volatile std::sig_atomic_t report_;
+    static volatile std::sig_atomic_t flush_;
+    static volatile std::sig_atomic_t null_descriptor_;
+
+    struct sigaction old_pipe_ = {};
+};
+
+}  // namespace cli::dump

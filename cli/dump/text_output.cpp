@@ -1,0 +1,32 @@
+#include "cli/dump/text_output.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace cli::dump {
+
+bool TextOutput::flush() {
+    std::size_t done = 0;
+    while (error_ == 0 && done < text_.size()) {
+        const ssize_t now = ::write(descriptor_, text_.data() + done, text_.size() - done);
+        if (now >= 0)
+            done += static_cast<std::size_t>(now);
+        else if (errno != EINTR)
+            error_ = errno;
+    }
+    written_ += done;
+    text_.clear();
+    return error_ == 0;
+}
+
+bool TextOutput::reader_is_gone() const { return error_ == EPIPE; }
+
+std::string TextOutput::error() const {
+    const char* advice = error_ == ENOSPC || error_ == EDQUOT ? "; make room, or print elsewhere" : "";
+    const char* reason = error_ == ENOSPC ? "the disk is full" : std::strerror(error_);
+    return fmt::format("standard output: {} (after {} octets){}", reason, written_, advice);
+}
+
+}  // namespace cli::dump

@@ -1,0 +1,83 @@
+// The small parts of the command line: suggestions, the progress bar, the expression of a file.
+#include <cstdio>
+#include <fcntl.h>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "cli/console.h"
+#include "cli/dump/progress.h"
+#include "cli/dump/selection.h"
+#include "cli/dump/text_output.h"
+#include "cli/similar.h"
+
+namespace cli {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Similar, counts_letters_added_dropped_changed_and_swapped) {
+    EXPECT_EQ(distance("dump", "dump"), 0U);
+    EXPECT_EQ(distance("dump", "dmup"), 1U);
+    EXPECT_EQ(distance("dump", "dum"), 1U);
+    EXPECT_EQ(distance("dump", "pump"), 1U);
+    EXPECT_EQ(distance("kitten", "sitting"), 3U);
+    EXPECT_EQ(distance("", "abc"), 3U);
+}
+
+TEST(Similar, proposes_only_what_is_near) {
+    const std::string_view known[] = {"dump", "help"};
+    EXPECT_EQ(nearest("dmup", known), "dump");
+    EXPECT_EQ(nearest("du", known), "dump");
+    EXPECT_EQ(nearest("tshark", known), "");
+    EXPECT_EQ(did_you_mean("dupm", known), ", did you mean 'dump'?");
+    EXPECT_EQ(did_you_mean("xyz", known), "");
+}
+
+TEST(Progress, a_bar_that_fits) {
+    const capture::FileSource::Progress half{500'000'000, 1'000'000'000};
+    const std::string bar = dump::progress_bar(half, 1000, 2.0, 99);
+    EXPECT_THAT(bar, HasSubstr("50 %"));
+    EXPECT_THAT(bar, HasSubstr("250 MB/s"));
+    EXPECT_THAT(bar, HasSubstr("2 s left"));
+    EXPECT_EQ(std::count(bar.begin(), bar.end(), '='), std::count(bar.begin(), bar.end(), '[') * 20);
+    for (unsigned columns = 0; columns < 120; ++columns) EXPECT_LE(dump::progress_bar(half, 1000, 2.0, columns).size(), columns);
+}
+
+TEST(Progress, a_stream_has_no_end_to_show) {
+    const std::string bar = dump::progress_bar({500'000, {}}, 1000, 0.0, 99);
+    EXPECT_THAT(bar, HasSubstr("1000 packets"));
+    EXPECT_THAT(bar, HasSubstr("500 kB"));
+}
+
+TEST(Expression, a_file_without_its_comments) {
+    const std::string path = testing::TempDir() + "/expression.txt";
+    std::ofstream(path) << "udp # RoCEv2\nand port 4791 # its port\n";
+    const auto read = dump::expression_of("", path);
+    ASSERT_TRUE(read.ok());
+    EXPECT_TRUE(capture::PacketFilter::compile(*read, {}).ok());
+    EXPECT_THAT(*read, testing::Not(HasSubstr("RoCEv2")));
+    std::remove(path.c_str());
+    EXPECT_THAT(dump::expression_of("", path).error().text(), HasSubstr("No such file"));
+}
+
+TEST(TextOutput, a_full_disk_is_told_with_the_place) {
+    const int full = ::open("/dev/full", O_WRONLY);
+    ASSERT_GE(full, 0);
+    dump::TextOutput output(full);
+    output.text() += "a line\n";
+    EXPECT_FALSE(output.flush());
+    EXPECT_THAT(output.error(), HasSubstr("the disk is full (after 0 octets)"));
+    EXPECT_FALSE(output.reader_is_gone());
+    ::close(full);
+}
+
+TEST(Console, a_file_gets_no_colour) {
+    const int file = ::open("/dev/null", O_WRONLY);
+    EXPECT_FALSE(wants_color(file));
+    ::close(file);
+}
+
+}  // namespace
+}  // namespace cli
