@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dissect/layer_table.h"
+#include "dissect/output/frame_fields.h"
 
 namespace dissect {
 
@@ -31,6 +32,22 @@ FieldRegistry::FieldRegistry() {
         for (const auto& info : row.fields) add(info, protocol, layers, false, false);
         for (const auto& info : row.computed) add(info, protocol, layers, info.kind == wire::Kind::none, false);
     }
+    add_of_frame();
+}
+
+void FieldRegistry::add_of_frame() {
+    const auto add_all = [this](const wire::FieldInfo& heading, const auto& table) {
+        for (const auto& row : table) add(row.info, heading.name, {}, false, true);
+    };
+    for (const wire::FieldInfo* heading : {&output::frame_heading, &output::unit_heading}) {
+        protocols_.push_back(heading);
+        add(*heading, heading->name, {}, true, true);
+    }
+    add_all(output::frame_heading, output::frame_fields());
+    add_all(output::unit_heading, output::unit_fields());
+    add_all(output::unit_heading, output::outcome_fields());
+    add(output::notice_heading, output::unit_heading.name, {}, false, true);
+    add_all(output::unit_heading, output::notice_fields());
 }
 
 const RegisteredField* FieldRegistry::find(std::string_view name) const {

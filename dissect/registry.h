@@ -38,6 +38,7 @@ public:
 
 private:
     void add(const wire::FieldInfo& info, std::string_view protocol, const LayerSet& layers, bool heading, bool of_frame);
+    void add_of_frame();
 
     std::vector<RegisteredField> fields_;
     std::vector<const wire::FieldInfo*> protocols_;
