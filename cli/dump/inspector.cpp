@@ -32,7 +32,8 @@ bool Inspector::inspect(const wire::Frame& frame) {
     State& s = *state_;
     s.units = 0;
     s.dissector.dissect(frame, s);
-    if (s.units != 0) s.output.text() += fmt::format("{} {}\n", frame.number, s.units);
+    if (s.units != 0) s.output.outlet().text() += fmt::format("{} {}\n", frame.number, s.units);
+    s.output.outlet().settle();
     return s.units != 0;
 }
 

@@ -110,7 +110,7 @@ Job::Step Job::take(const wire::Frame& frame) {
     ++received_;
     if (inspector_) {
         if (!inspector_->inspect(frame)) return Step::go_on;
-        if (!output_.settle()) return Step::failed;
+        if (output_.failed()) return Step::failed;
     }
     if (kept_.writer) {
         const Step step = keep(frame);
@@ -173,7 +173,7 @@ void Job::finish() {
 
 void Job::finish_output() {
     if (inspector_) inspector_->end();
-    if (options_.count_only) output_.text() += fmt::format("{}\n", packets(matched_));
+    if (options_.count_only) output_.outlet().text() += fmt::format("{}\n", packets(matched_));
     output_.flush();
     if (output_.failed() && !output_.reader_is_gone()) fail(output_.error());
 }

@@ -319,7 +319,7 @@ void Builder::apply_type(std::string_view value) {
 }
 
 void Builder::listing_or_seconds(const std::string& value) {
-    const bool word = !value.empty() && value.find_first_not_of("0123456789") != 0;
+    const bool word = !value.empty() && (value[0] < '0' || value[0] > '9');
     if (value == "fields")
         list(Listing::fields);
     else if (word)

@@ -1,22 +1,23 @@
 #pragma once
-#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+
+#include "dissect/output/printer.h"
 
 namespace cli::dump {
 
-/// Standard output through a buffer that grows to a large block and is then written with one write(2). What does not
-/// belong to a packet that matches can be taken back, as long as it has not been handed over.
+/// Text for a descriptor, written in large pieces. A failure is kept: nothing is written any more from then on.
 class TextOutput {
 public:
-    explicit TextOutput(int descriptor) : descriptor_(descriptor) { text_.reserve(2 * BLOCK); }
+    explicit TextOutput(int descriptor)
+        : descriptor_(descriptor), outlet_([this](std::string_view piece) { return write(piece); }) {}
+    TextOutput(const TextOutput&) = delete;
+    TextOutput& operator=(const TextOutput&) = delete;
 
-    /// To be appended to.
-    std::string& text() { return text_; }
-
-    /// Call between packets: writes where a block is full. False where writing has failed, then and for ever after.
-    bool settle() { return text_.size() < BLOCK || flush(); }
-    bool flush();
+    /// Where printers leave their text.
+    dissect::output::Outlet& outlet() { return outlet_; }
+    bool flush() { return outlet_.flush(); }
 
     bool failed() const { return error_ != 0; }
     bool reader_is_gone() const;
@@ -24,12 +25,12 @@ public:
     std::string error() const;
 
 private:
-    static constexpr std::size_t BLOCK = std::size_t{128} << 10;
+    bool write(std::string_view piece);
 
     int descriptor_;
     int error_ = 0;  ///< errno
     std::uint64_t written_ = 0;
-    std::string text_ = {};
+    dissect::output::Outlet outlet_;
 };
 
 }  // namespace cli::dump

@@ -1,0 +1,69 @@
+# Completion of rdmascope for bash.
+
+_rdmascope_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current"); }
+
+_rdmascope_files() {
+    compopt -o filenames 2> /dev/null
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+}
+
+_rdmascope_fields() { _rdmascope_words "$("${COMP_WORDS[0]}" dump -G fields 2> /dev/null | cut -f3)"; }
+
+_rdmascope_interfaces() { _rdmascope_words "any $(command ls /sys/class/net 2> /dev/null)"; }
+
+_rdmascope_dump() {
+    local word with_fields=
+    for word in "${COMP_WORDS[@]}"; do
+        case $word in fields | json | ek | -Tfields | -Tjson | -Tek) with_fields=yes ;; esac
+    done
+    case $previous in
+        -i | --interface) _rdmascope_interfaces; return ;;
+        -r | --read-file | -w | -F) _rdmascope_files; return ;;
+        -T) _rdmascope_words 'text fields json ek'; return ;;
+        -e) if [[ $with_fields ]]; then _rdmascope_fields; return; fi ;;
+        -Y | --display-filter) _rdmascope_fields; return ;;
+        -E) _rdmascope_words 'header=y header=n separator=/t separator=/s separator=, occurrence=f occurrence=l occurrence=a
+            aggregator=, aggregator=/s quote=d quote=s quote=n bom=y bom=n'; return ;;
+        -G) _rdmascope_words fields; return ;;
+        -Q | --direction) _rdmascope_words 'in out inout'; return ;;
+        -Z | --relinquish-privileges) mapfile -t COMPREPLY < <(compgen -u -- "$current"); return ;;
+        -z) mapfile -t COMPREPLY < <(compgen -c -- "$current"); return ;;
+        -y | --linktype) _rdmascope_words 'EN10MB LINUX_SLL LINUX_SLL2 RAW INFINIBAND'; return ;;
+        --color) _rdmascope_words 'auto never always'; return ;;
+        --format) _rdmascope_words 'pcap pcapng'; return ;;
+        --time-stamp-precision) _rdmascope_words 'micro nano'; return ;;
+        -s | --snapshot-length | -B | --buffer-size | -j | --time-stamp-type | -c | -C | -W) return ;;
+    esac
+    if [[ $current == -* ]]; then
+        _rdmascope_words '-i --interface -r --read-file -D --list-interfaces -L --list-data-link-types
+            -J --list-time-stamp-types -y --linktype -s --snapshot-length -B --buffer-size -j --time-stamp-type
+            -p --no-promiscuous-mode -Q --direction --immediate-mode -c -F -Y --display-filter --all -d -dd -ddd
+            -O --no-optimize -T -e -E -V -v -vv -vvv -q -# --number -t -tt -ttt -tttt -ttttt --time-stamp-precision
+            --micro --nano -x -xx -X -XX -A -S --absolute-tcp-sequence-numbers -n -K --dont-verify-checksums --color
+            -l --count -w --format --print -U --packet-buffered -C -W -G -z -Z --relinquish-privileges
+            -h --help --version'
+    else
+        _rdmascope_words 'ip ip6 udp tcp host net port src dst and or not vlan ether'
+    fi
+}
+
+_rdmascope() {
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+    # bash cuts words at `=`: --color=al is three of them.
+    if [[ $current == '=' ]]; then
+        current=
+    elif [[ $previous == '=' && $COMP_CWORD -gt 2 ]]; then
+        previous=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        _rdmascope_words 'dump help --help --version'
+    else
+        case ${COMP_WORDS[1]} in
+            dump) _rdmascope_dump ;;
+            help) if ((COMP_CWORD == 2)); then _rdmascope_words 'dump'; fi ;;
+        esac
+    fi
+}
+
+complete -F _rdmascope rdmascope

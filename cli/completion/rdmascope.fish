@@ -1,0 +1,76 @@
+# Completion of rdmascope for fish.
+
+function __rdmascope_fields
+    rdmascope dump -G fields 2>/dev/null | cut -f3
+end
+
+function __rdmascope_interfaces
+    echo any
+    command ls /sys/class/net 2>/dev/null
+end
+
+function __rdmascope_wants_fields
+    string match -qr -- '-T *(fields|json|ek)' (commandline -opc | string join ' ')
+end
+
+complete -c rdmascope -f
+complete -c rdmascope -n __fish_use_subcommand -a dump -d 'print, filter, save and convert packets'
+complete -c rdmascope -n __fish_use_subcommand -a help -d 'explain a command'
+complete -c rdmascope -n __fish_use_subcommand -l help -d 'list the commands'
+complete -c rdmascope -n __fish_use_subcommand -l version -d 'print the version'
+complete -c rdmascope -n '__fish_seen_subcommand_from help' -a dump
+
+function __rdmascope_option
+    complete -c rdmascope -n '__fish_seen_subcommand_from dump' $argv
+end
+
+__rdmascope_option -s i -l interface -x -a '(__rdmascope_interfaces)' -d 'capture on an interface'
+__rdmascope_option -s r -l read-file -r -F -d 'read a capture file'
+__rdmascope_option -s D -l list-interfaces -d 'list the interfaces and exit'
+__rdmascope_option -s L -l list-data-link-types -d 'list the link types of the interface and exit'
+__rdmascope_option -s J -l list-time-stamp-types -d 'list the clocks of the interface and exit'
+__rdmascope_option -s y -l linktype -x -a 'EN10MB LINUX_SLL LINUX_SLL2 RAW INFINIBAND' -d 'capture with this link type'
+__rdmascope_option -s s -l snapshot-length -x -d 'capture at most so much of a frame'
+__rdmascope_option -s B -l buffer-size -x -d 'capture buffer of the kernel in KiB'
+__rdmascope_option -s j -l time-stamp-type -x -d 'the clock that stamps'
+__rdmascope_option -s p -l no-promiscuous-mode -d 'no promiscuous mode'
+__rdmascope_option -s Q -l direction -x -a 'in out inout' -d 'only frames received, or only those sent'
+__rdmascope_option -l immediate-mode -d 'hand over every frame as it arrives'
+__rdmascope_option -s c -x -d 'stop after so many matching packets'
+__rdmascope_option -s F -r -F -d 'take the expression from a file'
+__rdmascope_option -s Y -l display-filter -x -a '(__rdmascope_fields)' -d 'filter by fields'
+__rdmascope_option -l all -d 'print packets without RDMA too'
+__rdmascope_option -s d -d 'print the compiled expression and exit'
+__rdmascope_option -s O -l no-optimize -d 'do not optimise the compiled expression'
+__rdmascope_option -s T -x -a 'text fields json ek' -d 'what to print'
+complete -c rdmascope -n '__fish_seen_subcommand_from dump; and __rdmascope_wants_fields' -s e -x -a '(__rdmascope_fields)' -d 'print this field'
+complete -c rdmascope -n '__fish_seen_subcommand_from dump; and not __rdmascope_wants_fields' -s e -d 'show the header of the link layer'
+__rdmascope_option -s E -x -a 'header=y separator=/t separator=/s separator=, occurrence=f occurrence=l occurrence=a aggregator=/s quote=d quote=s quote=n bom=y' -d 'look of -T fields'
+__rdmascope_option -s V -d 'every field as a tree'
+__rdmascope_option -s v -d more
+__rdmascope_option -s q -d less
+__rdmascope_option -s '#' -l number -d 'begin lines with the number of the packet'
+__rdmascope_option -s t -d 'how times are printed'
+__rdmascope_option -l time-stamp-precision -x -a 'micro nano' -d 'digits of times'
+__rdmascope_option -l micro -d 'times with six decimals'
+__rdmascope_option -l nano -d 'times with nine decimals'
+__rdmascope_option -s x -d 'add the octets in hexadecimal'
+__rdmascope_option -s X -d 'add the octets in hexadecimal and ASCII'
+__rdmascope_option -s A -d 'add the octets in ASCII'
+__rdmascope_option -s S -l absolute-tcp-sequence-numbers -d 'TCP sequence numbers as they are on the wire'
+__rdmascope_option -s n -d 'numbers instead of names'
+__rdmascope_option -s K -l dont-verify-checksums -d 'do not verify CRCs'
+__rdmascope_option -l color -x -a 'auto never always' -d colour
+__rdmascope_option -s l -d 'hand over every line as it is made'
+__rdmascope_option -l count -d 'print only how many packets matched'
+__rdmascope_option -s w -r -F -d 'save the packets'
+__rdmascope_option -l format -x -a 'pcap pcapng' -d 'format of the saved file'
+__rdmascope_option -l print -d 'print as well as save'
+__rdmascope_option -s U -l packet-buffered -d 'hand over every packet as it is saved or printed'
+__rdmascope_option -s C -x -d 'a new file after so many million octets'
+__rdmascope_option -s W -x -d 'how many files'
+__rdmascope_option -s G -x -a fields -d 'a new file every so many seconds, or list the fields'
+__rdmascope_option -s z -x -a '(__fish_complete_command)' -d 'run a command on every complete file'
+__rdmascope_option -s Z -l relinquish-privileges -x -a '(__fish_complete_users)' -d 'become a user once the source is open'
+__rdmascope_option -s h -l help -d 'list the options and exit'
+__rdmascope_option -l version -d 'print the version and exit'
