@@ -1,0 +1,23 @@
+#pragma once
+#include <cstdint>
+
+#include "wire/bytes.h"
+
+namespace wire {
+
+/// The octets that an invariant CRC covers, where they lie. A piece that a packet does not have is empty.
+struct IcrcPieces {
+    Bytes lrh;        ///< InfiniBand's own links: 8 octets
+    Bytes network;    ///< IPv4 header with its options, IPv6 header with its extension headers, or GRH
+    Bytes udp;        ///< RoCEv2: 8 octets
+    Bytes transport;  ///< from the BTH's first octet up to the one before the ICRC, pad octets included
+};
+
+/// The invariant CRC as it stands in the packet, read as a big-endian number (the way Wireshark prints it). What
+/// routers and switches may change counts as ones; for RoCE and for global packets the LRH does as a whole.
+/// IBTA vol. 1, 7.8.1, Annexes A16 and A17.
+///
+/// `transport` holds a BTH at least; `network` a whole header of the version that its first octet names.
+std::uint32_t icrc(const IcrcPieces& pieces);
+
+}  // namespace wire

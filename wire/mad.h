@@ -1,0 +1,90 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "wire/infiniband.h"
+
+namespace wire {
+
+/// The common header of management datagrams. IBTA vol. 1, 13.4.3.
+struct Mad {
+    std::uint8_t base_version = 1;
+    std::uint8_t management_class = 0;
+    std::uint8_t class_version = 0;
+    std::uint8_t method = 0;
+    std::uint16_t status = 0;
+    std::uint16_t class_specific = 0;
+    std::uint64_t transaction_id = 0;
+    std::uint16_t attribute_id = 0;
+    std::uint32_t attribute_modifier = 0;
+};
+
+/// A management datagram is always as long as this, header and data. IBTA vol. 1, 13.4.2.
+inline constexpr unsigned mad_octets = 256;
+
+/// Queue pairs 0 (subnet management) and 1 (general services) take nothing but management datagrams. IBTA vol. 1, 13.5.1.
+constexpr bool is_management_qp(std::uint32_t qp) { return qp <= 1; }
+
+/// IBTA vol. 1, 13.4.4, as are the others below.
+inline constexpr std::uint8_t communication_management = 0x07;
+
+inline constexpr std::array<ValueName, 15> management_class_names{{
+    {0x01, "Subnet Management (LID routed)"},
+    {0x03, "Subnet Administration"},
+    {0x04, "Performance Management"},
+    {0x05, "Baseboard Management"},
+    {0x06, "Device Management"},
+    {0x07, "Communication Management"},
+    {0x08, "SNMP Tunneling"},
+    {0x09, "Vendor"},
+    {0x0a, "Vendor"},
+    {0x10, "Device Administration"},
+    {0x11, "Boot Management"},
+    {0x12, "BIS"},
+    {0x21, "Congestion Management"},
+    {0x30, "Vendor with OUI"},
+    {0x81, "Subnet Management (directed route)"},
+}};
+
+/// IBTA vol. 1, 13.4.5 and 15.2.2.
+inline constexpr std::array<ValueName, 15> mad_method_names{{
+    {0x01, "Get()"},
+    {0x02, "Set()"},
+    {0x03, "Send()"},
+    {0x05, "Trap()"},
+    {0x06, "Report()"},
+    {0x07, "TrapRepress()"},
+    {0x12, "GetTable()"},
+    {0x13, "GetTraceTable()"},
+    {0x14, "GetMulti()"},
+    {0x15, "Delete()"},
+    {0x81, "GetResp()"},
+    {0x86, "ReportResp()"},
+    {0x92, "GetTableResp()"},
+    {0x94, "GetMultiResp()"},
+    {0x95, "DeleteResp()"},
+}};
+
+template <>
+inline constexpr auto layout_of<Mad> = layout(
+    "infiniband.mad", "Management Datagram",
+    bits<&Mad::base_version, 8>("infiniband.mad.baseversion", "Base Version").hex(),
+    bits<&Mad::management_class, 8>("infiniband.mad.mgmtclass", "Management Class").hex().named(management_class_names),
+    bits<&Mad::class_version, 8>("infiniband.mad.classversion", "Class Version").hex(),
+    bits<&Mad::method, 8>("infiniband.mad.method", "Method").hex().named(mad_method_names),
+    bits<&Mad::status, 16>("infiniband.mad.status", "Status").hex(),
+    bits<&Mad::class_specific, 16>("infiniband.mad.classspecific", "Class Specific").hex(),
+    bits<&Mad::transaction_id, 64>("infiniband.mad.transactionid", "Transaction ID").hex(),
+    bits<&Mad::attribute_id, 16>("infiniband.mad.attributeid", "Attribute ID").hex(),
+    reserved<16>(),
+    bits<&Mad::attribute_modifier, 32>("infiniband.mad.attributemodifier", "Attribute Modifier").hex());
+static_assert(size_of<Mad> == 24);
+
+inline constexpr auto mad_fields = fields_with<Mad>(std::array{reserved_octets(18, 2)});
+
+/// An attribute's name; what an identifier means depends on the class. Empty where it is not known. IBTA vol. 1,
+/// 13.4.8 (common), 14.2.5 (subnet management), 15.2.5 (subnet administration), 16.1.3 (performance), 12.6 (CM).
+std::string_view mad_attribute_name(std::uint8_t management_class, std::uint16_t attribute);
+
+}  // namespace wire
