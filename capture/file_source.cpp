@@ -75,6 +75,7 @@ ReadStatus FileSource::fail(std::uint64_t offset, std::string message) {
 }
 
 ReadStatus FileSource::cut_short(std::string_view what, std::uint64_t need) {
+    if (input_->stopped()) return ReadStatus::end;
     const std::uint64_t offset = input_->offset_of(at_);
     if (!input_->fault().empty()) return fail(offset, input_->fault());
     return fail(offset, cut_message(what, available(), need));
@@ -102,6 +103,7 @@ Result<std::unique_ptr<FileSource>> open_file(const std::string& path, const Fil
         window = input->more(window.at, MAGIC_OCTETS);
     }
     const auto have = static_cast<std::size_t>(window.end - window.at);
+    if (input->stopped()) return refuse("was stopped before a capture came");
     if (!input->fault().empty()) return refuse(input->fault());
     if (have == 0) return refuse("is empty; nothing was captured, or nothing is flushed yet");
     const wire::Bytes front(window.at, std::min(have, MAGIC_OCTETS));

@@ -19,7 +19,8 @@ enum class FileFormat : std::uint8_t { pcap, pcapng };
 
 /// A capture file read front to back. Frames are seen in place: nothing is copied or allocated per frame.
 ///
-/// Memory is bounded by one window and the metadata of interfaces whatever the file holds. A frame whose file says it
+/// Memory is bounded by one window and the metadata of interfaces (32 MiB) whatever the file holds; zstd may ask for
+/// 128 MiB more. A frame whose file says it
 /// was shorter on the wire than what was captured gets the captured length as its wire length. A frame of a Simple
 /// Packet Block has no time: 0.
 class FileSource : public Source {
@@ -36,6 +37,11 @@ public:
 
     const std::vector<InterfaceInfo>& interfaces() const final { return interfaces_; }
     const Error& error() const final { return error_; }
+    /// Why its front could not be read; for those who open.
+    const Error& refusal() {
+        if (!failed_) fail(0, "was stopped before a capture came");
+        return error_;
+    }
 
 protected:
     FileSource(std::unique_ptr<Input> input, std::string path) : input_(std::move(input)) {
@@ -52,7 +58,7 @@ protected:
         return available() >= need;
     }
     ReadStatus fail(std::uint64_t offset, std::string message);
-    /// The data ended at `at_` inside `what`, which needs `need` octets.
+    /// The data ended at `at_` inside `what`, which needs `need` octets: an error, unless it was told to end.
     ReadStatus cut_short(std::string_view what, std::uint64_t need);
     static std::string cut_message(std::string_view what, std::uint64_t have, std::uint64_t need);
 

@@ -100,7 +100,8 @@ public:
             if (got == 0) break;
             have += got;
         }
-        if (have < need) fault_ = reader_->fault();
+        stopped_ = have < need && reader_->stopped();
+        if (have < need && !stopped_) fault_ = reader_->fault();
         end_ = begin_ + have;
         return {begin_, end_};
     }
@@ -128,6 +129,14 @@ bool compressed(int fd) {
     return word == 0x28b52ffd || word == 0x04224d18;
 }
 
+/// Opening a FIFO waits for its writer, and any signal ends that wait.
+int open_patiently(const std::string& path, bool (*stop)()) {
+    for (;;) {
+        const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        if (fd >= 0 || errno != EINTR || (stop != nullptr && stop())) return fd;
+    }
+}
+
 bool map_it(int fd, const struct stat& status, Access access) {
     if (!S_ISREG(status.st_mode) || status.st_size == 0 || access == Access::read) return false;
     if (::lseek(fd, 0, SEEK_CUR) != 0 || compressed(fd)) return false;
@@ -138,7 +147,7 @@ bool map_it(int fd, const struct stat& status, Access access) {
 
 Result<std::unique_ptr<Input>> open_input(const std::string& path, const InputOptions& options) {
     const bool standard = path == "-";
-    Descriptor descriptor(standard ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    Descriptor descriptor(standard ? STDIN_FILENO : open_patiently(path, options.stop));
     const std::string shown = standard ? "standard input" : path;
     struct stat status = {};
     if (descriptor.number() < 0 || ::fstat(descriptor.number(), &status) != 0)
@@ -153,7 +162,7 @@ Result<std::unique_ptr<Input>> open_input(const std::string& path, const InputOp
 
     std::optional<std::uint64_t> total;
     if (S_ISREG(status.st_mode)) total = static_cast<std::uint64_t>(status.st_size);
-    auto reader = decompress(std::make_unique<DescriptorReader>(std::move(descriptor)));
+    auto reader = decompress(std::make_unique<DescriptorReader>(std::move(descriptor), options.stop));
     return std::unique_ptr<Input>(std::make_unique<BufferedInput>(std::move(reader), options.buffer_octets, total));
 }
 

@@ -43,6 +43,9 @@ public:
     /// Why the data ended before its end; empty where it did not.
     const std::string& fault() const { return fault_; }
 
+    /// Whether the data ended because InputOptions::stop said so.
+    bool stopped() const { return stopped_; }
+
     /// `gzip`, `zstd`, `lz4` or empty.
     virtual std::string_view compression() const { return {}; }
 
@@ -54,12 +57,14 @@ protected:
     const std::byte* begin_ = nullptr;  ///< a page's start or a buffer's
     std::uint64_t begin_offset_ = 0;
     std::string fault_ = {};
+    bool stopped_ = false;
 };
 
 struct InputOptions {
     Access access = Access::automatic;
     std::size_t window_octets = std::size_t{16} << 20;   ///< of a mapped file; at least a page
     std::size_t buffer_octets = std::size_t{512} << 10;  ///< of a file that is read; grows to the largest frame
+    bool (*stop)() = nullptr;  ///< asked before a pipe is read, and while it is empty: true ends it
 };
 
 /// A file, FIFO or, for `-`, standard input; decompressed where it begins with the magic of gzip, zstd or lz4.

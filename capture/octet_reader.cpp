@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <lz4frame.h>
+#include <poll.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -22,13 +23,25 @@ Descriptor::~Descriptor() {
 }
 
 std::size_t DescriptorReader::read_descriptor(wire::MutableBytes into) {
-    for (;;) {
+    while (!told_to_stop()) {
         const ssize_t got = ::read(descriptor_.number(), into.data(), into.size());
         if (got >= 0) return static_cast<std::size_t>(got);
         if (errno == EINTR) continue;
         fault_ = fmt::format("reading failed: {}", std::strerror(errno));
         return 0;
     }
+    return 0;
+}
+
+bool DescriptorReader::told_to_stop() {
+    // The signal that sets what stop_ reads may come just before the wait, which therefore has an end.
+    constexpr int WAIT_MS = 100;
+    pollfd readable{descriptor_.number(), POLLIN, 0};
+    while (stop_ != nullptr && !stopped_) {
+        stopped_ = stop_();
+        if (!stopped_ && ::poll(&readable, 1, WAIT_MS) > 0) return false;
+    }
+    return stopped_;
 }
 
 wire::Bytes DescriptorReader::peek(std::size_t octets) {
@@ -79,6 +92,7 @@ public:
         return done;
     }
     std::uint64_t consumed() const final { return raw_->consumed() - in_.size(); }
+    bool stopped() const final { return raw_->stopped(); }
 
 protected:
     /// Takes octets off in_ and puts some into `into`; may set fault_ or ended_.

@@ -40,6 +40,8 @@ public:
     /// Octets taken from the file itself.
     virtual std::uint64_t consumed() const = 0;
     const std::string& fault() const { return fault_; }
+    /// Whether the end is one that was asked for.
+    virtual bool stopped() const = 0;
 
 protected:
     std::string fault_ = {};
@@ -48,17 +50,22 @@ protected:
 /// A descriptor with read(2), and a look ahead for the magic at its beginning.
 class DescriptorReader final : public OctetReader {
 public:
-    explicit DescriptorReader(Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
+    /// `stop` is asked while there is nothing to read: true ends the data. Null is never.
+    DescriptorReader(Descriptor descriptor, bool (*stop)()) : descriptor_(std::move(descriptor)), stop_(stop) {}
 
     /// The first `octets` octets without consuming them; fewer where there are no more.
     wire::Bytes peek(std::size_t octets);
     std::size_t read(wire::MutableBytes into) override;
     std::uint64_t consumed() const override { return consumed_; }
+    bool stopped() const override { return stopped_; }
 
 private:
     std::size_t read_descriptor(wire::MutableBytes into);
+    bool told_to_stop();
 
     Descriptor descriptor_;
+    bool (*stop_)();
+    bool stopped_ = false;
     std::vector<std::byte> ahead_ = {};
     std::uint64_t consumed_ = 0;
 };

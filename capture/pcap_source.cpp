@@ -120,7 +120,7 @@ private:
 template <bool Swapped>
 Result<std::unique_ptr<FileSource>> open_as(std::unique_ptr<Input> input, const std::string& path) {
     auto source = std::make_unique<PcapSource<Swapped>>(std::move(input), path);
-    if (!source->read_file_header()) return wire::Failure{source->error()};
+    if (!source->read_file_header()) return wire::Failure{source->refusal()};
     return std::unique_ptr<FileSource>(std::move(source));
 }
 

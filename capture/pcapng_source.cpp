@@ -150,7 +150,7 @@ private:
                                                   type_, length_, SMALLEST_BLOCK));
             if (!is_known(type_)) {
                 if (!may_refill && available() < length_) return ReadStatus::timeout;
-                if (!skip()) return ReadStatus::error;
+                if (!skip()) return input_->stopped() ? ReadStatus::end : ReadStatus::error;
                 continue;
             }
             if (length_ > MAX_BLOCK_OCTETS)
@@ -189,6 +189,7 @@ private:
     }
 
     bool cut_in_skip(std::uint64_t where, std::size_t missing) {
+        if (input_->stopped()) return false;
         const std::size_t have = length_ - missing + available();
         fail(where, input_->fault().empty() ? cut_message("a block", have, length_) : input_->fault());
         return false;
@@ -433,7 +434,7 @@ private:
 
 Result<std::unique_ptr<FileSource>> open_pcapng(std::unique_ptr<Input> input, const std::string& path) {
     auto source = std::make_unique<PcapngSource>(std::move(input), path);
-    if (!source->read_front()) return wire::Failure{source->error()};
+    if (!source->read_front()) return wire::Failure{source->refusal()};
     return std::unique_ptr<FileSource>(std::move(source));
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <ctime>
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -72,8 +73,8 @@ TEST(Input, windows_and_buffers_of_any_size_see_the_same) {
     for (const std::string& content : {pcap_of(600), pcapng_of(600)}) {
         const Contents reference = read_text(content, {.access = Access::mapped});
         ASSERT_EQ(reference.frames.size(), 600U);
-        for (const std::size_t octets : {1, 4096, 5000, 8192, 65536})
-            for (const std::size_t batch : {0, 1, 7, 256})
+        for (const std::size_t octets : std::initializer_list<std::size_t>{1, 4096, 5000, 8192, 65536})
+            for (const std::size_t batch : std::initializer_list<std::size_t>{0, 1, 7, 256})
                 for (const Access access : {Access::mapped, Access::read})
                     expect_same(
                         read_text(content, {.access = access, .window_octets = octets, .buffer_octets = octets}, batch),
@@ -130,6 +131,45 @@ TEST(Input, frame_is_delivered_before_the_pipe_ends) {
     EXPECT_EQ((*source)->next(frame), ReadStatus::frame);
     EXPECT_EQ((*source)->next(frame), ReadStatus::frame);
     ::close(keep_open);
+}
+
+std::atomic<bool> told_to_stop = false;
+
+TEST(Input, stopping_ends_a_pipe_without_an_error) {
+    const FileOptions options{.stop = [] { return told_to_stop.load(); }};
+    const Directory directory;
+    const std::string path = directory / "fifo";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    Maker skipped;
+    skipped.section().interface(1).enhanced(0, 1, "x", 1).block(0x77, std::string(5000, 'x'));
+    struct Case {
+        std::string content;
+        std::size_t frames;
+    };
+    const std::string pcap = pcap_of(2);
+    const std::string pcapng = pcapng_of(1);
+    for (const Case& each :
+         {Case{pcap, 2}, Case{pcap.substr(0, pcap.size() - 5), 1}, Case{pcapng, 1},
+          Case{pcapng + pcapng.substr(0, 10), 1}, Case{skipped.str().substr(0, 4000), 1}, Case{gzip(pcap), 2},
+          Case{pcap.substr(0, 10), 0}, Case{pcapng.substr(0, 10), 0}, Case{"", 0}}) {
+        told_to_stop = false;
+        const int keep_open = ::open(path.c_str(), O_RDWR);
+        ASSERT_EQ(::write(keep_open, each.content.data(), each.content.size()),
+                  static_cast<ssize_t>(each.content.size()));
+        std::thread stopper([] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(30));
+            told_to_stop = true;
+        });
+        const Contents got = read_all(path, options);
+        stopper.join();
+        EXPECT_EQ(got.frames.size(), each.frames);
+        if (got.opened) {
+            EXPECT_EQ(got.status, ReadStatus::end) << got.error;
+        } else {
+            EXPECT_THAT(got.error, HasSubstr("stopped before a capture came"));
+        }
+        ::close(keep_open);
+    }
 }
 
 class Compressed : public testing::TestWithParam<std::pair<const char*, std::string (*)(std::string_view)>> {};

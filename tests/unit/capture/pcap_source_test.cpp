@@ -69,7 +69,7 @@ TEST(PcapSource, wire_length_is_never_below_what_was_captured) {
 TEST(PcapSource, impossible_length_is_told_with_its_place) {
     Maker file;
     file.pcap_header().record(1, 2, "abc", 3).u32(1).u32(2).u32(0x7fff'ffff).u32(3).text("whatever");
-    for (const std::size_t batch : {0, 8}) {
+    for (const std::size_t batch : std::initializer_list<std::size_t>{0, 8}) {
         const Contents got = read_text(file.str(), {}, batch);
         EXPECT_EQ(got.status, ReadStatus::error);
         EXPECT_EQ(got.frames.size(), 1U);
@@ -89,7 +89,7 @@ TEST(PcapSource, cut_anywhere_delivers_what_is_whole) {
     Maker file;
     file.pcap_header();
     std::vector<std::size_t> ends{file.str().size()};
-    for (const std::size_t octets : {0, 1, 5, 60}) {
+    for (const std::size_t octets : std::initializer_list<std::size_t>{0, 1, 5, 60}) {
         file.record(1, 2, std::string(octets, 'x'), octets);
         ends.push_back(file.str().size());
     }

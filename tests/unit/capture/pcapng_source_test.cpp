@@ -144,7 +144,7 @@ TEST_P(PcapngByteOrder, several_comments_are_joined_even_in_a_batch) {
         file_.enhanced(0, 1, mark, 1,
                        part().option(1, std::string("a") + mark).option(1, std::string("b") + mark).str());
     file_.enhanced(0, 1, "4", 1, part().option(1, "single").str());
-    for (const std::size_t batch : {0, 2, 16}) {
+    for (const std::size_t batch : std::initializer_list<std::size_t>{0, 2, 16}) {
         const Contents got = read_text(file_.str(), {}, batch);
         ASSERT_EQ(got.frames.size(), 4U);
         EXPECT_EQ(got.frames[0].comment, "a1\nb1");
@@ -210,7 +210,7 @@ TEST_P(PcapngByteOrder, damage_is_told_with_its_place) {
         {part().u32(0x77).u32(16).u32(0).u32(20).str(), "begins with length 16 and ends with length 20"},
     };
     for (const Case& each : cases) {
-        for (const std::size_t batch : {0, 8}) {
+        for (const std::size_t batch : std::initializer_list<std::size_t>{0, 8}) {
             const Contents got = read_text(front + each.block + sound, {}, batch);
             EXPECT_EQ(got.status, ReadStatus::error) << each.message;
             EXPECT_EQ(got.frames.size(), 1U);
