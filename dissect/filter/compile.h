@@ -1,0 +1,14 @@
+#pragma once
+#include "dissect/filter/program.h"
+#include "wire/result.h"
+
+namespace dissect {
+class FieldCollector;
+}
+
+namespace dissect::filter {
+
+/// Turns a checked tree into a program that reads its fields from `collector`, which is told to gather them.
+wire::Result<Program, SyntaxError> compile(const Syntax& tree, FieldCollector& collector);
+
+}  // namespace dissect::filter

@@ -1,0 +1,40 @@
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include "dissect/filter/error.h"
+#include "wire/result.h"
+
+namespace dissect {
+
+class FieldCollector;
+class FieldRegistry;
+
+/// A display filter in Wireshark's language (wireshark-filter(4) of Wireshark 4.0), over the fields of a registry.
+/// Beyond it: `xor`, parentheses around values, literals on the left, functions of slices, addresses in quotes.
+/// Without: references to a selected frame (`${field}`), macros, host names.
+class Filter {
+public:
+    static constexpr std::size_t max_length = std::size_t{64} << 10;
+
+    /// Tells `collector` which fields to gather. Any octets at all may be given as `expression`; an empty one passes
+    /// every frame.
+    static wire::Result<Filter, FilterError> compile(std::string_view expression, const FieldRegistry& registry,
+                                                     FieldCollector& collector);
+
+    /// Whether the frame whose values the collector holds passes. The collector is the one that the filter was
+    /// compiled for, or one whose fields were chosen in the same order. Not for two threads at once.
+    bool matches(const FieldCollector& collector);
+
+    Filter(Filter&&) noexcept;
+    Filter& operator=(Filter&&) noexcept;
+    ~Filter();
+
+private:
+    struct State;
+    explicit Filter(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace dissect

@@ -1,0 +1,36 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "dissect/filter/syntax.h"
+#include "dissect/filter/value.h"
+
+namespace dissect::filter {
+
+/// A literal read as a value of some type; `octets` is what an operand made of it points to.
+struct Literal {
+    Wide number = 0;
+    std::string octets;
+    std::uint8_t prefix = Operand::no_prefix;
+};
+
+/// Reads a word, text or character as a value of `type`. `field`, where there is one, is what it is compared with: its
+/// value names are accepted and its range is checked. On failure `error` says why.
+std::optional<Literal> read_literal(const Node& node, Type type, const RegisteredField* field, std::string& error);
+
+/// Decimal, 0x hexadecimal, 0b binary or 0 octal; nullopt where it is none or exceeds 64 bits.
+std::optional<std::uint64_t> read_number(std::string_view text);
+
+/// Pairs of hexadecimal digits, with or without `:`, `-` or `.` between them, or one octet as 0xNN.
+std::optional<std::string> read_octets(std::string_view text);
+
+/// Nanoseconds since 1970 of `2020-07-04T12:34:56.5Z`, `2020-07-04 12:34` or `Jul 4, 2020 12:34:56 UTC`; local time
+/// where no zone is named.
+std::optional<Wide> read_date(std::string_view text);
+
+/// Nanoseconds of a count of seconds, with up to nine decimals.
+std::optional<Wide> read_seconds(std::string_view text);
+
+}  // namespace dissect::filter

@@ -1,0 +1,71 @@
+#include "dissect/filter/regex.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+namespace dissect::filter {
+
+namespace {
+constexpr std::uint32_t match_limit = 200'000;
+constexpr std::uint32_t depth_limit = 2'000;
+constexpr std::uint32_t heap_limit_kib = 4'096;
+constexpr std::uint32_t parenthesis_limit = 100;
+/// Translating a long pattern to machine code costs more than it brings.
+constexpr std::size_t longest_translated = 1'024;
+
+struct Free {
+    void operator()(pcre2_code* p) const { pcre2_code_free(p); }
+    void operator()(pcre2_match_data* p) const { pcre2_match_data_free(p); }
+    void operator()(pcre2_match_context* p) const { pcre2_match_context_free(p); }
+    void operator()(pcre2_compile_context* p) const { pcre2_compile_context_free(p); }
+};
+}  // namespace
+
+struct Regex::State {
+    std::unique_ptr<pcre2_code, Free> code;
+    std::unique_ptr<pcre2_match_data, Free> match;
+    std::unique_ptr<pcre2_match_context, Free> limits;
+};
+
+Regex::Regex(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Regex::Regex(Regex&&) noexcept = default;
+Regex& Regex::operator=(Regex&&) noexcept = default;
+Regex::~Regex() = default;
+
+wire::Result<Regex, Regex::Error> Regex::compile(std::string_view pattern) {
+    const std::unique_ptr<pcre2_compile_context, Free> context{pcre2_compile_context_create(nullptr)};
+    pcre2_set_parens_nest_limit(context.get(), parenthesis_limit);
+    int number = 0;
+    PCRE2_SIZE offset = 0;
+    auto state = std::make_unique<State>();
+    state->code.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+                                    PCRE2_CASELESS | PCRE2_NEVER_UTF | PCRE2_NEVER_BACKSLASH_C, &number, &offset, context.get()));
+    if (!state->code) {
+        std::array<char, 256> message{};
+        pcre2_get_error_message(number, reinterpret_cast<PCRE2_UCHAR*>(message.data()), message.size());
+        return wire::Failure<Error>{{message.data(), offset}};
+    }
+    if (pattern.size() <= longest_translated) pcre2_jit_compile(state->code.get(), PCRE2_JIT_COMPLETE);
+    state->match.reset(pcre2_match_data_create(1, nullptr));
+    state->limits.reset(pcre2_match_context_create(nullptr));
+    pcre2_set_match_limit(state->limits.get(), match_limit);
+    pcre2_set_depth_limit(state->limits.get(), depth_limit);
+    pcre2_set_heap_limit(state->limits.get(), heap_limit_kib);
+    return Regex{std::move(state)};
+}
+
+bool Regex::search(std::string_view subject) const {
+    const auto* octets = reinterpret_cast<PCRE2_SPTR>(subject.empty() ? "" : subject.data());
+    const auto run = [&](std::uint32_t options) {
+        return pcre2_match(state_->code.get(), octets, subject.size(), 0, options, state_->match.get(), state_->limits.get());
+    };
+    const int result = run(0);
+    // The translated code has a small fixed stack; the interpreter goes on where that is exhausted.
+    return (result == PCRE2_ERROR_JIT_STACKLIMIT ? run(PCRE2_NO_JIT) : result) >= 0;
+}
+
+}  // namespace dissect::filter

@@ -1,0 +1,32 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "wire/result.h"
+
+namespace dissect::filter {
+
+/// A Perl-compatible regular expression over octets, blind to case as Wireshark's are. A subject that would cost too
+/// much to decide does not match.
+class Regex {
+public:
+    struct Error {
+        std::string message;
+        std::size_t offset = 0;  ///< into the pattern
+    };
+    static wire::Result<Regex, Error> compile(std::string_view pattern);
+
+    bool search(std::string_view subject) const;
+
+    Regex(Regex&&) noexcept;
+    Regex& operator=(Regex&&) noexcept;
+    ~Regex();
+
+private:
+    struct State;
+    explicit Regex(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace dissect::filter
