@@ -1,0 +1,63 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "dissect/dissector.h"
+#include "dissect/output/frame_fields.h"
+
+/// What the ways of showing frames have in common. A printer is the sink of a Dissector; the caller says after each
+/// frame whether it is to be shown:
+///
+///     printer.begin();
+///     while (...) { dissector.dissect(frame, printer); printer.end_frame(wanted); }
+///     printer.finish();
+///
+/// A printer appends to a text that the caller owns and empties between frames as it likes.
+namespace dissect::output {
+
+/// The name of an interface of the source, by `Frame::interface`; empty where it has none. May be an empty function.
+using InterfaceNames = std::function<std::string_view(std::uint32_t)>;
+
+class Printer : public Sink {
+public:
+    virtual void begin() {}
+    /// The frame is complete: shown, or passed over (but remembered for the times of later ones).
+    virtual void end_frame(bool shown) = 0;
+    virtual void finish() {}
+};
+
+/// Visits all of a frame: `frame`, its layers, its notices and units; for printers that show the whole tree.
+///
+/// `frame` comes first in the output, but what it says of protocols is known last. So the layers go to one visitor as
+/// they come, and `frame` to another at the end.
+class TreePrinterBase : public Printer {
+public:
+    explicit TreePrinterBase(InterfaceNames names) : names_(std::move(names)) {}
+
+    void on_frame(const wire::Frame& frame, const Dissection& dissection) final;
+    void on_unit(const Unit& unit) final;
+    void on_notice(const Notice& notice) final;
+    void end_frame(bool shown) final;
+
+protected:
+    /// A new frame: what is gathered for the old one can go.
+    virtual void start() = 0;
+    /// Receives all but `frame`.
+    virtual Visitor& body() = 0;
+    /// The body is complete and to be shown.
+    virtual void show(const FrameView& view) = 0;
+
+private:
+    InterfaceNames names_;
+    FrameClock clock_;
+    FrameTimes times_;
+    const wire::Frame* frame_ = nullptr;
+    const Dissection* dissection_ = nullptr;
+    std::string protocols_;
+    bool has_units_ = false;
+};
+
+}  // namespace dissect::output
