@@ -13,11 +13,4 @@ PENDING(vlan) PENDING(llc) PENDING(mac_control) PENDING(mpls)
 PENDING(ipv4) PENDING(ipv6) PENDING(ipv6_options) PENDING(ipv6_routing) PENDING(ipv6_fragment) PENDING(ipv6_auth)
 PENDING(gre) PENDING(erspan2) PENDING(erspan3) PENDING(vxlan) PENDING(geneve) PENDING(udp) PENDING(tcp)
 
-// InfiniBand
-PENDING(lrh) PENDING(rwh) PENDING(grh)
-PENDING(bth) PENDING(rdeth) PENDING(deth) PENDING(xrceth) PENDING(reth) PENDING(atomiceth) PENDING(aeth) PENDING(atomicacketh) PENDING(immdt) PENDING(ieth) PENDING(feth)
-PENDING(atomic_write) PENDING(cnp) PENDING(payload) PENDING(icrc) PENDING(vcrc)
-PENDING(mad) PENDING(cm_req) PENDING(cm_mra) PENDING(cm_rej) PENDING(cm_rep) PENDING(cm_rtu) PENDING(cm_dreq) PENDING(cm_drep) PENDING(cm_sidr_req) PENDING(cm_sidr_rep)
-PENDING(cm_lap) PENDING(cm_apr)
-
 }  // namespace dissect

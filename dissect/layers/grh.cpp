@@ -1,0 +1,34 @@
+#include "wire/grh.h"
+
+#include "dissect/layer_table.h"
+#include "dissect/layers/protocols.h"
+
+namespace dissect {
+namespace {
+
+constexpr std::uint32_t source_offset = 8;
+constexpr std::uint32_t destination_offset = 24;
+
+/// The payload length counts up to the ICRC's last octet, so that what pads an Ethernet frame stays outside.
+LayerId parse(Context& context) {
+    const std::uint32_t at = context.offset;
+    const std::byte* const first = context.take(LayerId::grh, wire::size_of<wire::Grh>);
+    if (first == nullptr) return LayerId::none;
+    const auto grh = wire::View<wire::Grh>::unchecked(first);
+    if (grh.get<&wire::Grh::ip_version>() != 6) [[unlikely]]
+        return context.stop(Outcome::unsupported, Reason::bad_version, LayerId::grh, at, 0);
+    context.out.network = {Network::Family::gid, grh.get<&wire::Grh::traffic_class>(), grh.get<&wire::Grh::hop_limit>(),
+                           at + source_offset, at + destination_offset};
+    const std::uint32_t length = grh.get<&wire::Grh::payload_length>();
+    if (!context.end_at(context.offset + length)) [[unlikely]]
+        return context.stop(Outcome::malformed, Reason::bad_total_length, LayerId::grh, context.offset, length);
+    if (grh.get<&wire::Grh::next_header>() != wire::grh_next_header_bth) [[unlikely]]
+        return context.stop(Outcome::unsupported, Reason::unknown_next_header, LayerId::grh, context.offset, 0);
+    return LayerId::bth;
+}
+
+}  // namespace
+
+constinit const LayerRow grh_layer{"grh", &protocol::infiniband, wire::heading_of<wire::Grh>(), parse, nullptr, wire::field_table<wire::Grh>, {}};
+
+}  // namespace dissect

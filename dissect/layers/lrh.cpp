@@ -1,0 +1,83 @@
+#include "wire/lrh.h"
+
+#include "dissect/layer_table.h"
+#include "dissect/layers/crc_status.h"
+#include "dissect/layers/protocols.h"
+#include "wire/rwh.h"
+#include "wire/vcrc.h"
+
+namespace dissect {
+namespace {
+
+constexpr std::uint32_t destination_offset = 2;
+constexpr std::uint32_t source_offset = 6;
+
+/// The packet's octets from the LRH's first to the last before the VCRC. IBTA vol. 1, 7.7.8.
+std::uint32_t packet_octets(const std::byte* lrh) {
+    return wire::View<wire::Lrh>::unchecked(lrh).get<&wire::Lrh::packet_length>() * 4u;
+}
+
+LayerId parse_lrh(Context& context) {
+    const std::uint32_t at = context.offset;
+    const std::byte* const first = context.take(LayerId::lrh, wire::size_of<wire::Lrh>);
+    if (first == nullptr) return LayerId::none;
+    context.out.network = {Network::Family::lid, 0, 0, at + source_offset, at + destination_offset};
+    const std::uint32_t octets = packet_octets(first);
+    if (octets < wire::size_of<wire::Lrh>) [[unlikely]]
+        return context.stop(Outcome::malformed, Reason::bad_header_length, LayerId::lrh, at, wire::size_of<wire::Lrh>);
+    if (octets > context.end - at) [[unlikely]]
+        return context.stop(Outcome::malformed, Reason::bad_total_length, LayerId::lrh, at, octets);
+    // Some captures leave the VCRC out; whether there is room for it cannot be told once `end` is the packet's.
+    context.out.layers[context.out.layer_count - 1].variant = context.end - at - octets >= wire::vcrc_octets;
+    context.end = at + octets;
+    switch (static_cast<wire::LinkNextHeader>(wire::View<wire::Lrh>::unchecked(first).get<&wire::Lrh::link_next_header>())) {
+        case wire::LinkNextHeader::raw: return LayerId::rwh;
+        case wire::LinkNextHeader::ipv6: return LayerId::ipv6;
+        case wire::LinkNextHeader::bth: return LayerId::bth;
+        case wire::LinkNextHeader::grh: break;
+    }
+    return LayerId::grh;
+}
+
+LayerId parse_rwh(Context& context) {
+    const std::byte* const first = context.take(LayerId::rwh, wire::size_of<wire::Rwh>);
+    if (first == nullptr) return LayerId::none;
+    switch (wire::View<wire::Rwh>::unchecked(first).get<&wire::Rwh::ethertype>()) {
+        case 0x0800: return LayerId::ipv4;
+        case 0x86dd: return LayerId::ipv6;
+        default: return context.stop(Outcome::unsupported, Reason::unknown_next_header, LayerId::rwh, context.offset, 0);
+    }
+}
+
+/// Follows the ICRC. A raw packet's VCRC is not looked for: its upper layers do not come back here.
+LayerId parse_vcrc(Context& context) {
+    const LayerRef* const lrh = context.out.find(LayerId::lrh);
+    if (lrh == nullptr || lrh->variant == 0) return LayerId::none;
+    const wire::Bytes packet{context.at(lrh->offset), packet_octets(context.at(lrh->offset))};
+    context.offset = lrh->offset + static_cast<std::uint32_t>(packet.size());
+    context.end = context.offset + wire::vcrc_octets;
+    const std::byte* const first = context.take(LayerId::vcrc, wire::vcrc_octets);
+    if (first == nullptr) return LayerId::none;
+    if (!context.options.verify_crc)
+        context.out.bth.vcrc = CrcStatus::unchecked;
+    else
+        context.out.bth.vcrc = wire::vcrc(packet) == wire::load_be16(first) ? CrcStatus::good : CrcStatus::bad;
+    return LayerId::none;
+}
+
+constexpr wire::FieldInfo crc_field{"infiniband.variant.crc", "Variant CRC", 0, 16, wire::Kind::uint16, wire::Base::hex};
+constexpr wire::FieldInfo status_field = crc_status_field("rdma.vcrc.status", "Variant CRC Status");
+
+void describe_vcrc(const LayerView& view, Visitor& visitor) {
+    const Extent extent{view.layer.offset, view.layer.length};
+    visitor.field(crc_field, value_of(crc_field, view.octets()), extent);
+    visitor.field(status_field, {number_of(view.dissection.bth.vcrc), {}, {}}, extent);
+}
+
+}  // namespace
+
+constinit const LayerRow lrh_layer{"lrh", &protocol::infiniband, wire::heading_of<wire::Lrh>(), parse_lrh, nullptr, wire::lrh_fields, {}};
+constinit const LayerRow rwh_layer{"rwh", &protocol::infiniband, wire::heading_of<wire::Rwh>(), parse_rwh, nullptr, wire::rwh_fields, {}};
+constinit const LayerRow vcrc_layer{"vcrc", &protocol::infiniband, {}, parse_vcrc, describe_vcrc, {&crc_field, 1}, {&status_field, 1}};
+
+}  // namespace dissect

@@ -1,0 +1,75 @@
+#include "wire/mad.h"
+
+#include <algorithm>
+#include <array>
+
+#include "dissect/layer_table.h"
+#include "dissect/layers/payload.h"
+#include "dissect/layers/protocols.h"
+#include "wire/cm.h"
+
+namespace dissect {
+namespace {
+
+constexpr std::array computed{
+    wire::FieldInfo{"rdma.mad.attribute", "Attribute", 0, 0, wire::Kind::string},
+    wire::FieldInfo{"infiniband.mad.data", "MAD Data Payload", 0, 0, wire::Kind::bytes},
+};
+constexpr const wire::FieldInfo& attribute_field = computed[0];
+constexpr const wire::FieldInfo& data_field = computed[1];
+
+LayerId message_of(std::uint16_t attribute) {
+    switch (static_cast<wire::CmMessage>(attribute)) {
+        case wire::CmMessage::req: return LayerId::cm_req;
+        case wire::CmMessage::mra: return LayerId::cm_mra;
+        case wire::CmMessage::rej: return LayerId::cm_rej;
+        case wire::CmMessage::rep: return LayerId::cm_rep;
+        case wire::CmMessage::rtu: return LayerId::cm_rtu;
+        case wire::CmMessage::dreq: return LayerId::cm_dreq;
+        case wire::CmMessage::drep: return LayerId::cm_drep;
+        case wire::CmMessage::sidr_req: return LayerId::cm_sidr_req;
+        case wire::CmMessage::sidr_rep: return LayerId::cm_sidr_rep;
+        case wire::CmMessage::lap: return LayerId::cm_lap;
+        case wire::CmMessage::apr: return LayerId::cm_apr;
+    }
+    return LayerId::none;
+}
+
+/// The layer is the whole datagram, as in Wireshark; a CM message within it is a layer of its own.
+LayerId parse(Context& context) {
+    constexpr std::uint32_t header_octets = wire::size_of<wire::Mad>;
+    BthSummary& bth = context.out.bth;
+    bth.payload_offset = context.offset;
+    bth.payload_length = context.remaining() - bth.pad_count;
+    if (context.available() < header_octets) return context.stop_short(LayerId::mad, header_octets);
+    const auto header = wire::View<wire::Mad>::unchecked(context.at(context.offset));
+    const std::uint32_t wire_length = std::min<std::uint32_t>(bth.payload_length, wire::mad_octets);
+    const std::uint32_t captured = std::min(wire_length, context.available());
+    context.record(LayerId::mad, context.offset, captured, wire_length);
+    context.offset += header_octets;
+    if (header.get<&wire::Mad::management_class>() == wire::communication_management) {
+        const LayerId message = message_of(header.get<&wire::Mad::attribute_id>());
+        if (message != LayerId::none) return message;
+    }
+    if (captured < wire_length) return context.stop_short(LayerId::mad, wire_length - header_octets);
+    return after_payload(context);
+}
+
+void describe(const LayerView& view, Visitor& visitor) {
+    constexpr std::uint32_t header_octets = wire::size_of<wire::Mad>;
+    const wire::Bytes octets = view.octets();
+    const auto header = wire::View<wire::Mad>::unchecked(octets.data());
+    visitor.open(mad_layer.heading, {0, octets, {}}, {view.layer.offset, view.layer.length});
+    describe_fields(wire::mad_fields, octets, view.layer.offset, visitor);
+    const std::string_view name =
+        wire::mad_attribute_name(header.get<&wire::Mad::management_class>(), header.get<&wire::Mad::attribute_id>());
+    if (!name.empty()) visitor.field(attribute_field, {0, {}, name}, {view.layer.offset + 16, 2});
+    visitor.field(data_field, {0, octets.subspan(header_octets), {}}, {view.layer.offset + header_octets, view.layer.length - header_octets});
+    visitor.close();
+}
+
+}  // namespace
+
+constinit const LayerRow mad_layer{"mad",    &protocol::infiniband, wire::heading_of<wire::Mad>(), parse, describe, wire::mad_fields, computed};
+
+}  // namespace dissect

@@ -1,0 +1,12 @@
+#pragma once
+#include "dissect/context.h"
+
+namespace dissect {
+
+/// Records what follows a BTH whose opcode is not known: octets that may be headers or payload, and the ICRC.
+void finish_unknown_packet(Context& context);
+
+/// Goes past the payload, read or not, and its pad octets; returns the layer there.
+LayerId after_payload(Context& context);
+
+}  // namespace dissect
