@@ -35,6 +35,26 @@ public:
     /// Octets from `offset` on that the enclosing layer has on the wire.
     std::uint32_t remaining() const { return end - std::min(offset, end); }
 
+    /// Ends the enclosing layer's data at `position`, as a length field says. False, and nothing done, where that lies
+    /// beyond the end known so far: then the length field contradicts the layers below.
+    bool end_at(std::uint32_t position) {
+        if (position > end) [[unlikely]]
+            return false;
+        end = position;
+        return true;
+    }
+    /// The packet went on where the octets end now: the first fragment of a datagram, a frame that a mirror has cut.
+    /// From here on a want of octets is no fault of the packet's: it is truncated, for `why`.
+    void cut(Reason why) {
+        bytes_ = bytes_.first(std::min(captured(), end));
+        end = unknown_end;
+        missing_ = why;
+    }
+    /// Whether nothing said so far where the data ends on the wire.
+    bool end_unknown() const { return end == unknown_end; }
+    /// Whether this is a piece of a fragmented datagram.
+    bool in_fragment() const { return missing_ == Reason::fragment_pending; }
+
     /// Claims the next `size` octets for a layer: records it, advances, returns its first octet. Where they are not
     /// all there, records why and returns nullptr.
     const std::byte* take(LayerId id, std::uint32_t size) {
@@ -64,7 +84,7 @@ public:
     /// Ends the dissection for want of octets: truncated where the capture is short, malformed where the packet is.
     LayerId stop_short(LayerId id, std::uint32_t size) {
         const bool snapped = remaining() >= size;
-        return stop(snapped ? Outcome::truncated : Outcome::malformed, snapped ? Reason::snapped : Reason::too_short, id, offset,
+        return stop(snapped ? Outcome::truncated : Outcome::malformed, snapped ? missing_ : Reason::too_short, id, offset,
                     size);
     }
     /// Ends the dissection; the first reason given is kept. Returns LayerId::none, for a parser to return in turn.
@@ -87,7 +107,10 @@ public:
     }
 
 private:
+    static constexpr std::uint32_t unknown_end = 0x7fffffff;
+
     wire::Bytes bytes_;
+    Reason missing_ = Reason::snapped;
     std::array<LayerId, 8> announced_;
     std::uint8_t announced_next_ = 0;
     std::uint8_t announced_end_ = 0;

@@ -31,13 +31,15 @@ void describe_fields(std::span<const wire::FieldInfo> fields, wire::Bytes octets
 
 void describe(const Dissection& dissection, wire::Bytes bytes, Visitor& visitor, const LayerSet& wanted) {
     const wire::FieldInfo* protocol = nullptr;
+    LayerId opener = LayerId::none;  // a protocol that follows itself, as VLAN tags do, has a heading each time
     for (unsigned i = 0; i < dissection.layer_count; ++i) {
         const LayerRef& layer = dissection.layers[i];
         if (!wanted.contains(layer.id)) continue;
         const LayerRow& row = row_of(layer.id);
-        if (row.protocol != protocol) {
+        if (row.protocol != protocol || layer.id == opener) {
             if (protocol != nullptr) visitor.close();
             protocol = row.protocol;
+            opener = layer.id;
             if (protocol != nullptr) visitor.open(*protocol, {}, {layer.offset, layer.length});
         }
         const LayerView view{dissection, layer, bytes, wanted};

@@ -115,6 +115,7 @@ struct Dissection {
     LayerSet present;
     std::uint8_t layer_count;
     std::uint8_t odd_count;   ///< how many odd things were met; `odd` is the first
+    bool fragmented;          ///< one of the IP layers is a fragment of a datagram
     Diagnostic stop;          ///< why dissection ended; complete where it came to the end
     Diagnostic odd;
     Network network;
@@ -130,6 +131,7 @@ struct Dissection {
         present.clear();
         layer_count = 0;
         odd_count = 0;
+        fragmented = false;
         stop = {};
         odd = {};
         network = {};

@@ -5,6 +5,25 @@
 namespace dissect::protocol {
 
 inline constexpr wire::FieldInfo ethernet{"eth", "Ethernet II"};
+inline constexpr wire::FieldInfo cooked{"sll", "Linux cooked-mode capture"};
+inline constexpr wire::FieldInfo null_loopback{"null", "Null/Loopback"};
+inline constexpr wire::FieldInfo raw{"raw", "Raw packet data"};
+inline constexpr wire::FieldInfo ppi{"ppi", "PPI Packet Header"};
+inline constexpr wire::FieldInfo erf{"erf", "Extensible Record Format"};
+inline constexpr wire::FieldInfo ipoib{"ipoib", "IP over Infiniband"};
+inline constexpr wire::FieldInfo vlan{"vlan", "802.1Q Virtual LAN"};
+inline constexpr wire::FieldInfo llc{"llc", "Logical-Link Control"};
+inline constexpr wire::FieldInfo mac_control{"macc", "MAC Control"};
+inline constexpr wire::FieldInfo mpls{"mpls", "MultiProtocol Label Switching Header"};
+inline constexpr wire::FieldInfo ipv4{"ip", "Internet Protocol Version 4"};
+inline constexpr wire::FieldInfo ipv6{"ipv6", "Internet Protocol Version 6"};
+inline constexpr wire::FieldInfo auth{"ah", "Authentication Header"};
+inline constexpr wire::FieldInfo gre{"gre", "Generic Routing Encapsulation"};
+inline constexpr wire::FieldInfo erspan{"erspan", "Encapsulated Remote Switch Packet ANalysis"};
+inline constexpr wire::FieldInfo vxlan{"vxlan", "Virtual eXtensible Local Area Network"};
+inline constexpr wire::FieldInfo geneve{"geneve", "Generic Network Virtualization Encapsulation"};
+inline constexpr wire::FieldInfo udp{"udp", "User Datagram Protocol"};
+inline constexpr wire::FieldInfo tcp{"tcp", "Transmission Control Protocol"};
 inline constexpr wire::FieldInfo infiniband{"infiniband", "InfiniBand"};
 inline constexpr wire::FieldInfo mpa{"iwarp_mpa", "iWARP Marker Protocol data unit Aligned framing"};
 inline constexpr wire::FieldInfo ddp_rdmap{"iwarp_ddp_rdmap", "iWARP Direct Data Placement and Remote Direct Memory Access Protocol"};

@@ -1,0 +1,127 @@
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "dissect/describe.h"
+#include "wire/layout.h"
+
+/// What the layers' own `describe` functions are written with.
+namespace dissect {
+
+/// `wire::size_of` in the type that offsets have.
+template <class Header>
+inline constexpr auto octets_of = static_cast<std::uint32_t>(wire::size_of<Header>);
+
+namespace detail {
+template <auto Member>
+consteval std::size_t index_of() {
+    using Header = typename wire::detail::member_traits<decltype(Member)>::header;
+    std::size_t index = 0;
+    std::size_t found = static_cast<std::size_t>(-1);
+    wire::detail::for_each_field<Header>([&](const auto& field, unsigned) {
+        if constexpr (wire::detail::same_member<std::remove_cvref_t<decltype(field)>::member, Member>) found = index;
+        ++index;
+    });
+    return found;
+}
+}  // namespace detail
+
+/// A header member's entry in its `field_table`.
+template <auto Member>
+constexpr const wire::FieldInfo& info_of() {
+    using Header = typename wire::detail::member_traits<decltype(Member)>::header;
+    return wire::field_table<Header>[detail::index_of<Member>()];
+}
+
+/// A field without a fixed place, for a row's `computed`.
+constexpr wire::FieldInfo floating(std::string_view name, std::string_view label, wire::Kind kind = wire::Kind::none,
+                                   wire::Base base = wire::Base::dec, std::span<const wire::ValueName> values = {}) {
+    return {name, label, 0, 0, kind, base, false, values};
+}
+/// One that filters and `-e` find and the tree does not show.
+constexpr wire::FieldInfo hidden(wire::FieldInfo info) {
+    info.hidden = true;
+    return info;
+}
+
+/// The entry of that name, found while compiling: whoever visits a field passes the very object that its row lists.
+template <std::size_t N>
+consteval const wire::FieldInfo& pick(const wire::FieldInfo (&table)[N], std::string_view name) {
+    std::size_t at = 0;
+    while (table[at].name != name) ++at;  // beyond the table's end it does not compile
+    return table[at];
+}
+
+/// Visits fields of one layer, or of a part of it. Positions count from the part's first octet; what was not captured
+/// is left out.
+class Tree {
+public:
+    Tree(const LayerView& view, Visitor& visitor) : octets_(view.octets()), offset_(view.layer.offset), visitor_(visitor) {}
+    Tree(wire::Bytes octets, std::uint32_t offset, Visitor& visitor) : octets_(octets), offset_(offset), visitor_(visitor) {}
+
+    /// The part that begins at `first`.
+    Tree part(std::uint32_t first, std::uint32_t length) const {
+        const auto begin = std::min<std::size_t>(first, octets_.size());
+        return {octets_.subspan(begin, std::min<std::size_t>(length, octets_.size() - begin)),
+                offset_ + static_cast<std::uint32_t>(begin), visitor_};
+    }
+
+    std::uint32_t size() const { return static_cast<std::uint32_t>(octets_.size()); }
+    const std::byte* at(std::uint32_t position) const { return octets_.data() + position; }
+    wire::Bytes octets() const { return octets_; }
+
+    /// A field at its fixed place.
+    void field(const wire::FieldInfo& info) const {
+        if (has(info)) visitor_.field(info, value_of(info, octets_), place(info));
+    }
+    template <auto Member>
+    void field() const {
+        field(info_of<Member>());
+    }
+    /// Several, in this order.
+    template <auto... Member>
+    void fields() const {
+        (field<Member>(), ...);
+    }
+    void number(const wire::FieldInfo& info, std::uint64_t value, std::uint32_t first, std::uint32_t length) const {
+        if (first + length <= size()) visitor_.field(info, {value, {}, {}}, {offset_ + first, length});
+    }
+    void octets(const wire::FieldInfo& info, std::uint32_t first, std::uint32_t length) const {
+        if (first + length <= size()) visitor_.field(info, {0, octets_.subspan(first, length), {}}, {offset_ + first, length});
+    }
+    void text(const wire::FieldInfo& info, std::string_view value, std::uint32_t first, std::uint32_t length) const {
+        visitor_.field(info, {0, {}, value}, {offset_ + first, length});
+    }
+
+    /// A heading with the value that stands at its fixed place; what follows lies below it until `close`.
+    void open(const wire::FieldInfo& info) const {
+        visitor_.open(info, has(info) ? value_of(info, octets_) : wire::Value{}, place(info));
+    }
+    /// A heading over a range of octets, which are its value.
+    void open(const wire::FieldInfo& info, std::uint32_t first, std::uint32_t length) const {
+        visitor_.open(info, {0, octets_.subspan(first, length), {}}, {offset_ + first, length});
+    }
+    void close() const { visitor_.close(); }
+
+private:
+    static Extent place_in(const wire::FieldInfo& info) {
+        const unsigned first = info.bit_offset / 8u;
+        return {first, (info.bit_offset + info.bit_width - 1u) / 8u - first + 1};
+    }
+    Extent place(const wire::FieldInfo& info) const {
+        const Extent local = place_in(info);
+        return {offset_ + local.offset, local.length};
+    }
+    bool has(const wire::FieldInfo& info) const {
+        const Extent local = place_in(info);
+        return local.offset + local.length <= size();
+    }
+
+    wire::Bytes octets_;
+    std::uint32_t offset_;
+    Visitor& visitor_;
+};
+
+}  // namespace dissect

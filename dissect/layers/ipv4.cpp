@@ -1,0 +1,155 @@
+#include "wire/ipv4.h"
+
+#include "dissect/layer_table.h"
+#include "dissect/layers/describing.h"
+#include "dissect/layers/next.h"
+#include "dissect/layers/protocols.h"
+
+namespace dissect {
+
+namespace {
+
+using wire::Base;
+using wire::Ipv4;
+using wire::Kind;
+
+constexpr std::uint16_t more_fragments = 0x2000;
+constexpr std::uint16_t fragment_offset = 0x1fff;
+
+/// A fragment is dissected as far as it goes: the first has the headers, the others have none.
+LayerId after_fragment(Context& context, std::uint16_t flags, LayerId next) {
+    context.out.fragmented = true;
+    if ((flags & fragment_offset) != 0)
+        return context.stop(Outcome::truncated, Reason::fragment_pending, LayerId::ipv4, context.offset, 0);
+    context.cut(Reason::fragment_pending);
+    return next_or_last(context, next, LayerId::ipv4);
+}
+
+LayerId parse_options(Context& context, std::uint32_t start, std::uint32_t size) {
+    if (size < octets_of<Ipv4>)
+        return context.stop(Outcome::malformed, Reason::bad_header_length, LayerId::ipv4, start, size);
+    const std::uint32_t rest = size - octets_of<Ipv4>;
+    if (context.available() < rest) return context.stop_short(LayerId::ipv4, rest);
+    LayerRef& layer = context.out.layers[context.out.layer_count - 1u];
+    layer.length = layer.wire_length = size;
+    context.offset = start + size;
+    return LayerId::ipv4;
+}
+
+LayerId parse(Context& context) {
+    const std::uint32_t start = context.offset;
+    const std::byte* p = context.take(LayerId::ipv4, octets_of<Ipv4>);
+    if (p == nullptr) return LayerId::none;
+    const auto header = wire::View<Ipv4>::unchecked(p);
+    const unsigned first = wire::load_u8(p);
+    if (first >> 4 != 4) [[unlikely]]
+        return context.stop(Outcome::unsupported, Reason::bad_version, LayerId::ipv4, start, 0);
+    const std::uint32_t header_size = (first & 15) * 4;
+    if (header_size != octets_of<Ipv4> && parse_options(context, start, header_size) == LayerId::none) [[unlikely]]
+        return LayerId::none;
+    context.out.network = {Network::Family::ipv4, wire::load_u8(p + 1), header.get<&Ipv4::ttl>(), start + 12, start + 16};
+
+    // A total length of 0 is left to the network card to fill in: the packet goes on to the end of the frame.
+    const std::uint32_t total = header.get<&Ipv4::total_length>();
+    if (total != 0 && (total < header_size || !context.end_at(start + total))) [[unlikely]]
+        return context.stop(Outcome::malformed, Reason::bad_total_length, LayerId::ipv4, start + 2, total);
+
+    const LayerId next = after_ip_protocol(header.get<&Ipv4::protocol>());
+    const std::uint16_t flags = wire::load_be16(p + 6);
+    if ((flags & (more_fragments | fragment_offset)) != 0) [[unlikely]]
+        return after_fragment(context, flags, next);
+    return next_or_last(context, next, LayerId::ipv4);
+}
+
+constexpr wire::FieldInfo computed[] = {
+    floating("ip.hdr_len", "Header length", Kind::uint8),
+    {"ip.dsfield", "Differentiated services field", 8, 8, Kind::uint8, Base::hex},
+    {"ip.flags", "Flags", 48, 3, Kind::uint8, Base::hex},
+    floating("ip.checksum.status", "Header checksum status", Kind::uint8),
+    hidden(floating("ip.addr", "Source or destination address", Kind::ipv4)),
+    floating("ip.opt.type", "Type", Kind::uint8, Base::dec, wire::ipv4_options),
+    floating("ip.opt.type.copy", "Copy on fragmentation", Kind::boolean),
+    floating("ip.opt.type.class", "Class", Kind::uint8),
+    floating("ip.opt.type.number", "Number", Kind::uint8),
+    floating("ip.opt.len", "Length", Kind::uint8),
+    floating("ip.opt.ptr", "Pointer", Kind::uint8),
+    floating("ip.opt.ra", "Router alert", Kind::uint16),
+    floating("ip.options.routeralert", "Router alert", Kind::bytes),
+    floating("ip.options.record_route", "Record route", Kind::bytes),
+    floating("ip.options.nop", "No operation", Kind::bytes),
+    floating("ip.options.eol", "End of options", Kind::bytes),
+    floating("rdma.ip.option", "Option", Kind::bytes),
+};
+
+void describe_option_type(const Tree& option) {
+    const std::uint8_t type = wire::load_u8(option.at(0));
+    const wire::FieldInfo& heading = pick(computed, "ip.opt.type");
+    option.number(heading, type, 0, 1);
+    option.number(pick(computed, "ip.opt.type.copy"), type >> 7, 0, 1);
+    option.number(pick(computed, "ip.opt.type.class"), type >> 5 & 3, 0, 1);
+    option.number(pick(computed, "ip.opt.type.number"), type & 31, 0, 1);
+}
+
+const wire::FieldInfo& option_heading(std::uint8_t type) {
+    switch (type) {
+        case wire::ipv4_option::end: return pick(computed, "ip.options.eol");
+        case wire::ipv4_option::no_operation: return pick(computed, "ip.options.nop");
+        case wire::ipv4_option::record_route: return pick(computed, "ip.options.record_route");
+        case wire::ipv4_option::router_alert: return pick(computed, "ip.options.routeralert");
+        default: return pick(computed, "rdma.ip.option");
+    }
+}
+
+void describe_option(const Tree& option) {
+    const std::uint8_t type = wire::load_u8(option.at(0));
+    option.open(option_heading(type), 0, option.size());
+    describe_option_type(option);
+    if (option.size() >= 2) option.number(pick(computed, "ip.opt.len"), wire::load_u8(option.at(1)), 1, 1);
+    if (type == wire::ipv4_option::router_alert && option.size() == 4)
+        option.number(pick(computed, "ip.opt.ra"), wire::load_be16(option.at(2)), 2, 2);
+    if (type == wire::ipv4_option::record_route && option.size() >= 3)
+        option.number(pick(computed, "ip.opt.ptr"), wire::load_u8(option.at(2)), 2, 1);
+    option.close();
+}
+
+void describe_options(const Tree& tree) {
+    for (std::uint32_t at = octets_of<Ipv4>; at < tree.size();) {
+        const std::uint8_t type = wire::load_u8(tree.at(at));
+        std::uint32_t length = 1;
+        if (type > wire::ipv4_option::no_operation) {
+            if (at + 2 > tree.size()) return;
+            length = wire::load_u8(tree.at(at + 1));
+            if (length < 2 || at + length > tree.size()) return;
+        }
+        describe_option(tree.part(at, length));
+        if (type == wire::ipv4_option::end) return;
+        at += length;
+    }
+}
+
+void describe(const LayerView& view, Visitor& visitor) {
+    const Tree tree{view, visitor};
+    tree.field<&Ipv4::version>();
+    tree.number(pick(computed, "ip.hdr_len"), (wire::load_u8(tree.at(0)) & 15u) * 4, 0, 1);
+    tree.open(pick(computed, "ip.dsfield"));
+    tree.fields<&Ipv4::dscp, &Ipv4::ecn>();
+    tree.close();
+    tree.fields<&Ipv4::total_length, &Ipv4::identification>();
+    tree.open(pick(computed, "ip.flags"));
+    tree.fields<&Ipv4::reserved_flag, &Ipv4::dont_fragment, &Ipv4::more_fragments>();
+    tree.close();
+    tree.fields<&Ipv4::fragment_offset, &Ipv4::ttl, &Ipv4::protocol, &Ipv4::checksum>();
+    // 2 = not verified: cards fill it in after a capture on the sender, so it proves nothing.
+    tree.number(pick(computed, "ip.checksum.status"), 2, 10, 2);
+    tree.field<&Ipv4::source>();
+    tree.octets(pick(computed, "ip.addr"), 12, 4);
+    tree.field<&Ipv4::destination>();
+    tree.octets(pick(computed, "ip.addr"), 16, 4);
+    describe_options(tree);
+}
+
+}  // namespace
+
+constinit const LayerRow ipv4_layer{"ip", &protocol::ipv4, {}, parse, describe, wire::field_table<Ipv4>, computed};
+
+}  // namespace dissect

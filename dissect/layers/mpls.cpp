@@ -1,0 +1,58 @@
+#include "wire/mpls.h"
+
+#include "dissect/layer_table.h"
+#include "dissect/layers/describing.h"
+#include "dissect/layers/next.h"
+#include "dissect/layers/protocols.h"
+#include "wire/ethernet.h"
+
+namespace dissect {
+
+namespace {
+
+/// Whether a frame with a type that rdmascope reads begins `skipped` octets on.
+bool looks_like_ethernet(const Context& context, std::uint32_t skipped) {
+    if (context.available() < skipped + octets_of<wire::Ethernet>) return false;
+    const std::uint16_t type = wire::load_be16(context.at(context.offset + skipped + 12));
+    return type == wire::ether_type::arp || after_ether_type(type) != LayerId::none;
+}
+
+/// Nothing in a label stack says what follows it: IP shows its version, and a pseudowire is known by the frame inside,
+/// after a control word that begins with a zero nibble (RFC 4385, 3) or without one.
+LayerId after_stack(Context& context) {
+    if (context.available() == 0) return context.stop_short(LayerId::mpls, 1);
+    const unsigned nibble = wire::load_u8(context.at(context.offset)) >> 4;
+    if (nibble == 0 && looks_like_ethernet(context, wire::pseudowire_control_word_size)) {
+        LayerRef& layer = context.out.layers[context.out.layer_count - 1u];
+        layer.length += wire::pseudowire_control_word_size;
+        layer.wire_length += wire::pseudowire_control_word_size;
+        context.offset += wire::pseudowire_control_word_size;
+        return LayerId::ethernet;
+    }
+    if (looks_like_ethernet(context, 0)) return LayerId::ethernet;
+    if (nibble == 4) return LayerId::ipv4;
+    return nibble == 6 ? LayerId::ipv6 : LayerId::none;
+}
+
+LayerId parse(Context& context) {
+    const std::byte* p = context.take(LayerId::mpls, octets_of<wire::Mpls>);
+    if (p == nullptr) return LayerId::none;
+    if (!wire::View<wire::Mpls>::unchecked(p).get<&wire::Mpls::bottom>()) return LayerId::mpls;
+    return next_or_last(context, after_stack(context), LayerId::mpls);
+}
+
+constexpr wire::FieldInfo computed[] = {
+    {"rdma.mpls.control_word", "Pseudowire control word", 32, 32, wire::Kind::uint32, wire::Base::hex},
+};
+
+void describe(const LayerView& view, Visitor& visitor) {
+    const Tree tree{view, visitor};
+    for (const auto& info : wire::field_table<wire::Mpls>) tree.field(info);
+    tree.field(pick(computed, "rdma.mpls.control_word"));
+}
+
+}  // namespace
+
+constinit const LayerRow mpls_layer{"mpls", &protocol::mpls, {}, parse, describe, wire::field_table<wire::Mpls>, computed};
+
+}  // namespace dissect

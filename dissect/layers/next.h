@@ -1,0 +1,74 @@
+#pragma once
+#include "dissect/context.h"
+#include "wire/ether_type.h"
+#include "wire/ip_protocol.h"
+
+/// Which layer a number of one of the shared registries leads to. What leads to no RDMA ends the dissection without
+/// complaint: ARP and LLDP are as complete as they need be.
+namespace dissect {
+
+inline LayerId after_ether_type(std::uint16_t type) {
+    if (type == wire::ether_type::ipv4) [[likely]]
+        return LayerId::ipv4;
+    switch (type) {
+        case wire::ether_type::ipv6: return LayerId::ipv6;
+        case wire::ether_type::vlan:
+        case wire::ether_type::qinq:
+        case wire::ether_type::qinq_old: return LayerId::vlan;
+        case wire::ether_type::roce: return LayerId::grh;
+        case wire::ether_type::mpls:
+        case wire::ether_type::mpls_multicast: return LayerId::mpls;
+        case wire::ether_type::mac_control: return LayerId::mac_control;
+        case wire::ether_type::teb: return LayerId::ethernet;
+        case wire::ether_type::erspan3: return LayerId::erspan3;
+        default: return LayerId::none;
+    }
+}
+
+/// The same where the field may be an 802.3 length. The field has been taken already.
+inline LayerId after_type_or_length(Context& context, std::uint16_t type, LayerId layer) {
+    if (type >= wire::ether_type::first_type) [[likely]]
+        return after_ether_type(type);
+    if (!context.end_at(context.offset + type))
+        return context.stop(Outcome::malformed, Reason::bad_total_length, layer, context.offset - 2, type);
+    return type == 0 ? LayerId::none : LayerId::llc;
+}
+
+inline LayerId after_ip_protocol(std::uint8_t protocol) {
+    if (protocol == wire::ip_protocol::udp) [[likely]]
+        return LayerId::udp;
+    switch (protocol) {
+        case wire::ip_protocol::tcp: return LayerId::tcp;
+        case wire::ip_protocol::ipv4: return LayerId::ipv4;
+        case wire::ip_protocol::ipv6: return LayerId::ipv6;
+        case wire::ip_protocol::gre: return LayerId::gre;
+        case wire::ip_protocol::mpls: return LayerId::mpls;
+        case wire::ip_protocol::auth: return LayerId::ipv6_auth;
+        default: return LayerId::none;
+    }
+}
+
+/// The same after an IPv6 header or one of its extension headers.
+inline LayerId after_next_header(std::uint8_t protocol) {
+    switch (protocol) {
+        case wire::ip_protocol::hop_by_hop:
+        case wire::ip_protocol::destination_options: return LayerId::ipv6_options;
+        case wire::ip_protocol::routing: return LayerId::ipv6_routing;
+        case wire::ip_protocol::fragment: return LayerId::ipv6_fragment;
+        default: return after_ip_protocol(protocol);
+    }
+}
+
+/// The end of what is read of a packet. A fragment is never complete by itself.
+inline LayerId last(Context& context, LayerId layer) {
+    if (context.in_fragment()) [[unlikely]]
+        context.stop(Outcome::truncated, Reason::fragment_pending, layer, context.offset, 0);
+    return LayerId::none;
+}
+
+/// `next`, or the end where there is none.
+inline LayerId next_or_last(Context& context, LayerId next, LayerId layer) {
+    return next == LayerId::none ? last(context, layer) : next;
+}
+
+}  // namespace dissect

@@ -1,0 +1,93 @@
+#include "wire/udp.h"
+
+#include "dissect/layer_table.h"
+#include "dissect/layers/describing.h"
+#include "dissect/layers/next.h"
+#include "dissect/layers/protocols.h"
+#include "wire/udp_port.h"
+#include "wire/vxlan.h"
+
+namespace dissect {
+
+namespace {
+
+using wire::Kind;
+using wire::Udp;
+
+/// Linux's old default port is not IANA's for VXLAN: the header must look like one.
+LayerId after_old_vxlan_port(const Context& context) {
+    if (context.available() < octets_of<wire::Vxlan>) return LayerId::none;
+    const auto header = wire::View<wire::Vxlan>::unchecked(context.at(context.offset));
+    const bool plausible = header.get<&wire::Vxlan::has_vni>() && header.get<&wire::Vxlan::reserved5>() == 0 &&
+                           (wire::load_be16(header.data()) & wire::vxlan_reserved_flags) == 0;
+    return plausible ? LayerId::vxlan : LayerId::none;
+}
+
+LayerId after_port(Context& context, std::uint16_t port) {
+    switch (port) {
+        case wire::udp_port::vxlan: return LayerId::vxlan;
+        case wire::udp_port::geneve: return LayerId::geneve;
+        case wire::udp_port::gre: return LayerId::gre;
+        case wire::udp_port::mpls: return LayerId::mpls;
+        case wire::udp_port::vxlan_old: return next_or_last(context, after_old_vxlan_port(context), LayerId::udp);
+        default: return last(context, LayerId::udp);
+    }
+}
+
+LayerId parse(Context& context) {
+    const std::uint32_t start = context.offset;
+    const std::byte* p = context.take(LayerId::udp, octets_of<Udp>);
+    if (p == nullptr) return LayerId::none;
+    const auto header = wire::View<Udp>::unchecked(p);
+    context.out.source_port = header.get<&Udp::source_port>();
+    context.out.destination_port = header.get<&Udp::destination_port>();
+
+    // 0 in a jumbogram (RFC 2675, 4), or left to the network card to fill in.
+    const std::uint32_t length = header.get<&Udp::length>();
+    if (length < octets_of<Udp> && length != 0) [[unlikely]]
+        return context.stop(Outcome::malformed, Reason::bad_header_length, LayerId::udp, start + 4, octets_of<Udp>);
+    if (length != 0 && !context.end_at(start + length)) [[unlikely]]
+        return context.stop(Outcome::malformed, Reason::bad_total_length, LayerId::udp, start + 4, length);
+    if (context.out.destination_port == wire::udp_port::roce) [[likely]]
+        return LayerId::bth;
+    return after_port(context, context.out.destination_port);
+}
+
+constexpr wire::FieldInfo computed[] = {
+    hidden(floating("udp.port", "Source or destination port", Kind::uint16)),
+    floating("udp.checksum.status", "Checksum status", Kind::uint8),
+    floating("udp.payload", "Payload", Kind::bytes),
+};
+
+/// 2 not verified, 3 not computed by the sender, 4 not computed though IPv6 wants it (RFC 8200, 8.1).
+std::uint8_t checksum_status(const LayerView& view, std::uint16_t checksum) {
+    if (checksum != 0) return 2;
+    for (const LayerRef* below = &view.layer; below-- != view.dissection.layers.data();) {
+        if (below->id == LayerId::ipv4) return 3;
+        if (below->id == LayerId::ipv6) return 4;
+    }
+    return 3;
+}
+
+void describe(const LayerView& view, Visitor& visitor) {
+    const Tree tree{view, visitor};
+    tree.fields<&Udp::source_port, &Udp::destination_port>();
+    tree.number(pick(computed, "udp.port"), wire::load_be16(tree.at(0)), 0, 2);
+    tree.number(pick(computed, "udp.port"), wire::load_be16(tree.at(2)), 2, 2);
+    tree.field<&Udp::length>();
+    tree.open(info_of<&Udp::checksum>());
+    tree.number(pick(computed, "udp.checksum.status"), checksum_status(view, wire::load_be16(tree.at(6))), 6, 2);
+    tree.close();
+    const std::uint32_t length = wire::load_be16(tree.at(4));
+    const std::uint32_t begin = view.layer.offset + octets_of<Udp>;
+    if (length <= octets_of<Udp> || begin >= view.bytes.size()) return;
+    const Tree all{view.bytes, 0, visitor};
+    all.octets(pick(computed, "udp.payload"), begin,
+               std::min<std::uint32_t>(length - octets_of<Udp>, all.size() - begin));
+}
+
+}  // namespace
+
+constinit const LayerRow udp_layer{"udp", &protocol::udp, {}, parse, describe, wire::field_table<Udp>, computed};
+
+}  // namespace dissect

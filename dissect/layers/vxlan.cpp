@@ -1,0 +1,37 @@
+#include "wire/vxlan.h"
+
+#include "dissect/layer_table.h"
+#include "dissect/layers/describing.h"
+#include "dissect/layers/protocols.h"
+
+namespace dissect {
+
+namespace {
+
+using wire::Base;
+using wire::Kind;
+using wire::Vxlan;
+
+LayerId parse(Context& context) {
+    return context.take(LayerId::vxlan, octets_of<Vxlan>) == nullptr ? LayerId::none : LayerId::ethernet;
+}
+
+constexpr wire::FieldInfo computed[] = {
+    {"vxlan.flags", "Flags", 0, 16, Kind::uint16, Base::hex},
+    floating("vxlan.flags_reserved", "Reserved", Kind::uint16, Base::hex),
+};
+
+void describe(const LayerView& view, Visitor& visitor) {
+    const Tree tree{view, visitor};
+    tree.open(pick(computed, "vxlan.flags"));
+    tree.fields<&Vxlan::group_policy, &Vxlan::has_vni, &Vxlan::dont_learn, &Vxlan::policy_applied>();
+    tree.number(pick(computed, "vxlan.flags_reserved"), wire::load_be16(tree.at(0)) & wire::vxlan_reserved_flags, 0, 2);
+    tree.close();
+    tree.fields<&Vxlan::group, &Vxlan::vni, &Vxlan::reserved5>();
+}
+
+}  // namespace
+
+constinit const LayerRow vxlan_layer{"vxlan", &protocol::vxlan, {}, parse, describe, wire::field_table<Vxlan>, computed};
+
+}  // namespace dissect

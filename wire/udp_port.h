@@ -1,0 +1,14 @@
+#pragma once
+#include <cstdint>
+
+/// Destination ports behind which more headers follow.
+namespace wire::udp_port {
+
+inline constexpr std::uint16_t gre = 4754;      ///< RFC 8086
+inline constexpr std::uint16_t vxlan = 4789;    ///< RFC 7348
+inline constexpr std::uint16_t roce = 4791;     ///< IBTA annex A17
+inline constexpr std::uint16_t geneve = 6081;   ///< RFC 8926
+inline constexpr std::uint16_t mpls = 6635;     ///< RFC 7510
+inline constexpr std::uint16_t vxlan_old = 8472;///< what Linux uses for VXLAN where nobody names a port
+
+}  // namespace wire::udp_port
