@@ -1,0 +1,90 @@
+/// Writes the seeds of the fuzz targets from pcaps/: make_seeds FOLDER makes FOLDER/frame, /stream, /pcap_file, /filter.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "dissect/dissector.h"
+#include "tests/support/captures.h"
+#include "tests/fuzz/link_types.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+void write(const fs::path& path, const std::string& content) {
+    std::ofstream(path, std::ios::binary).write(content.data(), static_cast<std::streamsize>(content.size()));
+}
+
+std::string text_of(const std::vector<std::byte>& octets) {
+    return {reinterpret_cast<const char*>(octets.data()), octets.size()};
+}
+
+/// One frame for each new row of layers in a capture.
+void frame_seeds(const fs::path& folder, const support::KeptCapture& capture) {
+    std::set<std::string> seen;
+    dissect::Dissection dissection;
+    for (const support::KeptFrame& kept : capture.frames) {
+        dissect::dissect_frame(kept.frame(1), {}, dissection);
+        std::string layers;
+        for (unsigned i = 0; i < dissection.layer_count; ++i) layers += static_cast<char>(dissection.layers[i].id);
+        if (dissection.has(dissect::LayerId::bth)) layers += static_cast<char>(dissection.bth.opcode);
+        if (!seen.insert(layers).second || kept.octets.size() > 2000) continue;
+        const auto link = std::find(fuzz::link_types.begin(), fuzz::link_types.end(), kept.link_type) - fuzz::link_types.begin();
+        std::string seed;
+        seed += static_cast<char>(link);
+        seed += '\0';
+        write(folder / (capture.name + "-" + std::to_string(seen.size())), seed + text_of(kept.octets));
+    }
+}
+
+/// The first segments with payload of the first connection, as records of the target `stream`.
+void stream_seed(const fs::path& folder, const support::KeptCapture& capture) {
+    dissect::Dissection dissection;
+    std::string seed;
+    std::uint16_t client = 0;
+    for (const support::KeptFrame& kept : capture.frames) {
+        dissect::dissect_frame(kept.frame(1), {}, dissection);
+        if (!dissection.has(dissect::LayerId::tcp) || seed.size() > 6000) continue;
+        if (client == 0) client = dissection.source_port;
+        if (dissection.source_port != client && dissection.destination_port != client) continue;
+        const bool backwards = dissection.source_port != client;
+        const auto& tcp = dissection.tcp;
+        const std::uint32_t length = std::min<std::uint32_t>(tcp.payload_captured, 0xffff);
+        seed += static_cast<char>((backwards ? 4 : 0) | ((tcp.flags & 2) != 0 ? 8 : 0));
+        seed += '\0';
+        seed += static_cast<char>(length & 0xff);
+        seed += static_cast<char>(length >> 8);
+        seed.append(reinterpret_cast<const char*>(kept.octets.data()) + tcp.payload_offset, length);
+    }
+    if (!seed.empty()) write(folder / capture.name, seed);
+}
+
+void filter_seeds(const fs::path& folder) {
+    std::ifstream list(RDMASCOPE_FILTERS);
+    std::string line;
+    for (unsigned number = 0; std::getline(list, line); ++number) {
+        const std::size_t tab = line.find('\t');
+        if (tab != std::string::npos && line[0] != '#') write(folder / std::to_string(number), line.substr(tab + 1));
+    }
+    write(folder / "presence", "infiniband.bth && !tcp");
+    write(folder / "slice", "eth.src[0:3] == 02:00:00 || infiniband.bth.psn in {1..5, 9}");
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    if (count != 2) return std::fputs("usage: make_seeds FOLDER\n", stderr), 2;
+    const fs::path folder = arguments[1];
+    for (const char* target : {"frame", "stream", "pcap_file", "filter"}) fs::create_directories(folder / target);
+    for (const support::KeptCapture& capture : support::load_captures(400)) {
+        frame_seeds(folder / "frame", capture);
+        stream_seed(folder / "stream", capture);
+        const fs::path file = fs::path(RDMASCOPE_PCAPS) / capture.name;
+        if (fs::file_size(file) < 20'000) fs::copy_file(file, folder / "pcap_file" / capture.name, fs::copy_options::overwrite_existing);
+    }
+    filter_seeds(folder / "filter");
+    return 0;
+}
