@@ -1,0 +1,361 @@
+#include "dissect/layer_table.h"
+#include "dissect/output/text_parts.h"
+#include "dissect/output/unit_names.h"
+#include "dissect/output/value_format.h"
+#include "wire/ether_type.h"
+#include "wire/ethernet.h"
+#include "wire/ip_protocol.h"
+#include "wire/ipv4.h"
+#include "wire/ipv6.h"
+#include "wire/mac_control.h"
+#include "wire/vlan.h"
+
+namespace dissect::output::text {
+
+void pad(std::string& out, std::size_t start, std::size_t width) {
+    const std::size_t written = out.size() - start;
+    if (written < width) out.append(width - written, ' ');
+}
+
+void word(std::string& out, std::string_view name, std::uint64_t decimal) {
+    ((out += ' ') += name) += ' ';
+    append_decimal(out, decimal);
+}
+
+void word_hex(std::string& out, std::string_view name, std::uint64_t value, unsigned digits) {
+    ((out += ' ') += name) += ' ';
+    append_hex(out, value, digits);
+}
+
+namespace {
+
+/// A layer's octets if all of a header `H` were captured.
+template <class H>
+std::optional<wire::View<H>> view_of(const Dissection& dissection, LayerId id, wire::Bytes bytes) {
+    const LayerRef* layer = dissection.find(id);
+    if (layer == nullptr || layer->offset + std::size_t{layer->length} > bytes.size()) return std::nullopt;
+    return wire::View<H>::at(bytes.subspan(layer->offset, layer->length));
+}
+
+void append_address(std::string& out, const Network& network, wire::Bytes bytes, std::uint32_t offset, const TextOptions& options) {
+    const std::uint32_t length = network.address_length();
+    if (offset + std::size_t{length} > bytes.size()) {
+        out += '?';
+        return;
+    }
+    const wire::Bytes address = bytes.subspan(offset, length);
+    switch (network.family) {
+        case Network::Family::lid:
+            out += "lid ";
+            append_decimal(out, wire::load_be16(address.data()));
+            return;
+        case Network::Family::ipv4:
+            if (!options.host_names || !options.host_names(out, address)) append_ipv4(out, address);
+            return;
+        case Network::Family::ipv6:
+        case Network::Family::gid:
+            if (!options.host_names || !options.host_names(out, address)) append_ipv6(out, address);
+            return;
+        case Network::Family::none: return;
+    }
+}
+
+void append_macs(std::string& out, wire::View<wire::Ethernet> header) {
+    append_ether(out, header.get<&wire::Ethernet::source>());
+    out += " > ";
+    append_ether(out, header.get<&wire::Ethernet::destination>());
+}
+
+/// tcpdump's names for the types it meets beside RDMA.
+std::string_view type_name(std::uint16_t type) {
+    switch (type) {
+        case wire::ether_type::ipv4: return "IPv4";
+        case wire::ether_type::ipv6: return "IPv6";
+        case wire::ether_type::arp: return "ARP";
+        case wire::ether_type::vlan: return "802.1Q";
+        case wire::ether_type::qinq: return "802.1Q-QinQ";
+        case wire::ether_type::lldp: return "LLDP";
+        case wire::ether_type::mac_control: return "MPCP";
+        case wire::ether_type::mpls: return "MPLS unicast";
+        case wire::ether_type::roce: return "RoCE";
+        default: return "Unknown";
+    }
+}
+
+void append_type(std::string& out, std::uint16_t type) {
+    if (type < wire::ether_type::first_type) {
+        out += "802.3";
+        return;
+    }
+    ((out += "ethertype ") += type_name(type)) += " (";
+    append_hex(out, type, 4);
+    out += ')';
+}
+
+}  // namespace
+
+void endpoints(std::string& out, const Dissection& dissection, wire::Bytes bytes, bool with_ports, const TextOptions& options) {
+    const Network& network = dissection.network;
+    if (network.family == Network::Family::none) {
+        if (const auto header = view_of<wire::Ethernet>(dissection, LayerId::ethernet, bytes))
+            append_macs(out, *header);
+        else
+            out += "? > ?";
+        return;
+    }
+    const auto end = [&](std::uint32_t offset, std::uint16_t port) {
+        append_address(out, network, bytes, offset, options);
+        if (!with_ports) return;
+        out += '.';
+        append_decimal(out, port);
+    };
+    end(network.source_offset, dissection.source_port);
+    out += " > ";
+    end(network.destination_offset, dissection.destination_port);
+}
+
+void link_header(std::string& out, const wire::Frame& frame, const Dissection& dissection) {
+    if (const auto header = view_of<wire::Ethernet>(dissection, LayerId::ethernet, frame.bytes)) {
+        append_macs(out, *header);
+        out += ", ";
+        append_type(out, header->get<&wire::Ethernet::type>());
+        out += ", ";
+    }
+    out += "length ";
+    append_decimal(out, frame.wire_length);
+    out += ": ";
+    for (unsigned i = 0; i < dissection.layer_count; ++i) {
+        const LayerRef& layer = dissection.layers[i];
+        if (layer.id != LayerId::vlan || layer.length < wire::size_of<wire::Vlan>) continue;
+        const auto tag = wire::View<wire::Vlan>::unchecked(frame.bytes.data() + layer.offset);
+        out += "vlan ";
+        append_decimal(out, tag.get<&wire::Vlan::id>());
+        out += ", p ";
+        append_decimal(out, tag.get<&wire::Vlan::priority>());
+        out += tag.get<&wire::Vlan::drop_eligible>() ? ", DEI, " : ", ";
+    }
+}
+
+void network_details(std::string& out, const Dissection& dissection, wire::Bytes bytes, const TextOptions&) {
+    const bool present = dissection.network.family != Network::Family::none && dissection.network.family != Network::Family::lid;
+    if (!present) return;
+    const bool version4 = dissection.network.family == Network::Family::ipv4;
+    out += version4 ? " (tos " : " (class ";
+    append_hex(out, dissection.network.traffic_class, 1);
+    word(out += ',', version4 ? "ttl" : "hlim", dissection.network.hop_limit);
+    if (const auto header = view_of<wire::Ipv4>(dissection, LayerId::ipv4, bytes); header && version4) {
+        word(out += ',', "id", header->get<&wire::Ipv4::identification>());
+        if (header->get<&wire::Ipv4::dont_fragment>()) out += ", flags [DF]";
+    } else if (const auto header6 = view_of<wire::Ipv6>(dissection, LayerId::ipv6, bytes); header6 && !version4) {
+        word_hex(out += ',', "flowlabel", header6->get<&wire::Ipv6::flow_label>(), 5);
+    }
+    if (dissection.has(LayerId::udp)) {
+        word(out += ',', "udp", dissection.source_port);
+        append_decimal(out += " > ", dissection.destination_port);
+    }
+    if (dissection.has(LayerId::tcp)) word(out += ',', "win", dissection.tcp.window);
+    out += ')';
+}
+
+bool is_mac_control(const Dissection& dissection) { return dissection.has(LayerId::mac_control); }
+
+void mac_control(std::string& out, const wire::Frame& frame, const Dissection& dissection) {
+    if (const auto header = view_of<wire::Ethernet>(dissection, LayerId::ethernet, frame.bytes)) append_macs(out, *header);
+    const LayerRef& layer = *dissection.find(LayerId::mac_control);
+    const wire::Bytes octets = frame.bytes.subspan(layer.offset, layer.length);
+    const auto opcode = octets.size() < 2 ? std::uint16_t{0} : wire::load_be16(octets.data());
+    const auto priorities = wire::parse<wire::PriorityPause>(octets);
+    const auto pause = wire::parse<wire::Pause>(octets);
+    if (opcode == wire::mac_control_opcode::priority_pause && priorities) {
+        out += " PFC";
+        const bool enabled[] = {priorities->enable0, priorities->enable1, priorities->enable2, priorities->enable3,
+                                priorities->enable4, priorities->enable5, priorities->enable6, priorities->enable7};
+        const std::uint16_t quanta[] = {priorities->quanta0, priorities->quanta1, priorities->quanta2, priorities->quanta3,
+                                        priorities->quanta4, priorities->quanta5, priorities->quanta6, priorities->quanta7};
+        for (unsigned i = 0; i < 8; ++i) {
+            if (!enabled[i]) continue;
+            word(out, "class", i);
+            word(out, "quanta", quanta[i]);
+        }
+    } else if (opcode == wire::mac_control_opcode::pause && pause) {
+        word(out += " pause", "quanta", pause->quanta);
+    } else {
+        word_hex(out += " MAC control", "opcode", opcode, 4);
+    }
+}
+
+namespace {
+
+void append_flags(std::string& out, std::uint8_t flags) {
+    constexpr std::string_view letters = "FSRP.UEW";
+    out += "Flags [";
+    for (unsigned i = 0; i < letters.size(); ++i)
+        if ((flags >> i & 1) != 0) out += letters[i];
+    if (flags == 0) out += "none";
+    out += ']';
+}
+
+void append_tcp(std::string& out, const TcpSummary& tcp, const TextOptions& options) {
+    if (options.quiet) return word(out += ":", "tcp", tcp.payload_length);
+    constexpr std::uint8_t fin_syn_rst = 7;
+    constexpr std::uint8_t ack = 16;
+    append_flags(out += ": ", tcp.flags);
+    if (tcp.payload_length != 0 || (tcp.flags & fin_syn_rst) != 0) {
+        word(out += ',', "seq", tcp.sequence);
+        if (tcp.payload_length != 0) append_decimal(out += ':', static_cast<std::uint32_t>(tcp.sequence + tcp.payload_length));
+    }
+    if ((tcp.flags & ack) != 0) word(out += ',', "ack", tcp.acknowledgment);
+    word(out += ',', "win", tcp.window);
+    word(out += ',', "length", tcp.payload_length);
+}
+
+/// Octets behind the network header on the wire, and the protocol's number.
+struct NetworkPayload {
+    std::uint8_t protocol = 0;
+    std::uint32_t length = 0;
+};
+
+std::optional<NetworkPayload> network_payload(const Dissection& dissection, wire::Bytes bytes) {
+    if (const auto header = view_of<wire::Ipv4>(dissection, LayerId::ipv4, bytes)) {
+        const std::uint32_t header_octets = header->get<&wire::Ipv4::header_words>() * 4u;
+        const std::uint32_t total = header->get<&wire::Ipv4::total_length>();
+        return NetworkPayload{header->get<&wire::Ipv4::protocol>(), total < header_octets ? 0 : total - header_octets};
+    }
+    if (const auto header = view_of<wire::Ipv6>(dissection, LayerId::ipv6, bytes)) {
+        // Extension headers stand between; ICMPv6 behind them is what is mostly meant.
+        const auto next = header->get<&wire::Ipv6::next_header>();
+        return NetworkPayload{next, header->get<&wire::Ipv6::payload_length>()};
+    }
+    return std::nullopt;
+}
+
+void append_ip(std::string& out, const Dissection& dissection, wire::Bytes bytes, const TextOptions& options) {
+    const bool ports = dissection.has(LayerId::tcp) || dissection.has(LayerId::udp);
+    out += dissection.network.family == Network::Family::ipv6 ? "IP6 " : "IP ";
+    endpoints(out, dissection, bytes, ports, options);
+    if (dissection.has(LayerId::tcp)) return append_tcp(out, dissection.tcp, options);
+    const auto payload = network_payload(dissection, bytes);
+    if (dissection.has(LayerId::udp)) {
+        const std::uint32_t length = payload && payload->length >= 8 ? payload->length - 8 : 0;
+        return word(out += ": UDP,", "length", length);
+    }
+    if (!payload) return;
+    const std::string_view name = wire::name_of(wire::ip_protocol::names, payload->protocol);
+    out += ": ";
+    if (payload->protocol == wire::ip_protocol::icmpv6)
+        out += "ICMP6";
+    else if (name.empty())
+        append_decimal(out += "ip-proto-", payload->protocol);
+    else
+        out += name;
+    word(out += ',', "length", payload->length);
+}
+
+/// An Ethernet ARP packet for IPv4. RFC 826.
+void append_arp(std::string& out, wire::Bytes octets, const TextOptions& options) {
+    constexpr std::size_t size = 28;
+    out += "ARP";
+    if (octets.size() < size || wire::load_be16(octets.data() + 2) != wire::ether_type::ipv4) return;
+    const Network network{Network::Family::ipv4};
+    const auto address = [&](std::uint32_t at) { append_address(out, network, octets, at, options); };
+    const unsigned operation = wire::load_be16(octets.data() + 6);
+    if (operation == 1) {
+        out += ", Request who-has ";
+        address(24);
+        out += " tell ";
+        address(14);
+    } else if (operation == 2) {
+        out += ", Reply ";
+        address(14);
+        out += " is-at ";
+        append_ether(out, octets.subspan(8, 6));
+    } else {
+        word(out += ',', "operation", operation);
+    }
+    out += ", length 28";
+}
+
+}  // namespace
+
+void other_frame(std::string& out, const wire::Frame& frame, const Dissection& dissection, const TextOptions& options) {
+    const auto family = dissection.network.family;
+    if (family == Network::Family::ipv4 || family == Network::Family::ipv6) return append_ip(out, dissection, frame.bytes, options);
+    const auto header = view_of<wire::Ethernet>(dissection, LayerId::ethernet, frame.bytes);
+    if (!header) {
+        word(out += "link type", "", static_cast<std::uint64_t>(frame.link_type));
+        return word(out += ',', "length", frame.wire_length);
+    }
+    std::uint16_t type = header->get<&wire::Ethernet::type>();
+    if (const auto tag = view_of<wire::Vlan>(dissection, LayerId::vlan, frame.bytes)) type = tag->get<&wire::Vlan::type>();
+    if (type == wire::ether_type::arp)
+        return append_arp(out, frame.bytes.subspan(std::min<std::size_t>(link_length(dissection), frame.bytes.size())), options);
+    if (!options.link_header) {
+        append_macs(out, *header);
+        out += ", ";
+    }
+    append_type(out, type);
+    word(out += ',', "length", frame.wire_length);
+}
+
+namespace {
+
+/// `mpa_fpdu` as a reader writes it: MPA FPDU.
+void append_layer(std::string& out, LayerId id) {
+    if (id == LayerId::none) {
+        out += "frame";
+        return;
+    }
+    for (const char c : row_of(id).name) out += c == '_' ? ' ' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+}
+
+void diagnostic(std::string& out, const Diagnostic& found) {
+    ((out += " [") += name_of(found.outcome)) += ": ";
+    const bool short_of_octets = found.reason == Reason::snapped || found.reason == Reason::too_short;
+    if (short_of_octets) {
+        append_layer(out, found.layer);
+        word(out, "needs", found.needed);
+        word(out += " octets", "at", found.offset);
+        append_decimal(out += ", ", found.available);
+        out += found.reason == Reason::snapped ? " captured" : " there";
+    } else {
+        out += dissect::text(found.reason);
+        if (found.layer != LayerId::none) {
+            append_layer(out += "; ", found.layer);
+            word(out, "at", found.offset);
+        }
+    }
+    out += ']';
+}
+
+/// Data or a CRC behind headers that were all read.
+bool is_data(LayerId id) {
+    return id == LayerId::payload || id == LayerId::ulp_payload || id == LayerId::icrc || id == LayerId::vcrc ||
+           id == LayerId::mpa_fpdu;
+}
+
+}  // namespace
+
+void diagnostics(std::string& out, const Dissection& dissection, const TextOptions& options) {
+    const Diagnostic& stop = dissection.stop;
+    const bool only_data = stop.reason == Reason::snapped && is_data(stop.layer);
+    if (stop.outcome != Outcome::complete && (!only_data || options.verbosity > 0)) diagnostic(out, stop);
+    if (dissection.odd_count == 0 || dissection.odd.reason == Reason::byte_swapped) return;
+    diagnostic(out, dissection.odd);
+}
+
+void notice(std::string& out, const Notice& found) {
+    const bool of_datagrams = found.kind == Notice::Kind::fragments_evicted;
+    if (!of_datagrams) {
+        append_decimal(out += "iWARP stream ", found.stream);
+        out += ": ";
+    }
+    if (found.octets != 0) {
+        append_decimal(out, found.octets);
+        out += found.kind == Notice::Kind::stream_gap || found.kind == Notice::Kind::stream_skipped ? " " : " octets: ";
+    }
+    out += text_of(found.kind);
+    if (found.related_frame != 0)
+        word(out, found.kind == Notice::Kind::tcp_retransmission ? "of frame" : "since frame", found.related_frame);
+}
+
+}  // namespace dissect::output::text

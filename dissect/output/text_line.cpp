@@ -1,0 +1,138 @@
+#include "dissect/output/text_line.h"
+
+#include <algorithm>
+
+#include "dissect/output/text_parts.h"
+#include "dissect/output/tree.h"
+#include "dissect/output/unit_names.h"
+#include "dissect/output/value_format.h"
+
+namespace dissect::output {
+
+namespace {
+/// Wider pairs of addresses are not waited for: two IPv6 addresses in full would push all else off the screen.
+constexpr std::size_t endpoints_width_most = 56;
+constexpr unsigned number_width = 5;
+}  // namespace
+
+void TextPrinter::on_frame(const wire::Frame& frame, const Dissection& dissection) {
+    frame_ = &frame;
+    dissection_ = &dissection;
+    lines_.clear();
+    parts_.clear();
+    has_units_ = false;
+}
+
+void TextPrinter::end_line() {
+    while (lines_.size() > line_begin_ && lines_.back() == ' ') lines_.pop_back();
+    lines_ += '\n';
+    parts_.push_back({line_begin_, lines_.size()});
+}
+
+void TextPrinter::pad_endpoints(std::size_t begin) {
+    const std::size_t width = lines_.size() - begin;
+    endpoints_width_ = std::max(endpoints_width_, std::min(width, endpoints_width_most));
+    text::pad(lines_, begin, endpoints_width_);
+}
+
+void TextPrinter::on_unit(const Unit& unit) {
+    has_units_ = true;
+    const bool iwarp = unit.transport == Transport::iwarp;
+    // A datagram put together from fragments has its addresses in its own octets or in those of its last frame.
+    const bool own = !iwarp && unit.dissection.network.family != Network::Family::none;
+    const Dissection& addressed = own ? unit.dissection : unit.frame_dissection;
+    const wire::Bytes bytes = own ? unit.bytes : unit.frame.bytes;
+
+    begin_line();
+    text::endpoints(lines_, addressed, bytes, iwarp, options_);
+    pad_endpoints(line_begin_);
+    lines_ += ' ';
+    const std::size_t transport = lines_.size();
+    lines_ += name_of(unit.transport);
+    text::pad(lines_, transport, text::transport_width);
+    lines_ += ' ';
+    const std::size_t operation = lines_.size();
+    if (iwarp)
+        text::segment_operation(lines_, unit);
+    else
+        text::packet_operation(lines_, unit);
+    text::pad(lines_, operation, text::operation_width);
+    if (iwarp)
+        text::segment_details(lines_, unit, options_);
+    else
+        text::packet_details(lines_, unit, options_);
+    if (addressed.network.ecn() == 3) lines_ += " CE";
+    if (unit.repeats_frame != 0) text::word(lines_, "retransmission of frame", unit.repeats_frame);
+    text::diagnostics(lines_, unit.dissection, options_);
+    if (options_.verbosity > 0) text::network_details(lines_, addressed, bytes, options_);
+    end_line();
+    if (options_.verbosity > 2) write_tree(unit);
+}
+
+/// -vvv: the headers from the transport's on, below the line.
+void TextPrinter::write_tree(const Unit& unit) {
+    std::string tree;
+    TreeVisitor visitor{tree};
+    LayerSet wanted;
+    for (unsigned i = unit.dissection.layer_count; i-- > 0;) {
+        const LayerId id = unit.dissection.layers[i].id;
+        if (id == LayerId::udp || id == LayerId::ipv4 || id == LayerId::ipv6 || id == LayerId::ethernet) break;
+        wanted.insert(id);
+    }
+    describe(unit.dissection, unit.bytes, visitor, wanted);
+    for (std::size_t at = 0; at < tree.size();) {
+        const std::size_t end = std::min(tree.find('\n', at), tree.size() - 1) + 1;
+        (lines_ += "    ").append(tree, at, end - at);
+        at = end;
+    }
+    parts_.back().end = lines_.size();
+}
+
+void TextPrinter::on_notice(const Notice& notice) {
+    if (options_.quiet) return;
+    begin_line();
+    text::endpoints(lines_, notice.frame_dissection, notice.frame.bytes, notice.frame_dissection.has(LayerId::tcp), options_);
+    pad_endpoints(line_begin_);
+    lines_ += ' ';
+    text::notice(lines_, notice);
+    end_line();
+}
+
+bool TextPrinter::has_lines() const {
+    return frame_ != nullptr && (!parts_.empty() || options_.all || text::is_mac_control(*dissection_));
+}
+
+void TextPrinter::write_head(std::string& out) {
+    if (options_.number) {
+        const std::size_t begin = out.size();
+        append_decimal(out, frame_->number);
+        const std::size_t written = out.size() - begin;
+        if (written < number_width) out.insert(begin, number_width - written, ' ');
+        out += "  ";
+    }
+    times_.append(out, frame_->time_ns);
+    if (options_.link_header) text::link_header(out, *frame_, *dissection_);
+}
+
+void TextPrinter::end_frame(bool shown) {
+    if (!shown || !has_lines()) return;
+    if (parts_.empty()) {
+        begin_line();
+        if (text::is_mac_control(*dissection_))
+            text::mac_control(lines_, *frame_, *dissection_);
+        else
+            text::other_frame(lines_, *frame_, *dissection_, options_);
+        text::diagnostics(lines_, *dissection_, options_);
+        if (options_.verbosity > 0) text::network_details(lines_, *dissection_, frame_->bytes, options_);
+        end_line();
+    }
+    for (const Line& part : parts_) {
+        write_head(out_);
+        out_.append(lines_, part.begin, part.end - part.begin);
+    }
+    const std::size_t skipped = options_.octets_of_link ? 0 : std::min<std::size_t>(link_length(*dissection_), frame_->bytes.size());
+    append_dump(out_, frame_->bytes.subspan(skipped), options_.octets);
+    frame_ = nullptr;
+}
+
+}  // namespace dissect::output

@@ -1,0 +1,29 @@
+#pragma once
+#include <functional>
+#include <string>
+
+#include "dissect/output/hex.h"
+#include "dissect/output/timestamp.h"
+#include "wire/bytes.h"
+
+namespace dissect::output {
+
+/// Appends the name of an address of 4 or 16 octets; false where it has none. May be an empty function.
+using HostNames = std::function<bool(std::string&, wire::Bytes)>;
+
+/// How lines look; what tcpdump's options of the same letters choose.
+struct TextOptions {
+    TimeStyle time_style = TimeStyle::time_of_day;
+    bool nanoseconds = false;
+    bool all = false;                ///< frames without RDMA too
+    bool number = false;             ///< -#
+    bool link_header = false;        ///< -e
+    bool quiet = false;              ///< -q
+    bool absolute_sequence = false;  ///< -S
+    unsigned verbosity = 0;          ///< -v, -vv, -vvv
+    OctetDump octets = OctetDump::none;
+    bool octets_of_link = false;     ///< -xx, -XX, -AA
+    HostNames host_names = {};
+};
+
+}  // namespace dissect::output

@@ -1,0 +1,154 @@
+#include "dissect/output/text_parts.h"
+#include "dissect/output/unit_names.h"
+#include "dissect/output/value_format.h"
+#include "wire/aeth.h"
+#include "wire/bth_opcode.h"
+#include "wire/mad.h"
+
+namespace dissect::output::text {
+
+namespace {
+
+constexpr std::string_view nak_words[] = {"PSN sequence error", "invalid request", "remote access error",
+                                          "remote operational error", "invalid RD request"};
+
+/// What an acknowledgement says; empty for a plain one.
+void append_syndrome(std::string& out, std::uint8_t syndrome) {
+    const unsigned value = wire::value_of_syndrome(syndrome);
+    switch (wire::kind_of_syndrome(syndrome)) {
+        case wire::AethKind::ack: break;
+        case wire::AethKind::rnr_nak: (out += "RNR NAK ") += wire::name_of(wire::rnr_timer_names, value); break;
+        case wire::AethKind::reserved: out += "Acknowledge, reserved syndrome"; break;
+        case wire::AethKind::nak:
+            out += "NAK ";
+            if (value < std::size(nak_words))
+                out += nak_words[value];
+            else
+                (out += "code ") += std::to_string(value);
+            break;
+    }
+}
+
+std::string_view service_word(const wire::BthOpcode& opcode) {
+    return opcode.service == wire::BthService::cnp ? std::string_view{} : wire::name_of(opcode.service);
+}
+
+void append_management(std::string& out, const Unit& unit) {
+    const Dissection& d = unit.dissection;
+    const LayerRef& layer = *d.find(LayerId::mad);
+    const auto header = wire::View<wire::Mad>::unchecked(unit.bytes.data() + layer.offset);
+    const auto management_class = header.get<&wire::Mad::management_class>();
+    const auto attribute = header.get<&wire::Mad::attribute_id>();
+    const std::string_view name = wire::mad_attribute_name(management_class, attribute);
+    if (management_class == wire::communication_management) {
+        out += "CM ";
+    } else {
+        const std::string_view class_name = wire::name_of(wire::management_class_names, management_class);
+        (out += "MAD ") += class_name.empty() ? "unknown class" : class_name;
+        const std::string_view method = wire::name_of(wire::mad_method_names, header.get<&wire::Mad::method>());
+        (out += ' ') += method.substr(0, method.find('('));
+        out += ' ';
+    }
+    if (name.empty())
+        word_hex(out, "attribute", attribute, 4);
+    else
+        out += name;
+}
+
+}  // namespace
+
+void packet_operation(std::string& out, const Unit& unit) {
+    const Dissection& d = unit.dissection;
+    const wire::BthOpcode& opcode = wire::bth_opcode(d.bth.opcode);
+    if (const std::string_view service = service_word(opcode); !service.empty()) (out += service) += ' ';
+    if (d.has(LayerId::mad)) return append_management(out, unit);
+    if (!opcode.known()) {
+        append_hex(out += "opcode ", d.bth.opcode, 2);
+        return;
+    }
+    if (opcode.operation == wire::BthOperation::congestion_notification) {
+        out += "CNP";
+        return;
+    }
+    const bool refuses = opcode.operation == wire::BthOperation::acknowledge && d.has(LayerId::aeth) &&
+                         wire::kind_of_syndrome(d.bth.syndrome) != wire::AethKind::ack;
+    if (refuses) return append_syndrome(out, d.bth.syndrome);
+    const std::string_view name = wire::bth_opcode_name(d.bth.opcode);
+    const std::size_t dash = name.find(" - ");
+    out += dash == std::string_view::npos ? name : name.substr(dash + 3);
+}
+
+namespace {
+
+void append_request_headers(std::string& out, const Dissection& d) {
+    const BthSummary& bth = d.bth;
+    if (d.has(LayerId::deth)) {
+        word_hex(out, "src-qp", bth.source_qp, 6);
+        word_hex(out, "qkey", bth.queue_key, 8);
+    }
+    if (d.has(LayerId::xrceth)) word_hex(out, "srq", bth.xrc_srq, 6);
+    if (d.has(LayerId::reth) || d.has(LayerId::atomiceth)) {
+        word_hex(out, "va", bth.virtual_address, 1);
+        word_hex(out, "rkey", bth.remote_key, 8);
+    }
+    if (d.has(LayerId::reth)) word(out, "dmalen", bth.dma_length);
+    if (d.has(LayerId::atomiceth)) {
+        const bool compares = wire::bth_opcode(bth.opcode).operation == wire::BthOperation::compare_swap;
+        if (compares) word_hex(out, "compare", bth.compare, 1);
+        word_hex(out, compares ? "swap" : "add", bth.swap_or_add, 1);
+    }
+    if (d.has(LayerId::immdt)) word_hex(out, "imm", bth.immediate, 8);
+    if (d.has(LayerId::ieth)) word_hex(out, "inv-rkey", bth.invalidated_key, 8);
+}
+
+void append_response_headers(std::string& out, const Dissection& d) {
+    if (d.has(LayerId::aeth)) {
+        word(out, "msn", d.bth.msn);
+        const unsigned credits = wire::value_of_syndrome(d.bth.syndrome);
+        const bool acknowledges = wire::kind_of_syndrome(d.bth.syndrome) == wire::AethKind::ack;
+        if (acknowledges && credits != wire::no_credit_limit) word(out, "credits", wire::credits_of_code[credits]);
+    }
+    if (d.has(LayerId::atomicacketh)) word_hex(out, "orig", d.bth.original_data, 1);
+}
+
+void append_marks(std::string& out, const Unit& unit, const TextOptions& options) {
+    const BthSummary& bth = unit.dissection.bth;
+    if (bth.solicited_event) out += " se";
+    if (bth.ack_request && !unit.dissection.has(LayerId::mad)) out += " ackreq";
+    if (bth.fecn) out += " FECN";
+    if (bth.becn) out += " BECN";
+    if (options.verbosity > 0) {
+        word_hex(out, "pkey", bth.partition_key, 4);
+        if (bth.pad_count != 0) word(out, "pad", bth.pad_count);
+        if (bth.icrc == CrcStatus::good) out += " ICRC good";
+        if (bth.vcrc == CrcStatus::good) out += " VCRC good";
+    }
+    if (bth.icrc == CrcStatus::bad) out += " ICRC bad";
+    if (bth.vcrc == CrcStatus::bad) out += " VCRC bad";
+}
+
+}  // namespace
+
+void packet_details(std::string& out, const Unit& unit, const TextOptions& options) {
+    const Dissection& d = unit.dissection;
+    const wire::BthOpcode& opcode = wire::bth_opcode(d.bth.opcode);
+    word_hex(out, "qp", d.bth.destination_qp, 6);
+    const std::size_t before_psn = out.size();
+    word(out, "psn", d.bth.psn);
+    if (options.quiet) {
+        if (opcode.has_payload) word(out, "len", d.bth.payload_length);
+        return;
+    }
+    if (d.has(LayerId::mad)) {
+        append_request_headers(out, d);
+        management_details(out, unit);
+    } else {
+        pad(out, before_psn, 13);  // " psn 16777215"
+        if (opcode.has_payload || !opcode.known()) word(out, "len", d.bth.payload_length);
+        append_request_headers(out, d);
+        append_response_headers(out, d);
+    }
+    append_marks(out, unit, options);
+}
+
+}  // namespace dissect::output::text

@@ -1,0 +1,51 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "dissect/dissector.h"
+#include "dissect/output/text_options.h"
+
+/// The pieces that lines of text are put together from. Each appends to `out`; a piece that is one word among others
+/// begins with the blank that separates it.
+namespace dissect::output::text {
+
+inline constexpr unsigned transport_width = 6;   ///< `RoCEv2`
+inline constexpr unsigned operation_width = 28;  ///< `RC RDMA READ response Middle`
+
+/// Blanks up to a column counted from `start`.
+void pad(std::string& out, std::size_t start, std::size_t width);
+/// ` word value`
+void word(std::string& out, std::string_view name, std::uint64_t decimal);
+void word_hex(std::string& out, std::string_view name, std::uint64_t value, unsigned digits);
+
+/// `192.0.2.1 > 192.0.2.2`, with ports behind the addresses where asked for; the MAC addresses where there is no network
+/// layer. `bytes` is what the dissection describes.
+void endpoints(std::string& out, const Dissection& dissection, wire::Bytes bytes, bool with_ports, const TextOptions& options);
+/// `52:54:00:00:00:02 > 52:54:00:00:00:01, ethertype IPv4 (0x0800), length 322: `
+void link_header(std::string& out, const wire::Frame& frame, const Dissection& dissection);
+/// ` (tos 0x0, ttl 64, id 53642, flags [DF])` and what else -v adds of the layers below the transport.
+void network_details(std::string& out, const Dissection& dissection, wire::Bytes bytes, const TextOptions& options);
+
+/// `RC RDMA WRITE First`, and what follows: ` qp 0x000011 psn 671625 len 1024 ...`. For InfiniBand, RoCE.
+void packet_operation(std::string& out, const Unit& unit);
+void packet_details(std::string& out, const Unit& unit, const TextOptions& options);
+/// ` id 0xc645f9f3 qpn 0x000011 psn 6579024 port 7174 ...`: what matters of a message of the Communication Manager.
+void management_details(std::string& out, const Unit& unit);
+/// The same for iWARP.
+void segment_operation(std::string& out, const Unit& unit);
+void segment_details(std::string& out, const Unit& unit, const TextOptions& options);
+
+/// A frame without RDMA, in tcpdump's words: `IP 192.0.2.2.34491 > 192.0.2.1.7174: Flags [P.], seq ...`.
+void other_frame(std::string& out, const wire::Frame& frame, const Dissection& dissection, const TextOptions& options);
+/// ` PFC class 3 quanta 65535`, ` pause quanta 65535`
+void mac_control(std::string& out, const wire::Frame& frame, const Dissection& dissection);
+bool is_mac_control(const Dissection& dissection);
+
+/// ` [truncated: RETH needs 16 octets at 54, 4 captured]`. A packet whose headers are all there and only its data are
+/// cut is worth a word from -v on.
+void diagnostics(std::string& out, const Dissection& dissection, const TextOptions& options);
+/// `iWARP stream 3: 1448 octets missing from the capture`
+void notice(std::string& out, const Notice& notice);
+
+}  // namespace dissect::output::text

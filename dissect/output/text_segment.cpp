@@ -1,0 +1,137 @@
+#include "dissect/output/text_parts.h"
+#include "dissect/output/unit_names.h"
+#include "dissect/output/value_format.h"
+#include "wire/mpa.h"
+#include "wire/rdmap.h"
+#include "wire/terminate.h"
+
+namespace dissect::output::text {
+
+namespace {
+
+/// `RDMA remote protection error: invalid STag`, from the words of the specification. RFC 5040 section 4.8.
+void append_terminate(std::string& out, const DdpSummary& ddp) {
+    const auto lower_first = [&out](std::string_view words) {
+        // Abbreviations keep their capitals.
+        const bool one_capital = words.size() > 1 && words[0] >= 'A' && words[0] <= 'Z' && words[1] >= 'a' && words[1] <= 'z';
+        if (one_capital) {
+            out += static_cast<char>(words[0] - 'A' + 'a');
+            words.remove_prefix(1);
+        }
+        out += words;
+    };
+    const std::string_view layer = wire::name_of(wire::terminate_layers, ddp.terminate_layer);
+    const std::string_view type = wire::name_of(wire::terminate_type_field(ddp.terminate_layer).values, ddp.terminate_type);
+    const std::string_view code = wire::terminate_code_name(ddp.terminate_layer, ddp.terminate_type, ddp.terminate_code);
+    out += ' ';
+    out += layer == "RDMA" ? "RDMAP" : layer.empty() ? "layer" : layer;
+    if (layer.empty()) append_decimal(out += ' ', ddp.terminate_layer);
+    out += ' ';
+    if (type.empty())
+        append_hex(out += "type ", ddp.terminate_type, 1);
+    else
+        lower_first(type);
+    out += ": ";
+    if (code.empty())
+        append_hex(out += "code ", ddp.terminate_code, 2);
+    else
+        lower_first(code);
+}
+
+void append_start_details(std::string& out, const Unit& unit) {
+    const LayerRef* layer = unit.dissection.find(LayerId::mpa_request);
+    if (layer == nullptr) layer = unit.dissection.find(LayerId::mpa_reply);
+    const wire::Bytes octets = unit.bytes.subspan(layer->offset, layer->length);
+    // Request and Reply differ in the key alone.
+    const auto start = wire::parse<wire::MpaRequest>(octets);
+    if (!start) return;
+    word(out, "rev", start->revision);
+    if (start->crc) out += " crc";
+    if (start->marker) out += " markers";
+    if (start->rejected) out += " rejected";
+    const wire::Bytes data = octets.subspan(wire::size_of<wire::MpaRequest>);
+    const auto enhanced = start->enhanced() ? wire::parse<wire::MpaEnhanced>(data) : std::nullopt;
+    if (enhanced) {
+        word(out, "ird", enhanced->ird);
+        word(out, "ord", enhanced->ord);
+        if (enhanced->peer_to_peer) out += " peer-to-peer";
+        if (enhanced->send) out += " rtr-send";
+        if (enhanced->write) out += " rtr-write";
+        if (enhanced->read) out += " rtr-read";
+    }
+    word(out, "private", start->private_length);
+}
+
+void append_buffer(std::string& out, const DdpSummary& ddp) {
+    if (ddp.tagged) {
+        word_hex(out, "stag", ddp.stag, 8);
+        word_hex(out, "to", ddp.tagged_offset, 1);
+    } else {
+        word(out, "msn", ddp.msn);
+        word(out, "mo", ddp.message_offset);
+    }
+}
+
+void append_message(std::string& out, const Dissection& d) {
+    const DdpSummary& ddp = d.ddp;
+    if (wire::rdmap_invalidates(ddp.opcode)) word_hex(out, "inv-stag", ddp.invalidate_stag, 8);
+    if (d.has(LayerId::rdmap_read_request)) {
+        word(out, "len", ddp.read_size);
+        word_hex(out, "sink-stag", ddp.sink_stag, 8);
+        word_hex(out, "sink-to", ddp.sink_offset, 1);
+        word_hex(out, "src-stag", ddp.source_stag, 8);
+        word_hex(out, "src-to", ddp.source_offset, 1);
+    } else if (d.has(LayerId::rdmap_atomic_request)) {
+        word_hex(out, "id", ddp.request_id, 8);
+        word_hex(out, "stag", ddp.source_stag, 8);
+        word_hex(out, "to", ddp.source_offset, 1);
+    } else if (d.has(LayerId::rdmap_atomic_response)) {
+        word_hex(out, "id", ddp.request_id, 8);
+        word_hex(out, "orig", ddp.original_data, 1);
+    } else if (d.has(LayerId::rdmap_immediate)) {
+        word_hex(out, "imm", ddp.immediate, 16);
+    } else if (d.has(LayerId::rdmap_terminate)) {
+        append_terminate(out, ddp);
+        if (d.odd_count != 0 && d.odd.reason == Reason::byte_swapped) out += " (siw byte order)";
+    } else {
+        word(out, "len", ddp.payload_length);
+    }
+}
+
+}  // namespace
+
+void segment_operation(std::string& out, const Unit& unit) {
+    const Dissection& d = unit.dissection;
+    if (d.has(LayerId::mpa_request)) {
+        out += "MPA Request";
+    } else if (d.has(LayerId::mpa_reply)) {
+        out += "MPA Reply";
+    } else if (!d.has(LayerId::rdmap)) {
+        out += "MPA FPDU";
+    } else if (d.has(LayerId::rdmap_atomic_request)) {
+        (out += "RDMAP ") += d.ddp.atomic_operation == 0 ? "FetchAdd" : d.ddp.atomic_operation == 2 ? "CmpSwap" : "Atomic Request";
+    } else if (const std::string_view name = wire::name_of(wire::rdmap_opcodes, d.ddp.opcode); !name.empty()) {
+        (out += "RDMAP ") += name;
+    } else {
+        append_hex(out += "RDMAP opcode ", d.ddp.opcode, 1);
+    }
+}
+
+void segment_details(std::string& out, const Unit& unit, const TextOptions& options) {
+    const Dissection& d = unit.dissection;
+    if (d.has(LayerId::mpa_request) || d.has(LayerId::mpa_reply)) return append_start_details(out, unit);
+    if (d.has(LayerId::rdmap)) {
+        if (!options.quiet) append_buffer(out, d.ddp);
+        if (options.quiet)
+            word(out, "len", length_of(unit));
+        else
+            append_message(out, d);
+        if (d.ddp.last) out += " last";
+    }
+    if (unit.markers != 0 && !options.quiet) word(out, "markers", unit.markers);
+    if (unit.first_frame != unit.frame.number && !options.quiet) word(out, "from-frame", unit.first_frame);
+    if (options.verbosity > 0 && d.ddp.crc == CrcStatus::good) out += " CRC good";
+    if (d.has(LayerId::mpa_fpdu) && d.ddp.crc == CrcStatus::bad) out += " CRC bad";
+}
+
+}  // namespace dissect::output::text
