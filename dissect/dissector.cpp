@@ -1,12 +1,13 @@
 #include "dissect/dissector.h"
 
 #include "dissect/repeats.h"
+#include "dissect/stream/stream_table.h"
 
 namespace dissect {
 
 struct Dissector::State {
     explicit State(const DissectorOptions& settings)
-        : options(settings), repeats(settings.find_repeats ? settings.repeat_packets : 0) {}
+        : options(settings), repeats(settings.find_repeats ? settings.repeat_packets : 0), streams(options, counters) {}
 
     void count(const Diagnostic& stop, bool odd);
     void deliver_packet(const wire::Frame& frame, Sink& sink);
@@ -14,6 +15,7 @@ struct Dissector::State {
     DissectorOptions options;
     DissectorCounters counters;
     RepeatTable repeats;
+    stream::StreamTable streams;
     Dissection dissection;
 };
 
@@ -53,6 +55,10 @@ void Dissector::dissect(const wire::Frame& frame, Sink& sink) {
     state.count(state.dissection.stop, state.dissection.odd_count != 0);
     sink.on_frame(frame, state.dissection);
     if (state.dissection.has(LayerId::bth)) state.deliver_packet(frame, sink);
+    if (state.options.follow_streams && state.dissection.has(LayerId::tcp))
+        state.streams.segment(frame, state.dissection, frame.bytes, sink);
 }
+
+void Dissector::finish(Sink& sink) { state_->streams.finish(sink); }
 
 }  // namespace dissect

@@ -42,6 +42,7 @@ struct Notice {
         stream_not_rdma,     ///< an MPA connection whose octets turned out to be none
         stream_evicted,      ///< a connection forgotten to stay within the configured bounds
         fragments_evicted,   ///< an IP datagram given up with fragments missing
+        tcp_checksum_wrong,  ///< a segment that its receiver dropped, for its sender's checksums are right otherwise
     };
     Kind kind;
     const wire::Frame& frame;
@@ -104,6 +105,9 @@ public:
     Dissector& operator=(const Dissector&) = delete;
 
     void dissect(const wire::Frame& frame, Sink& sink);
+    /// No more frames will come: delivers the units that still waited for octets of their TCP stream. Their frame is
+    /// the last one, without its octets.
+    void finish(Sink& sink);
     const DissectorCounters& counters() const;
 
 private:

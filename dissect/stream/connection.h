@@ -1,0 +1,128 @@
+#pragma once
+#include <array>
+#include <cstdint>
+
+#include "dissect/stream/hunter.h"
+#include "dissect/stream/segment_store.h"
+#include "dissect/stream/tcp_checksum.h"
+
+namespace dissect::stream {
+
+/// One end of a TCP connection. IPv4 addresses lie in `low`, with a mark that keeps them apart from IPv6.
+struct Endpoint {
+    std::uint64_t high = 0;
+    std::uint64_t low = 0;
+    std::uint32_t port = 0;
+
+    friend bool operator==(const Endpoint&, const Endpoint&) = default;
+};
+
+/// Which frame carried which octets, for the last segments of a direction.
+class SegmentHistory {
+public:
+    void note(std::uint32_t sequence, std::uint32_t length, std::uint64_t frame) {
+        entries_[next_++ % entries_.size()] = {frame, sequence, length};
+    }
+    /// 0 where the octets are older than what is remembered.
+    std::uint64_t find(std::uint32_t sequence) const {
+        for (std::size_t i = 0; i < entries_.size(); ++i) {
+            const Entry& entry = entries_[(next_ - 1 - i) % entries_.size()];
+            if (sequence - entry.sequence < entry.length) return entry.frame;
+        }
+        return 0;
+    }
+
+private:
+    struct Entry {
+        std::uint64_t frame = 0;
+        std::uint32_t sequence = 0;
+        std::uint32_t length = 0;
+    };
+    std::array<Entry, 64> entries_{};
+    std::uint32_t next_ = 0;
+};
+
+enum class CrcMode : std::uint8_t {
+    unknown,  ///< the start frames were not seen: CRCs are believed in once one has been right
+    on,
+    off,
+};
+enum class Expect : std::uint8_t { start_frame, fpdu };
+
+/// All that is remembered of one direction of a connection that carries RDMA, or may do so.
+struct Flow {
+    std::uint32_t next_sequence = 0;   ///< of the next octet in order; while in step
+    Expect expect = Expect::fpdu;
+    CrcMode crc = CrcMode::unknown;
+    bool markers = false;
+    bool markers_known = false;
+    bool first_fpdu = false;           ///< the next FPDU is the stream's first: markers count from there
+    bool was_in_step = false;
+    std::uint8_t crc_misses = 0;
+    std::uint8_t suspicious = 0;       ///< heads in a row that cannot be
+    std::uint32_t marker_origin = 0;
+    FpduHead last_head;                ///< kept when the boundary is lost
+
+    // The unit whose octets have not all come
+    bool partial = false;
+    bool holed = false;                ///< octets behind `kept` are missing
+    bool lost_octets = false;          ///< missing because they were never captured, not for the snap length
+    std::uint32_t unit_sequence = 0;
+    std::uint32_t have = 0;            ///< octets of the stream, captured or not
+    std::uint32_t kept = 0;            ///< of these, how many lie in `head` or `buffer`
+    std::uint32_t total = 0;           ///< 0 while not known
+    std::uint64_t first_frame = 0;
+    std::array<std::byte, 24> head{};
+    BufferPool::Buffer buffer;
+
+    SegmentStore store;
+    Hunter hunter;
+    std::uint32_t hunt_start = 0;
+    SegmentHistory history;
+};
+static_assert(sizeof(Flow) <= 2048, "a flow takes a piece of the pool's second size");
+
+enum class SideState : std::uint8_t {
+    unseen,
+    start,    ///< the stream's first octet is known; a start frame is expected there
+    in_step,  ///< FPDU boundaries are known
+    hunting,  ///< they are looked for
+    ignored,  ///< not RDMA, as far as can be told
+};
+
+/// One direction of a connection.
+struct Side {
+    SideState state = SideState::unseen;
+    bool syn_seen = false;
+    bool fin_seen = false;
+    bool ack_seen = false;
+    ChecksumVerdict checksums = ChecksumVerdict::unknown;  ///< whether this sender's are real in this capture
+    std::uint8_t wrong_checksums = 0;
+    std::uint8_t markers_wanted = 0;       ///< in this direction's stream: 0 unknown, 1 no, 2 yes
+    std::uint32_t initial_sequence = 0;
+    std::uint32_t first_sequence = 0;      ///< of the stream's first octet; in state `start`
+    std::uint32_t acknowledged = 0;        ///< the highest that this side has acknowledged of the other's octets
+    Flow* flow = nullptr;
+};
+
+struct Connection {
+    std::array<Endpoint, 2> ends;
+    std::array<Side, 2> sides;
+    std::uint32_t number = 0;
+    std::uint32_t newer = 0;       ///< neighbours in the order of use
+    std::uint32_t older = 0;
+    std::uint32_t hash = 0;
+    std::int8_t client = -1;       ///< the side that opened the connection; -1 unknown
+    bool reset = false;
+    bool mpa = false;              ///< a start frame was seen, or FPDUs were found
+    bool request_seen = false;
+    bool reply_seen = false;
+    bool crc_wanted = false;       ///< C in one of the start frames
+
+    CrcMode crc_mode() const {
+        if (crc_wanted) return CrcMode::on;
+        return request_seen && reply_seen ? CrcMode::off : CrcMode::unknown;
+    }
+};
+
+}  // namespace dissect::stream

@@ -1,0 +1,53 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "dissect/stream/connection.h"
+
+namespace dissect::stream {
+
+/// The TCP connections remembered: a bounded number, found by their two ends, the idlest first to go.
+class ConnectionTable {
+public:
+    explicit ConnectionTable(std::size_t limit);
+
+    struct Lookup {
+        Connection* connection = nullptr;
+        unsigned side = 0;     ///< which of the ends is the source
+        bool fresh = false;
+    };
+    /// The connection between two ends, now the most recently used; nullptr where there is none.
+    Lookup find(const Endpoint& source, const Endpoint& destination);
+    /// Adds one; the table must not be full.
+    Lookup add(const Endpoint& source, const Endpoint& destination);
+    bool full() const { return used_ == limit_; }
+    /// The connection unused for longest; nullptr where the table is empty.
+    Connection* idlest();
+    void remove(Connection& connection);
+    std::size_t size() const { return used_; }
+
+private:
+    static constexpr std::uint32_t none = 0xffffffff;
+    static constexpr std::size_t chunk = 256;
+    struct Slot {
+        std::uint32_t hash = 0;
+        std::uint32_t index = none;
+    };
+
+    static std::uint32_t hash_of(const Endpoint& a, const Endpoint& b);
+    Connection& at(std::uint32_t index) { return chunks_[index / chunk][index % chunk]; }
+    void link_newest(std::uint32_t index);
+    void unlink(std::uint32_t index);
+
+    std::vector<Slot> slots_;
+    std::vector<std::unique_ptr<Connection[]>> chunks_;
+    std::vector<std::uint32_t> free_;
+    std::size_t limit_;
+    std::size_t used_ = 0;
+    std::uint32_t made_ = 0;
+    std::uint32_t newest_ = none;
+    std::uint32_t oldest_ = none;
+};
+
+}  // namespace dissect::stream

@@ -1,0 +1,445 @@
+#include "dissect/stream/stream_table.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "wire/mpa.h"
+
+namespace dissect::stream {
+
+namespace {
+
+enum TcpFlag : std::uint8_t { fin = 0x01, syn = 0x02, rst = 0x04, ack = 0x10 };
+
+constexpr std::uint64_t hunt_limit = 256 * 1024;        // octets looked at before a connection is left alone
+constexpr std::uint64_t known_hunt_limit = 16u << 20;   // the same for one that was in step
+constexpr std::int32_t furthest_ahead = 1 << 30;        // the largest window TCP can have, RFC 7323 section 2.3
+constexpr std::size_t key_that_convinces = 8;           // "MPA ID R"
+
+Endpoint endpoint(const Network& network, wire::Bytes bytes, std::uint32_t offset, std::uint16_t port) {
+    const std::byte* p = bytes.data() + offset;
+    if (network.family == Network::Family::ipv4) return {0, std::uint64_t{4} << 32 | wire::load_be32(p), port};
+    return {wire::load_be64(p), wire::load_be64(p + 8), port};
+}
+
+bool begins_with_key(wire::Bytes bytes) { return bytes.size() >= key_that_convinces && wire::mpa_start_possible(bytes); }
+
+}  // namespace
+
+struct StreamTable::Work {
+    const Arrival& arrival;
+    Connection& connection;
+    unsigned index;
+
+    Side& side() const { return connection.sides[index]; }
+    Side& other() const { return connection.sides[1 - index]; }
+    Flow& flow() const { return *side().flow; }
+    const TcpSummary& tcp() const { return arrival.dissection.tcp; }
+    Work turned() const { return {arrival, connection, 1 - index}; }
+};
+
+StreamTable::StreamTable(const DissectorOptions& options, DissectorCounters& counters)
+    : options_(options),
+      counters_(counters),
+      pool_(options.max_total_bytes),
+      table_(options.follow_streams ? options.max_streams : 1),
+      delivery_(options.parse, counters),
+      framer_(delivery_, pool_) {}
+StreamTable::~StreamTable() = default;
+
+void StreamTable::segment(const wire::Frame& frame, const Dissection& dissection, wire::Bytes bytes, Sink& sink) {
+    const TcpSummary& tcp = dissection.tcp;
+    const Network& network = dissection.network;
+    if (network.address_length() < 4) return;
+    const Endpoint source = endpoint(network, bytes, network.source_offset, dissection.source_port);
+    const Endpoint destination = endpoint(network, bytes, network.destination_offset, dissection.destination_port);
+    const Arrival arrival{frame, dissection, bytes, sink};
+    arrival_ = &arrival;
+    last_frame_ = {{}, 0, frame.link_type, frame.direction, frame.interface, frame.time_ns, frame.number, {}};
+    auto found = table_.find(source, destination);
+    if (found.connection == nullptr) {
+        if (tcp.payload_length == 0 && (tcp.flags & syn) == 0) return;
+        if (table_.full()) evict();
+        found = table_.add(source, destination);
+        found.connection->number = next_number_++;
+    }
+    Work work{arrival, *found.connection, found.side};
+    Side& side = work.side();
+    const Piece payload{tcp.sequence + ((tcp.flags & syn) != 0 ? 1u : 0u), tcp.payload_length, bytes.subspan(tcp.payload_offset, tcp.payload_captured),
+                        frame.number};
+    const bool plain = (tcp.flags & (syn | fin | rst)) == 0;
+    if (plain && side.state == SideState::in_step && side.flow->store.empty() && payload.sequence == side.flow->next_sequence &&
+        side.checksums != ChecksumVerdict::unknown) [[likely]] {
+        if (payload.wire_length != 0) in_order(work, payload, true);
+    } else {
+        slow_segment(work, payload);
+    }
+    if ((tcp.flags & ack) == 0) return;
+    if (!side.ack_seen || distance(tcp.acknowledgment, side.acknowledged) > 0) {
+        side.acknowledged = tcp.acknowledgment;
+        side.ack_seen = true;
+    }
+    Flow* opposite = work.other().flow;
+    if (opposite != nullptr && !opposite->store.empty()) [[unlikely]] {
+        Work turned = work.turned();
+        settle(turned, false);
+    }
+}
+
+void StreamTable::slow_segment(Work& work, const Piece& payload) {
+    const TcpSummary& tcp = work.tcp();
+    Side& side = work.side();
+    if ((tcp.flags & syn) == 0 && side.state == SideState::ignored) {
+        if (!begins_with_key(payload.bytes)) return;
+        side.state = SideState::unseen;
+    }
+    learn_checksums(work);
+    if ((tcp.flags & (syn | fin | rst)) != 0 && dropped_by_receiver(side, work.arrival))
+        return notice(work, Notice::Kind::tcp_checksum_wrong, payload.wire_length);
+    if ((tcp.flags & syn) != 0) open(work);
+    if (payload.wire_length != 0) take_payload(work, payload);
+    if ((tcp.flags & rst) != 0) {
+        work.connection.reset = true;
+        Work turned = work.turned();
+        flush(turned);
+        flush(work);
+    }
+    if ((tcp.flags & fin) != 0) work.side().fin_seen = true;
+}
+
+void StreamTable::learn_checksums(Work& work) const {
+    constexpr std::uint8_t wrong_that_decide = 3;
+    Side& side = work.side();
+    if (side.checksums != ChecksumVerdict::unknown || work.tcp().payload_length == 0) return;
+    if (side.flow == nullptr && side.state != SideState::start && side.state != SideState::unseen) return;
+    const ChecksumVerdict verdict = verify_tcp_checksum(work.arrival.dissection, work.arrival.bytes);
+    if (verdict == ChecksumVerdict::right) side.checksums = verdict;
+    // Snapped, or filled in by the adapter behind the capture: nothing can be told by them.
+    const bool undecided = verdict == ChecksumVerdict::wrong && ++side.wrong_checksums < wrong_that_decide;
+    if (verdict != ChecksumVerdict::right && !undecided) side.checksums = ChecksumVerdict::wrong;
+}
+
+/// SYN, with or without ACK: the octets that follow are the stream's first.
+void StreamTable::open(Work& work) {
+    const TcpSummary& tcp = work.tcp();
+    const bool answer = (tcp.flags & ack) != 0;
+    const bool used = work.side().state != SideState::unseen;
+    if (used && work.side().syn_seen && work.side().initial_sequence == tcp.sequence) return;
+    if (used || (!answer && work.other().state != SideState::unseen)) restart(work);
+    Side& side = work.side();
+    side.syn_seen = true;
+    side.initial_sequence = tcp.sequence;
+    side.first_sequence = tcp.sequence + 1;
+    side.state = SideState::start;
+    work.connection.client = static_cast<std::int8_t>(answer ? 1 - work.index : work.index);
+    if (answer && work.other().state == SideState::unseen) {
+        work.other().state = SideState::start;
+        work.other().first_sequence = tcp.acknowledgment;
+    }
+}
+
+/// The five-tuple is used for a new connection.
+void StreamTable::restart(Work& work) {
+    Work turned = work.turned();
+    // An answer to the SYN just seen does not end what that began.
+    const bool keep_other = (work.tcp().flags & ack) != 0 && work.other().state == SideState::start && work.other().flow == nullptr;
+    const Side other = work.other();
+    flush(turned);
+    flush(work);
+    release_flow(work.side());
+    release_flow(work.other());
+    Connection& c = work.connection;
+    c.sides = {};
+    if (keep_other) c.sides[1 - work.index] = other;
+    c.client = -1;
+    c.reset = c.mpa = c.request_seen = c.reply_seen = c.crc_wanted = false;
+    c.number = next_number_++;
+}
+
+void StreamTable::begin_flow(Work& work, std::uint32_t sequence, Expect expect) {
+    Side& side = work.side();
+    const auto buffer = pool_.acquire(sizeof(Flow));
+    if (buffer.data == nullptr) {
+        side.state = SideState::ignored;
+        return;
+    }
+    side.flow = new (buffer.data) Flow;
+    side.flow->expect = expect;
+    side.flow->next_sequence = sequence;
+    side.flow->crc = work.connection.crc_mode();
+    side.state = SideState::in_step;
+}
+
+void StreamTable::release_flow(Side& side) {
+    if (side.flow == nullptr) return;
+    framer_.drop_partial(*side.flow);
+    side.flow->store.clear(pool_);
+    pool_.release({reinterpret_cast<std::byte*>(side.flow), 2048});
+    side.flow = nullptr;
+}
+
+void StreamTable::begin_hunt(Work& work, std::uint32_t sequence) {
+    if (work.side().flow == nullptr) begin_flow(work, sequence, Expect::fpdu);
+    if (work.side().flow == nullptr) return;
+    Flow& flow = work.flow();
+    work.side().state = SideState::hunting;
+    flow.expect = Expect::fpdu;
+    flow.hunt_start = sequence;
+    flow.hunter.begin(sequence);
+}
+
+/// Decides what a direction is, from the first payload seen of it.
+void StreamTable::first_payload(Work& work, const Piece& piece) {
+    Side& side = work.side();
+    const bool from_start = side.state == SideState::start;
+    const bool at_start = !from_start || piece.sequence == side.first_sequence;
+    if (begins_with_key(piece.bytes) && at_start) return begin_flow(work, piece.sequence, Expect::start_frame);
+    if (!from_start) return begin_hunt(work, piece.sequence);
+    if (distance(piece.sequence, side.first_sequence) > 0) return begin_flow(work, side.first_sequence, Expect::start_frame);
+    const bool cut = piece.bytes.size() < key_that_convinces && piece.bytes.size() < piece.wire_length;
+    if (cut) return begin_hunt(work, piece.sequence);
+    if (wire::mpa_start_possible(piece.bytes)) return begin_flow(work, side.first_sequence, Expect::start_frame);
+    if (work.connection.mpa) return begin_hunt(work, piece.sequence);
+    side.state = SideState::ignored;
+}
+
+void StreamTable::take_payload(Work& work, Piece piece) {
+    Side& side = work.side();
+    if (side.flow == nullptr) first_payload(work, piece);
+    if (side.flow == nullptr) return;
+    if (side.state == SideState::hunting) return hunt_in(work, piece);
+    if (drop_known(work, piece)) return;
+    if (piece.sequence == work.flow().next_sequence) {
+        in_order(work, piece, true);
+        if (side.flow != nullptr && !side.flow->store.empty()) settle(work, false);
+    } else {
+        ahead(work, piece);
+    }
+}
+
+/// Takes away what has been seen before, and says so. True where nothing is left.
+bool StreamTable::drop_known(Work& work, Piece& piece) {
+    Flow& flow = work.flow();
+    const std::int32_t ahead_by = distance(piece.sequence, flow.next_sequence);
+    if (ahead_by >= 0) return ahead_by > furthest_ahead;
+    if (-static_cast<std::int64_t>(ahead_by) > furthest_ahead) return true;
+    const std::uint32_t known = std::min(piece.wire_length, flow.next_sequence - piece.sequence);
+    // A keep-alive repeats the last octet. RFC 9293 section 3.8.4.
+    const bool keep_alive = piece.wire_length <= 1 && piece.end() == flow.next_sequence;
+    if (!keep_alive) notice(work, Notice::Kind::tcp_retransmission, known, flow.history.find(piece.sequence));
+    piece.drop(known);
+    return piece.wire_length == 0;
+}
+
+void StreamTable::in_order(Work& work, const Piece& piece, bool live) {
+    Flow& flow = work.flow();
+    if (live) flow.history.note(piece.sequence, piece.wire_length, piece.frame);
+    const Framer::Result result = framer_.feed(work.arrival, work.connection, work.index, piece, live);
+    switch (result.outcome) {
+        case Framer::Outcome::done: flow.next_sequence = piece.end(); return;
+        case Framer::Outcome::discarded:
+            flow.next_sequence = result.rest.sequence;
+            return notice(work, Notice::Kind::tcp_checksum_wrong, result.rest.wire_length);
+        case Framer::Outcome::ended: {
+            give_up(work);
+            Work turned = work.turned();
+            return give_up(turned);
+        }
+        case Framer::Outcome::not_mpa:
+            if (!work.connection.mpa) return give_up(work);
+            [[fallthrough]];
+        case Framer::Outcome::lost:
+            begin_hunt(work, result.rest.sequence);
+            if (result.rest.wire_length != 0) keep(work, result.rest);
+            // From the store, settling goes on by itself.
+            if (live) settle(work, false);
+            return;
+    }
+}
+
+/// A segment beyond a gap.
+void StreamTable::ahead(Work& work, const Piece& piece) {
+    if (dropped_by_receiver(work.side(), work.arrival)) return notice(work, Notice::Kind::tcp_checksum_wrong, piece.wire_length);
+    Flow& flow = work.flow();
+    const auto stored = flow.store.insert(pool_, piece);
+    if (!stored.any && !stored.full) return notice(work, Notice::Kind::tcp_retransmission, piece.wire_length, stored.known);
+    notice(work, Notice::Kind::tcp_out_of_order, piece.wire_length);
+    settle(work, stored.full);
+    if (stored.full && work.side().flow != nullptr) keep(work, piece);
+}
+
+void StreamTable::hunt_in(Work& work, const Piece& piece) {
+    if (dropped_by_receiver(work.side(), work.arrival)) return notice(work, Notice::Kind::tcp_checksum_wrong, piece.wire_length);
+    Piece fresh = piece;
+    Flow& flow = work.flow();
+    const std::uint32_t from = flow.hunter.floor();
+    const std::int32_t before = distance(from, fresh.sequence);
+    if (before > 0) fresh.drop(std::min(fresh.wire_length, static_cast<std::uint32_t>(before)));
+    if (fresh.wire_length == 0) return;
+    flow.history.note(piece.sequence, piece.wire_length, piece.frame);
+    keep(work, fresh);
+    settle(work, false);
+}
+
+/// Stores a piece; where there is no room, what waits is given up first.
+void StreamTable::keep(Work& work, const Piece& piece) {
+    Flow& flow = work.flow();
+    if (!flow.store.insert(pool_, piece).full) return;
+    counters_.stream_octets_lost += flow.store.octets();
+    flow.store.clear(pool_);
+    if (work.side().state == SideState::hunting && !work.connection.mpa) return give_up(work);
+    flow.store.insert(pool_, piece);
+    if (work.side().state == SideState::hunting) flow.hunter.begin(piece.sequence);
+}
+
+bool StreamTable::gap_is_lost(const Work& work, std::uint32_t gap_end) const {
+    const Side& receiver = work.other();
+    if (receiver.ack_seen && distance(receiver.acknowledged, gap_end) >= 0) return true;
+    return work.flow().store.held_bytes() > options_.max_stream_bytes;
+}
+
+/// Goes on with what is stored, as far as that is possible now. `forced`: nothing more will come, or there is no room
+/// to wait.
+void StreamTable::settle(Work& work, bool forced) {
+    for (;;) {
+        Side& side = work.side();
+        if (side.flow == nullptr || side.flow->store.empty()) return;
+        const bool moved = side.state == SideState::hunting ? settle_hunt(work, forced) : settle_in_step(work, forced);
+        if (!moved) return;
+    }
+}
+
+bool StreamTable::settle_in_step(Work& work, bool forced) {
+    Flow& flow = work.flow();
+    const std::uint32_t head = flow.store.head()->sequence;
+    const std::int32_t gap = distance(head, flow.next_sequence);
+    if (gap > 0) {
+        if (!forced && !gap_is_lost(work, head)) return false;
+        const auto octets = static_cast<std::uint32_t>(gap);
+        counters_.stream_octets_lost += octets;
+        notice(work, Notice::Kind::stream_gap, octets);
+        in_order(work, {flow.next_sequence, octets, {}, 0}, false);
+        return true;
+    }
+    SegmentStore::Segment* segment = flow.store.pop();
+    Piece piece = segment->piece();
+    const auto known = static_cast<std::uint32_t>(-gap);
+    if (known < piece.wire_length) {
+        piece.drop(known);
+        flow.history.note(piece.sequence, piece.wire_length, piece.frame);
+        in_order(work, piece, false);
+    }
+    SegmentStore::release(pool_, segment);
+    return true;
+}
+
+/// Passes over octets that were never captured while a boundary is looked for.
+void StreamTable::hunt_behind_gap(Work& work, std::uint32_t from, const SegmentStore::Segment* to) {
+    Flow& flow = work.flow();
+    const std::uint32_t octets = to->sequence - from;
+    counters_.stream_octets_lost += octets;
+    notice(work, Notice::Kind::stream_gap, octets);
+    while (flow.store.head() != to) flow.store.drop_head(pool_);
+    flow.hunter.skip_to(to->sequence);
+}
+
+bool StreamTable::settle_hunt(Work& work, bool forced) {
+    Flow& flow = work.flow();
+    const SegmentStore::Segment* head = flow.store.head();
+    if (distance(head->sequence, flow.hunter.scanned()) > 0) {
+        if (!forced && !gap_is_lost(work, head->sequence)) return false;
+        hunt_behind_gap(work, flow.hunter.scanned(), head);
+        return true;
+    }
+    const SegmentStore::Segment* beyond = flow.store.behind_run();
+    const bool cut = beyond != nullptr && (forced || gap_is_lost(work, beyond->sequence));
+    const bool known = flow.was_in_step || work.connection.mpa;
+    const HuntRules rules{known, flow.markers_known, flow.markers, flow.marker_origin, flow.crc == CrcMode::on, flow.crc == CrcMode::off,
+                          cut || forced, flow.was_in_step ? flow.last_head : FpduHead{}};
+    const Hunter::Found found = flow.hunter.advance(flow.store, rules);
+    if (found.any) {
+        lock(work, found);
+        return true;
+    }
+    if (cut) {
+        hunt_behind_gap(work, flow.store.run_end(), beyond);
+        return true;
+    }
+    while (!flow.store.empty() && distance(flow.store.head()->end(), flow.hunter.floor()) <= 0) flow.store.drop_head(pool_);
+    if (flow.hunter.examined_octets() > (known ? known_hunt_limit : hunt_limit) && !flow.hunter.warm()) {
+        if (known) notice(work, Notice::Kind::stream_not_rdma, flow.hunter.examined_octets());
+        give_up(work);
+        return false;
+    }
+    return flow.store.held_bytes() > options_.max_stream_bytes && flow.hunter.drop_oldest();
+}
+
+/// An FPDU boundary has been found.
+void StreamTable::lock(Work& work, const Hunter::Found& found) {
+    Flow& flow = work.flow();
+    const std::uint32_t skipped = found.start - flow.hunt_start;
+    if (skipped != 0) {
+        counters_.stream_octets_skipped += skipped;
+        notice(work, Notice::Kind::stream_skipped, skipped);
+    }
+    while (!flow.store.empty() && distance(flow.store.head()->end(), found.start) <= 0) flow.store.drop_head(pool_);
+    flow.next_sequence = found.start;
+    flow.markers = found.markers;
+    flow.markers_known = true;
+    flow.marker_origin = found.marker_origin;
+    flow.first_fpdu = false;
+    flow.suspicious = 0;
+    flow.was_in_step = true;
+    if (found.crc_good && flow.crc == CrcMode::unknown) flow.crc = CrcMode::on;
+    work.side().state = SideState::in_step;
+    work.connection.mpa = true;
+    if (work.other().state == SideState::ignored) work.other().state = SideState::unseen;
+}
+
+/// Leaves a direction alone: it is not, or no longer, RDMA.
+void StreamTable::give_up(Work& work) {
+    release_flow(work.side());
+    work.side().state = SideState::ignored;
+}
+
+/// Delivers what waits, gaps or not.
+void StreamTable::flush(Work& work) {
+    if (work.side().flow == nullptr) return;
+    settle(work, true);
+    if (work.side().flow != nullptr && work.side().state == SideState::in_step) framer_.abandon(work.arrival, work.connection, work.index);
+}
+
+void StreamTable::finish(Sink& sink) {
+    const Arrival arrival{last_frame_, no_dissection_, {}, sink};
+    arrival_ = &arrival;
+    for (Connection* c = table_.idlest(); c != nullptr; c = table_.idlest()) {
+        for (unsigned side = 0; side < 2; ++side) {
+            Work work{arrival, *c, side};
+            flush(work);
+        }
+        release_flow(c->sides[0]);
+        release_flow(c->sides[1]);
+        table_.remove(*c);
+    }
+    arrival_ = nullptr;
+}
+
+void StreamTable::evict() {
+    Connection& c = *table_.idlest();
+    if (c.mpa) {
+        ++counters_.streams_evicted;
+        notice({*arrival_, c, 0}, Notice::Kind::stream_evicted, 0);
+    }
+    release_flow(c.sides[0]);
+    release_flow(c.sides[1]);
+    table_.remove(c);
+}
+
+/// Only of connections that carry RDMA: others are nobody's concern.
+void StreamTable::notice(const Work& work, Notice::Kind kind, std::uint64_t octets, std::uint64_t related) const {
+    if (!work.connection.mpa) return;
+    work.arrival.sink.on_notice({kind, work.arrival.frame, work.arrival.dissection, work.connection.number, octets, related});
+}
+
+}  // namespace dissect::stream

@@ -1,0 +1,70 @@
+#pragma once
+#include <cstdint>
+
+#include "dissect/dissector.h"
+#include "dissect/stream/buffer_pool.h"
+#include "dissect/stream/connection_table.h"
+#include "dissect/stream/framer.h"
+
+namespace dissect::stream {
+
+/// Follows TCP connections and finds the RDMA in them. A connection is taken for iWARP by its MPA start frame, on any
+/// port, or, where its beginning was not captured, by its FPDUs; any other costs a lookup a segment.
+///
+/// Octets are put in order, freed of repetition, and cut into FPDUs. What lies wholly in a segment is handed on in
+/// place; what spans segments is assembled. A gap is waited for until the receiver has acknowledged it or the buffer is
+/// full; then it is reported and the next FPDU boundary is looked for.
+class StreamTable {
+public:
+    StreamTable(const DissectorOptions& options, DissectorCounters& counters);
+    ~StreamTable();
+    StreamTable(const StreamTable&) = delete;
+    StreamTable& operator=(const StreamTable&) = delete;
+
+    /// Takes a segment: `dissection` describes `bytes` and has LayerId::tcp.
+    void segment(const wire::Frame& frame, const Dissection& dissection, wire::Bytes bytes, Sink& sink);
+    /// Nothing more will come: delivers what still waits for missing octets.
+    void finish(Sink& sink);
+
+private:
+    struct Work;  ///< a connection, a direction, and the arrival they are looked at for
+
+    void slow_segment(Work& work, const Piece& payload);
+    void open(Work& work);
+    void take_payload(Work& work, Piece piece);
+    void first_payload(Work& work, const Piece& piece);
+    void in_order(Work& work, const Piece& piece, bool live);
+    void ahead(Work& work, const Piece& piece);
+    bool drop_known(Work& work, Piece& piece);
+    void hunt_in(Work& work, const Piece& piece);
+
+    void begin_flow(Work& work, std::uint32_t sequence, Expect expect);
+    void begin_hunt(Work& work, std::uint32_t sequence);
+    void settle(Work& work, bool forced);
+    bool settle_in_step(Work& work, bool forced);
+    bool settle_hunt(Work& work, bool forced);
+    void hunt_behind_gap(Work& work, std::uint32_t from, const SegmentStore::Segment* to);
+    void lock(Work& work, const Hunter::Found& found);
+    bool gap_is_lost(const Work& work, std::uint32_t gap_end) const;
+    void keep(Work& work, const Piece& piece);
+    void give_up(Work& work);
+    void release_flow(Side& side);
+    void flush(Work& work);
+    void restart(Work& work);
+    void evict();
+    void notice(const Work& work, Notice::Kind kind, std::uint64_t octets, std::uint64_t related = 0) const;
+    void learn_checksums(Work& work) const;
+
+    const DissectorOptions options_;
+    DissectorCounters& counters_;
+    BufferPool pool_;
+    ConnectionTable table_;
+    UnitDelivery delivery_;
+    Framer framer_;
+    std::uint32_t next_number_ = 0;
+    wire::Frame last_frame_;
+    Dissection no_dissection_;
+    const Arrival* arrival_ = nullptr;  ///< for notices about connections other than the one at work
+};
+
+}  // namespace dissect::stream

@@ -1,0 +1,136 @@
+#include "dissect/stream/unit_delivery.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "wire/crc32c.h"
+#include "wire/mpa.h"
+
+namespace dissect::stream {
+
+namespace {
+
+constexpr std::uint8_t misses_that_decide = 16;
+
+std::uint32_t phase_of(const Flow& flow, std::uint32_t sequence) {
+    return flow.markers ? (sequence - flow.marker_origin) % wire::mpa_marker_interval : wire::mpa_marker_interval;
+}
+
+/// What a resynchronisation compares the next head with.
+void remember_head(Flow& flow, const DdpSummary& ddp, std::uint32_t fpdu_length) {
+    FpduHead& head = flow.last_head;
+    head.ulpdu_length = static_cast<std::uint16_t>(fpdu_length);
+    head.tagged = ddp.tagged;
+    head.last = ddp.last;
+    head.whole = true;
+    head.opcode = ddp.opcode;
+    head.stag = ddp.stag;
+    head.queue = ddp.queue;
+    head.msn = ddp.msn;
+    head.offset = ddp.tagged ? ddp.tagged_offset : ddp.message_offset;
+}
+
+}  // namespace
+
+UnitDelivery::UnitDelivery(const ParseOptions& options, DissectorCounters& counters)
+    : options_(options), counters_(counters), scratch_(std::make_unique_for_overwrite<std::byte[]>(wire::mpa_longest)) {}
+
+/// RFC 5044 section 4.3. The length field must have been captured.
+UnitDelivery::Stripped UnitDelivery::strip_markers(const Flow& flow, const RawUnit& raw) {
+    const std::uint32_t phase = phase_of(flow, raw.sequence);
+    const std::uint32_t lead = phase == 0 ? wire::mpa_marker_size : 0;
+    Stripped out;
+    out.length = wire::mpa_fpdu_size(wire::load_be16(raw.octets.data() + lead));
+    out.markers = wire::mpa_markers(out.length, phase);
+    out.bytes = raw.octets;
+    if (out.markers == 0) return out;
+    const bool complete = raw.octets.size() == raw.stream_length;
+    std::uint32_t marker_at = phase == 0 ? 0 : wire::mpa_marker_interval - phase;
+    std::uint32_t filled = 0;
+    std::uint32_t markers_at = out.length;
+    for (std::size_t from = 0; from < raw.octets.size();) {
+        if (from == marker_at) {
+            const wire::Bytes marker = raw.octets.subspan(from, std::min<std::size_t>(4, raw.octets.size() - from));
+            if (complete) {
+                std::memcpy(scratch_.get() + markers_at, marker.data(), 4);
+                markers_at += 4;
+            }
+            const std::uint32_t pointer = marker_at == 0 ? 0 : marker_at - lead;
+            out.wrong = out.wrong || (marker.size() == 4 && (wire::load_be32(marker.data()) & 0xffff) != pointer);
+            from += marker.size();
+            marker_at += wire::mpa_marker_interval;
+            continue;
+        }
+        const std::size_t count = std::min<std::size_t>(marker_at, raw.octets.size()) - from;
+        std::memcpy(scratch_.get() + filled, raw.octets.data() + from, count);
+        filled += static_cast<std::uint32_t>(count);
+        from += count;
+    }
+    out.bytes = {scratch_.get(), complete ? markers_at : filled};
+    return out;
+}
+
+bool UnitDelivery::crc_right(const Flow& flow, const RawUnit& raw) {
+    if (raw.octets.size() < 8 || raw.octets.size() != raw.stream_length) return false;
+    const std::size_t body = raw.octets.size() - wire::mpa_crc_size;
+    wire::Crc32c crc;
+    // The capture may begin right behind a marker between FPDUs: all zero, and covered by the CRC.
+    if (phase_of(flow, raw.sequence) == wire::mpa_marker_size) crc.update(std::array<std::byte, 4>{});
+    crc.update(raw.octets.first(body));
+    return crc.value() == wire::load_crc32c(raw.octets.data() + body);
+}
+
+CrcStatus UnitDelivery::check_crc(Flow& flow, const RawUnit& raw) const {
+    if (flow.crc == CrcMode::off || !options_.verify_crc) return CrcStatus::unchecked;
+    const bool right = crc_right(flow, raw);
+    if (flow.crc == CrcMode::on) return right ? CrcStatus::good : CrcStatus::bad;
+    if (right) {
+        flow.crc = CrcMode::on;
+        return CrcStatus::good;
+    }
+    if (++flow.crc_misses == misses_that_decide) flow.crc = CrcMode::off;
+    return CrcStatus::unchecked;
+}
+
+void UnitDelivery::count(const Dissection& dissection) {
+    ++counters_.units;
+    switch (dissection.stop.outcome) {
+        case Outcome::complete:
+        case Outcome::odd: break;
+        case Outcome::truncated: ++counters_.truncated; break;
+        case Outcome::malformed: ++counters_.malformed; break;
+        case Outcome::unsupported: ++counters_.unsupported; break;
+    }
+    if (dissection.odd_count != 0) ++counters_.odd;
+}
+
+UnitDelivery::Verdict UnitDelivery::deliver(const Arrival& arrival, const Connection& connection, unsigned side, Flow& flow, const RawUnit& raw) {
+    Verdict verdict;
+    Stripped unit{raw.octets, raw.stream_length, 0, false};
+    if (flow.markers && raw.id == LayerId::mpa_fpdu) [[unlikely]]
+        unit = strip_markers(flow, raw);
+    dissect_unit(raw.id, unit.bytes, unit.length, options_, dissection_);
+    if (raw.id == LayerId::mpa_fpdu) {
+        if (raw.octets.size() == raw.stream_length) dissection_.ddp.crc = check_crc(flow, raw);
+        verdict = {dissection_.ddp.crc, unit.wrong};
+        if (dissection_.has(LayerId::rdmap)) remember_head(flow, dissection_.ddp, wire::load_be16(unit.bytes.data()));
+        if (unit.markers != 0) {
+            LayerRef& layer = dissection_.layers[0];
+            if (unit.bytes.size() > unit.length) layer.variant = static_cast<std::uint8_t>(std::min(unit.markers, 255u));
+            if (unit.wrong && dissection_.stop.outcome == Outcome::complete)
+                dissection_.stop = {Outcome::malformed, Reason::marker_mismatch, LayerId::mpa_fpdu, 0, 0, 0};
+        }
+    }
+    if (raw.lost_octets && dissection_.stop.reason == Reason::snapped) dissection_.stop.reason = Reason::stream_gap;
+    count(dissection_);
+    Unit out{arrival.frame, arrival.dissection, dissection_, unit.bytes, false, Transport::iwarp, raw.first_frame};
+    out.stream = connection.number;
+    out.from_client = connection.client < 0 ? connection.ends[side].port > connection.ends[1 - side].port : side == static_cast<unsigned>(connection.client);
+    out.sequence = raw.sequence;
+    out.stream_length = raw.stream_length;
+    out.markers = unit.markers;
+    arrival.sink.on_unit(out);
+    return verdict;
+}
+
+}  // namespace dissect::stream

@@ -1,0 +1,57 @@
+#pragma once
+#include <memory>
+
+#include "dissect/dissector.h"
+#include "dissect/stream/connection.h"
+
+namespace dissect::stream {
+
+/// The frame being worked on, and where its message units go.
+struct Arrival {
+    const wire::Frame& frame;
+    const Dissection& dissection;
+    wire::Bytes bytes;  ///< what `dissection` describes
+    Sink& sink;
+};
+
+/// A unit as it lies in the stream: markers still in it, and as many octets as were captured.
+struct RawUnit {
+    LayerId id = LayerId::mpa_fpdu;
+    wire::Bytes octets;
+    std::uint32_t stream_length = 0;
+    std::uint32_t sequence = 0;
+    std::uint64_t first_frame = 0;
+    bool lost_octets = false;  ///< what is missing was never captured; else the snap length cut it
+};
+
+/// Takes units apart and hands them to the sink.
+class UnitDelivery {
+public:
+    UnitDelivery(const ParseOptions& options, DissectorCounters& counters);
+
+    struct Verdict {
+        CrcStatus crc = CrcStatus::absent;
+        bool marker_wrong = false;
+    };
+    Verdict deliver(const Arrival& arrival, const Connection& connection, unsigned side, Flow& flow, const RawUnit& raw);
+    /// Whether a complete FPDU's CRC is right, negotiated or not.
+    static bool crc_right(const Flow& flow, const RawUnit& raw);
+
+private:
+    struct Stripped {
+        wire::Bytes bytes;         ///< the FPDU, and behind it, where it is complete, its markers
+        std::uint32_t length = 0;  ///< of the FPDU on the wire
+        std::uint32_t markers = 0;
+        bool wrong = false;
+    };
+    Stripped strip_markers(const Flow& flow, const RawUnit& raw);
+    CrcStatus check_crc(Flow& flow, const RawUnit& raw) const;
+    void count(const Dissection& dissection);
+
+    const ParseOptions options_;
+    DissectorCounters& counters_;
+    Dissection dissection_;
+    std::unique_ptr<std::byte[]> scratch_;
+};
+
+}  // namespace dissect::stream
