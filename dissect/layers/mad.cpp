@@ -46,6 +46,8 @@ LayerId parse(Context& context) {
     const std::uint32_t wire_length = std::min<std::uint32_t>(bth.payload_length, wire::mad_octets);
     const std::uint32_t captured = std::min(wire_length, context.available());
     context.record(LayerId::mad, context.offset, captured, wire_length);
+    if (wire_length < wire::mad_octets) [[unlikely]]
+        return context.stop(Outcome::malformed, Reason::too_short, LayerId::mad, context.offset, wire::mad_octets);
     context.offset += header_octets;
     if (header.get<&wire::Mad::management_class>() == wire::communication_management) {
         const LayerId message = message_of(header.get<&wire::Mad::attribute_id>());

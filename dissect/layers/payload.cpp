@@ -55,7 +55,8 @@ LayerId after_payload(Context& context) {
 }
 
 void finish_unknown_packet(Context& context) {
-    if (context.out.bth.pad_count <= context.remaining() && record_payload(context)) row_of(after_payload(context)).parse(context);
+    if (context.out.bth.pad_count > context.remaining() || !record_payload(context)) return;
+    for (LayerId next = after_payload(context); next != LayerId::none;) next = row_of(next).parse(context);
 }
 
 constinit const LayerRow payload_layer{"payload", &protocol::infiniband, {}, parse, describe, {}, {&payload_field, 1}};
