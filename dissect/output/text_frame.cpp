@@ -282,7 +282,7 @@ void other_frame(std::string& out, const wire::Frame& frame, const Dissection& d
     if (family == Network::Family::ipv4 || family == Network::Family::ipv6) return append_ip(out, dissection, frame.bytes, options);
     const auto header = view_of<wire::Ethernet>(dissection, LayerId::ethernet, frame.bytes);
     if (!header) {
-        word(out += "link type", "", static_cast<std::uint64_t>(frame.link_type));
+        word(out += "link", "type", static_cast<std::uint64_t>(frame.link_type));
         return word(out += ',', "length", frame.wire_length);
     }
     std::uint16_t type = header->get<&wire::Ethernet::type>();
@@ -299,13 +299,21 @@ void other_frame(std::string& out, const wire::Frame& frame, const Dissection& d
 
 namespace {
 
-/// `mpa_fpdu` as a reader writes it: MPA FPDU.
+/// A row's name as a reader writes it: `reth` is RETH, `cm_req` CM REQ, `rdmap_read_request` RDMAP read request.
 void append_layer(std::string& out, LayerId id) {
     if (id == LayerId::none) {
         out += "frame";
         return;
     }
-    for (const char c : row_of(id).name) out += c == '_' ? ' ' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    constexpr std::size_t longest_abbreviation = 4;
+    const std::string_view name = row_of(id).name;
+    const std::size_t last = name.rfind('_');
+    const bool words = last != std::string_view::npos && name.size() - last - 1 > longest_abbreviation;
+    bool capitals = true;
+    for (const char c : name) {
+        if (c == '_') capitals = !words;
+        out += c == '_' ? ' ' : capitals && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    }
 }
 
 void diagnostic(std::string& out, const Diagnostic& found) {
@@ -349,13 +357,15 @@ void notice(std::string& out, const Notice& found) {
         append_decimal(out += "iWARP stream ", found.stream);
         out += ": ";
     }
-    if (found.octets != 0) {
-        append_decimal(out, found.octets);
-        out += found.kind == Notice::Kind::stream_gap || found.kind == Notice::Kind::stream_skipped ? " " : " octets: ";
-    }
+    // A gap is measured in octets; what happened to a segment is told first, its size last.
+    const bool measures = found.kind == Notice::Kind::stream_gap || found.kind == Notice::Kind::stream_skipped;
+    if (measures && found.octets != 0) append_decimal(out, found.octets);
+    if (measures && found.octets != 0) out += ' ';
     out += text_of(found.kind);
     if (found.related_frame != 0)
         word(out, found.kind == Notice::Kind::tcp_retransmission ? "of frame" : "since frame", found.related_frame);
+    if (!measures && found.octets != 0) append_decimal(out += " (", found.octets);
+    if (!measures && found.octets != 0) out += " octets)";
 }
 
 }  // namespace dissect::output::text

@@ -13,6 +13,13 @@ namespace {
 /// Wider pairs of addresses are not waited for: two IPv6 addresses in full would push all else off the screen.
 constexpr std::size_t endpoints_width_most = 56;
 constexpr unsigned number_width = 5;
+
+/// A packet that was on its way to a BTH when the capture or the packet ended: no unit, but no other traffic either.
+bool breaks_off_before_bth(const Dissection& dissection) {
+    const LayerId at = dissection.stop.layer;
+    return dissection.stop.outcome != Outcome::complete &&
+           (at == LayerId::bth || at == LayerId::grh || at == LayerId::lrh || at == LayerId::rwh);
+}
 }  // namespace
 
 void TextPrinter::on_frame(const wire::Frame& frame, const Dissection& dissection) {
@@ -99,7 +106,8 @@ void TextPrinter::on_notice(const Notice& notice) {
 }
 
 bool TextPrinter::has_lines() const {
-    return frame_ != nullptr && (!parts_.empty() || options_.all || text::is_mac_control(*dissection_));
+    return frame_ != nullptr && (!parts_.empty() || options_.all || text::is_mac_control(*dissection_) ||
+                                 breaks_off_before_bth(*dissection_));
 }
 
 void TextPrinter::write_head(std::string& out) {

@@ -32,8 +32,6 @@ constexpr Shown shown[] = {
     {"req.retrcount", "retry", Form::decimal},
     {"req.rnrretrcount", "rnr-retry", Form::decimal},
     {"req.private", "private", Form::private_data},
-    {"req.ip_cm.sip4", "from", Form::name},
-    {"req.ip_cm.sip6", "from", Form::name},
     {"req.ip_cm.sport", "from-port", Form::decimal},
     {"req.ip_cm.private", "private", Form::private_data},
     {"rep", "id", Form::hex},
@@ -90,6 +88,9 @@ public:
     void field(const wire::FieldInfo& info, const wire::Value& value, Extent) override {
         if (info.kind == wire::Kind::none || !info.name.starts_with(prefix)) return;
         const std::string_view name = info.name.substr(prefix.size());
+        // An IP service is better known by its port, which follows.
+        constexpr unsigned port_and_protocol_bits = 24;
+        if (name.ends_with(".serviceid") && value.number >> port_and_protocol_bits == 1) return;
         const auto* row = std::find_if(std::begin(shown), std::end(shown), [&](const Shown& s) { return s.field == name; });
         if (row != std::end(shown)) append(*row, info, value);
     }

@@ -111,6 +111,12 @@ void append_response_headers(std::string& out, const Dissection& d) {
     if (d.has(LayerId::atomicacketh)) word_hex(out, "orig", d.bth.original_data, 1);
 }
 
+/// A management datagram from another queue pair, or with another key, than those set aside for it. IBTA vol. 1, 13.5.1.
+bool bth_is_unusual(const BthSummary& bth) {
+    constexpr std::uint32_t general_services_key = 0x80010000;
+    return bth.source_qp != bth.destination_qp || (bth.destination_qp == 1 && bth.queue_key != general_services_key);
+}
+
 void append_marks(std::string& out, const Unit& unit, const TextOptions& options) {
     const BthSummary& bth = unit.dissection.bth;
     if (bth.solicited_event) out += " se";
@@ -140,7 +146,8 @@ void packet_details(std::string& out, const Unit& unit, const TextOptions& optio
         return;
     }
     if (d.has(LayerId::mad)) {
-        append_request_headers(out, d);
+        // Between the general service interfaces these two are as good as constant.
+        if (options.verbosity > 0 || bth_is_unusual(d.bth)) append_request_headers(out, d);
         management_details(out, unit);
     } else {
         pad(out, before_psn, 13);  // " psn 16777215"

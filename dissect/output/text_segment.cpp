@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "dissect/output/text_parts.h"
 #include "dissect/output/unit_names.h"
 #include "dissect/output/value_format.h"
@@ -9,17 +11,26 @@ namespace dissect::output::text {
 
 namespace {
 
-/// `RDMA remote protection error: invalid STag`, from the words of the specification. RFC 5040 section 4.8.
-void append_terminate(std::string& out, const DdpSummary& ddp) {
-    const auto lower_first = [&out](std::string_view words) {
-        // Abbreviations keep their capitals.
-        const bool one_capital = words.size() > 1 && words[0] >= 'A' && words[0] <= 'Z' && words[1] >= 'a' && words[1] <= 'z';
-        if (one_capital) {
-            out += static_cast<char>(words[0] - 'A' + 'a');
+/// Words in lower case; abbreviations (STag, RDMAP, CRC) keep their capitals.
+void append_lower(std::string& out, std::string_view words) {
+    const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
+    while (!words.empty()) {
+        const std::size_t length = std::min(words.find(' '), words.size());
+        const std::string_view found = words.substr(0, length);
+        const bool one_capital = found.size() > 1 && is_capital(found[0]) &&
+                                 std::none_of(found.begin() + 1, found.end(), is_capital);
+        out += one_capital ? static_cast<char>(found[0] - 'A' + 'a') : found.empty() ? ' ' : found[0];
+        if (!found.empty()) out += found.substr(1);
+        words.remove_prefix(length);
+        if (!words.empty()) {
+            out += ' ';
             words.remove_prefix(1);
         }
-        out += words;
-    };
+    }
+}
+
+/// `RDMAP remote protection error: invalid STag`, from the words of the specification. RFC 5040 section 4.8.
+void append_terminate(std::string& out, const DdpSummary& ddp) {
     const std::string_view layer = wire::name_of(wire::terminate_layers, ddp.terminate_layer);
     const std::string_view type = wire::name_of(wire::terminate_type_field(ddp.terminate_layer).values, ddp.terminate_type);
     const std::string_view code = wire::terminate_code_name(ddp.terminate_layer, ddp.terminate_type, ddp.terminate_code);
@@ -30,12 +41,13 @@ void append_terminate(std::string& out, const DdpSummary& ddp) {
     if (type.empty())
         append_hex(out += "type ", ddp.terminate_type, 1);
     else
-        lower_first(type);
+        append_lower(out, type);
+    if (code == type) return;
     out += ": ";
     if (code.empty())
         append_hex(out += "code ", ddp.terminate_code, 2);
     else
-        lower_first(code);
+        append_lower(out, code);
 }
 
 void append_start_details(std::string& out, const Unit& unit) {
@@ -72,6 +84,12 @@ void append_buffer(std::string& out, const DdpSummary& ddp) {
     }
 }
 
+/// Writes, Read Responses and all Sends; of others only the header may have been cut off.
+bool carries_payload(std::uint8_t opcode) {
+    return opcode <= static_cast<std::uint8_t>(wire::RdmapOpcode::send_solicited_invalidate) &&
+           opcode != static_cast<std::uint8_t>(wire::RdmapOpcode::read_request);
+}
+
 void append_message(std::string& out, const Dissection& d) {
     const DdpSummary& ddp = d.ddp;
     if (wire::rdmap_invalidates(ddp.opcode)) word_hex(out, "inv-stag", ddp.invalidate_stag, 8);
@@ -93,7 +111,7 @@ void append_message(std::string& out, const Dissection& d) {
     } else if (d.has(LayerId::rdmap_terminate)) {
         append_terminate(out, ddp);
         if (d.odd_count != 0 && d.odd.reason == Reason::byte_swapped) out += " (siw byte order)";
-    } else {
+    } else if (carries_payload(ddp.opcode)) {
         word(out, "len", ddp.payload_length);
     }
 }
@@ -121,12 +139,13 @@ void segment_details(std::string& out, const Unit& unit, const TextOptions& opti
     const Dissection& d = unit.dissection;
     if (d.has(LayerId::mpa_request) || d.has(LayerId::mpa_reply)) return append_start_details(out, unit);
     if (d.has(LayerId::rdmap)) {
-        if (!options.quiet) append_buffer(out, d.ddp);
-        if (options.quiet)
+        const bool terminates = d.has(LayerId::rdmap_terminate);
+        if (!options.quiet && (!terminates || options.verbosity > 0)) append_buffer(out, d.ddp);
+        if (options.quiet && !terminates)
             word(out, "len", length_of(unit));
         else
             append_message(out, d);
-        if (d.ddp.last) out += " last";
+        if (d.ddp.last && !terminates) out += " last";
     }
     if (unit.markers != 0 && !options.quiet) word(out, "markers", unit.markers);
     if (unit.first_frame != unit.frame.number && !options.quiet) word(out, "from-frame", unit.first_frame);
