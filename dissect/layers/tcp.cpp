@@ -156,19 +156,15 @@ void describe_options(const Tree& options) {
     options.open(pick(computed, "tcp.options"), 0, options.size());
     for (std::uint32_t at = 0; at < options.size();) {
         const std::uint8_t kind = wire::load_u8(options.at(at));
-        std::uint32_t length = 1;
-        if (kind > wire::tcp_option::no_operation) {
-            if (at + 2 > options.size()) break;
-            length = wire::load_u8(options.at(at + 1));
-            if (length < 2 || at + length > options.size()) break;
-        }
+        const bool has_length = kind > wire::tcp_option::no_operation;
+        if (has_length && at + 2 > options.size()) break;
+        const std::uint32_t length = has_length ? wire::load_u8(options.at(at + 1)) : 1;
+        if (has_length && length < 2) break;
         const Tree option = options.part(at, length);
-        option.open(option_heading(kind), 0, length);
+        option.open(option_heading(kind), 0, option.size());
         option.number(pick(computed, "tcp.option_kind"), kind, 0, 1);
-        if (length >= 2) {
-            option.number(pick(computed, "tcp.option_len"), length, 1, 1);
-            describe_option_value(option, kind);
-        }
+        if (has_length) option.number(pick(computed, "tcp.option_len"), length, 1, 1);
+        if (has_length && option.size() == length) describe_option_value(option, kind);
         option.close();
         at += length;
     }
