@@ -19,10 +19,21 @@ bool check_control(Context& context, LayerId id, std::uint32_t at) {
     return true;
 }
 
+/// Of a header that the snap length cut, the operation may still be there.
+LayerId note_cut_header(Context& context, std::uint32_t at) {
+    if (context.captured() < at + 2) return LayerId::none;
+    const auto control = wire::View<wire::DdpControl>::unchecked(context.at(at));
+    context.out.ddp.tagged = control.get<&wire::DdpControl::tagged>();
+    context.out.ddp.last = control.get<&wire::DdpControl::last>();
+    context.out.ddp.opcode = wire::load_u8(context.at(at + 1)) & 0x0f;
+    return LayerId::none;
+}
+
 LayerId parse_tagged(Context& context) {
     const std::uint32_t at = context.offset;
     const std::byte* header = context.take(LayerId::ddp_tagged, wire::ddp_tagged_size);
-    if (header == nullptr || !check_control(context, LayerId::ddp_tagged, at)) return LayerId::none;
+    if (header == nullptr) return note_cut_header(context, at);
+    if (!check_control(context, LayerId::ddp_tagged, at)) return LayerId::none;
     const auto buffer = wire::View<wire::DdpTaggedBuffer>::unchecked(header + 2);
     DdpSummary& ddp = context.out.ddp;
     ddp.tagged = true;
@@ -34,7 +45,8 @@ LayerId parse_tagged(Context& context) {
 LayerId parse_untagged(Context& context) {
     const std::uint32_t at = context.offset;
     const std::byte* header = context.take(LayerId::ddp_untagged, wire::ddp_untagged_size);
-    if (header == nullptr || !check_control(context, LayerId::ddp_untagged, at)) return LayerId::none;
+    if (header == nullptr) return note_cut_header(context, at);
+    if (!check_control(context, LayerId::ddp_untagged, at)) return LayerId::none;
     const auto buffer = wire::View<wire::DdpUntaggedBuffer>::unchecked(header + 6);
     DdpSummary& ddp = context.out.ddp;
     ddp.tagged = false;
