@@ -112,6 +112,7 @@ public:
             frame.octets.resize(headers);
             for (std::size_t j = 0; j < fpdus; ++j) append_send(frame.octets, ++msn, payload);
             wire::store_be16(&frame.octets[16], static_cast<std::uint16_t>(frame.octets.size() - 14));
+            put_checksum(frame.octets);
             frame.wire_length = static_cast<std::uint32_t>(frame.octets.size());
             segments_.push_back(frame);
         }
@@ -124,7 +125,7 @@ public:
     }
     void next(dissect::Dissector& dissector, dissect::Sink& sink) {
         for (std::size_t i = 0; i < segments_.size(); ++i) {
-            wire::store_be32(&segments_[i].octets[38], sequence_);
+            place_at(segments_[i].octets, sequence_);
             sequence_ += static_cast<std::uint32_t>(segments_[i].octets.size() - headers);
             frames_[i].number = ++number_;
             dissector.dissect(frames_[i], sink);
@@ -144,6 +145,27 @@ private:
         wire::store_be32(&out[first + 12], msn);
         const auto crc = wire::crc32c_octets(wire::crc32c(std::span(out).subspan(first, out.size() - first - 4)));
         std::copy(crc.begin(), crc.end(), out.end() - 4);
+    }
+
+    static std::uint32_t folded(std::uint32_t sum) {
+        while (sum >> 16 != 0) sum = (sum >> 16) + (sum & 0xffff);
+        return sum;
+    }
+    /// TCP's checksum over pseudo-header, header and payload. RFC 9293 section 3.1.
+    static void put_checksum(std::vector<std::byte>& frame) {
+        wire::store_be16(&frame[50], 0);
+        std::uint32_t sum = 6 + static_cast<std::uint32_t>(frame.size() - 34);
+        for (std::size_t i = 26; i + 1 < frame.size(); i += 2) sum += wire::load_be16(&frame[i]);
+        if (frame.size() % 2 != 0) sum += static_cast<std::uint32_t>(wire::load_u8(&frame.back())) << 8;
+        wire::store_be16(&frame[50], static_cast<std::uint16_t>(~folded(sum)));
+    }
+    /// Another sequence number, and the checksum changed by as much. RFC 1624.
+    static void place_at(std::vector<std::byte>& frame, std::uint32_t sequence) {
+        const std::uint32_t old = wire::load_be32(&frame[38]);
+        std::uint32_t sum = ~wire::load_be16(&frame[50]) & 0xffffu;
+        sum += (~old & 0xffff) + (~old >> 16) + (sequence & 0xffff) + (sequence >> 16);
+        wire::store_be16(&frame[50], static_cast<std::uint16_t>(~folded(sum)));
+        wire::store_be32(&frame[38], sequence);
     }
 
     std::vector<KeptFrame> start_;

@@ -62,8 +62,10 @@ void mutate_once(support::KeptFrame& frame, const support::KeptFrame& other, Ran
         case 6: std::fill_n(begin, length, random.one_in(2) ? std::byte{0} : std::byte{0xff}); break;
         case 7: {  // the head of this frame, the tail of another
             const std::size_t from = other.octets.empty() ? 0 : place(other.octets.size(), random);
+            // A copy: the other frame may be this one.
+            const std::vector<std::byte> tail(other.octets.begin() + static_cast<std::ptrdiff_t>(from), other.octets.end());
             octets.resize(at);
-            octets.insert(octets.end(), other.octets.begin() + static_cast<std::ptrdiff_t>(from), other.octets.end());
+            octets.insert(octets.end(), tail.begin(), tail.end());
             break;
         }
         case 8: octets.resize(at); break;                                        // short on the wire too
