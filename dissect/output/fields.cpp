@@ -20,6 +20,7 @@ void ChosenFields::on_frame(const wire::Frame& frame, const Dissection& dissecti
     dissection_ = &dissection;
     times_ = clock_.next(frame);
     has_units_ = false;
+    complete_ = false;
     if (wants_protocols_) {
         protocols_.clear();
         append_protocols(protocols_, dissection);
@@ -41,7 +42,19 @@ void ChosenFields::on_notice(const Notice& notice) {
     if (wants_frame_) describe_notice(notice, collector_);
 }
 
-void ChosenFields::collect_frame_fields() {
+FieldCollector& ChosenFields::collector() {
+    wants_frame_ = wants_protocols_ = true;  // what else will be chosen is not known here
+    return collector_;
+}
+
+void ChosenFields::complete() {
+    if (complete_ || frame_ == nullptr) return;
+    complete_ = true;
+    wants_frame_ = collector_.wants_frame_fields();
+    if (!wants_frame_) {
+        wants_protocols_ = false;
+        return;
+    }
     if (!has_units_) describe_outcome(*dissection_, collector_);
     const std::string_view interface = names_ ? names_(frame_->interface) : std::string_view{};
     describe_frame({*frame_, *dissection_, times_, interface, protocols_}, collector_);
@@ -49,7 +62,7 @@ void ChosenFields::collect_frame_fields() {
 
 void ChosenFields::end_frame(bool shown) {
     if (frame_ == nullptr || !shown) return;
-    if (wants_frame_) collect_frame_fields();
+    complete();
     show(*frame_);
     clock_.shown();
     frame_ = nullptr;

@@ -20,6 +20,12 @@ public:
     void on_notice(const Notice& notice) final;
     void end_frame(bool shown) final;
 
+    /// Where a display filter over the same frames chooses its fields, before the first of them.
+    FieldCollector& collector();
+    /// The frame's units are all known: gathers what is known of the frame itself. `end_frame` does it where the
+    /// display filter did not need it.
+    void complete();
+
 protected:
     struct Column {
         const RegisteredField* field;
@@ -31,8 +37,6 @@ protected:
     virtual void show(const wire::Frame& frame) = 0;
 
 private:
-    void collect_frame_fields();
-
     FieldCollector collector_;
     std::vector<Column> columns_;
     InterfaceNames names_;
@@ -41,9 +45,10 @@ private:
     const wire::Frame* frame_ = nullptr;
     const Dissection* dissection_ = nullptr;
     std::string protocols_;
-    bool wants_frame_ = false;      ///< a column is of `frame` or `rdma`
-    bool wants_protocols_ = false;  ///< frame.protocols is among them
+    bool wants_frame_ = false;      ///< a field is of `frame` or `rdma`
+    bool wants_protocols_ = false;  ///< frame.protocols may be among them
     bool has_units_ = false;
+    bool complete_ = false;
 };
 
 /// `-E`, with tshark's defaults.
