@@ -71,7 +71,8 @@ void FieldCollector::insert(const wire::FieldInfo* info, std::uint32_t slot) {
 }
 
 const FieldCollector::Wanted* FieldCollector::find(const wire::FieldInfo* info) const {
-    for (std::size_t at = hash_of(info) & (table_.size() - 1); table_[at].info != nullptr; at = (at + 1) & (table_.size() - 1))
+    for (std::size_t at = hash_of(info) & (table_.size() - 1); table_[at].info != nullptr;
+         at = (at + 1) & (table_.size() - 1))
         if (table_[at].info == info) return &table_[at];
     return nullptr;
 }
@@ -112,7 +113,8 @@ void FieldCollector::add(const Dissection& dissection, wire::Bytes described) {
 void FieldCollector::enter_protocol(const Dissection& dissection, unsigned first, const wire::FieldInfo* protocol) {
     if (numbers_layers_) {
         const auto end = protocols_.begin() + static_cast<std::ptrdiff_t>(protocol_count_);
-        auto found = std::find_if(protocols_.begin(), end, [&](const ProtocolCount& p) { return p.protocol == protocol; });
+        auto found =
+            std::find_if(protocols_.begin(), end, [&](const ProtocolCount& p) { return p.protocol == protocol; });
         if (found == end && protocol_count_ < protocols_.size()) *found = {protocol, 0}, ++protocol_count_;
         layer_ = found == protocols_.end() ? 1 : ++found->count;
     }
@@ -143,11 +145,14 @@ void FieldCollector::open(const wire::FieldInfo& heading, const wire::Value& val
     if (wanted == nullptr) return;
     wire::Value stored = value;
     if (heading.kind == wire::Kind::none && value.bytes.empty() && extent.offset <= described_.size())
-        stored.bytes = described_.subspan(extent.offset, std::min<std::size_t>(extent.length, described_.size() - extent.offset));
+        stored.bytes =
+            described_.subspan(extent.offset, std::min<std::size_t>(extent.length, described_.size() - extent.offset));
     store(wanted->slot, heading, stored);
 }
 
-void FieldCollector::field(const wire::FieldInfo& info, const wire::Value& value, Extent extent) { open(info, value, extent); }
+void FieldCollector::field(const wire::FieldInfo& info, const wire::Value& value, Extent extent) {
+    open(info, value, extent);
+}
 
 void FieldCollector::store(std::uint32_t slot, const wire::FieldInfo& info, wire::Value value) {
     auto& values = slots_[slot];

@@ -15,7 +15,8 @@ namespace dissect {
 struct FoundValue {
     const wire::FieldInfo* info = nullptr;
     wire::Value value;
-    std::uint32_t layer = 1;  ///< the how-manieth layer of its protocol it stands in; kept where `number_layers` was called
+    std::uint32_t layer =
+        1;  ///< the how-manieth layer of its protocol it stands in; kept where `number_layers` was called
 };
 
 /// Gathers the occurrences of chosen fields in a frame and in the units it completed, for the display filter and for

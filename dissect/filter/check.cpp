@@ -1,6 +1,7 @@
 #include "dissect/filter/check.h"
 
 #include <array>
+#include <fmt/format.h>
 #include <utility>
 
 #include "dissect/output/frame_fields.h"
@@ -59,7 +60,7 @@ private:
     }
     /// A literal where a field was wanted: most often a misspelt name.
     void fail_unknown(const Node& node) {
-        fail(node, shown(node) + " is not a field or protocol that is known");
+        fail(node, fmt::format("{} is not a known field or protocol", shown(node)));
         if (node.kind != NodeKind::word) return;
         for (const auto name : registry_.similar(node.word, 3)) failed_->suggestions.emplace_back(name);
     }
@@ -129,22 +130,23 @@ void Checker::visit_comparison(const Node& node) {
     if (node.comparison == TokenKind::contains) return check_contains(left, right);
     if (node.comparison == TokenKind::matches) return check_matches(left, right);
     if (!common_type(left.type, right.type))
-        fail(right, shown(left) + " is " + std::string{name_of(left.type)} + " and " + shown(right) + " is " +
-                        std::string{name_of(right.type)} + ": they cannot be compared");
+        fail(right, fmt::format("{} is {} and {} is {}: they cannot be compared", shown(left), name_of(left.type),
+                                shown(right), name_of(right.type)));
 }
 
 void Checker::check_contains(const Node& left, const Node& right) {
     const auto searchable = [](Type type) { return type == Type::text || type == Type::octets || type == Type::ether; };
     if (!searchable(left.type))
-        return fail(left, shown(left) + " is " + std::string{name_of(left.type)} + ", and contains looks into strings and octets");
+        return fail(
+            left, fmt::format("{} is {}, and contains looks into strings and octets", shown(left), name_of(left.type)));
     if (right.type == Type::untyped ? is_arithmetic(right.kind) : !searchable(right.type))
         fail(right, shown(right) + " is neither a string nor octets");
 }
 
 void Checker::check_matches(const Node& left, const Node& right) {
     if (left.type != Type::text && left.type != Type::octets && left.type != Type::ether)
-        return fail(left, shown(left) + " is " + std::string{name_of(left.type)} + ", and matches looks into strings and octets; write string(" +
-                              shown(left) + ")");
+        return fail(left, fmt::format("{0} is {1}, and matches looks into strings and octets; write string({0})",
+                                      shown(left), name_of(left.type)));
     if (right.kind != NodeKind::text) fail(right, "matches needs a regular expression in double quotes on its right");
 }
 
@@ -156,8 +158,8 @@ void Checker::visit_membership(const Node& node) {
         if (node.children[i] == no_node) continue;
         const Node& element = at(node.children[i]);
         if (!common_type(value.type, element.type))
-            return fail(element, shown(element) + " is " + std::string{name_of(element.type)} + " and cannot be compared with " +
-                                     std::string{name_of(value.type)});
+            return fail(element, fmt::format("{} is {} and cannot be compared with {}", shown(element),
+                                             name_of(element.type), name_of(value.type)));
     }
 }
 
@@ -176,11 +178,13 @@ void Checker::visit_arithmetic(Node& node) {
     for (const NodeId child : node.children) {
         const Node& operand = at(child);
         if (operand.type == Type::untyped) continue;
-        const bool additive = node.kind == NodeKind::sum || node.kind == NodeKind::difference || node.kind == NodeKind::negative;
+        const bool additive =
+            node.kind == NodeKind::sum || node.kind == NodeKind::difference || node.kind == NodeKind::negative;
         if (operand.type != Type::number && !(operand.type == Type::time && additive))
-            return fail(operand, shown(operand) + " is " + std::string{name_of(operand.type)} + " and cannot be reckoned with so");
+            return fail(operand, fmt::format("{} is {}, which arithmetic does not take here", shown(operand),
+                                             name_of(operand.type)));
         if (node.type != Type::untyped && node.type != operand.type)
-            return fail(node, "A number and a time cannot be reckoned with together");
+            return fail(node, "Arithmetic does not take a number and a time together");
         node.type = operand.type;
     }
 }
@@ -190,7 +194,8 @@ void Checker::visit_slice(Node& node) {
     const Node& whole = at(node.children[0]);
     if (whole.type == Type::untyped) return fail_unknown(whole);
     if (is_numeric(whole.type))
-        return fail(whole, shown(whole) + " is " + std::string{name_of(whole.type)} + ", and slices are cut from octets and strings");
+        return fail(whole, fmt::format("{} is {}, and slices are cut from octets and strings", shown(whole),
+                                       name_of(whole.type)));
     node.type = Type::octets;
 }
 
@@ -198,13 +203,14 @@ void Checker::visit_call(Node& node) {
     if (!expect_values(node)) return;
     const FunctionInfo* info = find_function(node.word);
     if (info == nullptr) {
-        fail(node, "There is no function " + std::string{node.word.substr(0, 60)});
+        fail(node, fmt::format("There is no function {}", node.word.substr(0, 60)));
         for (const auto& known : functions) failed_->suggestions.emplace_back(known.name);
         return;
     }
     const std::size_t count = node.children.size();
     if (count < info->least_arguments || count > info->most_arguments)
-        return fail(node, std::string{info->name} + (info->most_arguments == 1 ? " takes one argument" : " takes one argument or more"));
+        return fail(node,
+                    fmt::format("{} takes one argument{}", info->name, info->most_arguments == 1 ? "" : " or more"));
     visit_arguments(node, info->function);
 }
 
@@ -221,26 +227,30 @@ void Checker::visit_arguments(Node& node, Function function) {
             break;
         case Function::upper:
         case Function::lower:
-            if (first->type != Type::text) return fail(*first, shown(*first) + " is " + std::string{name_of(first->type)} + ", not a string");
+            if (first->type != Type::text)
+                return fail(*first, fmt::format("{} is {}, not a string", shown(*first), name_of(first->type)));
             node.type = Type::text;
             break;
         case Function::string: node.type = Type::text; break;
         case Function::absolute:
-            if (first->type != Type::number && first->type != Type::time) return fail(*first, "abs takes a number or a time");
+            if (first->type != Type::number && first->type != Type::time)
+                return fail(*first, "abs takes a number or a time");
             node.type = first->type;
             break;
         case Function::largest:
         case Function::smallest:
             for (const NodeId child : node.children)
                 if (at(child).type != Type::untyped && at(child).type != first->type)
-                    return fail(at(child), "The arguments of " + std::string{node.word} + " are not of one type");
+                    return fail(at(child), fmt::format("The arguments of {} are not of one type", node.word));
             node.type = first->type;
             break;
     }
 }
 }  // namespace
 
-std::optional<SyntaxError> check(Syntax& tree, const FieldRegistry& registry) { return Checker{tree, registry}.run(); }
+std::optional<SyntaxError> check(Syntax& tree, const FieldRegistry& registry) {
+    return Checker{tree, registry}.run();
+}
 
 std::optional<Type> common_type(Type left, Type right) {
     if (left == right) return left;
@@ -253,7 +263,9 @@ std::optional<Type> common_type(Type left, Type right) {
     return std::nullopt;
 }
 
-Type type_of(const wire::FieldInfo& info) { return &info == &output::frame_time_field ? Type::time : type_of(info.kind); }
+Type type_of(const wire::FieldInfo& info) {
+    return &info == &output::frame_time_field ? Type::time : type_of(info.kind);
+}
 
 const FunctionInfo* find_function(std::string_view name) {
     for (const auto& info : functions)

@@ -1,6 +1,7 @@
 #include "dissect/filter/compile.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <optional>
 #include <utility>
 
@@ -90,7 +91,9 @@ private:
         return program_.code.back();
     }
     std::uint32_t here() const { return static_cast<std::uint32_t>(program_.code.size()); }
-    void need_register(std::uint32_t number) { program_.register_count = std::max(program_.register_count, number + 1); }
+    void need_register(std::uint32_t number) {
+        program_.register_count = std::max(program_.register_count, number + 1);
+    }
     std::uint32_t keep_ranges(const std::vector<Range>& ranges) {
         program_.ranges.push_back(ranges);
         return static_cast<std::uint32_t>(program_.ranges.size() - 1);
@@ -185,7 +188,9 @@ void Compiler::search(const Node& node) {
     Op op = Op::contains;
     if (node.comparison == TokenKind::matches) {
         auto expression = Regex::compile(right.decoded);
-        if (!expression) return fail(right, "The regular expression is wrong: " + expression.error().message + " at octet " + std::to_string(expression.error().offset));
+        if (!expression)
+            return fail(right, fmt::format("The regular expression is wrong at octet {}: {}", expression.error().offset,
+                                           expression.error().message));
         program_.expressions.push_back(std::move(*expression));
         second = static_cast<std::uint32_t>(program_.expressions.size() - 1);
         op = Op::matches;
@@ -234,7 +239,8 @@ void Compiler::value(NodeId id, std::uint32_t into, Type wanted, const Registere
     if (node.field != nullptr) {
         const std::uint32_t slot = collector_.want(*node.field);
         if (!node.ranges.empty()) collector_.number_layers();
-        Instruction& load = node.ranges.empty() ? emit(Op::load_field, into, slot) : emit(Op::load_layers, into, slot, keep_ranges(node.ranges));
+        Instruction& load = node.ranges.empty() ? emit(Op::load_field, into, slot)
+                                                : emit(Op::load_layers, into, slot, keep_ranges(node.ranges));
         load.type = node.type;
         return;
     }
@@ -329,6 +335,8 @@ std::optional<std::uint32_t> Compiler::constant(const Node& node, Type wanted, c
 
 }  // namespace
 
-wire::Result<Program, SyntaxError> compile(const Syntax& tree, FieldCollector& collector) { return Compiler{tree, collector}.run(); }
+wire::Result<Program, SyntaxError> compile(const Syntax& tree, FieldCollector& collector) {
+    return Compiler{tree, collector}.run();
+}
 
 }  // namespace dissect::filter

@@ -8,7 +8,9 @@ namespace {
 constexpr std::size_t columns_before = 60;
 constexpr std::size_t columns_after = 40;
 
-bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+bool continues_character(char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+}
 
 std::string printable(std::string_view part) {
     std::string shown{part};
@@ -18,7 +20,8 @@ std::string printable(std::string_view part) {
 }
 
 std::size_t width(std::string_view part) {
-    return static_cast<std::size_t>(std::count_if(part.begin(), part.end(), [](char c) { return !continues_character(c); }));
+    return static_cast<std::size_t>(
+        std::count_if(part.begin(), part.end(), [](char c) { return !continues_character(c); }));
 }
 }  // namespace
 

@@ -17,7 +17,8 @@ using Values = Workspace::Values;
 Operand operand_of(const FoundValue& found, Type type) {
     Operand operand;
     if (is_numeric(type)) {
-        operand.number = type == Type::time ? Wide{static_cast<std::int64_t>(found.value.number)} : Wide{found.value.number};
+        operand.number =
+            type == Type::time ? Wide{static_cast<std::int64_t>(found.value.number)} : Wide{found.value.number};
     } else if (type == Type::text) {
         operand.data = found.value.text.data();
         operand.size = static_cast<std::uint32_t>(found.value.text.size());
@@ -36,9 +37,11 @@ bool fits(const FoundValue& found, Type type) {
 int order_prefix(const Operand& a, const Operand& b, unsigned bits) {
     const unsigned whole = bits / 8;
     if (a.size <= whole || b.size <= whole) return a.octets().compare(b.octets());
-    if (const int order = whole == 0 ? 0 : std::memcmp(a.data, b.data, whole); order != 0 || bits % 8 == 0) return order;
+    if (const int order = whole == 0 ? 0 : std::memcmp(a.data, b.data, whole); order != 0 || bits % 8 == 0)
+        return order;
     const unsigned mask = 0xff00u >> bits % 8 & 0xffu;
-    return static_cast<int>(static_cast<unsigned char>(a.data[whole]) & mask) - static_cast<int>(static_cast<unsigned char>(b.data[whole]) & mask);
+    return static_cast<int>(static_cast<unsigned char>(a.data[whole]) & mask) -
+           static_cast<int>(static_cast<unsigned char>(b.data[whole]) & mask);
 }
 
 int order(const Operand& a, const Operand& b, Type type) {
@@ -83,7 +86,8 @@ bool compare_field(const Instruction& step, std::span<const FoundValue> values, 
     for (const auto& found : values) {
         if (!fits(found, step.type)) continue;
         any = true;
-        if (holds(step.comparison, order(operand_of(found, step.type), constant, step.type)) != step.all) return !step.all;
+        if (holds(step.comparison, order(operand_of(found, step.type), constant, step.type)) != step.all)
+            return !step.all;
     }
     return any && step.all;
 }
@@ -171,7 +175,8 @@ bool Machine::test(const Instruction& step) {
         case Op::has_values: return !at(step.a).empty();
         case Op::has_bits:
             return over_values(at(step.a), false, [&](const Operand& v) {
-                return is_numeric(step.type) ? v.number != 0 : v.octets().find_first_not_of('\0') != std::string_view::npos;
+                return is_numeric(step.type) ? v.number != 0
+                                             : v.octets().find_first_not_of('\0') != std::string_view::npos;
             });
         case Op::compare_field: return compare_field(step, collector_.values(step.a), program_.constants[step.b]);
         case Op::compare:
@@ -183,9 +188,11 @@ bool Machine::test(const Instruction& step) {
                 return a.octets().find(b.octets()) != std::string_view::npos;
             });
         case Op::matches:
-            return over_values(at(step.a), step.all, [&](const Operand& v) { return program_.expressions[step.b].search(v.octets()); });
+            return over_values(at(step.a), step.all,
+                               [&](const Operand& v) { return program_.expressions[step.b].search(v.octets()); });
         case Op::member:
-            return over_values(at(step.a), step.all, [&](const Operand& v) { return is_member(v, program_.sets[step.b], step.type); });
+            return over_values(at(step.a), step.all,
+                               [&](const Operand& v) { return is_member(v, program_.sets[step.b], step.type); });
         case Op::negate: return !flag_;
         case Op::keep: workspace_.kept[step.a] = flag_ ? 1 : 0; return flag_;
         case Op::exclude: return flag_ != (workspace_.kept[step.a] != 0);
@@ -200,7 +207,8 @@ bool Machine::is_member(const Operand& value, const Set& set, Type type) const {
         const auto above = [&](const Operand& low) { return order(value, low, type) >= 0; };
         const auto below = [&](const Operand& high) { return order(value, high, type) <= 0; };
         if (element.low == element.high) {
-            if (over_values(at(element.low), false, [&](const Operand& v) { return above(v) && below(v); })) return true;
+            if (over_values(at(element.low), false, [&](const Operand& v) { return above(v) && below(v); }))
+                return true;
         } else if (over_values(at(element.low), false, above) && over_values(at(element.high), false, below)) {
             return true;
         }
@@ -246,7 +254,8 @@ void Machine::load_layers(const Instruction& step, Values& into) {
     std::int64_t total = 0;
     for (const auto& found : collector_.values(step.b)) total = std::max<std::int64_t>(total, found.layer);
     for (const auto& found : collector_.values(step.b))
-        if (fits(found, step.type) && in_layers(program_.ranges[step.c], found.layer, total)) into.push_back(operand_of(found, step.type));
+        if (fits(found, step.type) && in_layers(program_.ranges[step.c], found.layer, total))
+            into.push_back(operand_of(found, step.type));
 }
 
 void Machine::slice(Values& values, const std::vector<Range>& ranges) {
@@ -312,7 +321,8 @@ void Machine::pick(const Instruction& step) {
     const bool largest = step.op == Op::largest;
     for (std::uint32_t i = 0; i < step.c; ++i)
         for (const auto& value : at(step.b + i)) {
-            if (best == nullptr || (largest ? order(value, *best, step.type) > 0 : order(value, *best, step.type) < 0)) best = &value;
+            if (best == nullptr || (largest ? order(value, *best, step.type) > 0 : order(value, *best, step.type) < 0))
+                best = &value;
         }
     if (best == nullptr) return at(step.a).clear();
     const Operand picked = *best;

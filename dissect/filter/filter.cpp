@@ -13,7 +13,8 @@ namespace dissect {
 
 namespace {
 wire::Failure<FilterError> failure(std::string_view expression, filter::SyntaxError error) {
-    return {{std::move(error.message), std::string{expression}, error.column, error.length, std::move(error.suggestions)}};
+    return {
+        {std::move(error.message), std::string{expression}, error.column, error.length, std::move(error.suggestions)}};
 }
 }  // namespace
 
@@ -29,7 +30,8 @@ Filter::Filter(Filter&&) noexcept = default;
 Filter& Filter::operator=(Filter&&) noexcept = default;
 Filter::~Filter() = default;
 
-wire::Result<Filter, FilterError> Filter::compile(std::string_view expression, const FieldRegistry& registry, FieldCollector& collector) {
+wire::Result<Filter, FilterError> Filter::compile(std::string_view expression, const FieldRegistry& registry,
+                                                  FieldCollector& collector) {
     if (expression.size() > max_length)
         return failure(expression.substr(0, max_length), {"The filter is longer than 64 KiB", 0, 1, {}});
     if (expression.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos) {
@@ -47,6 +49,8 @@ wire::Result<Filter, FilterError> Filter::compile(std::string_view expression, c
     return Filter{std::make_unique<State>(std::move(*program))};
 }
 
-bool Filter::matches(const FieldCollector& collector) { return filter::evaluate(state_->program, collector, state_->workspace); }
+bool Filter::matches(const FieldCollector& collector) {
+    return filter::evaluate(state_->program, collector, state_->workspace);
+}
 
 }  // namespace dissect

@@ -15,31 +15,75 @@ struct Spelling {
 
 /// Longest first where one begins another.
 constexpr auto symbols = std::to_array<Spelling>({
-    {"===", TokenKind::all_eq}, {"!==", TokenKind::any_ne}, {"==", TokenKind::any_eq}, {"!=", TokenKind::all_ne},
-    {"~=", TokenKind::any_ne}, {"<=", TokenKind::less_equal}, {">=", TokenKind::greater_equal},
-    {"&&", TokenKind::and_}, {"||", TokenKind::or_}, {"^^", TokenKind::xor_}, {"..", TokenKind::range},
-    {"<", TokenKind::less}, {">", TokenKind::greater}, {"!", TokenKind::not_}, {"~", TokenKind::matches},
-    {"&", TokenKind::ampersand}, {"+", TokenKind::plus}, {"-", TokenKind::minus}, {"*", TokenKind::star},
-    {"/", TokenKind::slash}, {"%", TokenKind::percent}, {"(", TokenKind::left_parenthesis},
-    {")", TokenKind::right_parenthesis}, {"{", TokenKind::left_brace}, {"}", TokenKind::right_brace},
-    {"[", TokenKind::left_bracket}, {"]", TokenKind::right_bracket}, {",", TokenKind::comma}, {"#", TokenKind::hash},
+    {"===", TokenKind::all_eq},
+    {"!==", TokenKind::any_ne},
+    {"==", TokenKind::any_eq},
+    {"!=", TokenKind::all_ne},
+    {"~=", TokenKind::any_ne},
+    {"<=", TokenKind::less_equal},
+    {">=", TokenKind::greater_equal},
+    {"&&", TokenKind::and_},
+    {"||", TokenKind::or_},
+    {"^^", TokenKind::xor_},
+    {"..", TokenKind::range},
+    {"<", TokenKind::less},
+    {">", TokenKind::greater},
+    {"!", TokenKind::not_},
+    {"~", TokenKind::matches},
+    {"&", TokenKind::ampersand},
+    {"+", TokenKind::plus},
+    {"-", TokenKind::minus},
+    {"*", TokenKind::star},
+    {"/", TokenKind::slash},
+    {"%", TokenKind::percent},
+    {"(", TokenKind::left_parenthesis},
+    {")", TokenKind::right_parenthesis},
+    {"{", TokenKind::left_brace},
+    {"}", TokenKind::right_brace},
+    {"[", TokenKind::left_bracket},
+    {"]", TokenKind::right_bracket},
+    {",", TokenKind::comma},
+    {"#", TokenKind::hash},
 });
 
 constexpr auto keywords = std::to_array<Spelling>({
-    {"eq", TokenKind::any_eq}, {"any_eq", TokenKind::any_eq}, {"all_eq", TokenKind::all_eq},
-    {"ne", TokenKind::all_ne}, {"all_ne", TokenKind::all_ne}, {"any_ne", TokenKind::any_ne},
-    {"lt", TokenKind::less}, {"le", TokenKind::less_equal}, {"gt", TokenKind::greater},
-    {"ge", TokenKind::greater_equal}, {"contains", TokenKind::contains}, {"matches", TokenKind::matches},
-    {"in", TokenKind::in}, {"and", TokenKind::and_}, {"or", TokenKind::or_}, {"xor", TokenKind::xor_},
-    {"not", TokenKind::not_}, {"any", TokenKind::any}, {"all", TokenKind::all},
+    {"eq", TokenKind::any_eq},
+    {"any_eq", TokenKind::any_eq},
+    {"all_eq", TokenKind::all_eq},
+    {"ne", TokenKind::all_ne},
+    {"all_ne", TokenKind::all_ne},
+    {"any_ne", TokenKind::any_ne},
+    {"lt", TokenKind::less},
+    {"le", TokenKind::less_equal},
+    {"gt", TokenKind::greater},
+    {"ge", TokenKind::greater_equal},
+    {"contains", TokenKind::contains},
+    {"matches", TokenKind::matches},
+    {"in", TokenKind::in},
+    {"and", TokenKind::and_},
+    {"or", TokenKind::or_},
+    {"xor", TokenKind::xor_},
+    {"not", TokenKind::not_},
+    {"any", TokenKind::any},
+    {"all", TokenKind::all},
     {"bitwise_and", TokenKind::ampersand},
 });
 
-bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool begins_word(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '.' || c == ':'; }
-bool is_word(char c) { return begins_word(c) || c == '-'; }
+bool is_space(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool begins_word(char c) {
+    return is_letter(c) || is_digit(c) || c == '_' || c == '.' || c == ':';
+}
+bool is_word(char c) {
+    return begins_word(c) || c == '-';
+}
 
 int digit_of(char c) {
     if (is_digit(c)) return c - '0';
@@ -146,12 +190,14 @@ Token Lexer::word(std::size_t first) {
     std::size_t last = first;
     bool only_digits = true;
     while (!ends_at(last)) {
-        only_digits = only_digits && (digit_of(expression_[last]) < 16 || expression_[last] == '.' || expression_[last] == ':');
+        only_digits =
+            only_digits && (digit_of(expression_[last]) < 16 || expression_[last] == '.' || expression_[last] == ':');
         ++last;
     }
     const std::string_view name = expression_.substr(first, last - first);
     // The prefix length of an address belongs to it; anywhere else the slash divides.
-    const bool address = only_digits && (std::count(name.begin(), name.end(), '.') == 3 || std::count(name.begin(), name.end(), ':') >= 2);
+    const bool address = only_digits && (std::count(name.begin(), name.end(), '.') == 3 ||
+                                         std::count(name.begin(), name.end(), ':') >= 2);
     if (address && last + 1 < expression_.size() && expression_[last] == '/' && is_digit(expression_[last + 1])) {
         ++last;
         while (last < expression_.size() && is_digit(expression_[last])) ++last;
@@ -181,7 +227,8 @@ wire::Result<Token, SyntaxError> Lexer::quoted(std::size_t first, char quote, bo
     if (at >= expression_.size()) return fail("The closing quote is missing", first, expression_.size() - first);
     at_ = at + 1;
     Token token = make(quote == '"' ? TokenKind::text : TokenKind::character, first, at_ - first);
-    if (quote == '\'' && decoded.size() != 1) return fail("A character constant holds one character", first, token.length);
+    if (quote == '\'' && decoded.size() != 1)
+        return fail("A character constant holds one character", first, token.length);
     token.decoded = std::move(decoded);
     return token;
 }

@@ -14,10 +14,38 @@ enum class TokenKind : std::uint8_t {
     word,       ///< a field's name, a number, an address, a value's name: what it is depends on where it stands
     text,       ///< "..." or r"..."
     character,  ///< '.'
-    any_eq, all_eq, any_ne, all_ne, less, less_equal, greater, greater_equal, contains, matches, in,
-    and_, or_, xor_, not_, any, all,
-    ampersand, plus, minus, star, slash, percent,
-    left_parenthesis, right_parenthesis, left_brace, right_brace, left_bracket, right_bracket, comma, range, hash,
+    any_eq,
+    all_eq,
+    any_ne,
+    all_ne,
+    less,
+    less_equal,
+    greater,
+    greater_equal,
+    contains,
+    matches,
+    in,
+    and_,
+    or_,
+    xor_,
+    not_,
+    any,
+    all,
+    ampersand,
+    plus,
+    minus,
+    star,
+    slash,
+    percent,
+    left_parenthesis,
+    right_parenthesis,
+    left_brace,
+    right_brace,
+    left_bracket,
+    right_bracket,
+    comma,
+    range,
+    hash,
 };
 
 struct Token {
@@ -43,7 +71,8 @@ public:
 
     wire::Result<Token, SyntaxError> next();
 
-    /// The inside of a slice or layer range, up to `]`, which is consumed; to be asked for after `[` was the last token.
+    /// The inside of a slice or layer range, up to `]`, which is consumed; to be asked for after `[` was the last
+    /// token.
     wire::Result<Token, SyntaxError> brackets();
 
     std::string_view expression() const { return expression_; }

@@ -1,17 +1,19 @@
 #include "dissect/filter/literal.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
+#include <arpa/inet.h>
 #include <array>
 #include <charconv>
+#include <fmt/format.h>
 
 #include "dissect/registry.h"
 
 namespace dissect::filter {
 
 namespace {
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
 
 bool same_word(std::string_view a, std::string_view b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
@@ -43,22 +45,23 @@ std::optional<std::uint64_t> value_named(const RegisteredField* field, std::stri
     return std::nullopt;
 }
 
-std::optional<Literal> as_number(const Node& node, std::string_view text, const RegisteredField* field, std::string& error) {
+std::optional<Literal> as_number(const Node& node, std::string_view text, const RegisteredField* field,
+                                 std::string& error) {
     if (node.kind == NodeKind::character) return Literal{static_cast<unsigned char>(text[0]), {}};
     if (node.kind == NodeKind::word)
         if (const auto number = read_number(text)) {
             if (field != nullptr && *number > greatest(field->info->kind)) {
-                error = std::string{text} + " is too large for " + std::string{field->info->name} + ", whose greatest value is " +
-                        std::to_string(greatest(field->info->kind));
+                error = fmt::format("{} is too large for {}, whose greatest value is {}", text, field->info->name,
+                                    greatest(field->info->kind));
                 return std::nullopt;
             }
             return Literal{*number, {}};
         }
     if (const auto named = value_named(field, text)) return Literal{*named, {}};
     if (field != nullptr && !field->info->values.empty())
-        error = "\"" + std::string{text} + "\" is not among the values of " + std::string{field->info->name};
+        error = fmt::format("\"{}\" is not among the values of {}", text, field->info->name);
     else
-        error = "\"" + std::string{text} + "\" is not a number of at most 64 bits";
+        error = fmt::format("\"{}\" is not a number of at most 64 bits", text);
     return std::nullopt;
 }
 
@@ -67,7 +70,7 @@ std::optional<Literal> as_boolean(std::string_view text, const RegisteredField* 
     if (same_word(text, "true") || same_word(text, "set")) return Literal{1, {}};
     if (same_word(text, "false") || same_word(text, "not set")) return Literal{0, {}};
     if (const auto number = read_number(text)) return Literal{*number != 0, {}};
-    error = "\"" + std::string{text} + "\" is not a boolean: write True, False or a number";
+    error = fmt::format("\"{}\" is not a boolean: write True, False or a number", text);
     return std::nullopt;
 }
 
@@ -78,15 +81,16 @@ std::optional<Literal> as_address(std::string_view text, Type type, std::string&
     if (slash != std::string_view::npos) {
         const auto prefix = read_base(text.substr(slash + 1), 10);
         if (!prefix || *prefix > bits) {
-            error = "The prefix length of " + std::string{text} + " is not a number of at most " + std::to_string(bits);
+            error = fmt::format("The prefix length of {} is not a number of at most {}", text, bits);
             return std::nullopt;
         }
         literal.prefix = static_cast<std::uint8_t>(*prefix);
     }
     std::array<char, 16> octets{};
     const std::string address{text.substr(0, slash)};
-    if (address.find('\0') != std::string::npos || inet_pton(type == Type::ipv4 ? AF_INET : AF_INET6, address.c_str(), octets.data()) != 1) {
-        error = "\"" + address + "\" is not " + std::string{name_of(type)};
+    if (address.find('\0') != std::string::npos ||
+        inet_pton(type == Type::ipv4 ? AF_INET : AF_INET6, address.c_str(), octets.data()) != 1) {
+        error = fmt::format("\"{}\" is not {}", address, name_of(type));
         return std::nullopt;
     }
     literal.octets.assign(octets.data(), bits / 8);
@@ -95,23 +99,28 @@ std::optional<Literal> as_address(std::string_view text, Type type, std::string&
 
 std::optional<Literal> as_octets(const Node& node, std::string_view text, Type type, std::string& error) {
     std::optional<std::string> octets;
-    if (node.kind == NodeKind::word || type == Type::ether) octets = read_octets(text);
-    else octets = std::string{text};
+    if (node.kind == NodeKind::word || type == Type::ether)
+        octets = read_octets(text);
+    else
+        octets = std::string{text};
     if (octets && type == Type::ether && octets->size() != 6) {
-        error = "\"" + std::string{text} + "\" has " + std::to_string(octets->size()) + " octets; a MAC address has six";
+        error = fmt::format("\"{}\" has {} octets; a MAC address has six", text, octets->size());
         return std::nullopt;
     }
     if (!octets) {
-        error = "\"" + std::string{text} + "\" is not " + (type == Type::ether ? "a MAC address" : "a sequence of octets in hexadecimal");
+        error = fmt::format("\"{}\" is not {}", text,
+                            type == Type::ether ? "a MAC address" : "a sequence of octets in hexadecimal");
         return std::nullopt;
     }
     return Literal{0, std::move(*octets)};
 }
 
-std::optional<Literal> as_time(std::string_view text, std::string& error) {
-    if (const auto seconds = read_seconds(text)) return Literal{*seconds, {}};
+/// Seconds, or a date, which alone may stand in quotes.
+std::optional<Literal> as_time(const Node& node, std::string_view text, std::string& error) {
+    const bool quoted = node.kind != NodeKind::word;
+    if (const auto seconds = quoted ? std::nullopt : read_seconds(text)) return Literal{*seconds, {}};
     if (const auto date = read_date(text)) return Literal{*date, {}};
-    error = "\"" + std::string{text} + "\" is not a time: write seconds, as 0.25, or a date, as \"2020-07-04 12:34:56\"";
+    error = fmt::format("\"{}\" is not a time: write seconds, as 0.25, or a date, as \"2020-07-04 12:34:56\"", text);
     return std::nullopt;
 }
 }  // namespace
@@ -121,7 +130,7 @@ std::optional<Literal> read_literal(const Node& node, Type type, const Registere
     switch (type) {
         case Type::number: return as_number(node, text, field, error);
         case Type::boolean: return as_boolean(text, field, error);
-        case Type::time: return as_time(text, error);
+        case Type::time: return as_time(node, text, error);
         case Type::ipv4:
         case Type::ipv6: return as_address(text, type, error);
         case Type::ether:

@@ -9,7 +9,9 @@ namespace dissect::filter {
 namespace {
 constexpr Wide ns_per_s = 1'000'000'000;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
 
 /// Takes a date apart from left to right.
 class Scanner {
@@ -19,7 +21,8 @@ public:
     bool number(int& value, std::size_t least, std::size_t most) {
         std::size_t count = 0;
         value = 0;
-        while (count < most && count < rest_.size() && is_digit(rest_[count])) value = value * 10 + (rest_[count++] - '0');
+        while (count < most && count < rest_.size() && is_digit(rest_[count]))
+            value = value * 10 + (rest_[count++] - '0');
         rest_.remove_prefix(count);
         return count >= least;
     }
@@ -37,7 +40,8 @@ public:
         long weight = 100'000'000;
         nanoseconds = 0;
         if (rest_.empty() || !is_digit(rest_[0])) return false;
-        for (; !rest_.empty() && is_digit(rest_[0]); rest_.remove_prefix(1), weight /= 10) nanoseconds += (rest_[0] - '0') * weight;
+        for (; !rest_.empty() && is_digit(rest_[0]); rest_.remove_prefix(1), weight /= 10)
+            nanoseconds += (rest_[0] - '0') * weight;
         return true;
     }
     bool done() const { return rest_.empty(); }

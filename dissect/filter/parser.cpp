@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <fmt/format.h>
 #include <optional>
 #include <utility>
 
@@ -9,7 +10,9 @@ namespace dissect::filter {
 
 namespace {
 
-bool is_comparison(TokenKind kind) { return kind >= TokenKind::any_eq && kind <= TokenKind::matches; }
+bool is_comparison(TokenKind kind) {
+    return kind >= TokenKind::any_eq && kind <= TokenKind::matches;
+}
 
 std::optional<Range> parse_range(std::string_view text) {
     const auto trim = [&] {
@@ -101,7 +104,7 @@ private:
         if (token_.kind == TokenKind::end)
             fail("The expression ends too early", token_.column, 1);
         else
-            fail(std::string{token_.word.substr(0, 40)} + " was not expected here", token_.column, token_.length);
+            fail(fmt::format("{} was not expected here", token_.word.substr(0, 40)), token_.column, token_.length);
     }
     void advance() {
         if (failed_) return;
@@ -172,8 +175,12 @@ NodeId Parser::disjunction() {
     if (failed_) return no_node;
     return list(NodeKind::either, TokenKind::or_, &Parser::exclusion);
 }
-NodeId Parser::exclusion() { return list(NodeKind::exclusive, TokenKind::xor_, &Parser::conjunction); }
-NodeId Parser::conjunction() { return list(NodeKind::both, TokenKind::and_, &Parser::negation); }
+NodeId Parser::exclusion() {
+    return list(NodeKind::exclusive, TokenKind::xor_, &Parser::conjunction);
+}
+NodeId Parser::conjunction() {
+    return list(NodeKind::both, TokenKind::and_, &Parser::negation);
+}
 
 NodeId Parser::negation() {
     const std::uint32_t column = token_.column;
@@ -409,6 +416,8 @@ NodeId Parser::call(Token name) {
 
 }  // namespace
 
-wire::Result<Syntax, SyntaxError> parse(std::string_view expression) { return Parser{expression}.run(); }
+wire::Result<Syntax, SyntaxError> parse(std::string_view expression) {
+    return Parser{expression}.run();
+}
 
 }  // namespace dissect::filter

@@ -24,19 +24,30 @@ enum class Op : std::uint8_t {
     member,         ///< a register, b set
     // the flag
     negate,
-    keep,           ///< a place of a kept flag
-    exclude,        ///< flag = flag xor kept flag a
-    jump_if,        ///< a step to go on with
+    keep,     ///< a place of a kept flag
+    exclude,  ///< flag = flag xor kept flag a
+    jump_if,  ///< a step to go on with
     jump_unless,
     // values, into register a
     load_field,     ///< b slot
     load_layers,    ///< b slot, c ranges
     load_constant,  ///< b constant
     slice,          ///< in place, c ranges
-    bit_and, sum, difference, product, quotient, remainder,  ///< b register, c register
-    negative, absolute, length, count, upper, lower,         ///< in place
-    string,                                                  ///< in place, c type
-    largest, smallest,                                       ///< b first register, c number of registers
+    bit_and,
+    sum,
+    difference,
+    product,
+    quotient,
+    remainder,  ///< b register, c register
+    negative,
+    absolute,
+    length,
+    count,
+    upper,
+    lower,   ///< in place
+    string,  ///< in place, c type
+    largest,
+    smallest,  ///< b first register, c number of registers
 };
 
 enum class Comparison : std::uint8_t { equal, unequal, less, less_equal, greater, greater_equal };
@@ -44,7 +55,7 @@ enum class Comparison : std::uint8_t { equal, unequal, less, less_equal, greater
 struct Instruction {
     Op op{};
     Comparison comparison = Comparison::equal;
-    bool all = false;       ///< every pair of values has to satisfy the test, not just one
+    bool all = false;           ///< every pair of values has to satisfy the test, not just one
     Type type = Type::untyped;  ///< of the values
     std::uint32_t a = 0;
     std::uint32_t b = 0;

@@ -1,10 +1,9 @@
 #include "dissect/filter/regex.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
 #include <array>
 #include <cstdint>
+#include <pcre2.h>
 #include <utility>
 
 namespace dissect::filter {
@@ -43,7 +42,8 @@ wire::Result<Regex, Regex::Error> Regex::compile(std::string_view pattern) {
     PCRE2_SIZE offset = 0;
     auto state = std::make_unique<State>();
     state->code.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
-                                    PCRE2_CASELESS | PCRE2_NEVER_UTF | PCRE2_NEVER_BACKSLASH_C, &number, &offset, context.get()));
+                                    PCRE2_CASELESS | PCRE2_NEVER_UTF | PCRE2_NEVER_BACKSLASH_C, &number, &offset,
+                                    context.get()));
     if (!state->code) {
         std::array<char, 256> message{};
         pcre2_get_error_message(number, reinterpret_cast<PCRE2_UCHAR*>(message.data()), message.size());
@@ -61,7 +61,8 @@ wire::Result<Regex, Regex::Error> Regex::compile(std::string_view pattern) {
 bool Regex::search(std::string_view subject) const {
     const auto* octets = reinterpret_cast<PCRE2_SPTR>(subject.empty() ? "" : subject.data());
     const auto run = [&](std::uint32_t options) {
-        return pcre2_match(state_->code.get(), octets, subject.size(), 0, options, state_->match.get(), state_->limits.get());
+        return pcre2_match(state_->code.get(), octets, subject.size(), 0, options, state_->match.get(),
+                           state_->limits.get());
     };
     const int result = run(0);
     // The translated code has a small fixed stack; the interpreter goes on where that is exhausted.

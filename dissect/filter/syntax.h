@@ -16,13 +16,33 @@ namespace dissect::filter {
 
 enum class NodeKind : std::uint8_t {
     // tests
-    either, exclusive, both, negation, comparison, membership,
+    either,
+    exclusive,
+    both,
+    negation,
+    comparison,
+    membership,
     // values
-    bit_and, sum, difference, product, quotient, remainder, negative, slice, call, word, text, character,
+    bit_and,
+    sum,
+    difference,
+    product,
+    quotient,
+    remainder,
+    negative,
+    slice,
+    call,
+    word,
+    text,
+    character,
 };
 
-constexpr bool is_test(NodeKind kind) { return kind <= NodeKind::membership; }
-constexpr bool is_arithmetic(NodeKind kind) { return kind >= NodeKind::bit_and && kind <= NodeKind::negative; }
+constexpr bool is_test(NodeKind kind) {
+    return kind <= NodeKind::membership;
+}
+constexpr bool is_arithmetic(NodeKind kind) {
+    return kind >= NodeKind::bit_and && kind <= NodeKind::negative;
+}
 
 /// Which of several occurrences have to satisfy a comparison; `usual` is any, but for `!=` and `===`.
 enum class Quantifier : std::uint8_t { usual, any, all };
@@ -41,13 +61,13 @@ struct Node {
     NodeKind kind = NodeKind::word;
     std::uint32_t column = 0;
     std::uint32_t length = 0;
-    std::string_view word;         ///< of a word, call, text or character, as written
-    std::string decoded;           ///< of a text or character
-    TokenKind comparison{};        ///< which one
+    std::string_view word;   ///< of a word, call, text or character, as written
+    std::string decoded;     ///< of a text or character
+    TokenKind comparison{};  ///< which one
     Quantifier quantifier = Quantifier::usual;
-    bool negated = false;          ///< `not in`
-    unsigned depth = 0;            ///< of the tree below
-    std::vector<Range> ranges;     ///< of a slice; of a word: its layers
+    bool negated = false;       ///< `not in`
+    unsigned depth = 0;         ///< of the tree below
+    std::vector<Range> ranges;  ///< of a slice; of a word: its layers
     /// Operands. Of a membership: the value, then low and high of every element, high `no_node` for a single one.
     std::vector<NodeId> children;
 

@@ -1,8 +1,7 @@
 #include "dissect/filter/text.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
+#include <arpa/inet.h>
 #include <cstdint>
 
 namespace dissect::filter {
