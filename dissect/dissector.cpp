@@ -1,5 +1,8 @@
 #include "dissect/dissector.h"
 
+#include <algorithm>
+
+#include "dissect/fragments.h"
 #include "dissect/repeats.h"
 #include "dissect/stream/stream_table.h"
 
@@ -7,16 +10,25 @@ namespace dissect {
 
 struct Dissector::State {
     explicit State(const DissectorOptions& settings)
-        : options(settings), repeats(settings.find_repeats ? settings.repeat_packets : 0), streams(options, counters) {}
+        : options(settings),
+          repeats(settings.find_repeats ? settings.repeat_packets : 0),
+          fragments({settings.max_datagrams}),
+          streams(options, counters) {}
 
     void count(const Diagnostic& stop, bool odd);
-    void deliver_packet(const wire::Frame& frame, Sink& sink);
+    FragmentTable::Added reassemble(const wire::Frame& frame);
+    void deliver(const wire::Frame& frame, const Dissection& whole, const Unit& unit, Sink& sink);
+    void deliver_datagram(const wire::Frame& frame, const FragmentTable::Added& added, Sink& sink);
+    void report_lost(const wire::Frame& frame, Sink& sink);
 
     DissectorOptions options;
     DissectorCounters counters;
     RepeatTable repeats;
+    FragmentTable fragments;
     stream::StreamTable streams;
-    Dissection dissection;
+    Dissection dissection;  ///< of the frame
+    Dissection datagram;    ///< of a datagram put together from fragments
+    wire::Frame last;       ///< the latest frame, without its octets
 };
 
 Dissector::Dissector(const DissectorOptions& options) : state_(std::make_unique<State>(options)) {}
@@ -41,24 +53,79 @@ Transport transport_of(const Dissection& dissection) {
 }
 }  // namespace
 
-void Dissector::State::deliver_packet(const wire::Frame& frame, Sink& sink) {
-    ++counters.units;
-    Unit unit{frame, dissection, dissection, frame.bytes, true, transport_of(dissection), frame.number};
-    if (options.find_repeats) unit.repeats_frame = repeats.note(dissection, frame.bytes, frame.number);
-    sink.on_unit(unit);
+/// Adds a fragment, and those of the datagrams that it completes where a tunnel's datagram is itself a fragment.
+FragmentTable::Added Dissector::State::reassemble(const wire::Frame& frame) {
+    constexpr unsigned max_nesting = 4;
+    FragmentTable::Added added = fragments.add(dissection, frame.bytes, frame.time_ns, frame.number);
+    for (unsigned depth = 1; added.result == FragmentTable::Result::complete; ++depth) {
+        dissect_unit(added.first, added.bytes, added.wire_length, options.parse, datagram);
+        if (!datagram.fragmented || depth == max_nesting) break;
+        added = fragments.add(datagram, added.bytes, frame.time_ns, frame.number);
+    }
+    if (added.result == FragmentTable::Result::complete) dissection.stop = {};
+    if (added.result == FragmentTable::Result::refused) dissection.stop = added.problem;
+    counters.datagrams_evicted = fragments.counters().evicted + fragments.counters().timed_out;
+    return added;
+}
+
+void Dissector::State::report_lost(const wire::Frame& frame, Sink& sink) {
+    for (const FragmentTable::Lost& lost : fragments.lost())
+        sink.on_notice({Notice::Kind::fragments_evicted, frame, dissection, 0, lost.octets, lost.first_frame});
+}
+
+/// Hands on what a frame, or a datagram as if it were one, has above IP.
+void Dissector::State::deliver(const wire::Frame& frame, const Dissection& whole, const Unit& unit, Sink& sink) {
+    if (whole.has(LayerId::bth)) {
+        ++counters.units;
+        Unit packet = unit;
+        if (options.find_repeats) packet.repeats_frame = repeats.note(whole, packet.bytes, frame.number);
+        sink.on_unit(packet);
+    } else if (options.follow_streams && whole.has(LayerId::tcp)) {
+        streams.segment(frame, whole, frame.bytes, sink);
+    }
+}
+
+void Dissector::State::deliver_datagram(const wire::Frame& frame, const FragmentTable::Added& added, Sink& sink) {
+    // The fragment's frame has shown the IP header already: what is described is what lies above it.
+    const auto end = datagram.layers.begin() + datagram.layer_count;
+    const auto above = std::find_if(datagram.layers.begin(), end, [](const LayerRef& layer) {
+        return layer.id == LayerId::udp || layer.id == LayerId::tcp || layer.id == LayerId::gre;
+    });
+    datagram.layer_count = static_cast<std::uint8_t>(std::copy(above, end, datagram.layers.begin()) - datagram.layers.begin());
+    wire::Frame whole = frame;
+    whole.bytes = added.bytes;
+    whole.wire_length = added.wire_length;
+    deliver(whole, datagram, {frame, dissection, datagram, added.bytes, false, transport_of(datagram), added.first_frame}, sink);
 }
 
 void Dissector::dissect(const wire::Frame& frame, Sink& sink) {
     State& state = *state_;
-    dissect_frame(frame, state.options.parse, state.dissection);
+    Dissection& dissection = state.dissection;
+    dissect_frame(frame, state.options.parse, dissection);
     ++state.counters.frames;
-    state.count(state.dissection.stop, state.dissection.odd_count != 0);
-    sink.on_frame(frame, state.dissection);
-    if (state.dissection.has(LayerId::bth)) state.deliver_packet(frame, sink);
-    if (state.options.follow_streams && state.dissection.has(LayerId::tcp))
-        state.streams.segment(frame, state.dissection, frame.bytes, sink);
+
+    FragmentTable::Added added;
+    if (dissection.fragmented) [[unlikely]]
+        added = state.reassemble(frame);
+    state.count(dissection.stop, dissection.odd_count != 0);
+    sink.on_frame(frame, dissection);
+
+    if (!dissection.fragmented) [[likely]] {
+        state.deliver(frame, dissection, {frame, dissection, dissection, frame.bytes, true, transport_of(dissection), frame.number},
+                      sink);
+    } else {
+        state.report_lost(frame, sink);
+        if (added.result == FragmentTable::Result::complete) state.deliver_datagram(frame, added, sink);
+    }
+    state.last = frame;
+    state.last.bytes = {};
+    state.last.comment = {};
 }
 
-void Dissector::finish(Sink& sink) { state_->streams.finish(sink); }
+void Dissector::finish(Sink& sink) {
+    state_->streams.finish(sink);
+    state_->fragments.finish();
+    state_->report_lost(state_->last, sink);
+}
 
 }  // namespace dissect
