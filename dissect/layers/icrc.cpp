@@ -4,7 +4,6 @@
 #include "dissect/layers/crc_status.h"
 #include "dissect/layers/protocols.h"
 #include "wire/bth.h"
-#include "wire/grh.h"
 
 namespace dissect {
 namespace {
@@ -12,33 +11,32 @@ namespace {
 constexpr wire::FieldInfo crc_field{"infiniband.invariant.crc", "Invariant CRC", 0, 32, wire::Kind::uint32, wire::Base::hex};
 constexpr wire::FieldInfo status_field = crc_status_field("rdma.icrc.status", "Invariant CRC Status");
 
-/// What the ICRC covers: the layers around the BTH, from the innermost network header on. False where there is none to
-/// start from.
+/// What the ICRC covers: the BTH and what follows it, and the headers below it down to the innermost network's. False
+/// where there is none to start from.
 bool find_pieces(const Context& context, std::uint32_t crc_offset, wire::IcrcPieces& pieces) {
-    const Dissection& found = context.out;
-    std::uint32_t network_end = 0;
-    for (unsigned i = found.layer_count; i-- > 0;) {
-        const LayerRef& layer = found.layers[i];
-        const wire::Bytes octets{context.at(layer.offset), layer.length};
-        switch (layer.id) {
-            case LayerId::bth:
-                pieces.transport = {context.at(layer.offset), crc_offset - layer.offset};
-                network_end = layer.offset;
-                break;
-            case LayerId::udp:
-                pieces.udp = octets;
-                network_end = layer.offset;
-                break;
-            case LayerId::grh:
-            case LayerId::ipv4:
-            case LayerId::ipv6:
-                pieces.network = {context.at(layer.offset), network_end - layer.offset};
-                return layer.length >= 20;
-            case LayerId::lrh:
-                pieces.lrh = octets;
-                return true;
-            default: break;
-        }
+    const auto& layers = context.out.layers;
+    unsigned i = context.out.layer_count;
+    do {
+        if (i-- == 0) return false;
+    } while (layers[i].id != LayerId::bth);
+    pieces.transport = {context.at(layers[i].offset), crc_offset - layers[i].offset};
+    if (i == 0) return false;
+
+    const LayerRef& below = layers[--i];
+    if (below.id == LayerId::lrh) {
+        pieces.lrh = {context.at(below.offset), below.length};
+        return true;
+    }
+    if (below.id == LayerId::grh) {
+        pieces.network = {context.at(below.offset), below.length};
+        return true;
+    }
+    if (below.id != LayerId::udp) return false;
+    pieces.udp = {context.at(below.offset), below.length};
+    while (i-- > 0) {
+        if (layers[i].id != LayerId::ipv4 && layers[i].id != LayerId::ipv6) continue;
+        pieces.network = {context.at(layers[i].offset), below.offset - layers[i].offset};
+        return true;
     }
     return false;
 }
