@@ -35,7 +35,7 @@ constexpr std::array computed{
     wire::FieldInfo{"infiniband.cm.req.serviceid.prefix", "Prefix", 0, 40, wire::Kind::bytes},
     wire::FieldInfo{"infiniband.cm.req.serviceid.protocol", "Protocol", 40, 8, wire::Kind::uint8, wire::Base::hex},
     wire::FieldInfo{"infiniband.cm.req.serviceid.dport", "Destination Port", 48, 16, wire::Kind::uint16, wire::Base::hex},
-    // In place of a GID that is an IPv4 address.
+    // In place of a GID that is an IPv4 address, where the message itself comes over IPv4.
     wire::FieldInfo{"infiniband.cm.req.prim_localgid_ipv4", "Primary Local Port GID", 0, 32, wire::Kind::ipv4},
     wire::FieldInfo{"infiniband.cm.req.prim_remotegid_ipv4", "Primary Remote Port GID", 0, 32, wire::Kind::ipv4},
     // Private data for an IP service.
@@ -71,6 +71,7 @@ struct Message {
     wire::Bytes octets;
     std::uint32_t offset;
     Visitor& visitor;
+    bool over_ipv4;
 
     bool has(const wire::FieldInfo& info) const { return (info.bit_offset + info.bit_width) / 8u <= octets.size(); }
     void show(const wire::FieldInfo& info) const { describe_fields({&info, 1}, octets, offset, visitor); }
@@ -87,7 +88,7 @@ void describe_service_id(const Message& message, const wire::FieldInfo& info) {
 void describe_gid(const Message& message, const wire::FieldInfo& info, const wire::FieldInfo& as_ipv4) {
     const std::uint32_t at = info.bit_offset / 8u;
     const wire::Bytes gid = message.octets.subspan(at, 16);
-    if (is_ipv4_mapped(gid))
+    if (message.over_ipv4 && is_ipv4_mapped(gid))
         message.visitor.field(as_ipv4, {0, gid.last(4), {}}, {message.offset + at + 12, 4});
     else
         message.show(info);
@@ -108,7 +109,7 @@ void describe_ip_cm(const Message& message, const wire::FieldInfo& info) {
 
 /// Visits the fields of a REQ or of a SIDR REQ; what is more than octets at a fixed place is recognised by its name.
 void describe_request(const LayerView& view, Visitor& visitor, const LayerRow& row, unsigned service_id_offset) {
-    const Message message{view.octets(), view.layer.offset, visitor};
+    const Message message{view.octets(), view.layer.offset, visitor, view.dissection.network.family == Network::Family::ipv4};
     const bool ip_service =
         message.octets.size() >= service_id_offset + 8 && wire::is_ip_service(message.octets.data() + service_id_offset);
     visitor.open(row.heading, {0, message.octets, {}}, {view.layer.offset, view.layer.length});

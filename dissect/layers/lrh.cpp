@@ -17,6 +17,31 @@ std::uint32_t packet_octets(const std::byte* lrh) {
     return wire::View<wire::Lrh>::unchecked(lrh).get<&wire::Lrh::packet_length>() * 4u;
 }
 
+/// Takes the VCRC behind the packet, whose octets are all there.
+LayerId take_vcrc(Context& context, std::uint32_t lrh_offset, std::uint32_t octets) {
+    context.offset = lrh_offset + octets;
+    context.end = context.offset + wire::vcrc_octets;
+    const std::byte* const first = context.take(LayerId::vcrc, wire::vcrc_octets);
+    if (first == nullptr) return LayerId::none;
+    if (!context.options.verify_crc) {
+        context.out.bth.vcrc = CrcStatus::unchecked;
+        return LayerId::none;
+    }
+    const std::uint16_t computed = wire::vcrc({context.at(lrh_offset), octets});
+    context.out.bth.vcrc = computed == wire::load_be16(first) ? CrcStatus::good : CrcStatus::bad;
+    return LayerId::none;
+}
+
+/// The layers of a raw packet do not come back for the VCRC, so it is taken before them.
+void take_raw_vcrc(Context& context, std::uint32_t lrh_offset, std::uint32_t octets) {
+    if (context.captured() < lrh_offset + octets + wire::vcrc_octets) return;
+    const std::uint32_t offset = context.offset;
+    const std::uint32_t end = context.end;
+    take_vcrc(context, lrh_offset, octets);
+    context.offset = offset;
+    context.end = end;
+}
+
 LayerId parse_lrh(Context& context) {
     const std::uint32_t at = context.offset;
     const std::byte* const first = context.take(LayerId::lrh, wire::size_of<wire::Lrh>);
@@ -25,18 +50,16 @@ LayerId parse_lrh(Context& context) {
     const std::uint32_t octets = packet_octets(first);
     if (octets < wire::size_of<wire::Lrh>) [[unlikely]]
         return context.stop(Outcome::malformed, Reason::bad_header_length, LayerId::lrh, at, wire::size_of<wire::Lrh>);
-    if (octets > context.end - at) [[unlikely]]
-        return context.stop(Outcome::malformed, Reason::bad_total_length, LayerId::lrh, at, octets);
     // Some captures leave the VCRC out; whether there is room for it cannot be told once `end` is the packet's.
-    context.out.layers[context.out.layer_count - 1].variant = context.end - at - octets >= wire::vcrc_octets;
-    context.end = at + octets;
-    switch (static_cast<wire::LinkNextHeader>(wire::View<wire::Lrh>::unchecked(first).get<&wire::Lrh::link_next_header>())) {
-        case wire::LinkNextHeader::raw: return LayerId::rwh;
-        case wire::LinkNextHeader::ipv6: return LayerId::ipv6;
-        case wire::LinkNextHeader::bth: return LayerId::bth;
-        case wire::LinkNextHeader::grh: break;
-    }
-    return LayerId::grh;
+    const bool has_vcrc = context.end >= at + octets + wire::vcrc_octets;
+    context.out.layers[context.out.layer_count - 1].variant = has_vcrc;
+    if (!context.end_at(at + octets)) [[unlikely]]
+        return context.stop(Outcome::malformed, Reason::bad_total_length, LayerId::lrh, at, octets);
+    const auto next = static_cast<wire::LinkNextHeader>(wire::View<wire::Lrh>::unchecked(first).get<&wire::Lrh::link_next_header>());
+    if (next == wire::LinkNextHeader::bth) return LayerId::bth;
+    if (next == wire::LinkNextHeader::grh) return LayerId::grh;
+    if (has_vcrc) take_raw_vcrc(context, at, octets);
+    return next == wire::LinkNextHeader::raw ? LayerId::rwh : LayerId::ipv6;
 }
 
 LayerId parse_rwh(Context& context) {
@@ -49,20 +72,11 @@ LayerId parse_rwh(Context& context) {
     }
 }
 
-/// Follows the ICRC. A raw packet's VCRC is not looked for: its upper layers do not come back here.
+/// Follows the ICRC.
 LayerId parse_vcrc(Context& context) {
     const LayerRef* const lrh = context.out.find(LayerId::lrh);
     if (lrh == nullptr || lrh->variant == 0) return LayerId::none;
-    const wire::Bytes packet{context.at(lrh->offset), packet_octets(context.at(lrh->offset))};
-    context.offset = lrh->offset + static_cast<std::uint32_t>(packet.size());
-    context.end = context.offset + wire::vcrc_octets;
-    const std::byte* const first = context.take(LayerId::vcrc, wire::vcrc_octets);
-    if (first == nullptr) return LayerId::none;
-    if (!context.options.verify_crc)
-        context.out.bth.vcrc = CrcStatus::unchecked;
-    else
-        context.out.bth.vcrc = wire::vcrc(packet) == wire::load_be16(first) ? CrcStatus::good : CrcStatus::bad;
-    return LayerId::none;
+    return take_vcrc(context, lrh->offset, packet_octets(context.at(lrh->offset)));
 }
 
 constexpr wire::FieldInfo crc_field{"infiniband.variant.crc", "Variant CRC", 0, 16, wire::Kind::uint16, wire::Base::hex};

@@ -38,7 +38,8 @@ LayerId parse(Context& context) {
         return context.stop(Outcome::malformed, Reason::bad_pad_count, LayerId::bth, context.offset, bth.pad_count);
     if (is_management(context) && context.remaining() > bth.pad_count) return LayerId::mad;
     if (!record_payload(context)) return LayerId::none;
-    if (bth.payload_length != 0 && !wire::bth_opcode(bth.opcode).has_payload) [[unlikely]]
+    const bool unexpected = bth.payload_length != 0 && !wire::bth_opcode(bth.opcode).has_payload;
+    if (unexpected || (bth.payload_length + bth.pad_count) % 4 != 0) [[unlikely]]
         context.odd(Reason::wrong_length, LayerId::payload, bth.payload_offset);
     return after_payload(context);
 }
