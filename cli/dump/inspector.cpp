@@ -1,42 +1,268 @@
 #include "cli/dump/inspector.h"
 
 #include <fmt/format.h>
+#include <optional>
+#include <unistd.h>
+#include <vector>
 
+#include "cli/console.h"
+#include "cli/dump/color.h"
 #include "dissect/dissector.h"
+#include "dissect/filter/filter.h"
+#include "dissect/output/ek.h"
+#include "dissect/output/fields.h"
+#include "dissect/output/hex.h"
+#include "dissect/output/json.h"
+#include "dissect/output/text_line.h"
+#include "dissect/output/tree.h"
 
 namespace cli::dump {
 
-struct Inspector::State : dissect::Sink {
-    State(const DumpOptions& chosen, TextOutput& text) : options(chosen), output(text) {}
+namespace {
 
-    void on_unit(const dissect::Unit&) override { ++units; }
+namespace output = dissect::output;
+
+using Fields = std::vector<const dissect::RegisteredField*>;
+template <class T>
+using Made = wire::Result<T, std::string>;
+
+/// Gathers what a display filter asks for where the printer gathers nothing itself.
+class FilterFields final : public output::ChosenFields {
+public:
+    FilterFields(const dissect::FieldRegistry& registry, output::InterfaceNames names)
+        : ChosenFields(registry, {}, std::move(names)) {}
+
+private:
+    void show(const wire::Frame&) override {}
+};
+
+Made<Fields> fields_of(const std::vector<std::string>& names, const dissect::FieldRegistry& registry) {
+    Fields fields;
+    std::string unknown;
+    for (const std::string& name : names) {
+        if (const dissect::RegisteredField* field = registry.find(name)) {
+            fields.push_back(field);
+            continue;
+        }
+        std::string likes;
+        for (const std::string_view like : registry.similar(name, 3)) likes += fmt::format("{}{}", likes.empty() ? "" : ", ", like);
+        unknown += fmt::format("{}-e {}: there is no such field{}", unknown.empty() ? "" : "\n", name,
+                               likes.empty() ? "" : fmt::format("; near it are {}", likes));
+    }
+    if (unknown.empty()) return fields;
+    return wire::Failure{unknown + "\n`rdmascope dump -G fields` lists all"};
+}
+
+output::TextOptions text_options(const DumpOptions& options) {
+    output::TextOptions text;
+    // Declared in one order in both: that of tcpdump's letters.
+    text.time_style = static_cast<output::TimeStyle>(options.time_style);
+    text.octets = static_cast<output::OctetDump>(options.octets);
+    static_assert(static_cast<int>(output::TimeStyle::since_first) == static_cast<int>(TimeStyle::since_first));
+    static_assert(static_cast<int>(output::OctetDump::ascii) == static_cast<int>(Octets::ascii));
+    text.nanoseconds = options.precision == capture::TimePrecision::nano;
+    text.all = options.all;
+    text.number = options.number;
+    text.link_header = options.link_header;
+    text.quiet = options.quiet;
+    text.absolute_sequence = options.absolute_sequence;
+    text.verbosity = options.verbosity;
+    text.octets_of_link = options.octets_of_link;
+    return text;
+}
+
+output::FieldsFormat fields_format(const FieldsFormat& wanted) {
+    output::FieldsFormat format;
+    format.header = wanted.header;
+    format.bom = wanted.bom;
+    format.separator = wanted.separator;
+    format.aggregator = wanted.aggregator;
+    format.quote = wanted.quote;
+    using Occurrence = output::FieldsFormat::Occurrence;
+    format.occurrence = wanted.occurrence == 'f'   ? Occurrence::first
+                        : wanted.occurrence == 'l' ? Occurrence::last
+                                                   : Occurrence::all;
+    return format;
+}
+
+constexpr dissect::LayerSet layers_of_iwarp() {
+    dissect::LayerSet layers;
+    for (auto id = static_cast<unsigned>(dissect::LayerId::mpa_request); id <= static_cast<unsigned>(dissect::LayerId::ulp_payload); ++id)
+        layers.insert(static_cast<dissect::LayerId>(id));
+    return layers;
+}
+
+/// What only a dissection of all that belongs together can tell: the rest can do with less.
+struct Needs {
+    bool streams = true;  ///< TCP put together, CRCs verified, retransmissions recognised
+};
+
+/// What printing chosen fields needs, so that `-T fields -e infiniband.bth.opcode` does not pay for what it does not show.
+Needs needs_of(const Fields& fields) {
+    Needs needs{false};
+    for (const dissect::RegisteredField* field : fields) {
+        const std::string_view name = field->info->name;
+        const bool of_unit = field->of_frame && (!name.starts_with("frame.") || name == "frame.protocols");
+        dissect::LayerSet iwarp = layers_of_iwarp();
+        if (of_unit || field->layers.intersects(iwarp)) needs.streams = true;
+    }
+    return needs;
+}
+
+dissect::DissectorOptions dissector_options(const DumpOptions& options, const Needs& needs) {
+    dissect::DissectorOptions dissector;
+    dissector.parse.verify_crc = options.verify_crc && needs.streams;
+    dissector.follow_streams = needs.streams;
+    dissector.find_repeats = needs.streams;
+    return dissector;
+}
+
+}  // namespace
+
+/// The sink of the dissector: hands on to the printer and to what the display filter looks at.
+struct Inspector::State final : dissect::Sink {
+    State(const DumpOptions& settings, TextOutput& text_output)
+        : options(settings),
+          out(text_output),
+          colored(settings.form == Form::text && (settings.color == Color::always ||
+                                                  (settings.color == Color::automatic && wants_color(STDOUT_FILENO)))) {}
+
+    void on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) override {
+        carries_rdma = false;
+        link_octets = options.octets == Octets::none ? 0 : output::link_length(dissection);
+        if (printer) printer->on_frame(frame, dissection);
+        if (filter_fields) filter_fields->on_frame(frame, dissection);
+    }
+    void on_unit(const dissect::Unit& unit) override {
+        carries_rdma = true;
+        if (printer) printer->on_unit(unit);
+        if (filter_fields) filter_fields->on_unit(unit);
+    }
+    void on_notice(const dissect::Notice& notice) override {
+        carries_rdma = true;
+        if (printer) printer->on_notice(notice);
+        if (filter_fields) filter_fields->on_notice(notice);
+    }
+
+    /// Whether the frame just dissected is of the kind that is printed, and passes the display filter.
+    bool wanted() {
+        if (text != nullptr && !text->has_lines()) return false;
+        if (options.form == Form::tree && printer && !carries_rdma && !options.all) return false;
+        if (!filter) return true;
+        output::ChosenFields& gathered = filter_fields ? *filter_fields : *chosen;
+        gathered.complete();
+        return filter->matches(*collector);
+    }
+
+    Made<bool> make_printer(const dissect::FieldRegistry& registry);
+    Made<bool> make_filter(const dissect::FieldRegistry& registry);
+    template <class Printer>
+    std::unique_ptr<Printer> make_chosen(const dissect::FieldRegistry& registry, const Fields& fields) {
+        auto made = std::make_unique<Printer>(out.text(), registry, fields, names());
+        chosen = made.get();
+        return made;
+    }
+    output::InterfaceNames names() {
+        return [this](std::uint32_t index) {
+            const auto& interfaces = source->interfaces();
+            return index < interfaces.size() ? std::string_view(interfaces[index].name) : std::string_view{};
+        };
+    }
 
     const DumpOptions& options;
-    TextOutput& output;
-    dissect::Dissector dissector;
-    unsigned units = 0;
+    TextOutput& out;
+    bool colored;
+    const capture::Source* source = nullptr;
+    std::unique_ptr<output::Printer> printer = {};
+    output::TextPrinter* text = nullptr;      ///< the printer, where it is that one
+    output::ChosenFields* chosen = nullptr;   ///< the printer, where it is one of those
+    std::unique_ptr<FilterFields> filter_fields = {};
+    dissect::FieldCollector* collector = nullptr;  ///< what the filter looks at
+    std::optional<dissect::Filter> filter = {};
+    Needs needs = {};
+    std::unique_ptr<dissect::Dissector> dissector = {};
+    bool carries_rdma = false;
+    std::uint32_t link_octets = 0;
 };
+
+Made<bool> Inspector::State::make_printer(const dissect::FieldRegistry& registry) {
+    auto fields = fields_of(options.fields, registry);
+    if (!fields) return wire::Failure{fields.error()};
+    if (!options.prints()) return true;
+    std::string& to = out.text();
+    if (options.form == Form::text) {
+        auto made = std::make_unique<output::TextPrinter>(to, text_options(options));
+        text = made.get();
+        printer = std::move(made);
+    } else if (options.form == Form::tree) {
+        printer = std::make_unique<output::TreePrinter>(to, names());
+    } else if (options.form == Form::fields) {
+        auto made = std::make_unique<output::FieldsPrinter>(to, registry, *fields, fields_format(options.fields_format), names());
+        chosen = made.get();
+        printer = std::move(made);
+    } else if (fields->empty()) {
+        if (options.form == Form::json)
+            printer = std::make_unique<output::JsonPrinter>(to, names());
+        else
+            printer = std::make_unique<output::EkPrinter>(to, registry, names());
+    } else if (options.form == Form::json) {
+        printer = make_chosen<output::JsonFieldsPrinter>(registry, *fields);
+    } else {
+        printer = make_chosen<output::EkFieldsPrinter>(registry, *fields);
+    }
+    if (chosen != nullptr) needs = needs_of(*fields);
+    return true;
+}
+
+Made<bool> Inspector::State::make_filter(const dissect::FieldRegistry& registry) {
+    if (options.display_filter.empty()) return true;
+    if (chosen == nullptr) filter_fields = std::make_unique<FilterFields>(registry, names());
+    collector = chosen != nullptr ? &chosen->collector() : &filter_fields->collector();
+    auto compiled = dissect::Filter::compile(options.display_filter, registry, *collector);
+    if (!compiled) return wire::Failure{fmt::format("-Y: {}", compiled.error().text())};
+    filter.emplace(std::move(compiled).value());
+    if (collector->wants_frame_fields() || collector->layers().intersects(layers_of_iwarp())) needs.streams = true;
+    return true;
+}
 
 Inspector::Inspector(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Inspector::~Inspector() = default;
 
-wire::Result<std::unique_ptr<Inspector>, std::string> Inspector::make(const DumpOptions& options, const Environment&,
-                                                                      TextOutput& output) {
-    if (!options.prints() && options.display_filter.empty()) return std::unique_ptr<Inspector>{};
-    return std::unique_ptr<Inspector>(new Inspector(std::make_unique<State>(options, output)));
+Made<std::unique_ptr<Inspector>> Inspector::make(const DumpOptions& options, const Environment& environment, TextOutput& output) {
+    auto state = std::make_unique<State>(options, output);
+    state->needs.streams = options.prints();
+    if (auto made = state->make_printer(environment.fields); !made) return wire::Failure{made.error()};
+    if (auto made = state->make_filter(environment.fields); !made) return wire::Failure{made.error()};
+    if (!state->printer && !state->filter) return std::unique_ptr<Inspector>{};
+    state->dissector = std::make_unique<dissect::Dissector>(dissector_options(options, state->needs));
+    return std::unique_ptr<Inspector>(new Inspector(std::move(state)));
 }
 
-void Inspector::begin(const capture::Source&) {}
+void Inspector::begin(const capture::Source& source) {
+    state_->source = &source;
+    if (state_->printer) state_->printer->begin();
+}
 
 bool Inspector::inspect(const wire::Frame& frame) {
     State& s = *state_;
-    s.units = 0;
-    s.dissector.dissect(frame, s);
-    if (s.units != 0) s.output.outlet().text() += fmt::format("{} {}\n", frame.number, s.units);
-    s.output.outlet().settle();
-    return s.units != 0;
+    s.dissector->dissect(frame, s);
+    const bool wanted = s.wanted();
+    if (s.filter_fields) s.filter_fields->end_frame(wanted);
+    if (!s.printer) return wanted;
+    std::string& text = s.out.text();
+    const std::size_t begin = text.size();
+    s.printer->end_frame(wanted);
+    if (!wanted) return false;
+    if (s.colored) color_lines(text, begin);
+    if (s.options.form == Form::tree && s.options.octets != Octets::none)
+        output::append_dump(text, frame.bytes.subspan(s.options.octets_of_link ? 0 : s.link_octets),
+                            static_cast<output::OctetDump>(s.options.octets));
+    s.out.settle();
+    return true;
 }
 
-void Inspector::end() {}
+void Inspector::end() {
+    if (state_->printer && state_->source != nullptr) state_->printer->finish();
+}
 
 }  // namespace cli::dump

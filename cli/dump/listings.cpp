@@ -7,6 +7,7 @@
 #include "capture/live_source.h"
 #include "cli/dump/option_table.h"
 #include "cli/dump/selection.h"
+#include "dissect/output/listing.h"
 
 namespace cli::dump {
 
@@ -94,7 +95,7 @@ Text listing(const DumpOptions& options, const Environment& environment) {
         case Listing::link_types: return choices(options, true);
         case Listing::time_stamp_types: return choices(options, false);
         case Listing::code: return code(options);
-        case Listing::fields: return std::string{};
+        case Listing::fields: return dissect::output::list_fields(environment.fields);
     }
     return std::string{};
 }

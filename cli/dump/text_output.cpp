@@ -7,18 +7,18 @@
 
 namespace cli::dump {
 
-bool TextOutput::write(std::string_view piece) {
-    while (!piece.empty()) {
-        const ssize_t now = ::write(descriptor_, piece.data(), piece.size());
+bool TextOutput::flush() {
+    for (std::size_t done = 0; error_ == 0 && done < text_.size();) {
+        const ssize_t now = ::write(descriptor_, text_.data() + done, text_.size() - done);
         if (now >= 0) {
-            piece.remove_prefix(static_cast<std::size_t>(now));
+            done += static_cast<std::size_t>(now);
             written_ += static_cast<std::uint64_t>(now);
         } else if (errno != EINTR) {
             error_ = errno;
-            return false;
         }
     }
-    return true;
+    text_.clear();
+    return error_ == 0;
 }
 
 bool TextOutput::reader_is_gone() const { return error_ == EPIPE; }

@@ -1,23 +1,21 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
-
-#include "dissect/output/printer.h"
 
 namespace cli::dump {
 
-/// Text for a descriptor, written in large pieces. A failure is kept: nothing is written any more from then on.
+/// Text for a descriptor, gathered and written in large pieces. A failure is kept: nothing is written from then on.
 class TextOutput {
 public:
-    explicit TextOutput(int descriptor)
-        : descriptor_(descriptor), outlet_([this](std::string_view piece) { return write(piece); }) {}
-    TextOutput(const TextOutput&) = delete;
-    TextOutput& operator=(const TextOutput&) = delete;
+    explicit TextOutput(int descriptor) : descriptor_(descriptor) { text_.reserve(2 * PIECE); }
 
-    /// Where printers leave their text.
-    dissect::output::Outlet& outlet() { return outlet_; }
-    bool flush() { return outlet_.flush(); }
+    /// To be appended to; what has not been handed over may be taken back.
+    std::string& text() { return text_; }
+
+    /// To be called between packets: hands a full piece over. False where writing has failed, now or before.
+    bool settle() { return text_.size() < PIECE ? error_ == 0 : flush(); }
+    bool flush();
 
     bool failed() const { return error_ != 0; }
     bool reader_is_gone() const;
@@ -25,12 +23,12 @@ public:
     std::string error() const;
 
 private:
-    bool write(std::string_view piece);
+    static constexpr std::size_t PIECE = std::size_t{64} << 10;
 
     int descriptor_;
     int error_ = 0;  ///< errno
     std::uint64_t written_ = 0;
-    dissect::output::Outlet outlet_;
+    std::string text_ = {};
 };
 
 }  // namespace cli::dump

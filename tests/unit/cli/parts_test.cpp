@@ -66,7 +66,7 @@ TEST(TextOutput, a_full_disk_is_told_with_the_place) {
     const int full = ::open("/dev/full", O_WRONLY);
     ASSERT_GE(full, 0);
     dump::TextOutput output(full);
-    output.outlet().text() += "a line\n";
+    output.text() += "a line\n";
     EXPECT_FALSE(output.flush());
     EXPECT_THAT(output.error(), HasSubstr("the disk is full (after 0 octets)"));
     EXPECT_FALSE(output.reader_is_gone());
