@@ -31,7 +31,11 @@ LayerId after_stack(Context& context) {
     }
     if (looks_like_ethernet(context, 0)) return LayerId::ethernet;
     if (nibble == 4) return LayerId::ipv4;
-    return nibble == 6 ? LayerId::ipv6 : LayerId::none;
+    if (nibble == 6) return LayerId::ipv6;
+    constexpr std::uint32_t needed = wire::pseudowire_control_word_size + octets_of<wire::Ethernet>;
+    if (context.available() < needed && context.remaining() > context.available())
+        return context.stop_short(LayerId::mpls, std::min(needed, context.remaining()));
+    return LayerId::none;
 }
 
 LayerId parse(Context& context) {
