@@ -207,7 +207,6 @@ constexpr wire::FieldInfo payload_fields[] = {
     {"data.data", "Data", 0, 0, wire::Kind::bytes},
     {"data.len", "Length", 0, 0, wire::Kind::uint32},
 };
-constexpr wire::FieldInfo data_protocol{"data", "Data"};
 
 void describe_payload(const LayerView& view, Visitor& visitor) {
     const Extent extent{view.layer.offset, view.layer.length};
@@ -229,6 +228,6 @@ constinit const LayerRow rdmap_atomic_response_layer{
 constinit const LayerRow rdmap_immediate_layer{
     "rdmap_immediate", &protocol::ddp_rdmap, {"rdma.immediate", "Immediate Data"}, parse_immediate, describe_unless_within,
     wire::field_table<wire::RdmapImmediate>, {}};
-constinit const LayerRow ulp_payload_layer{"ulp_payload", &data_protocol, {}, parse_payload, describe_payload, {}, payload_fields};
+constinit const LayerRow ulp_payload_layer{"ulp_payload", &protocol::data, {}, parse_payload, describe_payload, {}, payload_fields};
 
 }  // namespace dissect
