@@ -74,12 +74,12 @@ constexpr std::size_t ddp_header_size(std::byte control) {
     return (control & std::byte{0x80}) != std::byte{} ? ddp_tagged_size : ddp_untagged_size;
 }
 
-constexpr void emit(std::span<std::byte, ddp_tagged_size> out, const DdpTagged& header) {
+constexpr void emit_ddp(std::span<std::byte, ddp_tagged_size> out, const DdpTagged& header) {
     emit<DdpControl>(out.first<1>(), header.control);
     out[1] = static_cast<std::byte>(header.ulp);
     emit<DdpTaggedBuffer>(out.last<12>(), {header.stag, header.offset});
 }
-constexpr void emit(std::span<std::byte, ddp_untagged_size> out, const DdpUntagged& header) {
+constexpr void emit_ddp(std::span<std::byte, ddp_untagged_size> out, const DdpUntagged& header) {
     emit<DdpControl>(out.first<1>(), header.control);
     write_bits(out.data(), 8, 40, header.ulp);
     emit<DdpUntaggedBuffer>(out.last<12>(), {header.queue, header.msn, header.offset});

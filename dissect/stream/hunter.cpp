@@ -11,6 +11,7 @@ namespace {
 
 constexpr unsigned enough_at_first = 60;
 constexpr unsigned enough_when_known = 28;
+constexpr unsigned disproved_for_free = 8;
 constexpr unsigned evidence_of_crc = 32;
 constexpr unsigned evidence_of_zero_crc = 12;   // siw writes 0 where CRCs are off
 constexpr unsigned evidence_of_marker = 18;
@@ -41,6 +42,7 @@ std::uint32_t phase_of(std::uint32_t sequence, std::uint32_t origin) { return (s
 void Hunter::begin(std::uint32_t sequence) {
     skip_to(sequence);
     examined_ = 0;
+    disproved_ = 0;
 }
 
 std::uint32_t Hunter::floor() const {
@@ -63,17 +65,24 @@ bool Hunter::warm() const {
     return std::any_of(candidates_.begin(), candidates_.begin() + count_, [](const Candidate& c) { return c.count >= 2; });
 }
 
-bool Hunter::enough(const Candidate& candidate, const HuntRules& rules) {
+bool Hunter::enough(const Candidate& candidate, const HuntRules& rules) const {
     if (candidate.markers && !rules.markers_known && candidate.markers_seen == 0) return false;
     if (rules.known_rdma) return candidate.evidence >= enough_when_known;
     // Without markers an FPDU chain holds beyond 512 octets; with them it would have broken by then.
     const bool far = candidate.markers || rules.markers_known || rules.hurry ||
-                     candidate.body_end - candidate.start > wire::mpa_marker_interval;
-    return far && candidate.evidence >= enough_at_first && (candidate.count >= 2 || candidate.crc_good);
+                     candidate.proven - candidate.start >= wire::mpa_marker_interval;
+    // Octets in which heads lie about everywhere prove less with each of them.
+    const unsigned doubt = disproved_ > disproved_for_free ? 8 * (disproved_ - disproved_for_free) : 0;
+    return far && candidate.evidence >= enough_at_first + doubt && (candidate.count >= 2 || candidate.crc_good);
 }
 
-Hunter::Found Hunter::found(const Candidate& candidate) {
-    return {true, candidate.start, candidate.markers, candidate.marker_origin, candidate.crc_good};
+Hunter::Found Hunter::found(const Candidate& candidate, const SegmentStore& store) {
+    Found out{true, candidate.start, candidate.markers, candidate.marker_origin, candidate.crc_good};
+    // The marker in front belongs to the FPDU.
+    std::byte marker[4];
+    const bool behind_marker = candidate.markers && phase_of(candidate.start, candidate.marker_origin) == 4;
+    if (behind_marker && store.peek(candidate.start - 4, marker, 4) == 4) out.start -= 4;
+    return out;
 }
 
 /// CRC of the FPDU that ends at `body_end`, once all of it has come. False where it disproves the candidate.
@@ -89,6 +98,7 @@ bool Hunter::check_body(Candidate& c, const SegmentStore& store, const HuntRules
         if (computed == on_wire) {
             c.evidence += evidence_of_crc;
             c.crc_good = true;
+            c.proven = c.body_end;
             return true;
         }
         if (rules.crc_on || c.crc_good) return false;
@@ -97,14 +107,13 @@ bool Hunter::check_body(Candidate& c, const SegmentStore& store, const HuntRules
     return true;
 }
 
-/// The markers within the FPDU whose length field lies at `head_at`, as far as they were captured. False on a wrong one.
-bool Hunter::check_markers(Candidate& c, const SegmentStore& store, std::uint32_t head_at) const {
-    const std::uint32_t phase = phase_of(head_at, c.marker_origin);
-    std::uint32_t at = head_at + (phase == 0 ? 0 : wire::mpa_marker_interval - phase);
-    for (; distance(at, c.body_end) < 0; at += wire::mpa_marker_interval) {
+/// The markers within the open FPDU, as far as they have come. False on a wrong one.
+bool Hunter::check_markers(Candidate& c, const SegmentStore& store, std::uint32_t run_end) const {
+    const std::uint32_t head_at = c.next + (phase_of(c.next, c.marker_origin) == 0 ? 4u : 0u);
+    for (; distance(c.marker_next, c.body_end) < 0 && distance(c.marker_next + 4, run_end) <= 0; c.marker_next += wire::mpa_marker_interval) {
         std::byte marker[4];
-        if (store.peek(at, marker, 4) != 4) continue;
-        if (wire::load_be32(marker) != at - head_at) return false;
+        if (store.peek(c.marker_next, marker, 4) != 4) continue;
+        if (wire::load_be32(marker) != c.marker_next - head_at) return false;
         ++c.markers_seen;
         c.evidence += evidence_of_marker;
     }
@@ -112,7 +121,7 @@ bool Hunter::check_markers(Candidate& c, const SegmentStore& store, std::uint32_
 }
 
 /// No more octets for now: where none will come at all, what there is has to do.
-Hunter::Step Hunter::waiting(const Candidate& candidate, const HuntRules& rules) {
+Hunter::Step Hunter::waiting(const Candidate& candidate, const HuntRules& rules) const {
     return rules.hurry && enough(candidate, rules) ? Step::found : Step::wait;
 }
 
@@ -120,9 +129,9 @@ Hunter::Step Hunter::waiting(const Candidate& candidate, const HuntRules& rules)
 Hunter::Step Hunter::follow(Candidate& c, const SegmentStore& store, const HuntRules& rules, std::uint32_t run_end) const {
     for (;;) {
         if (c.open) {
+            if (c.markers && !check_markers(c, store, run_end)) return Step::dead;
             if (distance(c.body_end, run_end) > 0) return waiting(c, rules);
             if (!check_body(c, store, rules)) return Step::dead;
-            if (c.markers && !check_markers(c, store, c.next + (phase_of(c.next, c.marker_origin) == 0 ? 4u : 0u))) return Step::dead;
             c.open = false;
             c.next = c.body_end;
             if (enough(c, rules)) return Step::found;
@@ -149,10 +158,12 @@ Hunter::Step Hunter::follow(Candidate& c, const SegmentStore& store, const HuntR
         if (evidence == 0) return Step::dead;
         c.evidence += evidence + continuity(c.count == 0 ? rules.before : c.last, head);
         c.last = head;
+        c.proven = c.next;
         ++c.count;
         const std::uint32_t fpdu = wire::mpa_fpdu_size(head.ulpdu_length);
         c.body_end = c.next + fpdu + (c.markers ? wire::mpa_marker_size * wire::mpa_markers(fpdu, phase) : 0);
         c.open = true;
+        c.marker_next = c.next + (phase == 0 ? wire::mpa_marker_interval : wire::mpa_marker_interval - phase);
         if (enough(c, rules) && !rules.crc_on) return Step::found;
     }
 }
@@ -163,7 +174,7 @@ Hunter::Step Hunter::try_markers(Candidate& c, const SegmentStore& store, const 
     Candidate best;
     for (std::uint32_t offset = 4; offset < wire::mpa_marker_interval + 4; offset += 4) {
         Candidate trial;
-        trial.start = trial.next = c.start;
+        trial.start = trial.next = trial.proven = c.start;
         trial.markers = true;
         trial.marker_origin = c.start + offset;
         trial.evidence = 0;
@@ -179,21 +190,30 @@ Hunter::Step Hunter::try_markers(Candidate& c, const SegmentStore& store, const 
 }
 
 Hunter::Step Hunter::step(Candidate& c, const SegmentStore& store, const HuntRules& rules, std::uint32_t run_end) const {
-    const Step result = follow(c, store, rules, run_end);
-    if (result != Step::dead || rules.markers_known || c.markers || c.count == 0) return result;
-    return try_markers(c, store, rules, run_end);
+    if (!c.broken) {
+        const Step result = follow(c, store, rules, run_end);
+        if (result != Step::dead || rules.markers_known || c.markers || c.count == 0) return result;
+        c.broken = true;
+    }
+    const Step result = try_markers(c, store, rules, run_end);
+    // Two marker intervals and a head: by then one has been seen if there are any.
+    constexpr std::uint32_t enough_to_see = 2 * wire::mpa_marker_interval + FpduHead::longest;
+    return result == Step::dead && !rules.hurry && run_end - c.start < enough_to_see ? Step::wait : result;
 }
 
 Hunter::Step Hunter::consider(std::uint32_t at, const SegmentStore& store, const HuntRules& rules, std::uint32_t run_end) {
     Candidate fresh;
-    fresh.start = fresh.next = at;
+    fresh.start = fresh.next = fresh.proven = at;
     fresh.markers = rules.markers_known && rules.markers;
     fresh.marker_origin = rules.marker_origin;
     const auto* segment = store.find(at);
     const std::uint32_t lead = fresh.markers && phase_of(at, rules.marker_origin) == 4 ? 4 : 0;
     if (segment != nullptr && segment->sequence + lead == at) fresh.evidence += evidence_of_segment_edge;
     const Step result = step(fresh, store, rules, run_end);
-    if (result != Step::dead) candidates_[count_++] = fresh;
+    if (result != Step::dead)
+        candidates_[count_++] = fresh;
+    else if (fresh.count != 0)
+        ++disproved_;
     return result;
 }
 
@@ -216,7 +236,7 @@ Hunter::Found Hunter::scan(const SegmentStore& store, const HuntRules& rules, st
         // The last octets of the run may begin a head that has not come yet.
         const bool cut = there < FpduHead::longest && !segment->holed() && distance(scan_ + FpduHead::longest, run_end) > 0;
         if (cut && likely) break;
-        if (likely && consider(scan_, store, rules, run_end) == Step::found) return found(candidates_[count_ - 1]);
+        if (likely && consider(scan_, store, rules, run_end) == Step::found) return found(candidates_[count_ - 1], store);
         ++scan_;
         ++examined_;
     }
@@ -228,11 +248,13 @@ Hunter::Found Hunter::advance(const SegmentStore& store, const HuntRules& rules)
     if (store.empty()) return {};
     for (unsigned i = 0; i < count_;) {
         const Step result = step(candidates_[i], store, rules, run_end);
-        if (result == Step::found) return found(candidates_[i]);
-        if (result == Step::dead)
+        if (result == Step::found) return found(candidates_[i], store);
+        if (result == Step::dead) {
             candidates_[i] = candidates_[--count_];
-        else
+            ++disproved_;
+        } else {
             ++i;
+        }
     }
     return scan(store, rules, run_end);
 }

@@ -55,31 +55,35 @@ private:
         std::uint32_t start = 0;
         std::uint32_t next = 0;       ///< where the next head is expected
         std::uint32_t body_end = 0;   ///< of the FPDU whose CRC is still to be checked; valid where `open`
+        std::uint32_t proven = 0;     ///< up to there the octets are whole FPDUs
         unsigned evidence = 0;
         unsigned count = 0;
         bool open = false;
         bool crc_good = false;
+        bool broken = false;          ///< fits no stream without markers; perhaps one with them
         bool markers = false;
         unsigned markers_seen = 0;
         std::uint32_t marker_origin = 0;
+        std::uint32_t marker_next = 0;  ///< the next to be checked of the FPDU that is open
         FpduHead last;
     };
     enum class Step : std::uint8_t { wait, dead, found };
 
     Step step(Candidate& candidate, const SegmentStore& store, const HuntRules& rules, std::uint32_t run_end) const;
     bool check_body(Candidate& candidate, const SegmentStore& store, const HuntRules& rules) const;
-    bool check_markers(Candidate& candidate, const SegmentStore& store, std::uint32_t head_at) const;
+    bool check_markers(Candidate& candidate, const SegmentStore& store, std::uint32_t run_end) const;
     Step try_markers(Candidate& candidate, const SegmentStore& store, const HuntRules& rules, std::uint32_t run_end) const;
     Step follow(Candidate& candidate, const SegmentStore& store, const HuntRules& rules, std::uint32_t run_end) const;
     Found scan(const SegmentStore& store, const HuntRules& rules, std::uint32_t run_end);
     Step consider(std::uint32_t at, const SegmentStore& store, const HuntRules& rules, std::uint32_t run_end);
-    static Step waiting(const Candidate& candidate, const HuntRules& rules);
-    static bool enough(const Candidate& candidate, const HuntRules& rules);
-    static Found found(const Candidate& candidate);
+    Step waiting(const Candidate& candidate, const HuntRules& rules) const;
+    bool enough(const Candidate& candidate, const HuntRules& rules) const;
+    static Found found(const Candidate& candidate, const SegmentStore& store);
 
     std::array<Candidate, 6> candidates_;
     unsigned count_ = 0;
     std::uint32_t scan_ = 0;
+    std::uint32_t disproved_ = 0;  ///< candidates that came to nothing
     std::uint64_t examined_ = 0;
 };
 
