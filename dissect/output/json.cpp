@@ -113,7 +113,7 @@ void JsonVisitor::close() {
         pending_ = nullptr;
         return;
     }
-    if (level_ <= layers_level) return;
+    if (level_ <= base_level_) return;
     --level_;
     *out_ += '\n';
     indent(*out_, level_);

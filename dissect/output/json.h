@@ -17,7 +17,7 @@ void append_date(std::string& out, std::int64_t time_ns);
 /// library cannot write this.
 class JsonVisitor final : public Visitor {
 public:
-    JsonVisitor(std::string& out, unsigned level) : out_(&out), level_(level) {}
+    JsonVisitor(std::string& out, unsigned level) : out_(&out), base_level_(level), level_(level) {}
 
     void open(const wire::FieldInfo& heading, const wire::Value& value, Extent extent) override;
     void field(const wire::FieldInfo& info, const wire::Value& value, Extent extent) override;
@@ -29,6 +29,7 @@ private:
     void open_pending();
 
     std::string* out_;
+    unsigned base_level_;
     unsigned level_;
     bool first_ = true;                              ///< nothing stands before the next member of this object
     const wire::FieldInfo* pending_ = nullptr;       ///< a heading whose object is opened with its first member

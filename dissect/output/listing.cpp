@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "dissect/output/frame_fields.h"
 #include "dissect/output/value_format.h"
 
 namespace dissect::output {
@@ -12,6 +13,7 @@ using wire::Kind;
 namespace {
 
 std::string_view type_of(const FieldInfo& info) {
+    if (&info == &frame_time_field) return "FT_ABSOLUTE_TIME";
     switch (info.kind) {
         case Kind::none: return "FT_NONE";
         case Kind::boolean: return "FT_BOOLEAN";
