@@ -195,16 +195,16 @@ void append_flags(std::string& out, std::uint8_t flags) {
     out += ']';
 }
 
-void append_tcp(std::string& out, const TcpSummary& tcp, const TextOptions& options) {
+void append_tcp(std::string& out, const TcpSummary& tcp, TcpSequences::Numbers numbers, const TextOptions& options) {
     if (options.quiet) return word(out += ":", "tcp", tcp.payload_length);
     constexpr std::uint8_t fin_syn_rst = 7;
     constexpr std::uint8_t ack = 16;
     append_flags(out += ": ", tcp.flags);
     if (tcp.payload_length != 0 || (tcp.flags & fin_syn_rst) != 0) {
-        word(out += ',', "seq", tcp.sequence);
-        if (tcp.payload_length != 0) append_decimal(out += ':', static_cast<std::uint32_t>(tcp.sequence + tcp.payload_length));
+        word(out += ',', "seq", numbers.sequence);
+        if (tcp.payload_length != 0) append_decimal(out += ':', static_cast<std::uint32_t>(numbers.sequence + tcp.payload_length));
     }
-    if ((tcp.flags & ack) != 0) word(out += ',', "ack", tcp.acknowledgment);
+    if ((tcp.flags & ack) != 0) word(out += ',', "ack", numbers.acknowledgment);
     word(out += ',', "win", tcp.window);
     word(out += ',', "length", tcp.payload_length);
 }
@@ -229,11 +229,12 @@ std::optional<NetworkPayload> network_payload(const Dissection& dissection, wire
     return std::nullopt;
 }
 
-void append_ip(std::string& out, const Dissection& dissection, wire::Bytes bytes, const TextOptions& options) {
+void append_ip(std::string& out, const Dissection& dissection, wire::Bytes bytes, TcpSequences::Numbers numbers,
+               const TextOptions& options) {
     const bool ports = dissection.has(LayerId::tcp) || dissection.has(LayerId::udp);
     out += dissection.network.family == Network::Family::ipv6 ? "IP6 " : "IP ";
     endpoints(out, dissection, bytes, ports, options);
-    if (dissection.has(LayerId::tcp)) return append_tcp(out, dissection.tcp, options);
+    if (dissection.has(LayerId::tcp)) return append_tcp(out, dissection.tcp, numbers, options);
     const auto payload = network_payload(dissection, bytes);
     if (dissection.has(LayerId::udp)) {
         const std::uint32_t length = payload && payload->length >= 8 ? payload->length - 8 : 0;
@@ -277,9 +278,11 @@ void append_arp(std::string& out, wire::Bytes octets, const TextOptions& options
 
 }  // namespace
 
-void other_frame(std::string& out, const wire::Frame& frame, const Dissection& dissection, const TextOptions& options) {
+void other_frame(std::string& out, const wire::Frame& frame, const Dissection& dissection, TcpSequences::Numbers numbers,
+                 const TextOptions& options) {
     const auto family = dissection.network.family;
-    if (family == Network::Family::ipv4 || family == Network::Family::ipv6) return append_ip(out, dissection, frame.bytes, options);
+    if (family == Network::Family::ipv4 || family == Network::Family::ipv6) 
+        return append_ip(out, dissection, frame.bytes, numbers, options);
     const auto header = view_of<wire::Ethernet>(dissection, LayerId::ethernet, frame.bytes);
     if (!header) {
         word(out += "link", "type", static_cast<std::uint64_t>(frame.link_type));

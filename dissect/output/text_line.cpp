@@ -124,12 +124,15 @@ void TextPrinter::write_head(std::string& out) {
 
 void TextPrinter::end_frame(bool shown) {
     if (!shown || !has_lines()) return;
+    TcpSequences::Numbers numbers{dissection_->tcp.sequence, dissection_->tcp.acknowledgment};
+    const bool counts = options_.all && !options_.absolute_sequence && dissection_->has(LayerId::tcp);
+    if (counts) numbers = sequences_.next(*dissection_, frame_->bytes);
     if (parts_.empty()) {
         begin_line();
         if (text::is_mac_control(*dissection_))
             text::mac_control(lines_, *frame_, *dissection_);
         else
-            text::other_frame(lines_, *frame_, *dissection_, options_);
+            text::other_frame(lines_, *frame_, *dissection_, numbers, options_);
         text::diagnostics(lines_, *dissection_, options_);
         if (options_.verbosity > 0) text::network_details(lines_, *dissection_, frame_->bytes, options_);
         end_line();

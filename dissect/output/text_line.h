@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dissect/output/printer.h"
+#include "dissect/output/tcp_sequences.h"
 #include "dissect/output/text_options.h"
 #include "dissect/output/timestamp.h"
 
@@ -44,6 +45,7 @@ private:
     std::string& out_;
     TextOptions options_;
     Timestamps times_;
+    TcpSequences sequences_;
 
     const wire::Frame* frame_ = nullptr;
     const Dissection* dissection_ = nullptr;

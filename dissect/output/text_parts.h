@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "dissect/dissector.h"
+#include "dissect/output/tcp_sequences.h"
 #include "dissect/output/text_options.h"
 
 /// The pieces that lines of text are put together from. Each appends to `out`; a piece that is one word among others
@@ -36,8 +37,10 @@ void management_details(std::string& out, const Unit& unit);
 void segment_operation(std::string& out, const Unit& unit);
 void segment_details(std::string& out, const Unit& unit, const TextOptions& options);
 
-/// A frame without RDMA, in tcpdump's words: `IP 192.0.2.2.34491 > 192.0.2.1.7174: Flags [P.], seq ...`.
-void other_frame(std::string& out, const wire::Frame& frame, const Dissection& dissection, const TextOptions& options);
+/// A frame without RDMA, in tcpdump's words: `IP 192.0.2.2.34491 > 192.0.2.1.7174: Flags [P.], seq ...`. The
+/// sequence numbers of a TCP segment are given, counted as the reader wants them.
+void other_frame(std::string& out, const wire::Frame& frame, const Dissection& dissection, TcpSequences::Numbers numbers,
+                 const TextOptions& options);
 /// ` PFC class 3 quanta 65535`, ` pause quanta 65535`
 void mac_control(std::string& out, const wire::Frame& frame, const Dissection& dissection);
 bool is_mac_control(const Dissection& dissection);

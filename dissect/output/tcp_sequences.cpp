@@ -1,0 +1,51 @@
+#include "dissect/output/tcp_sequences.h"
+
+#include <algorithm>
+
+namespace dissect::output {
+
+namespace {
+
+using End = std::array<std::byte, 18>;
+
+End end_of(const Network& network, wire::Bytes bytes, std::uint32_t address_offset, std::uint16_t port) {
+    End end{};
+    const std::size_t length = network.address_length();
+    if (address_offset + length <= bytes.size())
+        std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(address_offset), length, end.begin());
+    wire::store_be16(end.data() + 16, port);
+    return end;
+}
+
+}  // namespace
+
+TcpSequences::Numbers TcpSequences::next(const Dissection& dissection, wire::Bytes bytes) {
+    constexpr std::uint8_t syn = 2;
+    constexpr std::uint8_t ack = 16;
+    const TcpSummary& tcp = dissection.tcp;
+    const Numbers raw{tcp.sequence, tcp.acknowledgment};
+    if ((tcp.flags & ack) == 0) return raw;
+    if (entries_.empty()) entries_.resize(capacity);
+
+    const Network& network = dissection.network;
+    const End source = end_of(network, bytes, network.source_offset, dissection.source_port);
+    const End destination = end_of(network, bytes, network.destination_offset, dissection.destination_port);
+    const unsigned sender = source < destination ? 0 : 1;
+    Key key;
+    std::copy(source.begin(), source.end(), key.octets.begin() + (sender == 0 ? 0 : 18));
+    std::copy(destination.begin(), destination.end(), key.octets.begin() + (sender == 0 ? 18 : 0));
+
+    std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+    for (const std::byte octet : key.octets) hash = (hash ^ std::to_integer<std::uint64_t>(octet)) * 0x100000001b3;
+    Entry& entry = entries_[(hash ^ hash >> 32) & (capacity - 1)];
+    if (!entry.used || entry.key != key || (tcp.flags & syn) != 0) {
+        entry.key = key;
+        entry.used = true;
+        entry.base[sender] = tcp.sequence;
+        entry.base[1 - sender] = tcp.acknowledgment - 1;
+        return raw;
+    }
+    return {tcp.sequence - entry.base[sender], tcp.acknowledgment - entry.base[1 - sender]};
+}
+
+}  // namespace dissect::output
