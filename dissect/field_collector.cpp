@@ -175,7 +175,7 @@ void FieldCollector::store(std::uint32_t slot, const wire::FieldInfo& info, wire
 /// The octets themselves where they lie in the frame, else a copy: a unit's octets and scratch space die first.
 /// Empty where there is no room for one.
 wire::Bytes FieldCollector::kept(wire::Bytes octets) {
-    const std::less_equal<const std::byte*> not_after;
+    const std::less_equal<> not_after;
     const bool in_frame = !frame_.empty() && not_after(frame_.data(), octets.data()) &&
                           not_after(octets.data() + octets.size(), frame_.data() + frame_.size());
     if (in_frame) return octets;

@@ -120,7 +120,7 @@ std::optional<Literal> as_time(const Node& node, std::string_view text, std::str
     const bool quoted = node.kind != NodeKind::word;
     if (const auto seconds = quoted ? std::nullopt : read_seconds(text)) return Literal{*seconds, {}};
     if (const auto date = read_date(text)) return Literal{*date, {}};
-    error = fmt::format("\"{}\" is not a time: write seconds, as 0.25, or a date, as \"2020-07-04 12:34:56\"", text);
+    error = fmt::format(R"("{}" is not a time: write seconds, as 0.25, or a date, as "2020-07-04 12:34:56")", text);
     return std::nullopt;
 }
 }  // namespace

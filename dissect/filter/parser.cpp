@@ -81,7 +81,7 @@ private:
     NodeId sign();
     NodeId postfix();
     NodeId primary();
-    NodeId call(Token name);
+    NodeId call(const Token& name);
     std::vector<Range> ranges();
     void layers(NodeId word);
 
@@ -359,7 +359,7 @@ NodeId Parser::primary() {
     }
     Node node;
     if (accept(TokenKind::word)) {
-        if (token_.kind == TokenKind::left_parenthesis) return call(std::move(token));
+        if (token_.kind == TokenKind::left_parenthesis) return call(token);
         node.kind = NodeKind::word;
     } else if (accept(TokenKind::text)) {
         node.kind = NodeKind::text;
@@ -395,7 +395,7 @@ void Parser::layers(NodeId word) {
     at(word).length = end_ - at(word).column;
 }
 
-NodeId Parser::call(Token name) {
+NodeId Parser::call(const Token& name) {
     const Depth depth{*this};
     std::vector<NodeId> arguments;
     advance();
