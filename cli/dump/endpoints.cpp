@@ -5,6 +5,7 @@
 
 #include "capture/output.h"
 #include "cli/console.h"
+#include "cli/dump/signals.h"
 
 namespace cli::dump {
 
@@ -33,7 +34,9 @@ capture::Result<Input> open_input(const DumpOptions& options, const std::string&
     if (options.read_path) {
         if (*options.read_path == "-" && is_terminal(STDIN_FILENO))
             return failure("standard input is a terminal: a capture is wanted, as in `tcpdump -w - | rdmascope dump -r -`");
-        auto file = capture::open_file(*options.read_path);
+        capture::FileOptions reading;
+        reading.stop = Signals::stop;
+        auto file = capture::open_file(*options.read_path, reading);
         if (!file) return wire::Failure{file.error()};
         input.file = std::move(file).value();
     } else {

@@ -92,28 +92,36 @@ constexpr dissect::LayerSet layers_of_iwarp() {
     return layers;
 }
 
-/// What only a dissection of all that belongs together can tell: the rest can do with less.
+/// What is dear and not needed for everything that is shown.
 struct Needs {
-    bool streams = true;  ///< TCP put together, CRCs verified, retransmissions recognised
+    bool units = true;  ///< TCP put together, retransmissions recognised
+    bool crcs = true;
+
+    void of_layers(const dissect::LayerSet& layers) {
+        dissect::LayerSet with_crc;
+        with_crc.insert(dissect::LayerId::icrc);
+        with_crc.insert(dissect::LayerId::vcrc);
+        units = units || layers.intersects(layers_of_iwarp());
+        crcs = crcs || units || layers.intersects(with_crc);
+    }
 };
 
 /// What printing chosen fields needs, so that `-T fields -e infiniband.bth.opcode` does not pay for what it does not show.
 Needs needs_of(const Fields& fields) {
-    Needs needs{false};
+    Needs needs{false, false};
     for (const dissect::RegisteredField* field : fields) {
         const std::string_view name = field->info->name;
-        const bool of_unit = field->of_frame && (!name.starts_with("frame.") || name == "frame.protocols");
-        dissect::LayerSet iwarp = layers_of_iwarp();
-        if (of_unit || field->layers.intersects(iwarp)) needs.streams = true;
+        if (field->of_frame && (!name.starts_with("frame.") || name == "frame.protocols")) needs = {true, true};
+        needs.of_layers(field->layers);
     }
     return needs;
 }
 
 dissect::DissectorOptions dissector_options(const DumpOptions& options, const Needs& needs) {
     dissect::DissectorOptions dissector;
-    dissector.parse.verify_crc = options.verify_crc && needs.streams;
-    dissector.follow_streams = needs.streams;
-    dissector.find_repeats = needs.streams;
+    dissector.parse.verify_crc = options.verify_crc && needs.crcs;
+    dissector.follow_streams = needs.units;
+    dissector.find_repeats = needs.units;
     return dissector;
 }
 
@@ -221,7 +229,8 @@ Made<bool> Inspector::State::make_filter(const dissect::FieldRegistry& registry)
     auto compiled = dissect::Filter::compile(options.display_filter, registry, *collector);
     if (!compiled) return wire::Failure{fmt::format("-Y: {}", compiled.error().text())};
     filter.emplace(std::move(compiled).value());
-    if (collector->wants_frame_fields() || collector->layers().intersects(layers_of_iwarp())) needs.streams = true;
+    if (collector->wants_frame_fields()) needs = {true, true};
+    needs.of_layers(collector->layers());
     return true;
 }
 
@@ -230,7 +239,7 @@ Inspector::~Inspector() = default;
 
 Made<std::unique_ptr<Inspector>> Inspector::make(const DumpOptions& options, const Environment& environment, TextOutput& output) {
     auto state = std::make_unique<State>(options, output);
-    state->needs.streams = options.prints();
+    state->needs = {options.prints(), options.prints()};
     if (auto made = state->make_printer(environment.fields); !made) return wire::Failure{made.error()};
     if (auto made = state->make_filter(environment.fields); !made) return wire::Failure{made.error()};
     if (!state->printer && !state->filter) return std::unique_ptr<Inspector>{};

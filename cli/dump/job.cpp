@@ -27,7 +27,7 @@ Job::Job(const DumpOptions& options, const Environment& environment)
                 (!options.read_path && options.write_path && options.verbosity > 0)) {}
 
 int Job::run() {
-    signals_.emplace(options_.read_path == "-");
+    signals_.emplace();
     if (set_up()) {
         pump();
         finish();
@@ -45,6 +45,11 @@ void Job::fail(const std::string& message) {
 
 void Job::fail(const capture::Error& error) { fail(error.text()); }
 
+void Job::fail_expression() {
+    const bool field_meant = options_.link_header && !options_.expression.empty();
+    fail(selection_.error().text() + (field_meant ? "\nwithout -T fields, json or ek, -e is a flag and takes no field" : ""));
+}
+
 bool Job::set_up() {
     const auto expression = expression_of(options_.expression, options_.expression_path);
     if (!expression) return fail(expression.error()), false;
@@ -59,7 +64,7 @@ bool Job::set_up() {
     if (input_.file && !expression->empty()) {
         selection_ = Selection(*expression, options_.optimize);
         for (const capture::InterfaceInfo& interface : input_.file->interfaces())
-            if (!selection_.compile(interface.link_type, interface.snaplen)) return fail(selection_.error()), false;
+            if (!selection_.compile(interface.link_type, interface.snaplen)) return fail_expression(), false;
     }
     if (!options_.user.empty())
         if (const std::string reason = become(options_.user); !reason.empty()) return fail(reason), false;
@@ -105,7 +110,7 @@ Job::Step Job::take(const wire::Frame& frame) {
     if (!selection_.everything()) {
         const Selection::Answer answer = selection_.matches(frame, input_.source().interfaces());
         if (answer == Selection::Answer::no) return Step::go_on;
-        if (answer == Selection::Answer::error) return fail(selection_.error()), Step::failed;
+        if (answer == Selection::Answer::error) return fail_expression(), Step::failed;
     }
     ++received_;
     if (inspector_) {

@@ -40,6 +40,7 @@ private:
     void tell_listening() const;
     void fail(const capture::Error& error);
     void fail(const std::string& message);
+    void fail_expression();
 
     const DumpOptions& options_;
     const Environment& environment_;

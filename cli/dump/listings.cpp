@@ -76,6 +76,7 @@ Text code(const DumpOptions& options) {
     filter_options.link_type = *type;
     filter_options.snaplen = options.snaplen;
     filter_options.optimise = options.optimize;
+    filter_options.of_file = options.read_path.has_value();
     const auto filter = capture::PacketFilter::compile(*expression, filter_options);
     if (!filter) return wire::Failure{filter.error()};
     using Listing = capture::PacketFilter::Listing;

@@ -15,6 +15,7 @@ bool Selection::compile(wire::LinkType link_type, std::uint32_t snaplen) {
         capture::FilterOptions options;
         options.link_type = link_type;
         options.optimise = optimize_;
+        options.of_file = true;
         if (snaplen != 0) options.snaplen = std::min(snaplen, capture::MAX_SNAPLEN);
         auto filter = capture::PacketFilter::compile(expression_, options);
         if (!filter) {

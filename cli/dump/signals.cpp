@@ -1,16 +1,12 @@
 #include "cli/dump/signals.h"
 
 #include <array>
-#include <cerrno>
-#include <fcntl.h>
-#include <unistd.h>
 
 namespace cli::dump {
 
 volatile std::sig_atomic_t Signals::stop_ = 0;
 volatile std::sig_atomic_t Signals::report_ = 0;
 volatile std::sig_atomic_t Signals::flush_ = 0;
-volatile std::sig_atomic_t Signals::null_descriptor_ = -1;
 
 namespace {
 
@@ -30,11 +26,10 @@ void install(int number, void (*handler)(int), int flags) {
 
 }  // namespace
 
-Signals::Signals(bool reads_stdin) {
+Signals::Signals() {
     stop_ = 0;
     report_ = 0;
     flush_ = 0;
-    null_descriptor_ = reads_stdin ? ::open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
     for (const int number : ENDING) install(number, on_signal, static_cast<int>(SA_RESETHAND));
     for (const int number : ASKING) install(number, on_signal, 0);
     struct sigaction ignore = {};
@@ -46,21 +41,15 @@ Signals::~Signals() {
     for (const int number : ENDING) install(number, SIG_DFL, 0);
     for (const int number : ASKING) install(number, SIG_DFL, 0);
     ::sigaction(SIGPIPE, &old_pipe_, nullptr);
-    if (null_descriptor_ >= 0) ::close(null_descriptor_);
 }
 
 void Signals::on_signal(int number) {
-    const int saved = errno;
-    if (number == SIGUSR1) {
+    if (number == SIGUSR1)
         report_ = 1;
-    } else if (number == SIGUSR2) {
+    else if (number == SIGUSR2)
         flush_ = 1;
-    } else {
+    else
         stop_ = 1;
-        // An interrupted read is tried again by who reads: let it find the end of the data.
-        if (null_descriptor_ >= 0) ::dup2(null_descriptor_, STDIN_FILENO);
-    }
-    errno = saved;
 }
 
 void Signals::end_by_broken_pipe() const {

@@ -9,8 +9,7 @@ namespace cli::dump {
 /// SIGUSR1 asks for the counts, SIGUSR2 for what is buffered to be written. SIGPIPE is ignored: a failed write tells.
 class Signals {
 public:
-    /// `reads_stdin`: a read(2) blocked on standard input is to be ended too.
-    explicit Signals(bool reads_stdin);
+    Signals();
     ~Signals();
     Signals(const Signals&) = delete;
     Signals& operator=(const Signals&) = delete;
@@ -34,7 +33,6 @@ private:
     static volatile std::sig_atomic_t stop_;
     static volatile std::sig_atomic_t report_;
     static volatile std::sig_atomic_t flush_;
-    static volatile std::sig_atomic_t null_descriptor_;
 
     struct sigaction old_pipe_ = {};
 };

@@ -1,0 +1,138 @@
+"""Help, usage errors, listings; and that manual and completions know every option."""
+import re
+import shutil
+import subprocess
+import unittest
+
+from command import BINARY, PCAPS, ROOT, TestCase, dump, needs, run, tcpdump
+
+RPING = PCAPS / "rxe-rping.pcap"
+
+
+class Help(TestCase):
+    def test_no_command_is_a_usage_error_that_lists_the_commands(self):
+        self.assertIn("dump", run().stderr)
+        self.assertEqual(run().returncode, 2)
+
+    def test_help_in_all_its_spellings(self):
+        overview = self.succeeds(run("help"))
+        self.assertIn("\n  dump ", overview)
+        self.assertEqual(overview, run("--help").stdout)
+        self.assertEqual(overview, run("-h").stdout)
+        page = self.succeeds(run("help", "dump"))
+        self.assertEqual(page, self.succeeds(dump("--help")))
+        self.assertEqual(page, self.succeeds(dump("-h")))
+
+    def test_version(self):
+        self.assertRegex(self.succeeds(run("--version")), r"^rdmascope \d+\.\d+\.\d+\n$")
+        self.assertEqual(dump("--version").stdout, run("--version").stdout)
+
+    def test_an_unknown_command_names_the_one_that_was_meant(self):
+        self.assertIn("did you mean 'dump'?", self.fails(run("dmup"), 2))
+        self.assertNotIn("did you mean", self.fails(run("tshark"), 2))
+        self.fails(run("help", "nothing"), 2)
+
+
+class Usage(TestCase):
+    def test_without_a_source_the_choices_are_named(self):
+        message = self.fails(dump(), 2)
+        self.assertIn("-r FILE", message)
+        self.assertIn("-i IFACE", message)
+
+    def test_what_cannot_be_obeyed_is_a_usage_error(self):
+        for arguments in (["-k"], ["--no-such"], ["-c"], ["-c", "x"], ["-T", "xml"], ["-T", "fields"], ["-L"], ["-J"],
+                          ["-E", "header=y"], ["-C", "1"], ["-i", "lo"], ["-r", RPING], ["--color=red"], ["-s", "-1"]):
+            with self.subTest(arguments=arguments):
+                message = self.fails(dump("-r", RPING, *arguments), 2)
+                self.assertIn("rdmascope help dump", message)
+
+
+class Listings(TestCase):
+    @needs("tcpdump")
+    def test_compiled_expressions_are_tcpdumps(self):
+        for form in ("-d", "-dd", "-ddd"):
+            for expression in ("udp port 4791", "tcp[13] & 2 != 0 and host 192.0.2.1", "less 100"):
+                for extra in ([], ["-O"], ["-y", "RAW"], ["-y", "LINUX_SLL2"]):
+                    with self.subTest(form=form, expression=expression, extra=extra):
+                        theirs = tcpdump("-s", 262144, "-y", "EN10MB", *extra, form, expression)
+                        ours = dump(*extra, form, expression)
+                        self.assertEqual(self.succeeds(ours), theirs.stdout)
+
+    @needs("tcpdump")
+    def test_the_code_is_for_the_link_type_of_the_file(self):
+        capture = PCAPS / "made-raw-ip.pcap"
+        self.assertEqual(dump("-r", capture, "-d", "udp").stdout, tcpdump("-r", capture, "-d", "udp").stdout)
+
+    @needs("tcpdump")
+    def test_interfaces_are_numbered_as_tcpdump_numbers_them(self):
+        def names(text):
+            return re.findall(r"^(\d+\.\S+)", text, re.MULTILINE)
+
+        theirs = tcpdump("-D")
+        if theirs.returncode != 0:
+            self.skipTest("tcpdump cannot list the interfaces here")
+        self.assertEqual(names(self.succeeds(dump("-D"))), names(theirs.stdout))
+
+
+def options():
+    """Every option that the help text has: (`-c`, None), (`-i`, `--interface`), (None, `--all`)."""
+    text = dump("--help").stdout
+    found = re.findall(r"^(?:  (-\S)(?:, (--\S+))?|      (--\S+))", text, re.MULTILINE)
+    return [(letter or None, with_letter or alone or None) for letter, with_letter, alone in found]
+
+
+class Documentation(TestCase):
+    def test_the_help_text_has_options(self):
+        self.assertGreater(len(options()), 40)
+
+    def test_the_manual_has_every_option(self):
+        page = (ROOT / "docs/man/rdmascope-dump.1").read_text()
+        page = page.replace("\\-", "-")
+        words = set(re.findall(r"(?<![\w-])(--?[\w#][\w-]*)", page))
+        for option in options():
+            for spelling in filter(None, option):
+                self.assertIn(spelling, words)
+
+    def test_the_completions_have_every_option(self):
+        bash = (ROOT / "cli/completion/rdmascope.bash").read_text()
+        zsh = (ROOT / "cli/completion/_rdmascope").read_text().replace("\\#", "#")
+        fish = (ROOT / "cli/completion/rdmascope.fish").read_text()
+        for letter, name in options():
+            if letter:
+                self.assertRegex(bash, rf"\s{letter}\s")
+                self.assertRegex(zsh, rf"[{{'*]{letter}[+,\[]")
+                self.assertRegex(fish, rf" -s '?{letter[1]}'? ")
+            if name:
+                self.assertRegex(bash, rf"\s{name}[\s']")
+                self.assertRegex(zsh, rf"{name}[=\[}}]")
+                self.assertIn(f" -l {name[2:]} ", fish)
+
+    def test_the_completions_are_well_formed(self):
+        for shell, name in (("bash", "rdmascope.bash"), ("zsh", "_rdmascope"), ("fish", "rdmascope.fish")):
+            if shutil.which(shell):
+                with self.subTest(shell=shell):
+                    subprocess.run([shell, "-n", ROOT / "cli/completion" / name], check=True)
+
+    @needs("bash")
+    def test_bash_completes(self):
+        def complete(*words):
+            script = (f"source {ROOT}/cli/completion/rdmascope.bash; COMP_WORDS=({' '.join(words)} ''); "
+                      f"COMP_CWORD={len(words)}; _rdmascope; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
+            return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
+
+        self.assertEqual(complete(BINARY), ["dump", "help", "--help", "--version"])
+        self.assertEqual(complete(BINARY, "dump", "-T"), ["text", "fields", "json", "ek"])
+        self.assertIn("lo", complete(BINARY, "dump", "-i"))
+        self.assertIn("infiniband.bth.opcode", complete(BINARY, "dump", "-T", "fields", "-e"))
+        self.assertEqual(complete(BINARY, "dump", "--color", "="), ["auto", "never", "always"])
+
+    @needs("mandoc")
+    def test_the_manual_is_well_formed(self):
+        for page in sorted((ROOT / "docs/man").iterdir()):
+            with self.subTest(page=page.name):
+                lint = subprocess.run(["mandoc", "-Tlint", "-W", "warning", page], capture_output=True, text=True)
+                self.assertEqual(lint.stdout + lint.stderr, "")
+
+
+if __name__ == "__main__":
+    unittest.main()
