@@ -164,8 +164,10 @@ def native():
 def management():
     capture = Capture("cm", "RoCEv2: every message of the communication manager")
 
+    mapped = lambda address: int.from_bytes(bytes(10) + b"\xff\xff" + address, "big")
+
     def path(*, local, remote):
-        return [(local, 16), (remote, 16), (int.from_bytes(GID_A, "big"), 128), (int.from_bytes(GID_B, "big"), 128)]
+        return [(local, 16), (remote, 16), (mapped(IP_A), 128), (mapped(IP_B), 128)]
 
     primary = path(local=0x0003, remote=0x0004) + [(0xABCDE, 20), (0, 6), (0x12, 6), (0x60, 8), (64, 8), (3, 4), (1, 1), (0, 3), (18, 5), (0, 3)]
     alternate = path(local=0x0005, remote=0x0006) + [(0x54321, 20), (0, 6), (0x13, 6), (0x61, 8), (63, 8), (4, 4), (0, 1), (0, 3), (17, 5), (0, 3)]

@@ -71,13 +71,15 @@ def link_types():
     one("null", 0, "RoCEv2 on a BSD loopback", (struct.pack("<I", 2) + PACKET, "IPv4"), (struct.pack(">I", 2) + PACKET, "IPv4, the other byte order"),
         (struct.pack("<I", 30) + raw6, "IPv6"))
     native = infiniband(padded((0x0A, reth(1, 2, 50)), pattern(50)))
-    erf = lambda kind, octets: struct.pack("<Q", 1700000000 << 32) + struct.pack("!BBHHH", kind, 4, 16 + len(octets), 0, len(octets)) + octets
+    def erf(kind, octets, length=None):
+        return struct.pack("<Q", 1700000000 << 32) + struct.pack("!BBHHH", kind, 4, 16 + len(octets), 0, length or len(octets)) + octets
+
     extended = struct.pack("<Q", 1700000000 << 32) + struct.pack("!BBHHH", 0x80 | 21, 4, 24 + len(native), 0, len(native)) + bytes.fromhex("0300000000000001")
     one("erf", 197, "InfiniBand and Ethernet in ERF records", (erf(21, native), "type 21, InfiniBand"),
         (extended + native, "type 21 with an extension header"), (erf(2, bytes(2) + INNER), "type 2, Ethernet"))
     mirrored = Capture("erf-infiniband", "the frames of made-infiniband in ERF records, which tshark reads", 197)
     for octets, length, note in infiniband_captures.native().frames:
-        mirrored.add(erf(21, octets), note)
+        mirrored.add(erf(21, octets, length), note)
     made.append(mirrored)
     one("ppi", 192, "RoCEv2 in PPI", (struct.pack("<BBHI", 0, 0, 8, 1) + INNER, "Ethernet"),
         (struct.pack("<BBHI", 0, 0, 8, 247) + native, "InfiniBand"))

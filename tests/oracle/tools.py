@@ -21,7 +21,8 @@ SEPARATOR, AGGREGATOR = "\x1f", "\x1e"
 # ours. Without guesses the comparison is strict.
 GUESSES = ["rpcordma", "nvme-rdma", "nvme-tcp", "smb_direct", "iser", "lnet", "infiniband_sdp", "infiniband.eoib", "fcoib", "smc", "drbd",
            "gryphon"]
-TSHARK_OPTIONS = ["-n", "-o", "tcp.reassemble_out_of_order:TRUE"]
+# A Send of several segments is shown segment by segment, as we do, not as one block of data with its last one.
+TSHARK_OPTIONS = ["-n", "-o", "tcp.reassemble_out_of_order:TRUE", "-o", "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send:FALSE"]
 for guess in GUESSES:
     TSHARK_OPTIONS += ["--disable-protocol", guess]
 TSHARK_OPTIONS += ["--disable-heuristic", "eth_over_ib"]
