@@ -41,7 +41,7 @@ LayerId parse(Context& context) {
     BthSummary& bth = context.out.bth;
     bth.payload_offset = context.offset;
     bth.payload_length = context.remaining() - bth.pad_count;
-    if (context.available() < header_octets) return context.stop_short(LayerId::mad, header_octets);
+    if (context.available() < header_octets + bth.pad_count) return context.stop_short(LayerId::mad, header_octets + bth.pad_count);
     const auto header = wire::View<wire::Mad>::unchecked(context.at(context.offset));
     const std::uint32_t wire_length = std::min<std::uint32_t>(bth.payload_length, wire::mad_octets);
     const std::uint32_t captured = std::min(wire_length, context.available());

@@ -151,6 +151,12 @@ TEST(Management, ShortDatagramIsMalformed) {
     const Described packet{bytes, LayerId::bth};
     EXPECT_EQ(packet.found.stop.outcome, Outcome::malformed);
     EXPECT_EQ(packet["infiniband.mad.attributeid"], "0x0010");
+
+    bytes[1] = std::byte{0x30};  // three pad octets, so that the header itself is not whole
+    bytes.resize(12 + 8 + 24 + 4);
+    const Described padded{bytes, LayerId::bth};
+    EXPECT_EQ(padded.found.stop.outcome, Outcome::malformed);
+    EXPECT_EQ(padded["infiniband.mad"], "-");
 }
 
 }  // namespace
