@@ -43,8 +43,9 @@ public:
         end = position;
         return true;
     }
-    /// The packet went on where the octets end now: the first fragment of a datagram, a frame that a mirror has cut.
-    /// From here on a want of octets is no fault of the packet's: it is truncated, for `why`.
+    /// The packet went on where the octets end now: the first fragment of a datagram, a frame that a mirror or a tap
+    /// has cut. From here on `why` is what a want of octets is put down to: snapped and fragment_pending make the packet
+    /// truncated, bad_total_length malformed.
     void cut(Reason why) {
         bytes_ = bytes_.first(std::min(captured(), end));
         end = unknown_end;
@@ -52,8 +53,12 @@ public:
     }
     /// Whether nothing said so far where the data ends on the wire.
     bool end_unknown() const { return end == unknown_end; }
-    /// Whether this is a piece of a fragmented datagram.
-    bool in_fragment() const { return missing_ == Reason::fragment_pending; }
+    /// Ends a packet of which no further layer is read: not complete where it is a fragment or contradicts itself.
+    LayerId stop_after(LayerId id) {
+        if (missing_ != Reason::snapped) [[unlikely]]
+            stop(missing_outcome(), missing_, id, offset, 0);
+        return LayerId::none;
+    }
 
     /// Claims the next `size` octets for a layer: records it, advances, returns its first octet. Where they are not
     /// all there, records why and returns nullptr.
@@ -84,8 +89,7 @@ public:
     /// Ends the dissection for want of octets: truncated where the capture is short, malformed where the packet is.
     LayerId stop_short(LayerId id, std::uint32_t size) {
         const bool snapped = remaining() >= size;
-        return stop(snapped ? Outcome::truncated : Outcome::malformed, snapped ? missing_ : Reason::too_short, id, offset,
-                    size);
+        return stop(snapped ? missing_outcome() : Outcome::malformed, snapped ? missing_ : Reason::too_short, id, offset, size);
     }
     /// Ends the dissection; the first reason given is kept. Returns LayerId::none, for a parser to return in turn.
     LayerId stop(Outcome outcome, Reason reason, LayerId id, std::uint32_t at_offset, std::uint32_t needed) {
@@ -108,6 +112,7 @@ public:
 
 private:
     static constexpr std::uint32_t unknown_end = 0x7fffffff;
+    Outcome missing_outcome() const { return missing_ == Reason::bad_total_length ? Outcome::malformed : Outcome::truncated; }
 
     wire::Bytes bytes_;
     Reason missing_ = Reason::snapped;

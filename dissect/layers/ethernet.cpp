@@ -58,7 +58,7 @@ void describe_address(const Tree& tree, const wire::FieldInfo& address, const wi
 /// Where the packet inside the frame ends, as its own length field says; 0 where there is none.
 std::uint32_t end_of_payload(const LayerView& view, std::uint16_t type) {
     if (type < wire::ether_type::first_type) return view.layer.offset + view.layer.length + type;
-    const LayerRef* inner = &view.layer + 1;
+    const LayerRef* inner = view.dissection.layers.data() + view.layer.depth + 1;
     const LayerRef* const end = view.dissection.layers.data() + view.dissection.layer_count;
     while (inner != end && inner->id == LayerId::vlan) ++inner;
     if (inner == end) return type == wire::ether_type::arp ? view.layer.offset + view.layer.length + 28 : 0;

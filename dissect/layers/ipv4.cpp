@@ -51,8 +51,11 @@ LayerId parse(Context& context) {
 
     // A total length of 0 is left to the network card to fill in: the packet goes on to the end of the frame.
     const std::uint32_t total = header.get<&Ipv4::total_length>();
-    if (total != 0 && (total < header_size || !context.end_at(start + total))) [[unlikely]]
-        return context.stop(Outcome::malformed, Reason::bad_total_length, LayerId::ipv4, start + 2, total);
+    if (total != 0) [[likely]] {
+        if (total < header_size) [[unlikely]]
+            return context.stop(Outcome::malformed, Reason::bad_total_length, LayerId::ipv4, start + 2, total);
+        end_datagram(context, start + total, LayerId::ipv4, start + 2);
+    }
 
     const LayerId next = after_ip_protocol(header.get<&Ipv4::protocol>());
     const std::uint16_t flags = wire::load_be16(p + 6);

@@ -26,8 +26,8 @@ LayerId parse(Context& context) {
 
     // 0 with a jumbo payload option (see `parse_options`), or left to the network card to fill in.
     const std::uint32_t payload = header.get<&Ipv6::payload_length>();
-    if (payload != 0 && !context.end_at(context.offset + payload)) [[unlikely]]
-        return context.stop(Outcome::malformed, Reason::bad_total_length, LayerId::ipv6, start + 4, payload);
+    if (payload != 0) [[likely]]
+        end_datagram(context, context.offset + payload, LayerId::ipv6, start + 4);
     return next_or_last(context, after_next_header(header.get<&Ipv6::next_header>()), LayerId::ipv6);
 }
 

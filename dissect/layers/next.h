@@ -59,16 +59,19 @@ inline LayerId after_next_header(std::uint8_t protocol) {
     }
 }
 
-/// The end of what is read of a packet. A fragment is never complete by itself.
-inline LayerId last(Context& context, LayerId layer) {
-    if (context.in_fragment()) [[unlikely]]
-        context.stop(Outcome::truncated, Reason::fragment_pending, layer, context.offset, 0);
-    return LayerId::none;
-}
-
 /// `next`, or the end where there is none.
 inline LayerId next_or_last(Context& context, LayerId next, LayerId layer) {
-    return next == LayerId::none ? last(context, layer) : next;
+    return next == LayerId::none ? context.stop_after(layer) : next;
+}
+
+/// Ends the enclosing layer's data where an IP header says. Where that lies beyond what there is, the packet was cut
+/// on its way to the capture, by a tap that keeps the headers alone, or is wrong: what is there is read all the same.
+inline void end_datagram(Context& context, std::uint32_t position, LayerId layer, std::uint32_t field_offset) {
+    if (context.end_at(position)) [[likely]]
+        return;
+    context.odd(Reason::bad_total_length, layer, field_offset);
+    context.cut(Reason::bad_total_length);
+    context.end_at(position);
 }
 
 }  // namespace dissect

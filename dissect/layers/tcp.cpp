@@ -58,7 +58,7 @@ LayerId parse(Context& context) {
     context.out.tcp.payload_offset += options;
     context.out.tcp.payload_captured -= options;
     context.out.tcp.payload_length -= options;
-    return last(context, LayerId::tcp);
+    return context.stop_after(LayerId::tcp);
 }
 
 constexpr wire::FieldInfo computed[] = {
@@ -200,7 +200,7 @@ void describe(const LayerView& view, Visitor& visitor) {
     tree.fields<&Tcp::source_port, &Tcp::destination_port>();
     tree.number(pick(computed, "tcp.port"), wire::load_be16(tree.at(0)), 0, 2);
     tree.number(pick(computed, "tcp.port"), wire::load_be16(tree.at(2)), 2, 2);
-    const bool innermost = view.dissection.find(LayerId::tcp) == &view.layer;
+    const bool innermost = view.dissection.find(LayerId::tcp)->depth == view.layer.depth;
     const TcpSummary& summary = view.dissection.tcp;
     if (innermost && view.layer.variant != length_unknown)
         tree.number(pick(computed, "tcp.len"), summary.payload_length, 12, 1);

@@ -30,7 +30,7 @@ LayerId after_port(Context& context, std::uint16_t port) {
         case wire::udp_port::gre: return LayerId::gre;
         case wire::udp_port::mpls: return LayerId::mpls;
         case wire::udp_port::vxlan_old: return next_or_last(context, after_old_vxlan_port(context), LayerId::udp);
-        default: return last(context, LayerId::udp);
+        default: return context.stop_after(LayerId::udp);
     }
 }
 
@@ -62,9 +62,9 @@ constexpr wire::FieldInfo computed[] = {
 /// 2 not verified, 3 not computed by the sender, 4 not computed though IPv6 wants it (RFC 8200, 8.1).
 std::uint8_t checksum_status(const LayerView& view, std::uint16_t checksum) {
     if (checksum != 0) return 2;
-    for (const LayerRef* below = &view.layer; below-- != view.dissection.layers.data();) {
-        if (below->id == LayerId::ipv4) return 3;
-        if (below->id == LayerId::ipv6) return 4;
+    for (unsigned i = view.layer.depth; i-- > 0;) {
+        if (view.dissection.layers[i].id == LayerId::ipv4) return 3;
+        if (view.dissection.layers[i].id == LayerId::ipv6) return 4;
     }
     return 3;
 }

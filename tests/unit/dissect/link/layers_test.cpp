@@ -120,12 +120,10 @@ TEST_P(Contradictions, AreNamed) {
 constexpr Contradiction contradictions[] = {
     {"IPv4 header of 16 octets", "roce4", 14, 0x446a, Outcome::malformed, Reason::bad_header_length},
     {"IPv4 version 5", "roce4", 14, 0x556a, Outcome::unsupported, Reason::bad_version},
-    {"total length beyond the frame", "roce4", 16, 77, Outcome::malformed, Reason::bad_total_length},
     {"total length below the header", "roce4", 16, 19, Outcome::malformed, Reason::bad_total_length},
     {"UDP length beyond IP's", "roce4", 38, 57, Outcome::malformed, Reason::bad_total_length},
     {"UDP length below the header", "roce4", 38, 7, Outcome::malformed, Reason::bad_header_length},
     {"IPv6 version 7", "roce6", 14, 0x7000, Outcome::unsupported, Reason::bad_version},
-    {"payload length beyond the frame", "roce6", 18, 57, Outcome::malformed, Reason::bad_total_length},
     {"TCP header of 16 octets", "pad", 46, 0x4018, Outcome::malformed, Reason::bad_header_length},
     {"TCP header beyond IP's length", "pad", 46, 0xf018, Outcome::malformed, Reason::too_short},
     {"802.3 length beyond the frame", "llcstp", 12, 47, Outcome::malformed, Reason::bad_total_length},
@@ -137,6 +135,31 @@ constexpr Contradiction contradictions[] = {
     {"Geneve version 1", "geneveip", 42, 0x4000, Outcome::unsupported, Reason::bad_version},
 };
 INSTANTIATE_TEST_SUITE_P(Link, Contradictions, testing::ValuesIn(contradictions));
+
+/// Taps that keep only the first octets of every frame are how large fabrics are recorded.
+TEST(Lengths, CutBeforeTheCaptureShowsWhatIsThere) {
+    for (const std::string_view name : {"roce4", "roce6"}) {
+        Octets octets = sample(name);
+        octets.resize(octets.size() - 24);
+        const auto dissection = all_of(octets);
+        EXPECT_EQ(dissection.stop.outcome, Outcome::malformed);
+        EXPECT_EQ(dissection.stop.reason, Reason::bad_total_length);
+        EXPECT_EQ(dissection.odd.reason, Reason::bad_total_length);
+        EXPECT_EQ(dissection.bth.psn, 1234u);
+        EXPECT_EQ(dissection.bth.payload_length, 16u);
+    }
+}
+
+/// An IP header that says one octet too much, and a UDP header that is right.
+TEST(Lengths, SlightlyTooLongIsOdd) {
+    Octets octets = sample("roce4");
+    set16(octets, 16, 77);
+    const auto dissection = all_of(octets);
+    EXPECT_EQ(dissection.stop.outcome, Outcome::complete);
+    EXPECT_EQ(dissection.odd.reason, Reason::bad_total_length);
+    EXPECT_EQ(dissection.odd.offset, 16u);
+    EXPECT_EQ(dissection.bth.psn, 1234u);
+}
 
 /// A switch that mirrors may shorten: the inner packet is truncated, not malformed, where ERSPAN says so.
 TEST(Erspan, MarkedAsTruncatedIsNotMalformed) {
