@@ -7,6 +7,7 @@
 
 #include "cli/console.h"
 #include "cli/dump/color.h"
+#include "cli/host_names.h"
 #include "dissect/dissector.h"
 #include "dissect/filter/filter.h"
 #include "dissect/output/ek.h"
@@ -68,6 +69,9 @@ output::TextOptions text_options(const DumpOptions& options) {
     text.absolute_sequence = options.absolute_sequence;
     text.verbosity = options.verbosity;
     text.octets_of_link = options.octets_of_link;
+    if (options.names)
+        if (auto names = std::make_shared<const HostNames>(HostNames::read()); !names->empty())
+            text.host_names = [names](std::string& out, wire::Bytes address) { return names->append(out, address); };
     return text;
 }
 

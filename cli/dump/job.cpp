@@ -173,7 +173,10 @@ void Job::finish() {
     progress_.wipe();
     finish_output();
     close_writer();
-    if (input_.live) report();
+    if (!input_.live) return;
+    // The terminal has put `^C` there.
+    if (Signals::stop() && is_terminal(STDERR_FILENO)) tell("");
+    report();
 }
 
 void Job::finish_output() {

@@ -58,7 +58,7 @@ constexpr std::array TABLE{
     OptionRow{O::ascii, 'A', "", "", G::printing, "add the octets in ASCII"},
     OptionRow{O::absolute_sequence, 'S', "absolute-tcp-sequence-numbers", "", G::printing,
               "TCP sequence numbers as they are on the wire"},
-    OptionRow{O::no_names, 'n', "", "", G::printing, "numbers instead of names"},
+    OptionRow{O::no_names, 'n', "", "", G::printing, "addresses as numbers, not as the names that /etc/hosts has"},
     OptionRow{O::no_crc, 'K', "dont-verify-checksums", "", G::printing, "do not verify ICRC, VCRC and MPA CRC"},
     OptionRow{O::color, 0, "color", "auto|never|always", G::printing,
               "colour (default auto: on a terminal, unless NO_COLOR is set)"},
@@ -144,11 +144,14 @@ std::string help_text() {
     }
     out +=
         "\nExamples:\n"
-        "  rdmascope dump -r rdma.pcapng                      one line for every RDMA message unit\n"
-        "  rdmascope dump -i eth0 -w rdma.pcapng udp port 4791   save RoCEv2, print nothing\n"
-        "  rdmascope dump -r rdma.pcapng -V -c 1              everything in the first RDMA packet\n"
-        "  rdmascope dump -r rdma.pcapng -Y 'infiniband.aeth.syndrome.opcode == 3'   only NAKs\n"
+        "  rdmascope dump -r rdma.pcapng\n"
+        "      one line for every RDMA message unit\n"
+        "  rdmascope dump -r rdma.pcapng -Y 'infiniband.aeth.syndrome.opcode == 3' -V\n"
+        "      everything in the packets that carry a NAK\n"
         "  rdmascope dump -r rdma.pcapng -T fields -e frame.number -e infiniband.bth.psn\n"
+        "      a table for other programs\n"
+        "  rdmascope dump -i eth0 -w rdma.pcapng udp port 4791\n"
+        "      save RoCEv2, print nothing\n"
         "\nExit status: 0 done, 1 the work failed, 2 usage. Manual: rdmascope-dump(1), rdmascope-fields(7).\n";
     return out;
 }

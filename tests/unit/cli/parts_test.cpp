@@ -7,14 +7,17 @@
 #include <unistd.h>
 
 #include "cli/console.h"
+#include "cli/dump/color.h"
 #include "cli/dump/progress.h"
 #include "cli/dump/selection.h"
 #include "cli/dump/text_output.h"
+#include "cli/host_names.h"
 #include "cli/similar.h"
 
 namespace cli {
 namespace {
 
+using namespace std::string_literals;
 using testing::HasSubstr;
 
 TEST(Similar, counts_letters_added_dropped_changed_and_swapped) {
@@ -60,6 +63,33 @@ TEST(Expression, a_file_without_its_comments) {
     EXPECT_THAT(*read, testing::Not(HasSubstr("RoCEv2")));
     std::remove(path.c_str());
     EXPECT_THAT(dump::expression_of("", path).error().text(), HasSubstr("No such file"));
+}
+
+std::string name_of(const HostNames& names, const std::string& octets) {
+    std::string out;
+    names.append(out, wire::Bytes(reinterpret_cast<const std::byte*>(octets.data()), octets.size()));
+    return out;
+}
+
+TEST(HostNames, reads_hosts) {
+    HostNames names;
+    names.add_line("# 192.0.2.9 nobody");
+    names.add_line("192.0.2.1\tnode1.example  node1 # the first");
+    names.add_line("  192.0.2.1 another");
+    names.add_line("2001:db8::1 node1-six");
+    names.add_line("not-an-address name");
+    names.add_line("192.0.2.2");
+    names.add_line("192.0.2.3 evil\x1b[31m");
+    EXPECT_EQ(name_of(names, "\xc0\x00\x02\x01"s), "node1.example");
+    EXPECT_EQ(name_of(names, "\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x01"s), "node1-six");
+    for (const char last : {'\2', '\3', '\11'}) EXPECT_EQ(name_of(names, "\xc0\x00\x02"s + last), "");
+}
+
+TEST(Color, marks_words_and_leaves_the_rest) {
+    std::string text = "kept NAK\na > b RC NAK x [truncated: y] CNPX SNAK qp CE\nplain\n";
+    dump::color_lines(text, 9);
+    EXPECT_EQ(text,
+              "kept NAK\na > b RC \x1b[31mNAK\x1b[0m x \x1b[2m[truncated: y]\x1b[0m CNPX SNAK qp \x1b[33mCE\x1b[0m\nplain\n");
 }
 
 TEST(TextOutput, a_full_disk_is_told_with_the_place) {

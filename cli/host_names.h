@@ -1,0 +1,27 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "wire/bytes.h"
+
+namespace cli {
+
+/// The names that hosts(5) gives to addresses. No name server is asked: a printed line must not wait for one, and must
+/// not make traffic on the network that is being looked at.
+class HostNames {
+public:
+    /// Reads `path`; empty where it cannot be read.
+    static HostNames read(const std::string& path = "/etc/hosts");
+
+    /// Appends the name of an address of 4 or 16 octets; false where it has none.
+    bool append(std::string& out, wire::Bytes address) const;
+
+    void add_line(std::string_view line);
+    bool empty() const { return names_.empty(); }
+
+private:
+    std::unordered_map<std::string, std::string> names_ = {};  ///< by the address's octets
+};
+
+}  // namespace cli
