@@ -1,4 +1,6 @@
 """Captures of RoCE and native InfiniBand."""
+import itertools
+
 from capture import Capture
 from octets import *
 
@@ -59,8 +61,11 @@ def opcodes():
 def acknowledgements():
     capture = Capture("roce-aeth", "RoCEv2: the AETH syndromes: credits, RNR timers, NAK codes, reserved ones; FECN, BECN, CE; a bad ICRC")
 
+    psn = itertools.count(256)
+
     def answer(syndrome, note, **fields):
-        capture.add(ethernet(0x0800, rocev2(padded((0x11, aeth(syndrome, 0x00FFFF)), **fields), IP_B, IP_A)), note)
+        packet = padded((0x11, aeth(syndrome, 0x00FFFF)), psn=next(psn), **fields)
+        capture.add(ethernet(0x0800, rocev2(packet, IP_B, IP_A)), note)
 
     for credits in (0, 1, 17, 30, 31):
         answer(credits, f"ACK, credit code {credits}")
@@ -76,34 +81,36 @@ def acknowledgements():
     answer(0x1F, "BTH version 1", version=1)
     transport = padded((0x04, NOTHING), pattern(100), p_key=0x7FFF, migrated=0)
     capture.add(ethernet(0x0800, rocev2(transport, tos=0x6B)), "DSCP 26, congestion experienced; P_Key of a limited member; not migrated")
+    transport = padded((0x04, NOTHING), pattern(100), psn=257)
     capture.add(ethernet(0x0800, rocev2(transport, damage=0x01000000)), "ICRC bad by one bit")
     return capture
 
 
 def over_what():
     capture = Capture("roce-carriers", "RoCEv1 and RoCEv2 over tags, IPv6, IPv4 options and fragments, MPLS")
-    write = padded((0x0A, RETH), pattern(50), acknowledge=1)
-    packet = rocev2(write)
-    capture.add(ethernet(0x8915, rocev1(write)), "RoCEv1")
-    capture.add(vlan([(0x8100, 3, 0, 100)], 0x8915, rocev1(write)), "RoCEv1 in VLAN 100, priority 3")
-    capture.add(vlan([(0x8100, 5, 1, 4094)], 0x0800, packet), "RoCEv2 in VLAN 4094, priority 5, drop eligible")
-    capture.add(vlan([(0x88A8, 4, 0, 200), (0x8100, 3, 0, 100)], 0x0800, packet), "RoCEv2 in 802.1ad 200, 802.1Q 100")
-    capture.add(ethernet(0x86DD, rocev2_ipv6(write)), "RoCEv2 over IPv6")
-    capture.add(ethernet(0x86DD, rocev2_ipv6(write, traffic_class=0x6B)), "RoCEv2 over IPv6, DSCP 26, congestion experienced")
+    psn = itertools.count(256)
+    write = lambda length=50: padded((0x0A, RETH), pattern(length), acknowledge=1, psn=next(psn))
+    packet = lambda **fields: rocev2(write(), **fields)
+    capture.add(ethernet(0x8915, rocev1(write())), "RoCEv1")
+    capture.add(vlan([(0x8100, 3, 0, 100)], 0x8915, rocev1(write())), "RoCEv1 in VLAN 100, priority 3")
+    capture.add(vlan([(0x8100, 5, 1, 4094)], 0x0800, packet()), "RoCEv2 in VLAN 4094, priority 5, drop eligible")
+    capture.add(vlan([(0x88A8, 4, 0, 200), (0x8100, 3, 0, 100)], 0x0800, packet()), "RoCEv2 in 802.1ad 200, 802.1Q 100")
+    capture.add(ethernet(0x86DD, rocev2_ipv6(write())), "RoCEv2 over IPv6")
+    capture.add(ethernet(0x86DD, rocev2_ipv6(write(), traffic_class=0x6B)), "RoCEv2 over IPv6, DSCP 26, congestion experienced")
     hop_by_hop = b"\x00" + b"\x01\x04" + bytes(4)
-    capture.add(ethernet(0x86DD, rocev2_ipv6(write, extension=(0, hop_by_hop))), "RoCEv2 over IPv6 with hop-by-hop options")
-    capture.add(ethernet(0x86DD, rocev2_ipv6(write, extension=(60, hop_by_hop))), "RoCEv2 over IPv6 with destination options")
-    capture.add(ethernet(0x0800, rocev2(write, options=bytes.fromhex("94040000"))), "RoCEv2 over IPv4 with the router alert option")
-    capture.add(ethernet(0x0800, packet) + bytes(6), "RoCEv2 followed by Ethernet padding")
-    capture.add(ethernet(0x8847, bits((16, 20), (5, 3), (1, 1), (64, 8)) + packet), "RoCEv2 under one MPLS label")
-    capture.add(ethernet(0x8847, bits((16, 20), (5, 3), (0, 1), (64, 8)) + bits((17, 20), (5, 3), (1, 1), (64, 8)) + packet),
+    capture.add(ethernet(0x86DD, rocev2_ipv6(write(), extension=(0, hop_by_hop))), "RoCEv2 over IPv6 with hop-by-hop options")
+    capture.add(ethernet(0x86DD, rocev2_ipv6(write(), extension=(60, hop_by_hop))), "RoCEv2 over IPv6 with destination options")
+    capture.add(ethernet(0x0800, packet(options=bytes.fromhex("94040000"))), "RoCEv2 over IPv4 with the router alert option")
+    capture.add(ethernet(0x0800, packet()) + bytes(6), "RoCEv2 followed by Ethernet padding")
+    capture.add(ethernet(0x8847, bits((16, 20), (5, 3), (1, 1), (64, 8)) + packet()), "RoCEv2 under one MPLS label")
+    capture.add(ethernet(0x8847, bits((16, 20), (5, 3), (0, 1), (64, 8)) + bits((17, 20), (5, 3), (1, 1), (64, 8)) + packet()),
                 "RoCEv2 under two MPLS labels")
-    large = rocev2(padded((0x0A, RETH), pattern(1500)), identifier=0x4242)
+    large = rocev2(write(1500), identifier=0x4242, fragment=0)
     body, cut = large[20:], 800
     capture.add(ethernet(0x0800, ipv4(17, body[:cut], identifier=0x4242, fragment=0x2000)), "first fragment of a RoCEv2 datagram")
     capture.add(ethernet(0x0800, ipv4(17, body[cut:], identifier=0x4242, fragment=cut // 8)),
                 "last fragment: the WRITE of 1500 octets is whole here")
-    body = rocev2_ipv6(padded((0x0A, RETH), pattern(1500)))[40:]
+    body = rocev2_ipv6(write(1500))[40:]
     fragment = lambda offset, more: bytes([17, 0]) + bits((offset // 8, 13), (0, 2), (more, 1)) + bytes.fromhex("deadbeef")
     capture.add(ethernet(0x86DD, ipv6(44, fragment(cut, 0) + body[cut:])), "IPv6: the last fragment comes first")
     capture.add(ethernet(0x86DD, ipv6(44, fragment(0, 1) + body[:cut])), "IPv6: the first fragment makes it whole")
@@ -112,21 +119,22 @@ def over_what():
 
 def damaged():
     capture = Capture("roce-damaged", "RoCEv2 that is truncated, malformed, odd or unsupported")
-    write = padded((0x0A, RETH), pattern(50))
-    whole = ethernet(0x0800, rocev2(write))
+    psn = itertools.count(256)
+    write = lambda: padded((0x0A, RETH), pattern(50), psn=next(psn))
+    size = len(ethernet(0x0800, rocev2(write())))
     for snap, what in ((13, "the Ethernet header"), (20, "the IPv4 header"), (40, "the UDP header"), (50, "the BTH"), (60, "the RETH"),
-                       (100, "the payload"), (len(whole) - 2, "the ICRC")):
-        capture.add(whole, f"truncated by the snap length in {what}", snap=snap)
-    body = rocev2(write)[20:]
-    capture.add(ethernet(0x0800, ipv4(17, body, total=15)), "malformed: the IPv4 total length is below its header's")
-    capture.add(ethernet(0x0800, ipv4(17, body, total=2000)), "malformed: the IPv4 total length is beyond the frame")
-    capture.add(ethernet(0x0800, ipv4(17, udp(4791, write + bytes(4), length=4))), "malformed: the UDP length is below its header's")
-    capture.add(ethernet(0x0800, ipv4(17, udp(4791, write + bytes(4), length=1000))), "malformed: the UDP length is beyond the packet")
-    capture.add(ethernet(0x0800, ipv4(17, udp(4791, bth(0x0A)[:8]))), "malformed: the datagram ends in the BTH")
-    capture.add(ethernet(0x0800, rocev2(bth(0x0A) + RETH[:8])), "malformed: the datagram ends in the RETH")
-    capture.add(ethernet(0x0800, rocev2(bth(0x04, pad=3))), "malformed: three pad octets, and no payload to pad")
-    capture.add(ethernet(0x0800, rocev2(bth(0x64) + deth(1, 2) + pattern(5))), "odd: a payload of 5 octets without pad")
-    capture.add(ethernet(0x0800, b"\x65" + ipv4(17, body)[1:]), "malformed: IPv4 by its Ethernet type, version 6 by itself")
+                       (100, "the payload"), (size - 2, "the ICRC")):
+        capture.add(ethernet(0x0800, rocev2(write())), f"truncated by the snap length in {what}", snap=snap)
+    body = lambda: rocev2(write())[20:]
+    capture.add(ethernet(0x0800, ipv4(17, body(), total=15)), "malformed: the IPv4 total length is below its header's")
+    capture.add(ethernet(0x0800, ipv4(17, body(), total=2000)), "malformed: the IPv4 total length is beyond the frame")
+    capture.add(ethernet(0x0800, ipv4(17, udp(4791, write() + bytes(4), length=4))), "malformed: the UDP length is below its header's")
+    capture.add(ethernet(0x0800, ipv4(17, udp(4791, write() + bytes(4), length=1000))), "malformed: the UDP length is beyond the packet")
+    capture.add(ethernet(0x0800, ipv4(17, udp(4791, bth(0x0A, psn=next(psn))[:8]))), "malformed: the datagram ends in the BTH")
+    capture.add(ethernet(0x0800, rocev2(bth(0x0A, psn=next(psn)) + RETH[:8])), "malformed: the datagram ends in the RETH")
+    capture.add(ethernet(0x0800, rocev2(bth(0x04, pad=3, psn=next(psn)))), "malformed: three pad octets, and no payload to pad")
+    capture.add(ethernet(0x0800, rocev2(bth(0x64, psn=next(psn)) + deth(1, 2) + pattern(5))), "odd: a payload of 5 octets without pad")
+    capture.add(ethernet(0x0800, b"\x65" + ipv4(17, body())[1:]), "malformed: IPv4 by its Ethernet type, version 6 by itself")
     capture.add(ethernet(0x88CC, pattern(46)), "unsupported Ethernet type")
     capture.add(ethernet(0x0800, ipv4(132, pattern(40))), "unsupported IP protocol")
     capture.add(b"", "a frame of no octets")
@@ -138,9 +146,10 @@ def native():
     local, transport = IBA_EXAMPLE
     example = local + transport + bytes.fromhex("9625b75a")
     capture.add(example + vcrc(example), "the example packet of IBA 7.8.3, ICRC 9625b75a")
-    write = padded((0x0A, RETH), pattern(50), acknowledge=1)
-    capture.add(infiniband(write, service_level=3, virtual_lane=2), "RC WRITE Only, LRH, service level 3, virtual lane 2")
-    capture.add(infiniband(write, with_grh=True), "RC WRITE Only, LRH and GRH")
+    psn = itertools.count(256)
+    write = lambda: padded((0x0A, RETH), pattern(50), acknowledge=1, psn=next(psn))
+    capture.add(infiniband(write(), service_level=3, virtual_lane=2), "RC WRITE Only, LRH, service level 3, virtual lane 2")
+    capture.add(infiniband(write(), with_grh=True), "RC WRITE Only, LRH and GRH")
     capture.add(infiniband(padded((0x11, ACK))), "RC Acknowledge")
     capture.add(infiniband(padded((0x05 + 0x60, deth(0x11111111, 0x34) + IMMDT), pattern(30))), "UD SEND Only with Immediate")
     capture.add(infiniband(gmp(mad(0x07, 3, 0x0014, bits((1, 32), (2, 32))))), "CM ReadyToUse")
@@ -155,9 +164,9 @@ def native():
     datagram = ipv6(59, b"")
     packet = lrh(datagram, 1) + datagram
     capture.add(packet + vcrc(packet), "raw IPv6 packet")
-    broken = infiniband(write)
+    broken = infiniband(write())
     capture.add(broken[:-1] + bytes([broken[-1] ^ 1]), "VCRC bad by one bit")
-    capture.add(infiniband(write), "snapped in the payload", snap=60)
+    capture.add(infiniband(write()), "snapped in the payload", snap=60)
     return capture
 
 

@@ -181,9 +181,10 @@ def padded(head, payload=b"", **fields):
     return bth(opcode, pad=pad, **fields) + extended + payload + bytes(pad)
 
 
-def rocev2(transport, source=IP_A, destination=IP_B, tos=0, ttl=64, options=b"", source_port=49152, damage=0, identifier=0):
+def rocev2(transport, source=IP_A, destination=IP_B, tos=0, ttl=64, options=b"", source_port=49152, damage=0, identifier=0,
+           fragment=0x4000):
     """IPv4 packet of RoCEv2 with its ICRC (annex A17.3.3); `damage` is xored into the ICRC."""
-    packet = ipv4(17, udp(4791, transport + bytes(4), source_port), source, destination, tos, ttl, identifier, options=options)
+    packet = ipv4(17, udp(4791, transport + bytes(4), source_port), source, destination, tos, ttl, identifier, fragment, options)
     size = (packet[0] & 0xF) * 4
     masked = b"\xff" * 8 + packet[:1] + b"\xff" + packet[2:8] + b"\xff" + packet[9:10] + b"\xff\xff" + packet[12:size]
     masked += packet[size:size + 6] + b"\xff\xff" + masked_transport(transport)
