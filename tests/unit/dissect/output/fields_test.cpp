@@ -76,7 +76,8 @@ TEST(Fields, OnlyShownFramesCountForTheirDelta) {
     FieldsPrinter printer{out, registry(), fields(registry(), {"frame.time_delta", "frame.time_delta_displayed"}), {}, {}};
     Dissector dissector;
     for (const std::int64_t second : {0, 1, 3, 6}) {
-        dissector.dissect(frames::frame(octets, 1, second * 1'000'000'000), printer);
+        const wire::Frame frame = frames::frame(octets, 1, second * 1'000'000'000);
+        dissector.dissect(frame, printer);
         printer.end_frame(second != 3);
     }
     EXPECT_EQ(out, "0.000000000\t0.000000000\n1.000000000\t1.000000000\n3.000000000\t5.000000000\n");

@@ -50,10 +50,11 @@ void show_both(Printer& printer) {
     const auto second = from_hex(acknowledge);
     dissect::Dissector dissector;
     printer.begin();
-    dissector.dissect(frame(first, 20, send_only_time_ns), printer);
-    printer.end_frame(true);
-    dissector.dissect(frame(second, 21, acknowledge_time_ns), printer);
-    printer.end_frame(true);
+    const wire::Frame frames[] = {frame(first, 20, send_only_time_ns), frame(second, 21, acknowledge_time_ns)};
+    for (const wire::Frame& each : frames) {
+        dissector.dissect(each, printer);
+        printer.end_frame(true);
+    }
     printer.finish();
 }
 

@@ -31,7 +31,8 @@ std::string one(std::string_view digits, TextOptions options = {}) {
     std::string out;
     TextPrinter printer{out, std::move(options)};
     Dissector dissector;
-    dissector.dissect(frames::frame(octets, 1, 0), printer);
+    const wire::Frame frame = frames::frame(octets, 1, 0);
+    dissector.dissect(frame, printer);
     printer.end_frame(true);
     return out;
 }
@@ -100,7 +101,8 @@ TEST(Text, ARetransmissionNamesItsFrame) {
     Dissector dissector;
     for (const std::uint64_t number : {17u, 18u}) {
         out.clear();
-        dissector.dissect(frames::frame(octets, number, 0), printer);
+        const wire::Frame frame = frames::frame(octets, number, 0);
+        dissector.dissect(frame, printer);
         printer.end_frame(true);
     }
     EXPECT_NE(out.find(" ackreq retransmission of frame 17\n"), std::string::npos) << out;
@@ -131,6 +133,33 @@ TEST(Text, OtherFramesInTcpdumpsWords) {
     constexpr std::string_view syn =
         "525400000001525400000002 0800 45000028 0e784000 40060000 c0000202 c0000201 86bb1c06 536414eb 00000000 5002faf0 00000000";
     EXPECT_EQ(one(syn, all), "IP 192.0.2.2.34491 > 192.0.2.1.7174: Flags [S], seq 1399067883, win 64240, length 0\n");
+}
+
+TEST(Text, TcpSequenceNumbersCountFromTheFirstSegment) {
+    // The SYN's answer, the client's acknowledgement and the MPA Request's segment of siw-rping-crc. tcpdump -n printed
+    // of them "seq 1114701094, ack 1399067884", "ack 1" and "seq 1:25, ack 1".
+    const auto segment = [](bool from_client, std::uint32_t sequence, std::uint32_t acknowledgment, std::uint8_t flags) {
+        Dissection d;
+        d.network.family = Network::Family::ipv4;
+        d.network.source_offset = from_client ? 0 : 4;
+        d.network.destination_offset = from_client ? 4 : 0;
+        d.source_port = from_client ? 34491 : 7174;
+        d.destination_port = from_client ? 7174 : 34491;
+        d.tcp.sequence = sequence;
+        d.tcp.acknowledgment = acknowledgment;
+        d.tcp.flags = flags;
+        return d;
+    };
+    const auto addresses = frames::from_hex("c0000202 c0000201");
+    TcpSequences sequences;
+    EXPECT_EQ(sequences.next(segment(true, 1399067883, 0, 2), addresses).sequence, 1399067883u);
+    const auto answer = sequences.next(segment(false, 1114701094, 1399067884, 18), addresses);
+    EXPECT_EQ(answer.sequence, 1114701094u);
+    EXPECT_EQ(answer.acknowledgment, 1399067884u);
+    EXPECT_EQ(sequences.next(segment(true, 1399067884, 1114701095, 16), addresses).acknowledgment, 1u);
+    const auto request = sequences.next(segment(true, 1399067884, 1114701095, 24), addresses);
+    EXPECT_EQ(request.sequence, 1u);
+    EXPECT_EQ(request.acknowledgment, 1u);
 }
 
 TEST(Text, PauseFramesAreShown) {
