@@ -155,7 +155,11 @@ std::uint32_t FragmentTable::find_or_begin(const Piece& piece, std::int64_t time
 }
 
 void FragmentTable::expire(std::int64_t time_ns) {
-    while (oldest_ != nobody && time_ns - datagrams_[oldest_].began_ns > options_.timeout_ns) {
+    // A file may give any time: the difference wraps where it does not fit.
+    const auto age_ns = [&] {
+        return static_cast<std::int64_t>(static_cast<std::uint64_t>(time_ns) - static_cast<std::uint64_t>(datagrams_[oldest_].began_ns));
+    };
+    while (oldest_ != nobody && age_ns() > options_.timeout_ns) {
         ++counters_.timed_out;
         give_up(oldest_);
     }
