@@ -26,10 +26,10 @@ struct DdpTagged {
 /// RFC 5041 section 4.3.
 struct DdpUntagged {
     DdpControl control;
-    std::uint64_t ulp = 0;         ///< 40 bits
+    std::uint64_t ulp = 0;  ///< 40 bits
     std::uint32_t queue = 0;
-    std::uint32_t msn = 0;         ///< from 1 for each queue
-    std::uint32_t offset = 0;      ///< of the segment within its message
+    std::uint32_t msn = 0;     ///< from 1 for each queue
+    std::uint32_t offset = 0;  ///< of the segment within its message
 };
 
 /// The part of a tagged header behind the control octets.
@@ -45,23 +45,22 @@ struct DdpUntaggedBuffer {
 };
 
 template <>
-inline constexpr auto layout_of<DdpControl> = layout(
-    "iwarp_ddp.control_field", "DDP control field",
-    bits<&DdpControl::tagged, 1>("iwarp_ddp.tagged_flag", "Tagged flag"),
-    bits<&DdpControl::last, 1>("iwarp_ddp.last_flag", "Last flag"),
-    bits<&DdpControl::reserved, 4>("iwarp_ddp.rsvd", "Reserved").hex(),
-    bits<&DdpControl::version, 2>("iwarp_ddp.dv", "DDP protocol version"));
+inline constexpr auto layout_of<DdpControl> =
+    layout("iwarp_ddp.control_field", "DDP control field",
+           bits<&DdpControl::tagged, 1>("iwarp_ddp.tagged_flag", "Tagged flag"),
+           bits<&DdpControl::last, 1>("iwarp_ddp.last_flag", "Last flag"),
+           bits<&DdpControl::reserved, 4>("iwarp_ddp.rsvd", "Reserved").hex(),
+           bits<&DdpControl::version, 2>("iwarp_ddp.dv", "DDP protocol version"));
 
 template <>
-inline constexpr auto layout_of<DdpTaggedBuffer> = layout(
-    "iwarp_ddp.tagged", "Tagged buffer model",
-    bits<&DdpTaggedBuffer::stag, 32>("iwarp_ddp.stag", "(Data Sink) Steering Tag").hex(),
-    bits<&DdpTaggedBuffer::offset, 64>("iwarp_ddp.tagged_offset", "(Data Sink) Tagged offset").hex());
+inline constexpr auto layout_of<DdpTaggedBuffer> =
+    layout("iwarp_ddp.tagged", "Tagged buffer model",
+           bits<&DdpTaggedBuffer::stag, 32>("iwarp_ddp.stag", "(Data Sink) Steering Tag").hex(),
+           bits<&DdpTaggedBuffer::offset, 64>("iwarp_ddp.tagged_offset", "(Data Sink) Tagged offset").hex());
 
 template <>
 inline constexpr auto layout_of<DdpUntaggedBuffer> = layout(
-    "iwarp_ddp.untagged", "Untagged buffer model",
-    bits<&DdpUntaggedBuffer::queue, 32>("iwarp_ddp.qn", "Queue number"),
+    "iwarp_ddp.untagged", "Untagged buffer model", bits<&DdpUntaggedBuffer::queue, 32>("iwarp_ddp.qn", "Queue number"),
     bits<&DdpUntaggedBuffer::msn, 32>("iwarp_ddp.msn", "Message sequence number"),
     bits<&DdpUntaggedBuffer::offset, 32>("iwarp_ddp.mo", "Message offset"));
 
@@ -93,8 +92,9 @@ constexpr std::optional<DdpTagged> parse_ddp_tagged(Bytes bytes) {
 constexpr std::optional<DdpUntagged> parse_ddp_untagged(Bytes bytes) {
     if (bytes.size() < ddp_untagged_size) return std::nullopt;
     const auto buffer = View<DdpUntaggedBuffer>::unchecked(bytes.data() + 6);
-    return DdpUntagged{*parse<DdpControl>(bytes), read_bits<8, 40>(bytes.data()), buffer.get<&DdpUntaggedBuffer::queue>(),
-                       buffer.get<&DdpUntaggedBuffer::msn>(), buffer.get<&DdpUntaggedBuffer::offset>()};
+    return DdpUntagged{*parse<DdpControl>(bytes), read_bits<8, 40>(bytes.data()),
+                       buffer.get<&DdpUntaggedBuffer::queue>(), buffer.get<&DdpUntaggedBuffer::msn>(),
+                       buffer.get<&DdpUntaggedBuffer::offset>()};
 }
 
 }  // namespace wire

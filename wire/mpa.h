@@ -10,10 +10,10 @@ namespace wire {
 /// A start frame, Request or Reply, without its private data. RFC 5044 section 7.1.1.
 struct MpaStart {
     std::array<std::byte, 16> key{};
-    bool marker = false;             ///< the sender asks for markers in what it receives
-    bool crc = false;                ///< one of the two frames with it turns CRCs on, in both directions
-    bool rejected = false;           ///< only a Reply's counts
-    std::uint8_t reserved = 0;       ///< five bits, the highest of them S of RFC 6581
+    bool marker = false;        ///< the sender asks for markers in what it receives
+    bool crc = false;           ///< one of the two frames with it turns CRCs on, in both directions
+    bool rejected = false;      ///< only a Reply's counts
+    std::uint8_t reserved = 0;  ///< five bits, the highest of them S of RFC 6581
     std::uint8_t revision = 1;
     std::uint16_t private_length = 0;  ///< octets of private data that follow, 0 to 512
 
@@ -25,12 +25,12 @@ struct MpaReply : MpaStart {};
 
 /// Connection parameters at the head of the private data of an enhanced start frame. RFC 6581 section 9.
 struct MpaEnhanced {
-    bool peer_to_peer = false;       ///< A: the initiator sends a ready-to-receive message
-    bool send = false;               ///< B: a zero-length Send may be that message
-    std::uint16_t ird = 0;           ///< inbound RDMA Read queue depth; 0x3FFF = no negotiation
-    bool write = false;              ///< C: a zero-length RDMA Write may be that message
-    bool read = false;               ///< D: a zero-length RDMA Read may be that message
-    std::uint16_t ord = 0;           ///< outbound RDMA Read queue depth; 0x3FFF = no negotiation
+    bool peer_to_peer = false;  ///< A: the initiator sends a ready-to-receive message
+    bool send = false;          ///< B: a zero-length Send may be that message
+    std::uint16_t ird = 0;      ///< inbound RDMA Read queue depth; 0x3FFF = no negotiation
+    bool write = false;         ///< C: a zero-length RDMA Write may be that message
+    bool read = false;          ///< D: a zero-length RDMA Read may be that message
+    std::uint16_t ord = 0;      ///< outbound RDMA Read queue depth; 0x3FFF = no negotiation
 };
 
 /// What an FPDU begins with. RFC 5044 section 4.1.
@@ -45,46 +45,43 @@ struct MpaMarker {
 };
 
 template <>
-inline constexpr auto layout_of<MpaRequest> = layout(
-    "iwarp_mpa.req", "Request frame header",
-    octets<&MpaRequest::key>("iwarp_mpa.key.req", "ID Req frame"),
-    bits<&MpaRequest::marker, 1>("iwarp_mpa.marker_flag", "Marker flag"),
-    bits<&MpaRequest::crc, 1>("iwarp_mpa.crc_flag", "CRC flag"),
-    bits<&MpaRequest::rejected, 1>("iwarp_mpa.rej_flag", "Connection rejected flag"),
-    bits<&MpaRequest::reserved, 5>("iwarp_mpa.res", "Reserved").hex(),
-    bits<&MpaRequest::revision, 8>("iwarp_mpa.rev", "Revision"),
-    bits<&MpaRequest::private_length, 16>("iwarp_mpa.pdlength", "Private data length"));
+inline constexpr auto layout_of<MpaRequest> =
+    layout("iwarp_mpa.req", "Request frame header", octets<&MpaRequest::key>("iwarp_mpa.key.req", "ID Req frame"),
+           bits<&MpaRequest::marker, 1>("iwarp_mpa.marker_flag", "Marker flag"),
+           bits<&MpaRequest::crc, 1>("iwarp_mpa.crc_flag", "CRC flag"),
+           bits<&MpaRequest::rejected, 1>("iwarp_mpa.rej_flag", "Connection rejected flag"),
+           bits<&MpaRequest::reserved, 5>("iwarp_mpa.res", "Reserved").hex(),
+           bits<&MpaRequest::revision, 8>("iwarp_mpa.rev", "Revision"),
+           bits<&MpaRequest::private_length, 16>("iwarp_mpa.pdlength", "Private data length"));
 
 template <>
-inline constexpr auto layout_of<MpaReply> = layout(
-    "iwarp_mpa.rep", "Reply frame header",
-    octets<&MpaReply::key>("iwarp_mpa.key.rep", "ID Rep frame"),
-    bits<&MpaReply::marker, 1>("iwarp_mpa.marker_flag", "Marker flag"),
-    bits<&MpaReply::crc, 1>("iwarp_mpa.crc_flag", "CRC flag"),
-    bits<&MpaReply::rejected, 1>("iwarp_mpa.rej_flag", "Connection rejected flag"),
-    bits<&MpaReply::reserved, 5>("iwarp_mpa.res", "Reserved").hex(),
-    bits<&MpaReply::revision, 8>("iwarp_mpa.rev", "Revision"),
-    bits<&MpaReply::private_length, 16>("iwarp_mpa.pdlength", "Private data length"));
+inline constexpr auto layout_of<MpaReply> =
+    layout("iwarp_mpa.rep", "Reply frame header", octets<&MpaReply::key>("iwarp_mpa.key.rep", "ID Rep frame"),
+           bits<&MpaReply::marker, 1>("iwarp_mpa.marker_flag", "Marker flag"),
+           bits<&MpaReply::crc, 1>("iwarp_mpa.crc_flag", "CRC flag"),
+           bits<&MpaReply::rejected, 1>("iwarp_mpa.rej_flag", "Connection rejected flag"),
+           bits<&MpaReply::reserved, 5>("iwarp_mpa.res", "Reserved").hex(),
+           bits<&MpaReply::revision, 8>("iwarp_mpa.rev", "Revision"),
+           bits<&MpaReply::private_length, 16>("iwarp_mpa.pdlength", "Private data length"));
 
 template <>
-inline constexpr auto layout_of<MpaEnhanced> = layout(
-    "iwarp_mpa.enhanced", "Enhanced connection setup",
-    bits<&MpaEnhanced::peer_to_peer, 1>("iwarp_mpa.enhanced.a", "Peer-to-peer connection (A)"),
-    bits<&MpaEnhanced::send, 1>("iwarp_mpa.enhanced.b", "Zero-length Send makes ready (B)"),
-    bits<&MpaEnhanced::ird, 14>("iwarp_mpa.enhanced.ird", "Inbound RDMA Read queue depth"),
-    bits<&MpaEnhanced::write, 1>("iwarp_mpa.enhanced.c", "Zero-length RDMA Write makes ready (C)"),
-    bits<&MpaEnhanced::read, 1>("iwarp_mpa.enhanced.D", "Zero-length RDMA Read makes ready (D)"),
-    bits<&MpaEnhanced::ord, 14>("iwarp_mpa.enhanced.ord", "Outbound RDMA Read queue depth"));
+inline constexpr auto layout_of<MpaEnhanced> =
+    layout("iwarp_mpa.enhanced", "Enhanced connection setup",
+           bits<&MpaEnhanced::peer_to_peer, 1>("iwarp_mpa.enhanced.a", "Peer-to-peer connection (A)"),
+           bits<&MpaEnhanced::send, 1>("iwarp_mpa.enhanced.b", "Zero-length Send makes ready (B)"),
+           bits<&MpaEnhanced::ird, 14>("iwarp_mpa.enhanced.ird", "Inbound RDMA Read queue depth"),
+           bits<&MpaEnhanced::write, 1>("iwarp_mpa.enhanced.c", "Zero-length RDMA Write makes ready (C)"),
+           bits<&MpaEnhanced::read, 1>("iwarp_mpa.enhanced.D", "Zero-length RDMA Read makes ready (D)"),
+           bits<&MpaEnhanced::ord, 14>("iwarp_mpa.enhanced.ord", "Outbound RDMA Read queue depth"));
 
 template <>
 inline constexpr auto layout_of<MpaFpdu> =
     layout("iwarp_mpa.fpdu", "FPDU", bits<&MpaFpdu::ulpdu_length, 16>("iwarp_mpa.ulpdulength", "ULPDU length"));
 
 template <>
-inline constexpr auto layout_of<MpaMarker> = layout(
-    "iwarp_mpa.markers", "Markers",
-    bits<&MpaMarker::reserved, 16>("iwarp_mpa.marker_res", "Reserved").hex(),
-    bits<&MpaMarker::fpdu_pointer, 16>("iwarp_mpa.marker_fpduptr", "FPDU back pointer"));
+inline constexpr auto layout_of<MpaMarker> =
+    layout("iwarp_mpa.markers", "Markers", bits<&MpaMarker::reserved, 16>("iwarp_mpa.marker_res", "Reserved").hex(),
+           bits<&MpaMarker::fpdu_pointer, 16>("iwarp_mpa.marker_fpduptr", "FPDU back pointer"));
 
 inline constexpr std::size_t mpa_key_size = 16;
 inline constexpr std::uint32_t mpa_private_max = 512;      ///< RFC 5044 section 7.1.1
@@ -127,7 +124,9 @@ constexpr bool mpa_start_possible(Bytes bytes) {
 }
 
 /// Pad octets behind a ULPDU, so that the CRC lies on a multiple of four. RFC 5044 section 4.1.
-constexpr std::uint32_t mpa_pad(std::uint32_t ulpdu_length) { return (0u - (ulpdu_length + 2)) & 3; }
+constexpr std::uint32_t mpa_pad(std::uint32_t ulpdu_length) {
+    return (0u - (ulpdu_length + 2)) & 3;
+}
 /// Octets of an FPDU without markers, CRC included.
 constexpr std::uint32_t mpa_fpdu_size(std::uint32_t ulpdu_length) {
     return 2 + ulpdu_length + mpa_pad(ulpdu_length) + mpa_crc_size;

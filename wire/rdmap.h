@@ -25,14 +25,23 @@ enum class RdmapOpcode : std::uint8_t {
 };
 
 inline constexpr ValueName rdmap_opcodes[] = {
-    {0, "Write"},        {1, "Read Request"},   {2, "Read Response"},           {3, "Send"},
-    {4, "Send with Invalidate"}, {5, "Send with SE"}, {6, "Send with SE and Invalidate"}, {7, "Terminate"},
-    {8, "Immediate Data"},       {9, "Immediate Data with SE"}, {10, "Atomic Request"}, {11, "Atomic Response"},
+    {0, "Write"},
+    {1, "Read Request"},
+    {2, "Read Response"},
+    {3, "Send"},
+    {4, "Send with Invalidate"},
+    {5, "Send with SE"},
+    {6, "Send with SE and Invalidate"},
+    {7, "Terminate"},
+    {8, "Immediate Data"},
+    {9, "Immediate Data with SE"},
+    {10, "Atomic Request"},
+    {11, "Atomic Response"},
 };
 
 /// RFC 5040 section 4.1: the octet that DDP reserves for RDMAP.
 struct RdmapControl {
-    std::uint8_t version = 1;   ///< 0 is the RDMA Consortium's, also valid
+    std::uint8_t version = 1;  ///< 0 is the RDMA Consortium's, also valid
     std::uint8_t reserved = 0;
     std::uint8_t opcode = 0;
 };
@@ -62,19 +71,18 @@ struct RdmapInvalidate {
 
 template <>
 inline constexpr auto layout_of<RdmapControl> = layout(
-    "iwarp_rdma.control_field", "RDMAP control field",
-    bits<&RdmapControl::version, 2>("iwarp_rdma.version", "Version"),
+    "iwarp_rdma.control_field", "RDMAP control field", bits<&RdmapControl::version, 2>("iwarp_rdma.version", "Version"),
     bits<&RdmapControl::reserved, 2>("iwarp_rdma.rsv", "Reserved").hex(),
     bits<&RdmapControl::opcode, 4>("iwarp_rdma.opcode", "OpCode").hex().named(rdmap_opcodes));
 
 template <>
-inline constexpr auto layout_of<RdmapReadRequest> = layout(
-    "iwarp_rdma.rr", "Read request",
-    bits<&RdmapReadRequest::sink_stag, 32>("iwarp_rdma.sinkstag", "Data Sink STag").hex(),
-    bits<&RdmapReadRequest::sink_offset, 64>("iwarp_rdma.sinkto", "Data Sink Tagged Offset").hex(),
-    bits<&RdmapReadRequest::size, 32>("iwarp_rdma.rdmardsz", "RDMA Read Message Size"),
-    bits<&RdmapReadRequest::source_stag, 32>("iwarp_rdma.srcstag", "Data Source STag").hex(),
-    bits<&RdmapReadRequest::source_offset, 64>("iwarp_rdma.srcto", "Data Source Tagged Offset").hex());
+inline constexpr auto layout_of<RdmapReadRequest> =
+    layout("iwarp_rdma.rr", "Read request",
+           bits<&RdmapReadRequest::sink_stag, 32>("iwarp_rdma.sinkstag", "Data Sink STag").hex(),
+           bits<&RdmapReadRequest::sink_offset, 64>("iwarp_rdma.sinkto", "Data Sink Tagged Offset").hex(),
+           bits<&RdmapReadRequest::size, 32>("iwarp_rdma.rdmardsz", "RDMA Read Message Size"),
+           bits<&RdmapReadRequest::source_stag, 32>("iwarp_rdma.srcstag", "Data Source STag").hex(),
+           bits<&RdmapReadRequest::source_offset, 64>("iwarp_rdma.srcto", "Data Source Tagged Offset").hex());
 
 template <>
 inline constexpr auto layout_of<RdmapImmediate> = layout(
@@ -88,14 +96,20 @@ template <>
 inline constexpr auto layout_of<RdmapInvalidate> =
     layout("", "", bits<&RdmapInvalidate::stag, 32>("iwarp_rdma.inval_stag", "Invalidate STag"));
 
-inline constexpr std::uint32_t queue_send = 0;             ///< Sends and Immediate Data, RFC 5040 section 4.2
-inline constexpr std::uint32_t queue_read_request = 1;     ///< also Atomic Requests, RFC 7306 section 5.2.1
+inline constexpr std::uint32_t queue_send = 0;          ///< Sends and Immediate Data, RFC 5040 section 4.2
+inline constexpr std::uint32_t queue_read_request = 1;  ///< also Atomic Requests, RFC 7306 section 5.2.1
 inline constexpr std::uint32_t queue_terminate = 2;
 inline constexpr std::uint32_t queue_atomic_response = 3;  ///< RFC 7306 section 5.2.2
 
-constexpr bool rdmap_known(std::uint8_t opcode) { return opcode <= 11; }
-constexpr bool rdmap_tagged(std::uint8_t opcode) { return opcode == 0 || opcode == 2; }
-constexpr bool rdmap_invalidates(std::uint8_t opcode) { return opcode == 4 || opcode == 6; }
+constexpr bool rdmap_known(std::uint8_t opcode) {
+    return opcode <= 11;
+}
+constexpr bool rdmap_tagged(std::uint8_t opcode) {
+    return opcode == 0 || opcode == 2;
+}
+constexpr bool rdmap_invalidates(std::uint8_t opcode) {
+    return opcode == 4 || opcode == 6;
+}
 
 /// The DDP queue an untagged operation belongs to.
 constexpr std::uint32_t rdmap_queue(std::uint8_t opcode) {

@@ -17,17 +17,19 @@ struct TerminateControl {
     std::uint8_t layer = 0;
     std::uint8_t type = 0;
     std::uint8_t code = 0;
-    bool length_valid = false;   ///< M: the DDP segment length follows
-    bool ddp_header = false;     ///< D: the terminated DDP header follows
-    bool rdma_header = false;    ///< R: the terminated Read Request's RDMA header follows
+    bool length_valid = false;  ///< M: the DDP segment length follows
+    bool ddp_header = false;    ///< D: the terminated DDP header follows
+    bool rdma_header = false;   ///< R: the terminated Read Request's RDMA header follows
     std::uint16_t reserved = 0;
 };
 
 inline constexpr ValueName terminate_layers[] = {{0, "RDMA"}, {1, "DDP"}, {2, "LLP"}};
 inline constexpr ValueName terminate_rdma_types[] = {
     {0, "Local Catastrophic Error"}, {1, "Remote Protection Error"}, {2, "Remote Operation Error"}};
-inline constexpr ValueName terminate_ddp_types[] = {
-    {0, "Local Catastrophic Error"}, {1, "Tagged Buffer Error"}, {2, "Untagged Buffer Error"}, {3, "Lower layer's own"}};
+inline constexpr ValueName terminate_ddp_types[] = {{0, "Local Catastrophic Error"},
+                                                    {1, "Tagged Buffer Error"},
+                                                    {2, "Untagged Buffer Error"},
+                                                    {3, "Lower layer's own"}};
 inline constexpr ValueName terminate_llp_types[] = {{0, "MPA Error"}};
 inline constexpr ValueName terminate_rdma_codes[] = {
     {0, "Invalid STag"},
@@ -42,15 +44,14 @@ inline constexpr ValueName terminate_rdma_codes[] = {
     {9, "STag cannot be Invalidated"},
     {0xff, "Unspecified Error"},
 };
-inline constexpr ValueName terminate_tagged_codes[] = {
-    {0, "Invalid STag"}, {1, "Base or bounds violation"}, {2, "STag not associated with DDP Stream"}, {3, "TO wrap"}, {4, "Invalid DDP version"}};
+inline constexpr ValueName terminate_tagged_codes[] = {{0, "Invalid STag"},
+                                                       {1, "Base or bounds violation"},
+                                                       {2, "STag not associated with DDP Stream"},
+                                                       {3, "TO wrap"},
+                                                       {4, "Invalid DDP version"}};
 inline constexpr ValueName terminate_untagged_codes[] = {
-    {1, "Invalid QN"},
-    {2, "Invalid MSN - no buffer available"},
-    {3, "Invalid MSN - MSN range is not valid"},
-    {4, "Invalid MO"},
-    {5, "DDP Message too long for available buffer"},
-    {6, "Invalid DDP version"},
+    {1, "Invalid QN"}, {2, "Invalid MSN - no buffer available"},         {3, "Invalid MSN - MSN range is not valid"},
+    {4, "Invalid MO"}, {5, "DDP Message too long for available buffer"}, {6, "Invalid DDP version"},
 };
 inline constexpr ValueName terminate_mpa_codes[] = {
     {1, "TCP connection closed, terminated, or lost"},
@@ -63,28 +64,34 @@ inline constexpr ValueName terminate_mpa_codes[] = {
 };
 
 template <>
-inline constexpr auto layout_of<TerminateControl> = layout(
-    "iwarp_rdma.term_ctrl", "Terminate Control",
-    bits<&TerminateControl::layer, 4>("iwarp_rdma.term_layer", "Layer").hex().named(terminate_layers),
-    bits<&TerminateControl::type, 4>("iwarp_rdma.term_etype", "Error Types").hex(),
-    bits<&TerminateControl::code, 8>("iwarp_rdma.term_errcode", "Error Code").hex(),
-    bits<&TerminateControl::length_valid, 1>("iwarp_rdma.term_hdrct_m", "M bit"),
-    bits<&TerminateControl::ddp_header, 1>("iwarp_rdma.hdrct_d", "D bit"),
-    bits<&TerminateControl::rdma_header, 1>("iwarp_rdma.hdrct_r", "R bit"),
-    bits<&TerminateControl::reserved, 13>("iwarp_rdma.term_rsvd", "Reserved").hex());
+inline constexpr auto layout_of<TerminateControl> =
+    layout("iwarp_rdma.term_ctrl", "Terminate Control",
+           bits<&TerminateControl::layer, 4>("iwarp_rdma.term_layer", "Layer").hex().named(terminate_layers),
+           bits<&TerminateControl::type, 4>("iwarp_rdma.term_etype", "Error Types").hex(),
+           bits<&TerminateControl::code, 8>("iwarp_rdma.term_errcode", "Error Code").hex(),
+           bits<&TerminateControl::length_valid, 1>("iwarp_rdma.term_hdrct_m", "M bit"),
+           bits<&TerminateControl::ddp_header, 1>("iwarp_rdma.hdrct_d", "D bit"),
+           bits<&TerminateControl::rdma_header, 1>("iwarp_rdma.hdrct_r", "R bit"),
+           bits<&TerminateControl::reserved, 13>("iwarp_rdma.term_rsvd", "Reserved").hex());
 
 /// Error type and code go by other names in each layer.
 inline constexpr FieldInfo terminate_type_fields[] = {
-    {"iwarp_rdma.term_etype_rdma", "Error Types for RDMA layer", 4, 4, Kind::uint8, Base::hex, false, terminate_rdma_types},
-    {"iwarp_rdma.term_etype_ddp", "Error Types for DDP layer", 4, 4, Kind::uint8, Base::hex, false, terminate_ddp_types},
-    {"iwarp_rdma.term_etype_llp", "Error Types for LLP layer", 4, 4, Kind::uint8, Base::hex, false, terminate_llp_types},
+    {"iwarp_rdma.term_etype_rdma", "Error Types for RDMA layer", 4, 4, Kind::uint8, Base::hex, false,
+     terminate_rdma_types},
+    {"iwarp_rdma.term_etype_ddp", "Error Types for DDP layer", 4, 4, Kind::uint8, Base::hex, false,
+     terminate_ddp_types},
+    {"iwarp_rdma.term_etype_llp", "Error Types for LLP layer", 4, 4, Kind::uint8, Base::hex, false,
+     terminate_llp_types},
 };
 inline constexpr FieldInfo terminate_code_fields[] = {
-    {"iwarp_rdma.term_errcode_rdma", "Error Code for RDMA layer", 8, 8, Kind::uint8, Base::hex, false, terminate_rdma_codes},
-    {"iwarp_rdma.term_errcode_ddp_tagged", "Error Code for DDP Tagged Buffer", 8, 8, Kind::uint8, Base::hex, false, terminate_tagged_codes},
+    {"iwarp_rdma.term_errcode_rdma", "Error Code for RDMA layer", 8, 8, Kind::uint8, Base::hex, false,
+     terminate_rdma_codes},
+    {"iwarp_rdma.term_errcode_ddp_tagged", "Error Code for DDP Tagged Buffer", 8, 8, Kind::uint8, Base::hex, false,
+     terminate_tagged_codes},
     {"iwarp_rdma.term_errcode_ddp_untagged", "Error Code for DDP Untagged Buffer", 8, 8, Kind::uint8, Base::hex, false,
      terminate_untagged_codes},
-    {"iwarp_rdma.term_errcode_llp", "Error Code for LLP layer", 8, 8, Kind::uint8, Base::hex, false, terminate_mpa_codes},
+    {"iwarp_rdma.term_errcode_llp", "Error Code for LLP layer", 8, 8, Kind::uint8, Base::hex, false,
+     terminate_mpa_codes},
 };
 
 /// The declaration that error type and code of this layer are shown by; the general one where it has none.
@@ -109,12 +116,12 @@ struct TerminateParts {
         std::uint16_t offset = 0;
         std::uint16_t size = 0;
     };
-    TerminateControl control;    ///< with M, D and R as meant
-    bool byte_swapped = false;   ///< M, D and R stood in the low bits of their octet
+    TerminateControl control;   ///< with M, D and R as meant
+    bool byte_swapped = false;  ///< M, D and R stood in the low bits of their octet
     Part segment_length;
-    Part ddp_header;             ///< size 0 as well where its first octet, which says how long it is, is missing
+    Part ddp_header;  ///< size 0 as well where its first octet, which says how long it is, is missing
     Part rdma_header;
-    std::uint16_t wanted = 4;    ///< octets that control field and announced parts take in all
+    std::uint16_t wanted = 4;  ///< octets that control field and announced parts take in all
 };
 
 inline constexpr std::size_t terminate_control_size = 4;
@@ -157,8 +164,8 @@ inline constexpr std::size_t terminate_longest = 4 + 2 + ddp_untagged_size + siz
 
 /// Writes a Terminate as RFC 5040 wants it and returns how many octets it took; `out` holds `terminate_longest`.
 /// `ddp_header` and `rdma_header` are the headers of the segment at fault, or empty.
-constexpr std::size_t emit_terminate(MutableBytes out, TerminateControl control, std::uint16_t segment_length, Bytes ddp_header,
-                                     Bytes rdma_header) {
+constexpr std::size_t emit_terminate(MutableBytes out, TerminateControl control, std::uint16_t segment_length,
+                                     Bytes ddp_header, Bytes rdma_header) {
     control.ddp_header = !ddp_header.empty();
     control.length_valid = control.ddp_header;
     control.rdma_header = !rdma_header.empty();

@@ -36,18 +36,24 @@ LayerId parse_start(Context& context, LayerId id) {
     LayerRef& layer = context.out.layers[context.out.layer_count - 1u];
     layer.wire_length = header_size + private_length;
     layer.length = header_size + std::min(private_length, context.available());
-    if (private_length > wire::mpa_private_max) return context.stop(Outcome::malformed, Reason::bad_start_frame, id, first + 18, 2);
+    if (private_length > wire::mpa_private_max)
+        return context.stop(Outcome::malformed, Reason::bad_start_frame, id, first + 18, 2);
     if (context.available() < private_length) return context.stop_short(id, private_length);
     const auto revision = view.template get<&Start::revision>();
-    if (revision == 0 || revision > 2) return context.stop(Outcome::unsupported, Reason::bad_version, id, first + 17, 1);
+    if (revision == 0 || revision > 2)
+        return context.stop(Outcome::unsupported, Reason::bad_version, id, first + 17, 1);
     const unsigned known = revision == 2 ? 0x10u : 0u;
     if ((view.template get<&Start::reserved>() & ~known) != 0) context.odd(Reason::reserved_not_zero, id, first + 16);
     context.offset += private_length;
     return LayerId::none;
 }
 
-LayerId parse_request(Context& context) { return parse_start<wire::MpaRequest>(context, LayerId::mpa_request); }
-LayerId parse_reply(Context& context) { return parse_start<wire::MpaReply>(context, LayerId::mpa_reply); }
+LayerId parse_request(Context& context) {
+    return parse_start<wire::MpaRequest>(context, LayerId::mpa_request);
+}
+LayerId parse_reply(Context& context) {
+    return parse_start<wire::MpaReply>(context, LayerId::mpa_reply);
+}
 
 template <class Start>
 void describe_start(const LayerView& view, Visitor& visitor) {
@@ -76,7 +82,8 @@ LayerId parse_fpdu(Context& context) {
     const std::uint32_t size = wire::mpa_fpdu_size(length);
     const std::uint32_t captured = std::min(context.available(), size);
     context.record(LayerId::mpa_fpdu, first, captured, size);
-    if (context.remaining() < size) return context.stop(Outcome::malformed, Reason::bad_total_length, LayerId::mpa_fpdu, first, size);
+    if (context.remaining() < size)
+        return context.stop(Outcome::malformed, Reason::bad_total_length, LayerId::mpa_fpdu, first, size);
     context.out.ddp = {};
     context.out.ddp.crc = captured == size ? CrcStatus::unchecked : CrcStatus::absent;
     if (length > wire::mpa_ulpdu_max) context.odd(Reason::length_exceeds_rfc, LayerId::mpa_fpdu, first);
@@ -104,7 +111,9 @@ constexpr const wire::FieldInfo& crc_status_field = fpdu_computed[3];
 constexpr const wire::FieldInfo& markers_heading = fpdu_computed[4];
 constexpr auto marker_fields = std::span<const wire::FieldInfo>{fpdu_computed}.subspan(5);
 
-std::uint64_t status_number(CrcStatus status) { return status == CrcStatus::bad ? 0 : status == CrcStatus::good ? 1 : 2; }
+std::uint64_t status_number(CrcStatus status) {
+    return status == CrcStatus::bad ? 0 : status == CrcStatus::good ? 1 : 2;
+}
 
 /// The markers of an FPDU lie behind it, in their order; as many as `variant` says.
 void describe_markers(const LayerView& view, Visitor& visitor) {
@@ -129,7 +138,8 @@ void describe_fpdu(const LayerView& view, Visitor& visitor) {
         if (pad != 0) visitor.field(pad_field, {0, octets.subspan(crc_at - pad, pad), {}}, {at + crc_at - pad, pad});
         const CrcStatus status = view.dissection.ddp.crc;
         const bool checked = status == CrcStatus::good || status == CrcStatus::bad;
-        visitor.field(checked ? crc_check_field : crc_field, {wire::load_be32(octets.data() + crc_at), {}, {}}, {at + crc_at, 4});
+        visitor.field(checked ? crc_check_field : crc_field, {wire::load_be32(octets.data() + crc_at), {}, {}},
+                      {at + crc_at, 4});
         visitor.field(crc_status_field, {status_number(status), {}, {}}, {at + crc_at, 4});
     }
     describe_markers(view, visitor);
@@ -147,13 +157,22 @@ LayerId finish_unit(Context& context) {
 }
 }  // namespace iwarp
 
-constinit const LayerRow mpa_request_layer{
-    "mpa_request", &protocol::mpa, {"iwarp_mpa.req", "Request frame header"}, parse_request, describe_start<wire::MpaRequest>,
-    wire::field_table<wire::MpaRequest>, start_computed};
-constinit const LayerRow mpa_reply_layer{
-    "mpa_reply", &protocol::mpa, {"iwarp_mpa.rep", "Reply frame header"}, parse_reply, describe_start<wire::MpaReply>,
-    wire::field_table<wire::MpaReply>, start_computed};
-constinit const LayerRow mpa_fpdu_layer{
-    "mpa_fpdu", &protocol::mpa, {"iwarp_mpa.fpdu", "FPDU"}, parse_fpdu, describe_fpdu, wire::field_table<wire::MpaFpdu>, fpdu_computed};
+constinit const LayerRow mpa_request_layer{"mpa_request",
+                                           &protocol::mpa,
+                                           {"iwarp_mpa.req", "Request frame header"},
+                                           parse_request,
+                                           describe_start<wire::MpaRequest>,
+                                           wire::field_table<wire::MpaRequest>,
+                                           start_computed};
+constinit const LayerRow mpa_reply_layer{"mpa_reply",
+                                         &protocol::mpa,
+                                         {"iwarp_mpa.rep", "Reply frame header"},
+                                         parse_reply,
+                                         describe_start<wire::MpaReply>,
+                                         wire::field_table<wire::MpaReply>,
+                                         start_computed};
+constinit const LayerRow mpa_fpdu_layer{"mpa_fpdu",   &protocol::mpa, {"iwarp_mpa.fpdu", "FPDU"},
+                                        parse_fpdu,   describe_fpdu,  wire::field_table<wire::MpaFpdu>,
+                                        fpdu_computed};
 
 }  // namespace dissect

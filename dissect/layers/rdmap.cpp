@@ -158,8 +158,11 @@ constexpr auto atomic_request_fields = [] {
 void describe_atomic_request(const LayerView& view, Visitor& visitor) {
     constexpr std::size_t each = atomic_request_fields.size() / 3;
     const auto operation = static_cast<wire::AtomicOperation>(view.dissection.ddp.atomic_operation);
-    const std::size_t which = operation == wire::AtomicOperation::fetch_add ? 0 : operation == wire::AtomicOperation::compare_swap ? 1 : 2;
-    describe_fields(std::span{atomic_request_fields}.subspan(which * each, each), view.octets(), view.layer.offset, visitor);
+    const std::size_t which = operation == wire::AtomicOperation::fetch_add      ? 0
+                              : operation == wire::AtomicOperation::compare_swap ? 1
+                                                                                 : 2;
+    describe_fields(std::span{atomic_request_fields}.subspan(which * each, each), view.octets(), view.layer.offset,
+                    visitor);
 }
 
 void describe_message(const LayerView& view, Visitor& visitor) {
@@ -198,7 +201,8 @@ void describe_rdmap(const LayerView& view, Visitor& visitor) {
     const unsigned next = view.layer.depth + 1u;
     if (next < view.dissection.layer_count) {
         const LayerRef& message = view.dissection.layers[next];
-        if (view.wanted.contains(message.id)) describe_message({view.dissection, message, view.bytes, view.wanted}, visitor);
+        if (view.wanted.contains(message.id))
+            describe_message({view.dissection, message, view.bytes, view.wanted}, visitor);
     }
     visitor.close();
 }
@@ -216,18 +220,33 @@ void describe_payload(const LayerView& view, Visitor& visitor) {
 
 }  // namespace
 
-constinit const LayerRow rdmap_layer{"rdmap", &protocol::ddp_rdmap, {"iwarp_rdma", "RDMAP header"}, parse_rdmap, describe_rdmap, {}, control_fields};
-constinit const LayerRow rdmap_read_request_layer{
-    "rdmap_read_request", &protocol::ddp_rdmap, {"iwarp_rdma.rr", "Read request"}, parse_read_request, describe_unless_within,
-    wire::field_table<wire::RdmapReadRequest>, {}};
-constinit const LayerRow rdmap_atomic_request_layer{
-    "rdmap_atomic_request", &protocol::ddp_rdmap, {}, parse_atomic_request, describe_unless_within, {}, atomic_request_fields};
-constinit const LayerRow rdmap_atomic_response_layer{
-    "rdmap_atomic_response", &protocol::ddp_rdmap, {}, parse_atomic_response, describe_unless_within,
-    wire::field_table<wire::RdmapAtomicResponse>, {}};
-constinit const LayerRow rdmap_immediate_layer{
-    "rdmap_immediate", &protocol::ddp_rdmap, {"rdma.immediate", "Immediate Data"}, parse_immediate, describe_unless_within,
-    wire::field_table<wire::RdmapImmediate>, {}};
-constinit const LayerRow ulp_payload_layer{"ulp_payload", &protocol::data, {}, parse_payload, describe_payload, {}, payload_fields};
+constinit const LayerRow rdmap_layer{
+    "rdmap", &protocol::ddp_rdmap, {"iwarp_rdma", "RDMAP header"}, parse_rdmap, describe_rdmap, {}, control_fields};
+constinit const LayerRow rdmap_read_request_layer{"rdmap_read_request",
+                                                  &protocol::ddp_rdmap,
+                                                  {"iwarp_rdma.rr", "Read request"},
+                                                  parse_read_request,
+                                                  describe_unless_within,
+                                                  wire::field_table<wire::RdmapReadRequest>,
+                                                  {}};
+constinit const LayerRow rdmap_atomic_request_layer{"rdmap_atomic_request", &protocol::ddp_rdmap,   {},
+                                                    parse_atomic_request,   describe_unless_within, {},
+                                                    atomic_request_fields};
+constinit const LayerRow rdmap_atomic_response_layer{"rdmap_atomic_response",
+                                                     &protocol::ddp_rdmap,
+                                                     {},
+                                                     parse_atomic_response,
+                                                     describe_unless_within,
+                                                     wire::field_table<wire::RdmapAtomicResponse>,
+                                                     {}};
+constinit const LayerRow rdmap_immediate_layer{"rdmap_immediate",
+                                               &protocol::ddp_rdmap,
+                                               {"rdma.immediate", "Immediate Data"},
+                                               parse_immediate,
+                                               describe_unless_within,
+                                               wire::field_table<wire::RdmapImmediate>,
+                                               {}};
+constinit const LayerRow ulp_payload_layer{"ulp_payload", &protocol::data, {}, parse_payload, describe_payload, {},
+                                           payload_fields};
 
 }  // namespace dissect

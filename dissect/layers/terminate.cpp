@@ -13,7 +13,8 @@ using wire::Kind;
 
 /// The header of a segment that was at fault counts everything behind MPA's length; siw counts the payload alone, so
 /// a length that cannot hold the header itself gives that away.
-void check_segment_length(Context& context, const wire::TerminateParts& parts, const std::byte* first, std::uint32_t at) {
+void check_segment_length(Context& context, const wire::TerminateParts& parts, const std::byte* first,
+                          std::uint32_t at) {
     if (parts.segment_length.size == 0) return;
     const std::uint32_t length = wire::load_be16(first + parts.segment_length.offset);
     if (parts.byte_swapped || (parts.ddp_header.size != 0 && length < parts.ddp_header.size))
@@ -23,7 +24,8 @@ void check_segment_length(Context& context, const wire::TerminateParts& parts, c
 LayerId parse(Context& context) {
     const std::uint32_t at = context.offset;
     const std::uint32_t there = context.available();
-    if (there < wire::terminate_control_size) return context.stop_short(LayerId::rdmap_terminate, wire::terminate_control_size);
+    if (there < wire::terminate_control_size)
+        return context.stop_short(LayerId::rdmap_terminate, wire::terminate_control_size);
     const std::byte* first = context.at(at);
     const auto parts = *wire::parse_terminate({first, there});
     context.record(LayerId::rdmap_terminate, at, std::min<std::uint32_t>(there, parts.wanted), parts.wanted);
@@ -51,12 +53,12 @@ constexpr FieldInfo fields[] = {
     wire::field_table<wire::TerminateControl>[0],
     wire::field_table<wire::TerminateControl>[1],
     wire::field_table<wire::TerminateControl>[2],
-    {"iwarp_rdma.term_hdrct", "Header control bits"},
+    { "iwarp_rdma.term_hdrct", "Header control bits" },
     wire::field_table<wire::TerminateControl>[3],
     wire::field_table<wire::TerminateControl>[4],
     wire::field_table<wire::TerminateControl>[5],
     wire::field_table<wire::TerminateControl>[6],
-    {"rdma.terminate.byte_swapped", "M, D and R in the sender's byte order", 0, 0, Kind::boolean},
+    { "rdma.terminate.byte_swapped", "M, D and R in the sender's byte order", 0, 0, Kind::boolean },
     wire::terminate_type_fields[0],
     wire::terminate_type_fields[1],
     wire::terminate_type_fields[2],
@@ -64,11 +66,11 @@ constexpr FieldInfo fields[] = {
     wire::terminate_code_fields[1],
     wire::terminate_code_fields[2],
     wire::terminate_code_fields[3],
-    {"iwarp_rdma.term_ddp_seg_len", "DDP Segment Length", 0, 0, Kind::bytes},
-    {"iwarp_rdma.term_ddp_h", "Terminated DDP Header", 0, 0, Kind::bytes},
-    {"iwarp_rdma.term_rdma_h", "Terminated RDMA Header", 0, 0, Kind::bytes},
-    {"rdma.terminate.ddp", "Terminated DDP header, taken apart"},
-    {"rdma.terminate.segment_length", "DDP Segment Length", 0, 0, Kind::uint16},
+    { "iwarp_rdma.term_ddp_seg_len", "DDP Segment Length", 0, 0, Kind::bytes },
+    { "iwarp_rdma.term_ddp_h", "Terminated DDP Header", 0, 0, Kind::bytes },
+    { "iwarp_rdma.term_rdma_h", "Terminated RDMA Header", 0, 0, Kind::bytes },
+    { "rdma.terminate.ddp", "Terminated DDP header, taken apart" },
+    { "rdma.terminate.segment_length", "DDP Segment Length", 0, 0, Kind::uint16 },
     {"rdma.terminate.opcode", "OpCode", 12, 4, Kind::uint8, Base::hex, false, wire::rdmap_opcodes},
     {"rdma.terminate.stag", "(Data Sink) Steering Tag", 16, 32, Kind::uint32, Base::hex},
     {"rdma.terminate.tagged_offset", "(Data Sink) Tagged offset", 48, 64, Kind::uint64, Base::hex},
@@ -91,7 +93,9 @@ constexpr auto untagged_fields = std::span<const FieldInfo>{fields}.subspan(25, 
 constexpr const FieldInfo& read_heading = fields[28];
 constexpr auto read_fields = std::span<const FieldInfo>{fields}.subspan(29, 5);
 
-const FieldInfo& type_field(std::uint8_t layer) { return layer < 3 ? fields[type_fields_at + layer] : fields[2]; }
+const FieldInfo& type_field(std::uint8_t layer) {
+    return layer < 3 ? fields[type_fields_at + layer] : fields[2];
+}
 const FieldInfo& code_field(std::uint8_t layer, std::uint8_t type) {
     const FieldInfo& meant = wire::terminate_code_field(layer, type);
     for (std::size_t i = 0; i < std::size(wire::terminate_code_fields); ++i)
@@ -124,7 +128,8 @@ void describe_taken_apart(const LayerView& view, const wire::TerminateParts& par
         const std::uint64_t length = wire::load_be16(view.octets().data() + parts.segment_length.offset);
         visitor.field(length_field, {length, {}, {}}, {at + parts.segment_length.offset, 2});
         visitor.field(opcode_field, value_of(opcode_field, header), {header_at + 1, 1});
-        describe_fields(header.size() == wire::ddp_tagged_size ? tagged_fields : untagged_fields, header, header_at, visitor);
+        describe_fields(header.size() == wire::ddp_tagged_size ? tagged_fields : untagged_fields, header, header_at,
+                        visitor);
         visitor.close();
     }
     if (parts.rdma_header.size != 0) {
@@ -153,13 +158,19 @@ void describe_terminate(const LayerView& view, Visitor& visitor) {
     const wire::TerminateParts::Part found[] = {parts->segment_length, parts->ddp_header, parts->rdma_header};
     for (std::size_t i = 0; i < std::size(found); ++i)
         if (found[i].size != 0)
-            visitor.field(fields[parts_at + i], {0, octets.subspan(found[i].offset, found[i].size), {}}, {at + found[i].offset, found[i].size});
+            visitor.field(fields[parts_at + i], {0, octets.subspan(found[i].offset, found[i].size), {}},
+                          {at + found[i].offset, found[i].size});
     describe_taken_apart(view, *parts, visitor);
     visitor.close();
 }
 }  // namespace iwarp
 
-constinit const LayerRow rdmap_terminate_layer{
-    "rdmap_terminate", &protocol::ddp_rdmap, {"iwarp_rdma.terminate", "Terminate"}, parse, describe_unless_within, {}, fields};
+constinit const LayerRow rdmap_terminate_layer{"rdmap_terminate",
+                                               &protocol::ddp_rdmap,
+                                               {"iwarp_rdma.terminate", "Terminate"},
+                                               parse,
+                                               describe_unless_within,
+                                               {},
+                                               fields};
 
 }  // namespace dissect

@@ -51,26 +51,26 @@ enum class Expect : std::uint8_t { start_frame, fpdu };
 
 /// All that is remembered of one direction of a connection that carries RDMA, or may do so.
 struct Flow {
-    std::uint32_t next_sequence = 0;   ///< of the next octet in order; while in step
+    std::uint32_t next_sequence = 0;  ///< of the next octet in order; while in step
     Expect expect = Expect::fpdu;
     CrcMode crc = CrcMode::unknown;
     bool markers = false;
     bool markers_known = false;
-    bool first_fpdu = false;           ///< the next FPDU is the stream's first: markers count from there
+    bool first_fpdu = false;  ///< the next FPDU is the stream's first: markers count from there
     bool was_in_step = false;
     std::uint8_t crc_misses = 0;
-    std::uint8_t suspicious = 0;       ///< heads in a row that cannot be
+    std::uint8_t suspicious = 0;  ///< heads in a row that cannot be
     std::uint32_t marker_origin = 0;
-    FpduHead last_head;                ///< kept when the boundary is lost
+    FpduHead last_head;  ///< kept when the boundary is lost
 
     // The unit whose octets have not all come
     bool partial = false;
-    bool holed = false;                ///< octets behind `kept` are missing
-    bool lost_octets = false;          ///< missing because they were never captured, not for the snap length
+    bool holed = false;        ///< octets behind `kept` are missing
+    bool lost_octets = false;  ///< missing because they were never captured, not for the snap length
     std::uint32_t unit_sequence = 0;
-    std::uint32_t have = 0;            ///< octets of the stream, captured or not
-    std::uint32_t kept = 0;            ///< of these, how many lie in `head` or `buffer`
-    std::uint32_t total = 0;           ///< 0 while not known
+    std::uint32_t have = 0;   ///< octets of the stream, captured or not
+    std::uint32_t kept = 0;   ///< of these, how many lie in `head` or `buffer`
+    std::uint32_t total = 0;  ///< 0 while not known
     std::uint64_t first_frame = 0;
     std::array<std::byte, 24> head{};
     BufferPool::Buffer buffer;
@@ -98,10 +98,10 @@ struct Side {
     bool ack_seen = false;
     ChecksumVerdict checksums = ChecksumVerdict::unknown;  ///< whether this sender's are real in this capture
     std::uint8_t wrong_checksums = 0;
-    std::uint8_t markers_wanted = 0;       ///< in this direction's stream: 0 unknown, 1 no, 2 yes
+    std::uint8_t markers_wanted = 0;  ///< in this direction's stream: 0 unknown, 1 no, 2 yes
     std::uint32_t initial_sequence = 0;
-    std::uint32_t first_sequence = 0;      ///< of the stream's first octet; in state `start`
-    std::uint32_t acknowledged = 0;        ///< the highest that this side has acknowledged of the other's octets
+    std::uint32_t first_sequence = 0;  ///< of the stream's first octet; in state `start`
+    std::uint32_t acknowledged = 0;    ///< the highest that this side has acknowledged of the other's octets
     Flow* flow = nullptr;
 };
 
@@ -109,15 +109,15 @@ struct Connection {
     std::array<Endpoint, 2> ends;
     std::array<Side, 2> sides;
     std::uint32_t number = 0;
-    std::uint32_t newer = 0;       ///< neighbours in the order of use
+    std::uint32_t newer = 0;  ///< neighbours in the order of use
     std::uint32_t older = 0;
     std::uint32_t hash = 0;
-    std::int8_t client = -1;       ///< the side that opened the connection; -1 unknown
+    std::int8_t client = -1;  ///< the side that opened the connection; -1 unknown
     bool reset = false;
-    bool mpa = false;              ///< a start frame was seen, or FPDUs were found
+    bool mpa = false;  ///< a start frame was seen, or FPDUs were found
     bool request_seen = false;
     bool reply_seen = false;
-    bool crc_wanted = false;       ///< C in one of the start frames
+    bool crc_wanted = false;  ///< C in one of the start frames
 
     CrcMode crc_mode() const {
         if (crc_wanted) return CrcMode::on;

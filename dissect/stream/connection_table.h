@@ -14,7 +14,7 @@ public:
 
     struct Lookup {
         Connection* connection = nullptr;
-        unsigned side = 0;     ///< which of the ends is the source
+        unsigned side = 0;  ///< which of the ends is the source
         bool fresh = false;
     };
     /// The connection between two ends, now the most recently used; nullptr where there is none.

@@ -24,7 +24,9 @@ bool length_fits(std::uint8_t opcode, std::uint32_t length) {
 }
 
 /// Messages that are one segment by their nature.
-bool is_single(std::uint8_t opcode) { return opcode == 1 || opcode >= 7; }
+bool is_single(std::uint8_t opcode) {
+    return opcode == 1 || opcode >= 7;
+}
 
 }  // namespace
 
@@ -34,7 +36,8 @@ bool can_be_fpdu(const std::byte* bytes) {
     const unsigned rdmap = wire::load_u8(bytes + 3);
     const unsigned opcode = rdmap & 0x0f;
     const bool tagged = (ddp & 0x80) != 0;
-    return (ddp & 3) == wire::ddp_version && (rdmap & 0x80) == 0 && opcode <= 11 && tagged == wire::rdmap_tagged(static_cast<std::uint8_t>(opcode)) &&
+    return (ddp & 3) == wire::ddp_version && (rdmap & 0x80) == 0 && opcode <= 11 &&
+           tagged == wire::rdmap_tagged(static_cast<std::uint8_t>(opcode)) &&
            length >= (tagged ? wire::ddp_tagged_size : wire::ddp_untagged_size);
 }
 
@@ -80,7 +83,8 @@ unsigned continuity(const FpduHead& before, const FpduHead& after) {
         return !before.last && after.offset == before.offset + before.payload_length() ? 48 : 14;
     }
     if (before.queue != after.queue) return 0;
-    if (!before.last) return after.msn == before.msn && after.offset == before.offset + before.payload_length() ? 40 : 0;
+    if (!before.last)
+        return after.msn == before.msn && after.offset == before.offset + before.payload_length() ? 40 : 0;
     return after.msn == before.msn + 1 && after.offset == 0 ? 32 : 0;
 }
 

@@ -13,12 +13,12 @@ struct FpduHead {
     std::uint16_t ulpdu_length = 0;
     bool tagged = false;
     bool last = false;
-    bool whole = false;           ///< the fields below were read too
+    bool whole = false;  ///< the fields below were read too
     std::uint8_t opcode = 0;
-    std::uint32_t stag = 0;       ///< tagged
-    std::uint32_t queue = 0;      ///< untagged
-    std::uint32_t msn = 0;        ///< untagged
-    std::uint64_t offset = 0;     ///< tagged offset or message offset
+    std::uint32_t stag = 0;    ///< tagged
+    std::uint32_t queue = 0;   ///< untagged
+    std::uint32_t msn = 0;     ///< untagged
+    std::uint64_t offset = 0;  ///< tagged offset or message offset
 
     std::uint32_t payload_length() const { return ulpdu_length - (tagged ? 14u : 18u); }
 };

@@ -44,7 +44,8 @@ bool negotiate(Connection& connection, unsigned side, bool request, wire::Bytes 
 }  // namespace
 
 bool dropped_by_receiver(const Side& side, const Arrival& arrival) {
-    return side.checksums == ChecksumVerdict::right && verify_tcp_checksum(arrival.dissection, arrival.bytes) == ChecksumVerdict::wrong;
+    return side.checksums == ChecksumVerdict::right &&
+           verify_tcp_checksum(arrival.dissection, arrival.bytes) == ChecksumVerdict::wrong;
 }
 
 Framer::Measure Framer::measure_start(const Piece& at) const {
@@ -85,7 +86,9 @@ Framer::Measure Framer::measure(const Connection& connection, unsigned side, Flo
     if (at.bytes.size() < m.need) return m;
     const std::uint32_t fpdu = wire::mpa_fpdu_size(wire::load_be16(at.bytes.data() + lead));
     m.total = fpdu;
-    if (flow.markers) m.total += wire::mpa_marker_size * wire::mpa_markers(fpdu, (at.sequence - flow.marker_origin) % wire::mpa_marker_interval);
+    if (flow.markers)
+        m.total += wire::mpa_marker_size *
+                   wire::mpa_markers(fpdu, (at.sequence - flow.marker_origin) % wire::mpa_marker_interval);
     return m;
 }
 
@@ -101,7 +104,8 @@ Framer::Next Framer::complete_start(const Arrival& arrival, Connection& connecti
 }
 
 /// `direct`: the unit lies wholly in the piece at hand, so that the piece can still be taken back.
-Framer::Next Framer::complete(const Arrival& arrival, Connection& connection, unsigned side, const RawUnit& raw, bool direct) {
+Framer::Next Framer::complete(const Arrival& arrival, Connection& connection, unsigned side, const RawUnit& raw,
+                              bool direct) {
     Flow& flow = *connection.sides[side].flow;
     if (flow.expect == Expect::start_frame) [[unlikely]]
         return complete_start(arrival, connection, side, raw);
@@ -187,7 +191,10 @@ Framer::Result Framer::feed(const Arrival& arrival, Connection& connection, unsi
     if (flow.partial && live && dropped_by_receiver(connection.sides[side], arrival)) [[unlikely]]
         return {Outcome::discarded, piece};
     const auto stopped = [&](Next next) {
-        return Result{next == Next::lost ? Outcome::lost : next == Next::ended ? Outcome::ended : Outcome::discarded, piece};
+        return Result{next == Next::lost    ? Outcome::lost
+                      : next == Next::ended ? Outcome::ended
+                                            : Outcome::discarded,
+                      piece};
     };
     while (piece.wire_length != 0) {
         if (!flow.partial) {
@@ -196,7 +203,9 @@ Framer::Result Framer::feed(const Arrival& arrival, Connection& connection, unsi
                 return {Outcome::not_mpa, piece};
             if (m.total != 0 && m.total <= piece.wire_length) [[likely]] {
                 const wire::Bytes octets = piece.bytes.first(std::min<std::size_t>(m.total, piece.bytes.size()));
-                const Next next = complete(arrival, connection, side, {LayerId::mpa_fpdu, octets, m.total, piece.sequence, piece.frame, false}, true);
+                const Next next =
+                    complete(arrival, connection, side,
+                             {LayerId::mpa_fpdu, octets, m.total, piece.sequence, piece.frame, false}, true);
                 if (next == Next::discarded || next == Next::lost) [[unlikely]]
                     return stopped(next);
                 piece.drop(m.total);
@@ -230,7 +239,8 @@ void Framer::abandon(const Arrival& arrival, Connection& connection, unsigned si
     Flow& flow = *connection.sides[side].flow;
     if (!flow.partial) return;
     flow.lost_octets = true;
-    if (flow.total != 0 && flow.kept != 0 && flow.expect == Expect::fpdu && flow.kept >= marker_before(flow, flow.unit_sequence) + 2)
+    if (flow.total != 0 && flow.kept != 0 && flow.expect == Expect::fpdu &&
+        flow.kept >= marker_before(flow, flow.unit_sequence) + 2)
         complete(arrival, connection, side, partial_unit(flow), false);
     drop_partial(flow);
 }

@@ -13,12 +13,13 @@ constexpr unsigned enough_at_first = 60;
 constexpr unsigned enough_when_known = 28;
 constexpr unsigned disproved_for_free = 8;
 constexpr unsigned evidence_of_crc = 32;
-constexpr unsigned evidence_of_zero_crc = 12;   // siw writes 0 where CRCs are off
+constexpr unsigned evidence_of_zero_crc = 12;  // siw writes 0 where CRCs are off
 constexpr unsigned evidence_of_marker = 18;
 constexpr unsigned evidence_of_segment_edge = 8;
 
 /// CRC-32C over a stretch of the store; false where a part of it was not captured.
-bool crc_over(const SegmentStore& store, std::uint32_t from, std::uint32_t to, bool missing_marker, std::uint32_t& crc) {
+bool crc_over(const SegmentStore& store, std::uint32_t from, std::uint32_t to, bool missing_marker,
+              std::uint32_t& crc) {
     wire::Crc32c sum;
     // A marker between FPDUs is all zero and belongs to the one behind it.
     if (missing_marker) sum.update(std::array<std::byte, 4>{});
@@ -35,7 +36,9 @@ bool crc_over(const SegmentStore& store, std::uint32_t from, std::uint32_t to, b
     return true;
 }
 
-std::uint32_t phase_of(std::uint32_t sequence, std::uint32_t origin) { return (sequence - origin) % wire::mpa_marker_interval; }
+std::uint32_t phase_of(std::uint32_t sequence, std::uint32_t origin) {
+    return (sequence - origin) % wire::mpa_marker_interval;
+}
 
 }  // namespace
 
@@ -62,7 +65,8 @@ bool Hunter::drop_oldest() {
 }
 
 bool Hunter::warm() const {
-    return std::any_of(candidates_.begin(), candidates_.begin() + count_, [](const Candidate& c) { return c.count >= 2; });
+    return std::any_of(candidates_.begin(), candidates_.begin() + count_,
+                       [](const Candidate& c) { return c.count >= 2; });
 }
 
 bool Hunter::enough(const Candidate& candidate, const HuntRules& rules) const {
@@ -110,7 +114,8 @@ bool Hunter::check_body(Candidate& c, const SegmentStore& store, const HuntRules
 /// The markers within the open FPDU, as far as they have come. False on a wrong one.
 bool Hunter::check_markers(Candidate& c, const SegmentStore& store, std::uint32_t run_end) const {
     const std::uint32_t head_at = c.next + (phase_of(c.next, c.marker_origin) == 0 ? 4u : 0u);
-    for (; distance(c.marker_next, c.body_end) < 0 && distance(c.marker_next + 4, run_end) <= 0; c.marker_next += wire::mpa_marker_interval) {
+    for (; distance(c.marker_next, c.body_end) < 0 && distance(c.marker_next + 4, run_end) <= 0;
+         c.marker_next += wire::mpa_marker_interval) {
         std::byte marker[4];
         if (store.peek(c.marker_next, marker, 4) != 4) continue;
         if (wire::load_be32(marker) != c.marker_next - head_at) return false;
@@ -126,7 +131,8 @@ Hunter::Step Hunter::waiting(const Candidate& candidate, const HuntRules& rules)
 }
 
 /// Reads heads from `next` on for as long as there are octets.
-Hunter::Step Hunter::follow(Candidate& c, const SegmentStore& store, const HuntRules& rules, std::uint32_t run_end) const {
+Hunter::Step Hunter::follow(Candidate& c, const SegmentStore& store, const HuntRules& rules,
+                            std::uint32_t run_end) const {
     for (;;) {
         if (c.open) {
             if (c.markers && !check_markers(c, store, run_end)) return Step::dead;
@@ -169,7 +175,8 @@ Hunter::Step Hunter::follow(Candidate& c, const SegmentStore& store, const HuntR
 }
 
 /// An FPDU chain that breaks may have broken on a marker: tries all the places a marker can have, in steps of four.
-Hunter::Step Hunter::try_markers(Candidate& c, const SegmentStore& store, const HuntRules& rules, std::uint32_t run_end) const {
+Hunter::Step Hunter::try_markers(Candidate& c, const SegmentStore& store, const HuntRules& rules,
+                                 std::uint32_t run_end) const {
     Step best_step = Step::dead;
     Candidate best;
     for (std::uint32_t offset = 4; offset < wire::mpa_marker_interval + 4; offset += 4) {
@@ -189,7 +196,8 @@ Hunter::Step Hunter::try_markers(Candidate& c, const SegmentStore& store, const 
     return best_step;
 }
 
-Hunter::Step Hunter::step(Candidate& c, const SegmentStore& store, const HuntRules& rules, std::uint32_t run_end) const {
+Hunter::Step Hunter::step(Candidate& c, const SegmentStore& store, const HuntRules& rules,
+                          std::uint32_t run_end) const {
     if (!c.broken) {
         const Step result = follow(c, store, rules, run_end);
         if (result != Step::dead || rules.markers_known || c.markers || c.count == 0) return result;
@@ -201,7 +209,8 @@ Hunter::Step Hunter::step(Candidate& c, const SegmentStore& store, const HuntRul
     return result == Step::dead && !rules.hurry && run_end - c.start < enough_to_see ? Step::wait : result;
 }
 
-Hunter::Step Hunter::consider(std::uint32_t at, const SegmentStore& store, const HuntRules& rules, std::uint32_t run_end) {
+Hunter::Step Hunter::consider(std::uint32_t at, const SegmentStore& store, const HuntRules& rules,
+                              std::uint32_t run_end) {
     Candidate fresh;
     fresh.start = fresh.next = fresh.proven = at;
     fresh.markers = rules.markers_known && rules.markers;
@@ -234,9 +243,11 @@ Hunter::Found Hunter::scan(const SegmentStore& store, const HuntRules& rules, st
         if (there >= FpduHead::shortest)
             likely = (p[2] & std::byte{0x3f}) == std::byte{1} && (p[3] & std::byte{0xf0}) == std::byte{0x40};
         // The last octets of the run may begin a head that has not come yet.
-        const bool cut = there < FpduHead::longest && !segment->holed() && distance(scan_ + FpduHead::longest, run_end) > 0;
+        const bool cut =
+            there < FpduHead::longest && !segment->holed() && distance(scan_ + FpduHead::longest, run_end) > 0;
         if (cut && likely) break;
-        if (likely && consider(scan_, store, rules, run_end) == Step::found) return found(candidates_[count_ - 1], store);
+        if (likely && consider(scan_, store, rules, run_end) == Step::found)
+            return found(candidates_[count_ - 1], store);
         ++scan_;
         ++examined_;
     }

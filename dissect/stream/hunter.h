@@ -9,14 +9,14 @@ namespace dissect::stream {
 
 /// What is known of a stream whose FPDU boundaries are looked for.
 struct HuntRules {
-    bool known_rdma = false;      ///< it was in step before, or its other direction is: less evidence will do
+    bool known_rdma = false;  ///< it was in step before, or its other direction is: less evidence will do
     bool markers_known = false;
     bool markers = false;
     std::uint32_t marker_origin = 0;
-    bool crc_on = false;          ///< a complete FPDU with a wrong CRC is none
-    bool crc_off = false;         ///< do not compute any
-    bool hurry = false;           ///< nothing more will come: decide on what there is
-    FpduHead before;              ///< of the last FPDU in step
+    bool crc_on = false;   ///< a complete FPDU with a wrong CRC is none
+    bool crc_off = false;  ///< do not compute any
+    bool hurry = false;    ///< nothing more will come: decide on what there is
+    FpduHead before;       ///< of the last FPDU in step
 };
 
 /// Finds FPDU boundaries in the stored segments of a stream by length, versions, opcode against queue and tag,
@@ -26,10 +26,10 @@ class Hunter {
 public:
     struct Found {
         bool any = false;
-        std::uint32_t start = 0;         ///< of the first FPDU
+        std::uint32_t start = 0;  ///< of the first FPDU
         bool markers = false;
         std::uint32_t marker_origin = 0;
-        bool crc_good = false;           ///< a CRC was right on the way
+        bool crc_good = false;  ///< a CRC was right on the way
     };
 
     void begin(std::uint32_t sequence);
@@ -53,14 +53,14 @@ public:
 private:
     struct Candidate {
         std::uint32_t start = 0;
-        std::uint32_t next = 0;       ///< where the next head is expected
-        std::uint32_t body_end = 0;   ///< of the FPDU whose CRC is still to be checked; valid where `open`
-        std::uint32_t proven = 0;     ///< up to there the octets are whole FPDUs
+        std::uint32_t next = 0;      ///< where the next head is expected
+        std::uint32_t body_end = 0;  ///< of the FPDU whose CRC is still to be checked; valid where `open`
+        std::uint32_t proven = 0;    ///< up to there the octets are whole FPDUs
         unsigned evidence = 0;
         unsigned count = 0;
         bool open = false;
         bool crc_good = false;
-        bool broken = false;          ///< fits no stream without markers; perhaps one with them
+        bool broken = false;  ///< fits no stream without markers; perhaps one with them
         bool markers = false;
         unsigned markers_seen = 0;
         std::uint32_t marker_origin = 0;
@@ -72,7 +72,8 @@ private:
     Step step(Candidate& candidate, const SegmentStore& store, const HuntRules& rules, std::uint32_t run_end) const;
     bool check_body(Candidate& candidate, const SegmentStore& store, const HuntRules& rules) const;
     bool check_markers(Candidate& candidate, const SegmentStore& store, std::uint32_t run_end) const;
-    Step try_markers(Candidate& candidate, const SegmentStore& store, const HuntRules& rules, std::uint32_t run_end) const;
+    Step try_markers(Candidate& candidate, const SegmentStore& store, const HuntRules& rules,
+                     std::uint32_t run_end) const;
     Step follow(Candidate& candidate, const SegmentStore& store, const HuntRules& rules, std::uint32_t run_end) const;
     Found scan(const SegmentStore& store, const HuntRules& rules, std::uint32_t run_end);
     Step consider(std::uint32_t at, const SegmentStore& store, const HuntRules& rules, std::uint32_t run_end);

@@ -11,7 +11,8 @@ SegmentStore::Segment* SegmentStore::store(BufferPool& pool, const Piece& piece)
     const auto kept = static_cast<std::uint32_t>(std::min(piece.bytes.size(), most));
     const auto buffer = pool.acquire(sizeof(Segment) + kept);
     if (buffer.data == nullptr) return nullptr;
-    auto* segment = new (buffer.data) Segment{nullptr, piece.frame, piece.sequence, piece.wire_length, kept, buffer.capacity};
+    auto* segment =
+        new (buffer.data) Segment{nullptr, piece.frame, piece.sequence, piece.wire_length, kept, buffer.capacity};
     if (kept != 0) std::memcpy(segment + 1, piece.bytes.data(), kept);
     held_bytes_ += buffer.capacity;
     octets_ += piece.wire_length;
@@ -74,8 +75,12 @@ const SegmentStore::Segment* last_of_run(const SegmentStore::Segment* segment) {
 }
 }  // namespace
 
-std::uint32_t SegmentStore::run_end() const { return head_ == nullptr ? 0 : last_of_run(head_)->end(); }
-const SegmentStore::Segment* SegmentStore::behind_run() const { return head_ == nullptr ? nullptr : last_of_run(head_)->next; }
+std::uint32_t SegmentStore::run_end() const {
+    return head_ == nullptr ? 0 : last_of_run(head_)->end();
+}
+const SegmentStore::Segment* SegmentStore::behind_run() const {
+    return head_ == nullptr ? nullptr : last_of_run(head_)->next;
+}
 
 const SegmentStore::Segment* SegmentStore::find(std::uint32_t sequence) const {
     const Segment* segment = head_;

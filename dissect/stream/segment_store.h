@@ -7,7 +7,9 @@
 namespace dissect::stream {
 
 /// How far sequence number `a` lies behind `b`, modulo 2^32: negative where it lies before. RFC 9293 section 3.4.
-constexpr std::int32_t distance(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b); }
+constexpr std::int32_t distance(std::uint32_t a, std::uint32_t b) {
+    return static_cast<std::int32_t>(a - b);
+}
 
 /// A stretch of a TCP stream. `bytes` are its first octets, as many as were captured of `wire_length`.
 struct Piece {
@@ -43,9 +45,9 @@ public:
         Piece piece() const { return {sequence, wire_length, {data(), captured}, frame}; }
     };
     struct Stored {
-        bool any = false;          ///< something of it was new
-        bool full = false;         ///< no memory for it, or for a part
-        std::uint64_t known = 0;   ///< the frame that had carried its first octet already; 0 where that was new
+        bool any = false;         ///< something of it was new
+        bool full = false;        ///< no memory for it, or for a part
+        std::uint64_t known = 0;  ///< the frame that had carried its first octet already; 0 where that was new
     };
 
     bool empty() const { return head_ == nullptr; }

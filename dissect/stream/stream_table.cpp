@@ -12,10 +12,10 @@ namespace {
 
 enum TcpFlag : std::uint8_t { fin = 0x01, syn = 0x02, rst = 0x04, ack = 0x10 };
 
-constexpr std::uint64_t hunt_limit = 256 * 1024;        // octets looked at before a connection is left alone
-constexpr std::uint64_t known_hunt_limit = 16u << 20;   // the same for one that was in step
-constexpr std::int32_t furthest_ahead = 1 << 30;        // the largest window TCP can have, RFC 7323 section 2.3
-constexpr std::size_t key_that_convinces = 8;           // "MPA ID R"
+constexpr std::uint64_t hunt_limit = 256 * 1024;       // octets looked at before a connection is left alone
+constexpr std::uint64_t known_hunt_limit = 16u << 20;  // the same for one that was in step
+constexpr std::int32_t furthest_ahead = 1 << 30;       // the largest window TCP can have, RFC 7323 section 2.3
+constexpr std::size_t key_that_convinces = 8;          // "MPA ID R"
 
 Endpoint endpoint(const Network& network, wire::Bytes bytes, std::uint32_t offset, std::uint16_t port) {
     const std::byte* p = bytes.data() + offset;
@@ -23,7 +23,9 @@ Endpoint endpoint(const Network& network, wire::Bytes bytes, std::uint32_t offse
     return {wire::load_be64(p), wire::load_be64(p + 8), port};
 }
 
-bool begins_with_key(wire::Bytes bytes) { return bytes.size() >= key_that_convinces && wire::mpa_start_possible(bytes); }
+bool begins_with_key(wire::Bytes bytes) {
+    return bytes.size() >= key_that_convinces && wire::mpa_start_possible(bytes);
+}
 
 }  // namespace
 
@@ -66,11 +68,11 @@ void StreamTable::segment(const wire::Frame& frame, const Dissection& dissection
     }
     Work work{arrival, *found.connection, found.side};
     Side& side = work.side();
-    const Piece payload{tcp.sequence + ((tcp.flags & syn) != 0 ? 1u : 0u), tcp.payload_length, bytes.subspan(tcp.payload_offset, tcp.payload_captured),
-                        frame.number};
+    const Piece payload{tcp.sequence + ((tcp.flags & syn) != 0 ? 1u : 0u), tcp.payload_length,
+                        bytes.subspan(tcp.payload_offset, tcp.payload_captured), frame.number};
     const bool plain = (tcp.flags & (syn | fin | rst)) == 0;
-    if (plain && side.state == SideState::in_step && side.flow->store.empty() && payload.sequence == side.flow->next_sequence &&
-        side.checksums != ChecksumVerdict::unknown) [[likely]] {
+    if (plain && side.state == SideState::in_step && side.flow->store.empty() &&
+        payload.sequence == side.flow->next_sequence && side.checksums != ChecksumVerdict::unknown) [[likely]] {
         if (payload.wire_length != 0) in_order(work, payload, true);
     } else {
         slow_segment(work, payload);
@@ -143,7 +145,8 @@ void StreamTable::open(Work& work) {
 void StreamTable::restart(Work& work) {
     Work turned = work.turned();
     // An answer to the SYN just seen does not end what that began.
-    const bool keep_other = (work.tcp().flags & ack) != 0 && work.other().state == SideState::start && work.other().flow == nullptr;
+    const bool keep_other =
+        (work.tcp().flags & ack) != 0 && work.other().state == SideState::start && work.other().flow == nullptr;
     const Side other = work.other();
     flush(turned);
     flush(work);
@@ -196,7 +199,8 @@ void StreamTable::first_payload(Work& work, const Piece& piece) {
     const bool at_start = !from_start || piece.sequence == side.first_sequence;
     if (begins_with_key(piece.bytes) && at_start) return begin_flow(work, piece.sequence, Expect::start_frame);
     if (!from_start) return begin_hunt(work, piece.sequence);
-    if (distance(piece.sequence, side.first_sequence) > 0) return begin_flow(work, side.first_sequence, Expect::start_frame);
+    if (distance(piece.sequence, side.first_sequence) > 0)
+        return begin_flow(work, side.first_sequence, Expect::start_frame);
     const bool cut = piece.bytes.size() < key_that_convinces && piece.bytes.size() < piece.wire_length;
     if (cut) return begin_hunt(work, piece.sequence);
     if (wire::mpa_start_possible(piece.bytes)) return begin_flow(work, side.first_sequence, Expect::start_frame);
@@ -260,17 +264,20 @@ void StreamTable::in_order(Work& work, const Piece& piece, bool live) {
 
 /// A segment beyond a gap.
 void StreamTable::ahead(Work& work, const Piece& piece) {
-    if (dropped_by_receiver(work.side(), work.arrival)) return notice(work, Notice::Kind::tcp_checksum_wrong, piece.wire_length);
+    if (dropped_by_receiver(work.side(), work.arrival))
+        return notice(work, Notice::Kind::tcp_checksum_wrong, piece.wire_length);
     Flow& flow = work.flow();
     const auto stored = flow.store.insert(pool_, piece);
-    if (!stored.any && !stored.full) return notice(work, Notice::Kind::tcp_retransmission, piece.wire_length, stored.known);
+    if (!stored.any && !stored.full)
+        return notice(work, Notice::Kind::tcp_retransmission, piece.wire_length, stored.known);
     notice(work, Notice::Kind::tcp_out_of_order, piece.wire_length);
     settle(work, stored.full);
     if (stored.full && work.side().flow != nullptr) keep(work, piece);
 }
 
 void StreamTable::hunt_in(Work& work, const Piece& piece) {
-    if (dropped_by_receiver(work.side(), work.arrival)) return notice(work, Notice::Kind::tcp_checksum_wrong, piece.wire_length);
+    if (dropped_by_receiver(work.side(), work.arrival))
+        return notice(work, Notice::Kind::tcp_checksum_wrong, piece.wire_length);
     Piece fresh = piece;
     Flow& flow = work.flow();
     const std::uint32_t from = flow.hunter.floor();
@@ -355,8 +362,14 @@ bool StreamTable::settle_hunt(Work& work, bool forced) {
     const SegmentStore::Segment* beyond = flow.store.behind_run();
     const bool cut = beyond != nullptr && (forced || gap_is_lost(work, beyond->sequence));
     const bool known = flow.was_in_step || work.connection.mpa;
-    const HuntRules rules{known, flow.markers_known, flow.markers, flow.marker_origin, flow.crc == CrcMode::on, flow.crc == CrcMode::off,
-                          cut || forced, flow.was_in_step ? flow.last_head : FpduHead{}};
+    const HuntRules rules{known,
+                          flow.markers_known,
+                          flow.markers,
+                          flow.marker_origin,
+                          flow.crc == CrcMode::on,
+                          flow.crc == CrcMode::off,
+                          cut || forced,
+                          flow.was_in_step ? flow.last_head : FpduHead{}};
     const Hunter::Found found = flow.hunter.advance(flow.store, rules);
     if (found.any) {
         lock(work, found);
@@ -366,7 +379,8 @@ bool StreamTable::settle_hunt(Work& work, bool forced) {
         hunt_behind_gap(work, flow.store.run_end(), beyond);
         return true;
     }
-    while (!flow.store.empty() && distance(flow.store.head()->end(), flow.hunter.floor()) <= 0) flow.store.drop_head(pool_);
+    while (!flow.store.empty() && distance(flow.store.head()->end(), flow.hunter.floor()) <= 0)
+        flow.store.drop_head(pool_);
     if (flow.hunter.examined_octets() > (known ? known_hunt_limit : hunt_limit) && !flow.hunter.warm()) {
         if (known) notice(work, Notice::Kind::stream_not_rdma, flow.hunter.examined_octets());
         give_up(work);
@@ -407,7 +421,8 @@ void StreamTable::give_up(Work& work) {
 void StreamTable::flush(Work& work) {
     if (work.side().flow == nullptr) return;
     settle(work, true);
-    if (work.side().flow != nullptr && work.side().state == SideState::in_step) framer_.abandon(work.arrival, work.connection, work.index);
+    if (work.side().flow != nullptr && work.side().state == SideState::in_step)
+        framer_.abandon(work.arrival, work.connection, work.index);
 }
 
 void StreamTable::finish(Sink& sink) {
@@ -439,7 +454,8 @@ void StreamTable::evict() {
 /// Only of connections that carry RDMA: others are nobody's concern.
 void StreamTable::notice(const Work& work, Notice::Kind kind, std::uint64_t octets, std::uint64_t related) const {
     if (!work.connection.mpa) return;
-    work.arrival.sink.on_notice({kind, work.arrival.frame, work.arrival.dissection, work.connection.number, octets, related});
+    work.arrival.sink.on_notice(
+        {kind, work.arrival.frame, work.arrival.dissection, work.connection.number, octets, related});
 }
 
 }  // namespace dissect::stream

@@ -33,9 +33,14 @@ ChecksumVerdict verify_tcp_checksum(const Dissection& dissection, wire::Bytes by
     const std::uint32_t length = summary.payload_offset + summary.payload_length - tcp->offset;
     const std::uint32_t address_length = dissection.network.address_length();
     if (address_length < 4 || tcp->offset + length > bytes.size()) return ChecksumVerdict::unknown;
-    const std::byte pseudo[8] = {static_cast<std::byte>(length >> 24), static_cast<std::byte>(length >> 16 & 0xff),
-                                 static_cast<std::byte>(length >> 8 & 0xff), static_cast<std::byte>(length & 0xff),
-                                 std::byte{0}, std::byte{0}, std::byte{0}, std::byte{6}};
+    const std::byte pseudo[8] = {static_cast<std::byte>(length >> 24),
+                                 static_cast<std::byte>(length >> 16 & 0xff),
+                                 static_cast<std::byte>(length >> 8 & 0xff),
+                                 static_cast<std::byte>(length & 0xff),
+                                 std::byte{0},
+                                 std::byte{0},
+                                 std::byte{0},
+                                 std::byte{6}};
     std::uint64_t sum = sum_of(pseudo) + sum_of(bytes.subspan(tcp->offset, length)) +
                         sum_of(bytes.subspan(dissection.network.source_offset, address_length)) +
                         sum_of(bytes.subspan(dissection.network.destination_offset, address_length));

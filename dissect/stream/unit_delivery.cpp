@@ -33,7 +33,9 @@ void remember_head(Flow& flow, const DdpSummary& ddp, std::uint32_t fpdu_length)
 }  // namespace
 
 UnitDelivery::UnitDelivery(const ParseOptions& options, DissectorCounters& counters)
-    : options_(options), counters_(counters), scratch_(std::make_unique_for_overwrite<std::byte[]>(wire::mpa_longest)) {}
+    : options_(options),
+      counters_(counters),
+      scratch_(std::make_unique_for_overwrite<std::byte[]>(wire::mpa_longest)) {}
 
 /// RFC 5044 section 4.3. The length field must have been captured.
 UnitDelivery::Stripped UnitDelivery::strip_markers(const Flow& flow, const RawUnit& raw) {
@@ -104,7 +106,8 @@ void UnitDelivery::count(const Dissection& dissection) {
     if (dissection.odd_count != 0) ++counters_.odd;
 }
 
-UnitDelivery::Verdict UnitDelivery::deliver(const Arrival& arrival, const Connection& connection, unsigned side, Flow& flow, const RawUnit& raw) {
+UnitDelivery::Verdict UnitDelivery::deliver(const Arrival& arrival, const Connection& connection, unsigned side,
+                                            Flow& flow, const RawUnit& raw) {
     Verdict verdict;
     Stripped unit{raw.octets, raw.stream_length, 0, false};
     if (flow.markers && raw.id == LayerId::mpa_fpdu) [[unlikely]]
@@ -116,7 +119,8 @@ UnitDelivery::Verdict UnitDelivery::deliver(const Arrival& arrival, const Connec
         if (dissection_.has(LayerId::rdmap)) remember_head(flow, dissection_.ddp, wire::load_be16(unit.bytes.data()));
         if (unit.markers != 0) {
             LayerRef& layer = dissection_.layers[0];
-            if (unit.bytes.size() > unit.length) layer.variant = static_cast<std::uint8_t>(std::min(unit.markers, 255u));
+            if (unit.bytes.size() > unit.length)
+                layer.variant = static_cast<std::uint8_t>(std::min(unit.markers, 255u));
             if (unit.wrong && dissection_.stop.outcome == Outcome::complete)
                 dissection_.stop = {Outcome::malformed, Reason::marker_mismatch, LayerId::mpa_fpdu, 0, 0, 0};
         }
@@ -125,7 +129,8 @@ UnitDelivery::Verdict UnitDelivery::deliver(const Arrival& arrival, const Connec
     count(dissection_);
     Unit out{arrival.frame, arrival.dissection, dissection_, unit.bytes, false, Transport::iwarp, raw.first_frame};
     out.stream = connection.number;
-    out.from_client = connection.client < 0 ? connection.ends[side].port > connection.ends[1 - side].port : side == static_cast<unsigned>(connection.client);
+    out.from_client = connection.client < 0 ? connection.ends[side].port > connection.ends[1 - side].port
+                                            : side == static_cast<unsigned>(connection.client);
     out.sequence = raw.sequence;
     out.stream_length = raw.stream_length;
     out.markers = unit.markers;

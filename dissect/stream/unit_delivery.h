@@ -33,7 +33,8 @@ public:
         CrcStatus crc = CrcStatus::absent;
         bool marker_wrong = false;
     };
-    Verdict deliver(const Arrival& arrival, const Connection& connection, unsigned side, Flow& flow, const RawUnit& raw);
+    Verdict deliver(const Arrival& arrival, const Connection& connection, unsigned side, Flow& flow,
+                    const RawUnit& raw);
     /// Whether a complete FPDU's CRC is right, negotiated or not.
     static bool crc_right(const Flow& flow, const RawUnit& raw);
 

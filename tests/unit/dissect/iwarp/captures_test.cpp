@@ -1,7 +1,6 @@
-#include <gtest/gtest.h>
-
 #include <cstring>
 #include <filesystem>
+#include <gtest/gtest.h>
 #include <map>
 #include <string>
 
@@ -163,7 +162,8 @@ INSTANTIATE_TEST_SUITE_P(Siw, Captures, testing::ValuesIn(truths), [](const auto
 
 // tshark -Y iwarp_rdma.terminate shows one in each of these; siw's bits stand at the wrong end of their octet.
 TEST(SiwTerminate, is_read_and_flagged) {
-    for (const char* name : {"siw-verbs-badrkey-r", "siw-verbs-badrkey-w", "siw-verbs-oob-r", "siw-verbs-perm-w", "siw-verbs-rnr"}) {
+    for (const char* name :
+         {"siw-verbs-badrkey-r", "siw-verbs-badrkey-w", "siw-verbs-oob-r", "siw-verbs-perm-w", "siw-verbs-rnr"}) {
         const std::string path = path_of(name);
         if (path.empty()) continue;
         Counts counts;

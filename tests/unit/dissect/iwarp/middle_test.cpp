@@ -1,6 +1,5 @@
-#include <gtest/gtest.h>
-
 #include <algorithm>
+#include <gtest/gtest.h>
 #include <string>
 
 #include "stream_builder.h"
@@ -21,7 +20,8 @@ Wire one_sided(unsigned seed, bool markers, bool crc, bool zero_crc, unsigned co
     return wire;
 }
 
-void expect_all_from(Wire& wire, std::uint32_t from, std::uint32_t segment_size, unsigned may_miss, const std::string& what) {
+void expect_all_from(Wire& wire, std::uint32_t from, std::uint32_t segment_size, unsigned may_miss,
+                     const std::string& what) {
     wire.frames.clear();
     wire.wire_lengths.clear();
     wire.segments(true, cut(wire.client, segment_size, from));
@@ -31,7 +31,8 @@ void expect_all_from(Wire& wire, std::uint32_t from, std::uint32_t segment_size,
         if (unit.offset >= from) expected.push_back(unit);
     // All of an FPDU but the marker in front of it may be there.
     const auto cut_marker = std::find_if(wire.client.units.begin(), wire.client.units.end(), [&](const SentUnit& unit) {
-        return wire.client.markers && (unit.offset - wire.client.fpdus_at) % 512 == 0 && unit.offset < from && from <= unit.offset + 4;
+        return wire.client.markers && (unit.offset - wire.client.fpdus_at) % 512 == 0 && unit.offset < from &&
+               from <= unit.offset + 4;
     });
     if (cut_marker != wire.client.units.end()) {
         expected.insert(expected.begin(), *cut_marker);
@@ -53,7 +54,9 @@ TEST(Middle, every_offset_of_the_first_fpdus) {
                 Wire wire = one_sided(5, markers, crc, true, 25, 300);
                 const std::uint32_t until = wire.client.units[6].offset;
                 for (std::uint32_t from = 20; from < until; ++from)
-                    expect_all_from(wire, from, size, 0, (crc ? "crc " : "no crc ") + std::string{markers ? "markers " : ""} + std::to_string(size) + ' ' + std::to_string(from));
+                    expect_all_from(wire, from, size, 0,
+                                    (crc ? "crc " : "no crc ") + std::string{markers ? "markers " : ""} +
+                                        std::to_string(size) + ' ' + std::to_string(from));
             }
 }
 
@@ -70,7 +73,8 @@ TEST(Middle, long_fpdus) {
             wire.wire_lengths.clear();
             wire.segments(true, cut(wire.client, 1448, from));
             const Found found = find(wire, options);
-            const auto whole = std::count_if(wire.client.units.begin(), wire.client.units.end(), [&](const auto& unit) { return unit.offset >= from; });
+            const auto whole = std::count_if(wire.client.units.begin(), wire.client.units.end(),
+                                             [&](const auto& unit) { return unit.offset >= from; });
             EXPECT_EQ(found.client.size(), static_cast<std::size_t>(whole)) << markers << ' ' << from;
         }
     }
@@ -104,7 +108,9 @@ Found of_plain_tcp(const std::vector<Octets>& segments, bool from_the_start) {
 TEST(Middle, ordinary_tcp_has_no_units) {
     std::mt19937 random{2};
     std::vector<std::vector<Octets>> kinds(5);
-    const std::string http = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nServer: x\r\n\r\n<html><body>lorem ipsum dolor sit amet</body></html>\r\n";
+    const std::string http =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nServer: x\r\n\r\n<html><body>lorem ipsum dolor sit "
+        "amet</body></html>\r\n";
     for (unsigned i = 0; i < 500; ++i) {
         kinds[0].push_back(pattern(random, 1448));
         kinds[1].emplace_back(1448, std::byte{0});
@@ -115,11 +121,14 @@ TEST(Middle, ordinary_tcp_has_no_units) {
         // ONC RPC records: a length, a transaction, a call with small numbers.
         Octets rpc;
         for (const unsigned word : {0x80000024u, i, 0u, 2u, 100003u, 3u, 1u, 0u, 0u, 0u})
-            for (unsigned shift = 32; shift > 0; shift -= 8) rpc.push_back(static_cast<std::byte>(word >> (shift - 8) & 0xff));
+            for (unsigned shift = 32; shift > 0; shift -= 8)
+                rpc.push_back(static_cast<std::byte>(word >> (shift - 8) & 0xff));
         kinds[3].push_back(rpc);
         // Octets that are only those of DDP and RDMAP control fields.
         Octets nasty(1448);
-        for (auto& octet : nasty) octet = std::array{std::byte{0}, std::byte{0x81}, std::byte{0x40}, std::byte{0xc1}, std::byte{0x41}}[random() % 5];
+        for (auto& octet : nasty)
+            octet = std::array{std::byte{0}, std::byte{0x81}, std::byte{0x40}, std::byte{0xc1},
+                               std::byte{0x41}}[random() % 5];
         kinds[4].push_back(nasty);
     }
     for (std::size_t i = 0; i < kinds.size(); ++i)

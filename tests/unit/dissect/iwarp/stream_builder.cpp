@@ -14,7 +14,9 @@ namespace iwarp_test {
 
 namespace {
 
-void append(Octets& to, wire::Bytes from) { to.insert(to.end(), from.begin(), from.end()); }
+void append(Octets& to, wire::Bytes from) {
+    to.insert(to.end(), from.begin(), from.end());
+}
 
 void put16(Octets& to, std::uint32_t value) {
     to.push_back(static_cast<std::byte>(value >> 8 & 0xff));
@@ -26,7 +28,8 @@ void put32(Octets& to, std::uint32_t value) {
 }
 
 std::uint32_t sum16(wire::Bytes bytes, std::uint32_t sum) {
-    for (std::size_t i = 0; i < bytes.size(); ++i) sum += std::to_integer<std::uint32_t>(bytes[i]) << (i % 2 == 0 ? 8 : 0);
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        sum += std::to_integer<std::uint32_t>(bytes[i]) << (i % 2 == 0 ? 8 : 0);
     return sum;
 }
 std::uint32_t folded(std::uint32_t sum) {
@@ -90,7 +93,8 @@ Octets pattern(std::mt19937& random, std::size_t length) {
     return out;
 }
 
-void Stream::start(bool request, bool want_markers, bool want_crc, bool reject, std::size_t private_length, std::uint8_t revision) {
+void Stream::start(bool request, bool want_markers, bool want_crc, bool reject, std::size_t private_length,
+                   std::uint8_t revision) {
     wire::MpaRequest frame;
     frame.key = request ? wire::mpa_request_key : wire::mpa_reply_key;
     frame.marker = want_markers;
@@ -124,15 +128,19 @@ void Stream::fpdu(std::uint8_t opcode, const Octets& ulpdu, std::size_t payload_
         octets.push_back(octet);
     }
     marker_if_due();
-    const auto check = wire::crc32c_octets(crc ? wire::crc32c(wire::Bytes{octets}.subspan(at)) : zero_crc ? 0 : 0x5a17c0de);
+    const auto check = wire::crc32c_octets(crc        ? wire::crc32c(wire::Bytes{octets}.subspan(at))
+                                           : zero_crc ? 0
+                                                      : 0x5a17c0de);
     append(octets, check);
     const Octets payload(ulpdu.end() - static_cast<std::ptrdiff_t>(payload_length), ulpdu.end());
-    units.push_back({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(octets.size() - at), false, opcode, payload});
+    units.push_back(
+        {static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(octets.size() - at), false, opcode, payload});
 }
 
 void Stream::write(std::uint32_t stag, std::uint64_t offset, bool last, const Octets& payload) {
     Octets ulpdu(wire::ddp_tagged_size);
-    wire::emit_ddp(std::span<std::byte, wire::ddp_tagged_size>{ulpdu}, wire::DdpTagged{{true, last, 0, 1}, 0x40, stag, offset});
+    wire::emit_ddp(std::span<std::byte, wire::ddp_tagged_size>{ulpdu},
+                   wire::DdpTagged{{true, last, 0, 1}, 0x40, stag, offset});
     append(ulpdu, payload);
     fpdu(0, ulpdu, payload.size());
 }
@@ -177,7 +185,8 @@ std::vector<Cut> cut(const Stream& stream, std::uint32_t size, std::uint32_t fro
     return out;
 }
 
-void Wire::raw(bool from_client, std::uint32_t sequence, std::uint8_t flags, const Octets& payload, std::uint32_t acknowledgment) {
+void Wire::raw(bool from_client, std::uint32_t sequence, std::uint8_t flags, const Octets& payload,
+               std::uint32_t acknowledgment) {
     const std::array<std::uint32_t, 2> address = {0xc0000201, 0xc0000202};
     const std::array<std::uint32_t, 2> port = {client_port, 7471};
     const unsigned me = from_client ? 0 : 1;
@@ -200,7 +209,8 @@ void Wire::raw(bool from_client, std::uint32_t sequence, std::uint8_t flags, con
     put32(frame, 0x50000000 | static_cast<std::uint32_t>(flags) << 16 | 500);
     put32(frame, 0);
     append(frame, payload);
-    const std::uint32_t pseudo = sum16(wire::Bytes{frame}.subspan(ip + 12, 8), 6 + static_cast<std::uint32_t>(frame.size() - tcp));
+    const std::uint32_t pseudo =
+        sum16(wire::Bytes{frame}.subspan(ip + 12, 8), 6 + static_cast<std::uint32_t>(frame.size() - tcp));
     const std::uint32_t tcp_sum = folded(sum16(wire::Bytes{frame}.subspan(tcp), pseudo));
     frame[tcp + 16] = static_cast<std::byte>(tcp_sum >> 8);
     frame[tcp + 17] = static_cast<std::byte>(tcp_sum & 0xff);
@@ -220,7 +230,8 @@ void Wire::segment(bool from_client, Cut piece, std::int64_t acknowledged) {
     const unsigned me = from_client ? 0 : 1;
     if (acknowledged >= 0) acknowledged_[1 - me] = static_cast<std::uint32_t>(acknowledged);
     const auto first = stream.octets.begin() + piece.offset;
-    raw(from_client, isn_[me] + 1 + piece.offset, 0x18, Octets(first, first + piece.length), isn_[1 - me] + 1 + acknowledged_[1 - me]);
+    raw(from_client, isn_[me] + 1 + piece.offset, 0x18, Octets(first, first + piece.length),
+        isn_[1 - me] + 1 + acknowledged_[1 - me]);
 }
 
 void Wire::segments(bool from_client, const std::vector<Cut>& pieces) {
@@ -238,13 +249,17 @@ void Wire::play(std::uint32_t segment_size) {
     handshake();
     const std::uint32_t request = client.units.front().length;
     const std::uint32_t reply = server.units.front().length;
-    for (std::uint32_t at = 0; at < request; at += segment_size) segment(true, {at, std::min(segment_size, request - at)});
-    for (std::uint32_t at = 0; at < reply; at += segment_size) segment(false, {at, std::min(segment_size, reply - at)}, request);
+    for (std::uint32_t at = 0; at < request; at += segment_size)
+        segment(true, {at, std::min(segment_size, request - at)});
+    for (std::uint32_t at = 0; at < reply; at += segment_size)
+        segment(false, {at, std::min(segment_size, reply - at)}, request);
     segments(true, cut(client, segment_size, request));
     segments(false, cut(server, segment_size, reply));
 }
 
-unsigned Found::count(dissect::Notice::Kind kind) const { return static_cast<unsigned>(std::count(notices.begin(), notices.end(), kind)); }
+unsigned Found::count(dissect::Notice::Kind kind) const {
+    return static_cast<unsigned>(std::count(notices.begin(), notices.end(), kind));
+}
 
 Found find(const Wire& wire, const dissect::DissectorOptions& options, std::size_t skip_frames) {
     Found found;

@@ -14,16 +14,16 @@ using Octets = std::vector<std::byte>;
 
 /// What was sent, or found: one start frame or FPDU.
 struct SentUnit {
-    std::uint32_t offset = 0;   ///< in the stream
-    std::uint32_t length = 0;   ///< with markers
+    std::uint32_t offset = 0;  ///< in the stream
+    std::uint32_t length = 0;  ///< with markers
     bool start = false;
     std::uint8_t opcode = 0;
     Octets payload;
 
     friend bool operator==(const SentUnit&, const SentUnit&) = default;
     friend void PrintTo(const SentUnit& unit, std::ostream* out) {
-        *out << (unit.start ? "start " : "fpdu ") << unit.offset << '+' << unit.length << " op " << unsigned{unit.opcode} << " payload "
-             << unit.payload.size();
+        *out << (unit.start ? "start " : "fpdu ") << unit.offset << '+' << unit.length << " op "
+             << unsigned{unit.opcode} << " payload " << unit.payload.size();
     }
 };
 /// The first place where two lists differ, in words; empty where they do not.
@@ -33,13 +33,14 @@ std::string difference(const std::vector<SentUnit>& found, const std::vector<Sen
 struct Stream {
     bool markers = false;
     bool crc = true;
-    bool zero_crc = true;       ///< where `crc` is off
-    std::uint32_t fpdus_at = 0; ///< where the first FPDU, and so the first marker, is
+    bool zero_crc = true;        ///< where `crc` is off
+    std::uint32_t fpdus_at = 0;  ///< where the first FPDU, and so the first marker, is
     bool begun = false;
     Octets octets;
     std::vector<SentUnit> units;
 
-    void start(bool request, bool want_markers, bool want_crc, bool reject = false, std::size_t private_length = 0, std::uint8_t revision = 1);
+    void start(bool request, bool want_markers, bool want_crc, bool reject = false, std::size_t private_length = 0,
+               std::uint8_t revision = 1);
     void write(std::uint32_t stag, std::uint64_t offset, bool last, const Octets& payload);
     void send(std::uint32_t msn, std::uint32_t message_offset, bool last, const Octets& payload);
     void read_request(std::uint32_t msn);
@@ -71,7 +72,8 @@ public:
     /// Octets of one direction; `acknowledged` of the other's stream, -1 for none of the news.
     void segment(bool from_client, Cut piece, std::int64_t acknowledged = -1);
     void segments(bool from_client, const std::vector<Cut>& pieces);
-    void raw(bool from_client, std::uint32_t sequence, std::uint8_t flags, const Octets& payload, std::uint32_t acknowledgment);
+    void raw(bool from_client, std::uint32_t sequence, std::uint8_t flags, const Octets& payload,
+             std::uint32_t acknowledgment);
     void acknowledge(bool from_client, std::uint32_t octets_of_other);
 
     /// Alternates the directions, start frames first, as a connection does it.
@@ -88,7 +90,7 @@ private:
 
 /// What a dissector delivered.
 struct Found {
-    std::vector<SentUnit> client;   ///< of each direction, in the order of delivery
+    std::vector<SentUnit> client;  ///< of each direction, in the order of delivery
     std::vector<SentUnit> server;
     unsigned crc_good = 0;
     unsigned crc_bad = 0;

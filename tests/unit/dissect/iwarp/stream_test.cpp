@@ -1,6 +1,5 @@
-#include <gtest/gtest.h>
-
 #include <algorithm>
+#include <gtest/gtest.h>
 
 #include "stream_builder.h"
 
@@ -10,8 +9,8 @@ using namespace iwarp_test;
 using dissect::Notice;
 
 /// A connection with a mixture of messages in both directions.
-Wire connection(unsigned seed, bool client_markers, bool server_markers, bool crc, unsigned count = 12, std::size_t most = 700,
-                std::uint32_t client_isn = 1000, std::uint32_t server_isn = 5000) {
+Wire connection(unsigned seed, bool client_markers, bool server_markers, bool crc, unsigned count = 12,
+                std::size_t most = 700, std::uint32_t client_isn = 1000, std::uint32_t server_isn = 5000) {
     std::mt19937 random{seed};
     Wire wire{client_isn, server_isn};
     wire.client.markers = client_markers;
@@ -84,14 +83,19 @@ TEST(Stream, reordered_repeated_and_overlapping) {
         wire.segment(true, {0, request});
         wire.segment(false, {0, reply}, request);
         for (const bool client : {true, false}) {
-            auto pieces = cut(client ? wire.client : wire.server, static_cast<std::uint32_t>(20 + random() % 600), client ? request : reply);
+            auto pieces = cut(client ? wire.client : wire.server, static_cast<std::uint32_t>(20 + random() % 600),
+                              client ? request : reply);
             const auto total = static_cast<std::uint32_t>((client ? wire.client : wire.server).octets.size());
             // Swap within a window, repeat some, stretch some over their neighbours.
             for (std::size_t i = 0; i + 1 < pieces.size(); ++i)
-                if (random() % 3 == 0) std::swap(pieces[i], pieces[i + random() % std::min<std::size_t>(8, pieces.size() - i)]);
+                if (random() % 3 == 0)
+                    std::swap(pieces[i], pieces[i + random() % std::min<std::size_t>(8, pieces.size() - i)]);
             for (std::size_t i = 0; i < pieces.size(); ++i) {
-                if (random() % 5 == 0) pieces.insert(pieces.begin() + static_cast<std::ptrdiff_t>(i), pieces[random() % (i + 1)]);
-                if (random() % 5 == 0) pieces[i].length = std::min(pieces[i].length + static_cast<std::uint32_t>(random() % 900), total - pieces[i].offset);
+                if (random() % 5 == 0)
+                    pieces.insert(pieces.begin() + static_cast<std::ptrdiff_t>(i), pieces[random() % (i + 1)]);
+                if (random() % 5 == 0)
+                    pieces[i].length = std::min(pieces[i].length + static_cast<std::uint32_t>(random() % 900),
+                                                total - pieces[i].offset);
             }
             wire.segments(client, pieces);
         }
@@ -136,7 +140,8 @@ TEST(Stream, lost_segments_cost_only_what_was_in_them) {
         unsigned missing = 0;
         const auto whole = untouched(wire.client.units, gone.offset, gone.offset + gone.length);
         // Without CRCs a single tagged head proves little; a later one is waited for.
-        EXPECT_TRUE(contains_all(found.client, whole, missing) || (!crc && missing <= 2)) << seed << ' ' << missing << " of " << whole.size();
+        EXPECT_TRUE(contains_all(found.client, whole, missing) || (!crc && missing <= 2))
+            << seed << ' ' << missing << " of " << whole.size();
         EXPECT_EQ(found.gap_octets, gone.length) << seed;
         EXPECT_EQ(found.count(Notice::Kind::stream_gap), 1u);
         EXPECT_EQ(found.crc_bad, 0u) << seed;
@@ -234,7 +239,8 @@ TEST(Stream, snap_lengths_keep_every_head_that_was_captured) {
             wire.segment(true, {0, 20});
             wire.segment(false, {0, 20}, 20);
             std::vector<Cut> pieces;
-            for (std::size_t i = 1; i < wire.client.units.size(); ++i) pieces.push_back({wire.client.units[i].offset, wire.client.units[i].length});
+            for (std::size_t i = 1; i < wire.client.units.size(); ++i)
+                pieces.push_back({wire.client.units[i].offset, wire.client.units[i].length});
             if (!aligned) pieces = cut(wire.client, 900, 20);
             wire.segments(true, pieces);
             const Found found = find(wire);
@@ -245,8 +251,9 @@ TEST(Stream, snap_lengths_keep_every_head_that_was_captured) {
                 EXPECT_EQ(fpdus, wire.client.units.size() - 1) << snap;
             }
             for (const auto& unit : found.client) {
-                const auto same = std::find_if(wire.client.units.begin(), wire.client.units.end(),
-                                               [&](const SentUnit& sent) { return sent.offset == unit.offset && sent.length == unit.length; });
+                const auto same = std::find_if(
+                    wire.client.units.begin(), wire.client.units.end(),
+                    [&](const SentUnit& sent) { return sent.offset == unit.offset && sent.length == unit.length; });
                 ASSERT_NE(same, wire.client.units.end()) << snap;
                 ASSERT_LE(unit.payload.size(), same->payload.size());
                 ASSERT_TRUE(std::equal(unit.payload.begin(), unit.payload.end(), same->payload.begin()));
@@ -265,7 +272,8 @@ TEST(Stream, one_flipped_bit_anywhere_is_found) {
         Wire flipped = wire;
         flipped.frames[data_frame][54 + bit / 8] ^= std::byte{1} << bit % 8;
         const Found found = find(flipped);
-        ASSERT_TRUE(found.crc_bad != 0 || found.count(Notice::Kind::tcp_checksum_wrong) != 0 || found.gap_octets != 0) << bit;
+        ASSERT_TRUE(found.crc_bad != 0 || found.count(Notice::Kind::tcp_checksum_wrong) != 0 || found.gap_octets != 0)
+            << bit;
         ASSERT_LT(found.crc_good, clean.crc_good);
     }
 }

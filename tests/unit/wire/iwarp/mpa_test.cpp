@@ -1,12 +1,12 @@
-#include <gtest/gtest.h>
+#include "wire/mpa.h"
 
 #include <cstring>
+#include <gtest/gtest.h>
 #include <numeric>
 #include <string_view>
 #include <vector>
 
 #include "wire/crc32c.h"
-#include "wire/mpa.h"
 
 namespace {
 
@@ -14,12 +14,15 @@ using Octets = std::vector<std::byte>;
 
 Octets octets(std::string_view hex) {
     Octets out;
-    for (std::size_t i = 0; i + 1 < hex.size(); i += 2) out.push_back(static_cast<std::byte>(std::stoi(std::string{hex.substr(i, 2)}, nullptr, 16)));
+    for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+        out.push_back(static_cast<std::byte>(std::stoi(std::string{hex.substr(i, 2)}, nullptr, 16)));
     return out;
 }
 
 /// The check value's octets on the wire, as a number read in that order.
-std::uint32_t on_wire(wire::Bytes bytes) { return wire::load_be32(wire::crc32c_octets(wire::crc32c(bytes)).data()); }
+std::uint32_t on_wire(wire::Bytes bytes) {
+    return wire::load_be32(wire::crc32c_octets(wire::crc32c(bytes)).data());
+}
 
 // RFC 3720 appendix B.4.
 TEST(Crc32c, iscsi_vectors) {
@@ -60,7 +63,9 @@ TEST(Crc32c, pieces_are_as_good_as_the_whole) {
 
 // The frames of a capture of Linux siw, its fields as tshark prints them.
 TEST(MpaStart, of_siw) {
-    const Octets request = octets("4d504120494420526571204672616d6550020004" "8001c001");
+    const Octets request = octets(
+        "4d504120494420526571204672616d6550020004"
+        "8001c001");
     ASSERT_EQ(wire::mpa_start_kind(request), wire::MpaStartKind::request);
     const auto start = wire::parse<wire::MpaRequest>(request);
     ASSERT_TRUE(start);
@@ -99,11 +104,11 @@ TEST(MpaStart, key_is_told_early) {
 }
 
 TEST(MpaFpdu, sizes) {
-    EXPECT_EQ(wire::mpa_fpdu_size(42), 48u);   // RFC 5044 figure 5
+    EXPECT_EQ(wire::mpa_fpdu_size(42), 48u);  // RFC 5044 figure 5
     EXPECT_EQ(wire::mpa_fpdu_size(0), 8u);
     EXPECT_EQ(wire::mpa_fpdu_size(1), 8u);
     EXPECT_EQ(wire::mpa_fpdu_size(3), 12u);
-    EXPECT_EQ(wire::mpa_fpdu_size(17), 24u);   // tshark: pad of one octet
+    EXPECT_EQ(wire::mpa_fpdu_size(17), 24u);  // tshark: pad of one octet
     EXPECT_EQ(wire::mpa_fpdu_size(65535), 65544u);
 }
 
@@ -123,7 +128,8 @@ std::uint32_t markers_by_walking(std::uint32_t size, std::uint32_t phase) {
 
 TEST(MpaMarkers, counted_by_walking) {
     for (std::uint32_t phase = 0; phase < 512; phase += 4)
-        for (std::uint32_t size = 8; size < 2100; size += 4) ASSERT_EQ(wire::mpa_markers(size, phase), markers_by_walking(size, phase)) << size << ' ' << phase;
+        for (std::uint32_t size = 8; size < 2100; size += 4)
+            ASSERT_EQ(wire::mpa_markers(size, phase), markers_by_walking(size, phase)) << size << ' ' << phase;
     EXPECT_EQ(wire::mpa_markers(65544, 0), markers_by_walking(65544, 0));
 }
 

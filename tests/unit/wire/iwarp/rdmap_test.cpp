@@ -1,12 +1,12 @@
-#include <gtest/gtest.h>
+#include "wire/rdmap.h"
 
 #include <algorithm>
+#include <gtest/gtest.h>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "wire/ddp.h"
-#include "wire/rdmap.h"
 #include "wire/rdmap_atomic.h"
 #include "wire/terminate.h"
 
@@ -16,13 +16,18 @@ using Octets = std::vector<std::byte>;
 
 Octets octets(std::string_view hex) {
     Octets out;
-    for (std::size_t i = 0; i + 1 < hex.size(); i += 2) out.push_back(static_cast<std::byte>(std::stoi(std::string{hex.substr(i, 2)}, nullptr, 16)));
+    for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+        out.push_back(static_cast<std::byte>(std::stoi(std::string{hex.substr(i, 2)}, nullptr, 16)));
     return out;
 }
 
 // Values from tshark for siw-rping-p2p.pcap, frames 4 and 8.
 TEST(Ddp, untagged_header_of_siw) {
-    const Octets bytes = octets("414100000000" "00000001" "00000002" "00000000");
+    const Octets bytes = octets(
+        "414100000000"
+        "00000001"
+        "00000002"
+        "00000000");
     const auto header = wire::parse_ddp_untagged(bytes);
     ASSERT_TRUE(header);
     EXPECT_FALSE(header->control.tagged);
@@ -76,8 +81,15 @@ TEST(Rdmap, atomic_request) {
     request.compare = 12;
     request.compare_mask = 13;
     const auto emitted = wire::to_octets(request);
-    const Octets expected = octets("00000002" "00000007" "00000008" "0000000000000009" "000000000000000a" "000000000000000b"
-                                   "000000000000000c" "000000000000000d");
+    const Octets expected = octets(
+        "00000002"
+        "00000007"
+        "00000008"
+        "0000000000000009"
+        "000000000000000a"
+        "000000000000000b"
+        "000000000000000c"
+        "000000000000000d");
     EXPECT_TRUE(std::ranges::equal(emitted, expected));
     EXPECT_EQ(wire::size_of<wire::RdmapAtomicRequest>, 52u);
     EXPECT_EQ(wire::size_of<wire::RdmapAtomicResponse>, 12u);
@@ -102,7 +114,9 @@ TEST(Terminate, of_siw_is_byte_swapped) {
 
 // siw-verbs-badrkey-r.pcap frame 23: with the Read Request's header.
 TEST(Terminate, of_siw_with_read_request) {
-    const Octets bytes = octets("100007000000414100000000000000010000138800000000" "4214e30000007f6b540fb3c000001388668c000000007f0721d04000");
+    const Octets bytes = octets(
+        "100007000000414100000000000000010000138800000000"
+        "4214e30000007f6b540fb3c000001388668c000000007f0721d04000");
     const auto parts = wire::parse_terminate(bytes);
     ASSERT_TRUE(parts);
     EXPECT_TRUE(parts->byte_swapped);
@@ -119,7 +133,8 @@ TEST(Terminate, round_trip_and_every_truncation) {
     std::array<std::byte, wire::terminate_longest> out{};
     for (const bool with_ddp : {false, true})
         for (const bool with_rdma : {false, true}) {
-            const auto size = wire::emit_terminate(out, {0, 1, 2, false, false, false, 0}, 60, with_ddp ? wire::Bytes{ddp} : wire::Bytes{},
+            const auto size = wire::emit_terminate(out, {0, 1, 2, false, false, false, 0}, 60,
+                                                   with_ddp ? wire::Bytes{ddp} : wire::Bytes{},
                                                    with_rdma ? wire::Bytes{rdma} : wire::Bytes{});
             const wire::Bytes whole{out.data(), size};
             const auto parts = wire::parse_terminate(whole);
