@@ -140,12 +140,19 @@ std::uint32_t FragmentTable::begin(const Key& key, std::int64_t time_ns, std::ui
     return index;
 }
 
+namespace {
+/// A file may give any time: the difference wraps where it does not fit.
+std::int64_t age(std::int64_t now_ns, std::int64_t began_ns) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(began_ns));
+}
+}  // namespace
+
 std::uint32_t FragmentTable::find_or_begin(const Piece& piece, std::int64_t time_ns, std::uint64_t frame_number) {
     std::uint32_t index = find(piece.key);
     if (index != nobody) {
         unlink(index);
         make_newest(index);
-        if (time_ns - datagrams_[index].began_ns <= options_.timeout_ns) return index;
+        if (age(time_ns, datagrams_[index].began_ns) <= options_.timeout_ns) return index;
         ++counters_.timed_out;
         give_up(index);  // the identification is in use again
     }
@@ -155,11 +162,7 @@ std::uint32_t FragmentTable::find_or_begin(const Piece& piece, std::int64_t time
 }
 
 void FragmentTable::expire(std::int64_t time_ns) {
-    // A file may give any time: the difference wraps where it does not fit.
-    const auto age_ns = [&] {
-        return static_cast<std::int64_t>(static_cast<std::uint64_t>(time_ns) - static_cast<std::uint64_t>(datagrams_[oldest_].began_ns));
-    };
-    while (oldest_ != nobody && age_ns() > options_.timeout_ns) {
+    while (oldest_ != nobody && age(time_ns, datagrams_[oldest_].began_ns) > options_.timeout_ns) {
         ++counters_.timed_out;
         give_up(oldest_);
     }

@@ -63,14 +63,15 @@ void Timestamps::append(std::string& out, std::int64_t time_ns) {
         if (!reference_ || style_ == TimeStyle::since_previous) reference_ = time_ns;
     } else {
         // Rounded down, so that the fraction is positive before 1970 too.
-        const std::int64_t seconds = time_ns / second_ns - (time_ns % second_ns < 0 ? 1 : 0);
+        const std::int64_t remainder = time_ns % second_ns;
+        const std::int64_t seconds = time_ns / second_ns - (remainder < 0 ? 1 : 0);
         if (style_ == TimeStyle::seconds) {
             if (seconds < 0) out += '-';
             append_decimal(out, static_cast<std::uint64_t>(seconds < 0 ? -seconds : seconds));
         } else {
             append_clock(out, seconds);
         }
-        append_fraction(out, static_cast<std::uint64_t>(time_ns - seconds * second_ns));
+        append_fraction(out, static_cast<std::uint64_t>(remainder < 0 ? remainder + second_ns : remainder));
     }
     out += ' ';
 }
