@@ -75,9 +75,14 @@ void describe(const LayerView& view, Visitor& visitor) {
     tree.number(pick(computed, "udp.port"), wire::load_be16(tree.at(0)), 0, 2);
     tree.number(pick(computed, "udp.port"), wire::load_be16(tree.at(2)), 2, 2);
     tree.field<&Udp::length>();
-    tree.open(info_of<&Udp::checksum>());
-    tree.number(pick(computed, "udp.checksum.status"), checksum_status(view, wire::load_be16(tree.at(6))), 6, 2);
-    tree.close();
+    const std::uint16_t checksum = wire::load_be16(tree.at(6));
+    // Wireshark has the status below a checksum that was not computed, and beside one that was.
+    if (checksum == 0)
+        tree.open(info_of<&Udp::checksum>());
+    else
+        tree.field<&Udp::checksum>();
+    tree.number(pick(computed, "udp.checksum.status"), checksum_status(view, checksum), 6, 2);
+    if (checksum == 0) tree.close();
     const std::uint32_t length = wire::load_be16(tree.at(4));
     const std::uint32_t begin = view.layer.offset + octets_of<Udp>;
     if (length <= octets_of<Udp> || begin >= view.bytes.size()) return;

@@ -21,11 +21,15 @@ SEPARATOR, AGGREGATOR = "\x1f", "\x1e"
 # ours. Without guesses the comparison is strict.
 GUESSES = ["rpcordma", "nvme-rdma", "nvme-tcp", "smb_direct", "iser", "lnet", "infiniband_sdp", "infiniband.eoib", "fcoib", "smc", "drbd",
            "gryphon"]
-# A Send of several segments is shown segment by segment, as we do, not as one block of data with its last one.
-TSHARK_OPTIONS = ["-n", "-o", "tcp.reassemble_out_of_order:TRUE", "-o", "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send:FALSE"]
+# iWARP is looked for on ports that belong to others (4420, 5445) too. A Send of several segments is shown segment by
+# segment, as we do, not as one block of data with its last one.
+TSHARK_OPTIONS = ["-n", "-o", "tcp.reassemble_out_of_order:TRUE", "-o", "tcp.try_heuristic_first:TRUE",
+                  "-o", "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send:FALSE"]
 for guess in GUESSES:
     TSHARK_OPTIONS += ["--disable-protocol", guess]
 TSHARK_OPTIONS += ["--disable-heuristic", "eth_over_ib"]
+# A receiver drops a segment with a wrong checksum; tshark passes its octets on unless it is told to look.
+OPTIONS_OF = {"siw-corrupt-send-bw": ["-o", "tcp.check_checksum:TRUE"]}
 
 
 class Failure(Exception):
@@ -42,11 +46,15 @@ def run(command, accepted=(0,)):
     return result.stdout
 
 
+def name_of(path):
+    return re.sub(r"\.pcap(ng)?(\.gz)?$", "", path.name)
+
+
 def captures(only="*"):
-    """Names and paths of all captures, and of those alone that tshark can read."""
+    """Names and paths of captures."""
     found = {}
     for path in sorted(PCAPS.glob("*.pcap*")):
-        name = re.sub(r"\.pcap(ng)?(\.gz)?$", "", path.name)
+        name = name_of(path)
         if fnmatch.fnmatch(name, only):
             found[name] = path
     return found
@@ -106,10 +114,11 @@ class Cache:
         self.version = run(["tshark", "--version"]).split(b"\n")[0]
 
     def tshark(self, path, arguments):
-        command = ["tshark", "-r", str(path), *TSHARK_OPTIONS, *arguments]
+        options = TSHARK_OPTIONS + OPTIONS_OF.get(name_of(path), [])
+        command = ["tshark", "-r", str(path), *options, *arguments]
         if not self.folder:
             return run(command)
-        key = hashlib.sha256(repr((self.version, path.read_bytes(), arguments, TSHARK_OPTIONS)).encode()).hexdigest()
+        key = hashlib.sha256(repr((self.version, path.read_bytes(), arguments, options)).encode()).hexdigest()
         kept = self.folder / key
         if kept.exists():
             return zlib.decompress(kept.read_bytes())
