@@ -125,6 +125,7 @@ void Dissector::dissect(const wire::Frame& frame, Sink& sink) {
 void Dissector::finish(Sink& sink) {
     state_->streams.finish(sink);
     state_->fragments.finish();
+    state_->dissection.reset();
     state_->report_lost(state_->last, sink);
 }
 

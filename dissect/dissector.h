@@ -105,8 +105,9 @@ public:
     Dissector& operator=(const Dissector&) = delete;
 
     void dissect(const wire::Frame& frame, Sink& sink);
-    /// No more frames will come: delivers the units that still waited for octets of their TCP stream. Their frame is
-    /// the last one, without its octets.
+    /// No more frames will come: delivers the units that still waited for octets of their TCP stream, and notices of
+    /// what is given up. There is no `on_frame` for them; their frame has the number and time of the last one, and no
+    /// octets but the addresses.
     void finish(Sink& sink);
     const DissectorCounters& counters() const;
 

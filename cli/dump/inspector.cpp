@@ -146,15 +146,22 @@ struct Inspector::State final : dissect::Sink {
         if (filter_fields) filter_fields->on_frame(frame, dissection);
     }
     void on_unit(const dissect::Unit& unit) override {
+        if (late) on_frame(unit.frame, unit.frame_dissection);
         carries_rdma = true;
         if (printer) printer->on_unit(unit);
         if (filter_fields) filter_fields->on_unit(unit);
+        if (late) settle(unit.frame);
     }
     void on_notice(const dissect::Notice& notice) override {
+        if (late) on_frame(notice.frame, notice.frame_dissection);
         carries_rdma = true;
         if (printer) printer->on_notice(notice);
         if (filter_fields) filter_fields->on_notice(notice);
+        if (late) settle(notice.frame);
     }
+
+    /// The frame is complete: prints it where it is wanted, and says so.
+    bool settle(const wire::Frame& frame);
 
     /// Whether the frame just dissected is of the kind that is printed, and passes the display filter.
     bool wanted() {
@@ -194,6 +201,7 @@ struct Inspector::State final : dissect::Sink {
     Needs needs = {};
     std::unique_ptr<dissect::Dissector> dissector = {};
     bool carries_rdma = false;
+    bool late = false;  ///< no more frames come: each unit and notice is a record of its own
     std::uint32_t link_octets = 0;
 };
 
@@ -256,26 +264,32 @@ void Inspector::begin(const capture::Source& source) {
     if (state_->printer) state_->printer->begin();
 }
 
-bool Inspector::inspect(const wire::Frame& frame) {
-    State& s = *state_;
-    s.dissector->dissect(frame, s);
-    const bool wanted = s.wanted();
-    if (s.filter_fields) s.filter_fields->end_frame(wanted);
-    if (!s.printer) return wanted;
-    std::string& text = s.out.text();
-    const std::size_t begin = text.size();
-    s.printer->end_frame(wanted);
-    if (!wanted) return false;
-    if (s.colored) color_lines(text, begin);
-    if (s.options.form == Form::tree && s.options.octets != Octets::none)
-        output::append_dump(text, frame.bytes.subspan(s.options.octets_of_link ? 0 : s.link_octets),
-                            static_cast<output::OctetDump>(s.options.octets));
-    s.out.settle();
+bool Inspector::State::settle(const wire::Frame& frame) {
+    const bool shown = wanted();
+    if (filter_fields) filter_fields->end_frame(shown);
+    if (!printer) return shown;
+    std::string& text_so_far = out.text();
+    const std::size_t begin = text_so_far.size();
+    printer->end_frame(shown);
+    if (!shown) return false;
+    if (colored) color_lines(text_so_far, begin);
+    if (options.form == Form::tree && options.octets != Octets::none && !late)
+        output::append_dump(text_so_far, frame.bytes.subspan(options.octets_of_link ? 0 : link_octets),
+                            static_cast<output::OctetDump>(options.octets));
+    out.settle();
     return true;
 }
 
-void Inspector::end() {
-    if (state_->printer && state_->source != nullptr) state_->printer->finish();
+bool Inspector::inspect(const wire::Frame& frame) {
+    state_->dissector->dissect(frame, *state_);
+    return state_->settle(frame);
+}
+
+void Inspector::end(bool complete) {
+    if (state_->source == nullptr) return;
+    state_->late = true;
+    if (complete) state_->dissector->finish(*state_);
+    if (state_->printer) state_->printer->finish();
 }
 
 }  // namespace cli::dump

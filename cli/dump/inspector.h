@@ -23,8 +23,8 @@ public:
     void begin(const capture::Source& source);
     /// Prints the frame where it matches, and says so.
     bool inspect(const wire::Frame& frame);
-    /// After the last frame.
-    void end();
+    /// After the last frame. Where the source was read to its end, prints what waited for octets that never came.
+    void end(bool complete);
 
 private:
     struct State;

@@ -23,6 +23,35 @@ Endpoint endpoint(const Network& network, wire::Bytes bytes, std::uint32_t offse
     return {wire::load_be64(p), wire::load_be64(p + 8), port};
 }
 
+/// Stands for the frame that never came, at the end of a capture: the addresses of a connection's side and no more.
+struct Farewell {
+    Farewell(const wire::Frame& last, const Endpoint& source, const Endpoint& destination) : frame(last) {
+        const bool ipv4 = source.high == 0 && source.low >> 32 == 4;
+        const std::uint32_t size = ipv4 ? 4 : 16;
+        put(source, ipv4, octets.data());
+        put(destination, ipv4, octets.data() + size);
+        frame.bytes = wire::Bytes{octets}.first(2 * std::size_t{size});
+        frame.wire_length = 2 * size;
+        dissection.network.family = ipv4 ? Network::Family::ipv4 : Network::Family::ipv6;
+        dissection.network.destination_offset = size;
+        dissection.source_port = static_cast<std::uint16_t>(source.port);
+        dissection.destination_port = static_cast<std::uint16_t>(destination.port);
+    }
+    Farewell(const Farewell&) = delete;
+    Farewell& operator=(const Farewell&) = delete;
+
+    std::array<std::byte, 32> octets{};
+    wire::Frame frame;
+    Dissection dissection;
+
+private:
+    static void put(const Endpoint& end, bool ipv4, std::byte* to) {
+        if (ipv4) return wire::store_be32(to, static_cast<std::uint32_t>(end.low));
+        wire::store_be64(to, end.high);
+        wire::store_be64(to + 8, end.low);
+    }
+};
+
 bool begins_with_key(wire::Bytes bytes) {
     return bytes.size() >= key_that_convinces && wire::mpa_start_possible(bytes);
 }
@@ -426,10 +455,11 @@ void StreamTable::flush(Work& work) {
 }
 
 void StreamTable::finish(Sink& sink) {
-    const Arrival arrival{last_frame_, no_dissection_, {}, sink};
-    arrival_ = &arrival;
     for (Connection* c = table_.idlest(); c != nullptr; c = table_.idlest()) {
         for (unsigned side = 0; side < 2; ++side) {
+            const Farewell farewell{last_frame_, c->ends[side], c->ends[1 - side]};
+            const Arrival arrival{farewell.frame, farewell.dissection, farewell.frame.bytes, sink};
+            arrival_ = &arrival;
             Work work{arrival, *c, side};
             flush(work);
         }

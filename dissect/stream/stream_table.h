@@ -23,7 +23,8 @@ public:
 
     /// Takes a segment: `dissection` describes `bytes` and has LayerId::tcp.
     void segment(const wire::Frame& frame, const Dissection& dissection, wire::Bytes bytes, Sink& sink);
-    /// Nothing more will come: delivers what still waits for missing octets.
+    /// Nothing more will come: delivers what still waits for missing octets. Its frame has the number and time of the
+    /// last one, and no octets but the addresses that its dissection speaks of.
     void finish(Sink& sink);
 
 private:
@@ -63,7 +64,6 @@ private:
     Framer framer_;
     std::uint32_t next_number_ = 0;
     wire::Frame last_frame_;
-    Dissection no_dissection_;
     const Arrival* arrival_ = nullptr;  ///< for notices about connections other than the one at work
 };
 
