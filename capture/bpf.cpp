@@ -43,7 +43,8 @@ using Pcap = std::unique_ptr<pcap_t, decltype(&::pcap_close)>;
 /// A pcap file without packets: libpcap compiles otherwise for files, where address families of NULL are those of any
 /// system and `inbound` cannot be asked.
 Pcap empty_file(const FilterOptions& options) {
-    std::array<std::uint32_t, 6> header{0xa1b2'c3d4, 0, 0, 0, options.snaplen, static_cast<std::uint32_t>(options.link_type)};
+    std::array<std::uint32_t, 6> header{
+        0xa1b2'c3d4, 0, 0, 0, options.snaplen, static_cast<std::uint32_t>(options.link_type)};
     const std::array<std::uint16_t, 2> version{PCAP_VERSION_MAJOR, PCAP_VERSION_MINOR};
     std::memcpy(&header[1], version.data(), sizeof version);
     std::array<char, PCAP_ERRBUF_SIZE> reason{};
@@ -56,9 +57,10 @@ Pcap empty_file(const FilterOptions& options) {
 }  // namespace
 
 Result<PacketFilter> PacketFilter::compile(const std::string& expression, const FilterOptions& options) {
-    const Pcap dead = options.of_file
-                          ? empty_file(options)
-                          : Pcap(::pcap_open_dead(dlt_of(options.link_type), static_cast<int>(options.snaplen)), ::pcap_close);
+    const Pcap dead =
+        options.of_file
+            ? empty_file(options)
+            : Pcap(::pcap_open_dead(dlt_of(options.link_type), static_cast<int>(options.snaplen)), ::pcap_close);
     if (!dead) return wire::Failure{Error{.message = "no memory to compile the capture filter"}};
     auto program = std::make_unique<Program>();
     const bpf_u_int32 netmask = options.netmask.value_or(PCAP_NETMASK_UNKNOWN);

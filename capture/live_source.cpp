@@ -258,9 +258,7 @@ void LiveSource::interrupt() {
     ::pcap_breakloop(handle_->pcap.get());
 }
 
-int LiveSource::descriptor() const {
-    return ::pcap_get_selectable_fd(handle_->pcap.get());
-}
+int LiveSource::descriptor() const { return ::pcap_get_selectable_fd(handle_->pcap.get()); }
 
 Result<std::vector<Device>> list_devices() {
     std::array<char, PCAP_ERRBUF_SIZE> reason{};

@@ -37,9 +37,7 @@ PcapWriter::PcapWriter(Output output, const WriterOptions& options)
       snaplen_(options.snaplen),
       packet_buffered_(options.packet_buffered) {}
 
-PcapWriter::~PcapWriter() {
-    static_cast<void>(close());
-}
+PcapWriter::~PcapWriter() { static_cast<void>(close()); }
 
 bool PcapWriter::write_header(const InterfaceInfo& interface) {
     if (precision_ == TimePrecision::automatic)

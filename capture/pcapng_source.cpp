@@ -26,9 +26,7 @@ std::string text_of(wire::Bytes value) {
     return text;
 }
 
-std::string_view view_of(wire::Bytes value) {
-    return {reinterpret_cast<const char*>(value.data()), value.size()};
-}
+std::string_view view_of(wire::Bytes value) { return {reinterpret_cast<const char*>(value.data()), value.size()}; }
 
 void append_line(std::string& text, std::string_view line) {
     if (!text.empty()) text += '\n';

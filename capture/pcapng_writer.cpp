@@ -87,9 +87,7 @@ PcapngWriter::PcapngWriter(Output output, const WriterOptions& options)
     write_section(options.section);
 }
 
-PcapngWriter::~PcapngWriter() {
-    static_cast<void>(close());
-}
+PcapngWriter::~PcapngWriter() { static_cast<void>(close()); }
 
 bool PcapngWriter::write_section(SectionInfo section) {
     if (section.application.empty()) section.application = "rdmascope";

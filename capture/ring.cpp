@@ -64,9 +64,7 @@ Result<std::unique_ptr<RingWriter>> RingWriter::open(std::string path, RingOptio
     return writer;
 }
 
-RingWriter::~RingWriter() {
-    reap(false);
-}
+RingWriter::~RingWriter() { reap(false); }
 
 std::string RingWriter::name() const {
     std::string name = pattern_;

@@ -16,7 +16,9 @@ std::string overview(std::span<const Command> commands) {
         "Sees RDMA traffic, RoCE, InfiniBand and iWARP, and understands every message in it.\n\nCommands:\n";
     for (const Command& command : commands) out += fmt::format("  {:<12}{}\n", command.name, command.summary);
     out += fmt::format("  {:<12}{}\n", "help", "explain a command: rdmascope help COMMAND");
-    out += "\nOptions:\n  --help      print this and exit\n  --version   print the version and exit\n\nManual: rdmascope(1).\n";
+    out +=
+        "\nOptions:\n  --help      print this and exit\n  --version   print the version and exit\n\nManual: "
+        "rdmascope(1).\n";
     return out;
 }
 
@@ -28,7 +30,8 @@ const Command* find(std::span<const Command> commands, std::string_view name) {
 int unknown(std::string_view name, std::span<const Command> commands) {
     std::vector<std::string_view> known{"help"};
     for (const Command& command : commands) known.push_back(command.name);
-    tell("rdmascope: there is no command '{}'{}\nrdmascope: `rdmascope help` lists the commands", name, did_you_mean(name, known));
+    tell("rdmascope: there is no command '{}'{}\nrdmascope: `rdmascope help` lists the commands", name,
+         did_you_mean(name, known));
     return exit_usage;
 }
 

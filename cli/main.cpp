@@ -12,7 +12,8 @@
 
 int main(int argc, char** argv) {
     constexpr std::array commands{
-        cli::Command{"dump", "print, filter, save and convert packets, with tcpdump's letters", cli::dump::run, cli::dump::help},
+        cli::Command{"dump", "print, filter, save and convert packets, with tcpdump's letters", cli::dump::run,
+                     cli::dump::help},
     };
     try {
         const dissect::FieldRegistry fields;

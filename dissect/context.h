@@ -44,8 +44,8 @@ public:
         return true;
     }
     /// The packet went on where the octets end now: the first fragment of a datagram, a frame that a mirror or a tap
-    /// has cut. From here on `why` is what a want of octets is put down to: snapped and fragment_pending make the packet
-    /// truncated, bad_total_length malformed.
+    /// has cut. From here on `why` is what a want of octets is put down to: snapped and fragment_pending make the
+    /// packet truncated, bad_total_length malformed.
     void cut(Reason why) {
         bytes_ = bytes_.first(std::min(captured(), end));
         end = unknown_end;
@@ -89,7 +89,8 @@ public:
     /// Ends the dissection for want of octets: truncated where the capture is short, malformed where the packet is.
     LayerId stop_short(LayerId id, std::uint32_t size) {
         const bool snapped = remaining() >= size;
-        return stop(snapped ? missing_outcome() : Outcome::malformed, snapped ? missing_ : Reason::too_short, id, offset, size);
+        return stop(snapped ? missing_outcome() : Outcome::malformed, snapped ? missing_ : Reason::too_short, id,
+                    offset, size);
     }
     /// Ends the dissection; the first reason given is kept. Returns LayerId::none, for a parser to return in turn.
     LayerId stop(Outcome outcome, Reason reason, LayerId id, std::uint32_t at_offset, std::uint32_t needed) {
@@ -112,7 +113,9 @@ public:
 
 private:
     static constexpr std::uint32_t unknown_end = 0x7fffffff;
-    Outcome missing_outcome() const { return missing_ == Reason::bad_total_length ? Outcome::malformed : Outcome::truncated; }
+    Outcome missing_outcome() const {
+        return missing_ == Reason::bad_total_length ? Outcome::malformed : Outcome::truncated;
+    }
 
     wire::Bytes bytes_;
     Reason missing_ = Reason::snapped;

@@ -19,7 +19,8 @@ wire::Value value_of(const wire::FieldInfo& info, wire::Bytes octets) {
     return value;
 }
 
-void describe_fields(std::span<const wire::FieldInfo> fields, wire::Bytes octets, std::uint32_t offset, Visitor& visitor) {
+void describe_fields(std::span<const wire::FieldInfo> fields, wire::Bytes octets, std::uint32_t offset,
+                     Visitor& visitor) {
     for (const auto& info : fields) {
         if (info.bit_width == 0) continue;
         const unsigned first = info.bit_offset / 8u;

@@ -18,29 +18,29 @@ enum class Outcome : std::uint8_t {
 /// Why. Each has its sentence in `text()`.
 enum class Reason : std::uint8_t {
     none,
-    snapped,                ///< truncated: the snap length cut the header
-    too_short,              ///< malformed: the enclosing layer ends inside the header
-    bad_header_length,      ///< malformed: a length field below the header's own size
-    bad_total_length,       ///< malformed: a length field beyond the enclosing layer
-    bad_version,            ///< unsupported: a version this program does not know
-    unknown_link_type,      ///< unsupported
-    unknown_opcode,         ///< unsupported: an opcode outside IBTA vol. 1 and RFC 5040/7306
-    unknown_next_header,    ///< unsupported
-    bad_opcode,             ///< malformed
-    too_many_layers,        ///< malformed: more nested layers than any real packet has
-    fragment_pending,       ///< truncated: a fragment whose datagram is not complete yet
-    fragment_lost,          ///< truncated: the other fragments never came
-    fragment_overlap,       ///< malformed: fragments that overlap
-    missing_icrc,           ///< malformed: no room for the invariant CRC
-    bad_pad_count,          ///< malformed: more pad octets than payload
-    reserved_not_zero,      ///< odd
-    byte_swapped,           ///< odd: bit fields in the sender's byte order (siw's Terminate)
-    marker_mismatch,        ///< malformed: an MPA marker that does not point at an FPDU
-    stream_gap,             ///< truncated: TCP octets that were never captured
-    bad_start_frame,        ///< malformed: an MPA start frame with a wrong length
-    length_exceeds_rfc,     ///< odd: an FPDU longer than RFC 5044 allows
-    wrong_length,           ///< odd: a length field that counts something else than the specification says
-    wrong_queue,            ///< odd: an operation on another DDP queue than its own
+    snapped,              ///< truncated: the snap length cut the header
+    too_short,            ///< malformed: the enclosing layer ends inside the header
+    bad_header_length,    ///< malformed: a length field below the header's own size
+    bad_total_length,     ///< malformed: a length field beyond the enclosing layer
+    bad_version,          ///< unsupported: a version this program does not know
+    unknown_link_type,    ///< unsupported
+    unknown_opcode,       ///< unsupported: an opcode outside IBTA vol. 1 and RFC 5040/7306
+    unknown_next_header,  ///< unsupported
+    bad_opcode,           ///< malformed
+    too_many_layers,      ///< malformed: more nested layers than any real packet has
+    fragment_pending,     ///< truncated: a fragment whose datagram is not complete yet
+    fragment_lost,        ///< truncated: the other fragments never came
+    fragment_overlap,     ///< malformed: fragments that overlap
+    missing_icrc,         ///< malformed: no room for the invariant CRC
+    bad_pad_count,        ///< malformed: more pad octets than payload
+    reserved_not_zero,    ///< odd
+    byte_swapped,         ///< odd: bit fields in the sender's byte order (siw's Terminate)
+    marker_mismatch,      ///< malformed: an MPA marker that does not point at an FPDU
+    stream_gap,           ///< truncated: TCP octets that were never captured
+    bad_start_frame,      ///< malformed: an MPA start frame with a wrong length
+    length_exceeds_rfc,   ///< odd: an FPDU longer than RFC 5044 allows
+    wrong_length,         ///< odd: a length field that counts something else than the specification says
+    wrong_queue,          ///< odd: an operation on another DDP queue than its own
 };
 
 std::string_view name_of(Outcome outcome);

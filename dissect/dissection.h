@@ -12,10 +12,10 @@ namespace dissect {
 /// One layer found: where its octets lie.
 struct LayerRef {
     LayerId id = LayerId::none;
-    std::uint8_t variant = 0;   ///< for the layer's own use (a message type, an address family)
-    std::uint16_t depth = 0;    ///< position among the layers
-    std::uint32_t offset = 0;   ///< from the first octet of the described bytes
-    std::uint32_t length = 0;   ///< octets captured of it
+    std::uint8_t variant = 0;       ///< for the layer's own use (a message type, an address family)
+    std::uint16_t depth = 0;        ///< position among the layers
+    std::uint32_t offset = 0;       ///< from the first octet of the described bytes
+    std::uint32_t length = 0;       ///< octets captured of it
     std::uint32_t wire_length = 0;  ///< octets it has on the wire; more than `length` where the snap length cut it
 };
 
@@ -25,9 +25,9 @@ enum class CrcStatus : std::uint8_t { absent, unchecked, good, bad };
 /// The innermost network layer.
 struct Network {
     enum class Family : std::uint8_t { none, lid, ipv4, ipv6, gid } family = Family::none;
-    std::uint8_t traffic_class = 0;       ///< DSCP and ECN, IPv4 TOS or IPv6/GRH traffic class
+    std::uint8_t traffic_class = 0;  ///< DSCP and ECN, IPv4 TOS or IPv6/GRH traffic class
     std::uint8_t hop_limit = 0;
-    std::uint32_t source_offset = 0;      ///< of the address within the described bytes
+    std::uint32_t source_offset = 0;  ///< of the address within the described bytes
     std::uint32_t destination_offset = 0;
 
     constexpr std::uint8_t ecn() const { return traffic_class & 3; }  ///< 3 = congestion experienced, RFC 3168
@@ -59,21 +59,21 @@ struct BthSummary {
     std::uint16_t partition_key = 0;
     std::uint32_t destination_qp = 0;
     std::uint32_t psn = 0;
-    std::uint32_t source_qp = 0;         ///< DETH
-    std::uint32_t queue_key = 0;         ///< DETH
-    std::uint32_t xrc_srq = 0;           ///< XRCETH
-    std::uint32_t remote_key = 0;        ///< RETH, AtomicETH
-    std::uint64_t virtual_address = 0;   ///< RETH, AtomicETH
-    std::uint32_t dma_length = 0;        ///< RETH
-    std::uint64_t swap_or_add = 0;       ///< AtomicETH
-    std::uint64_t compare = 0;           ///< AtomicETH
-    std::uint8_t syndrome = 0;           ///< AETH
-    std::uint32_t msn = 0;               ///< AETH
-    std::uint64_t original_data = 0;     ///< AtomicAckETH
-    std::uint32_t immediate = 0;         ///< ImmDt
-    std::uint32_t invalidated_key = 0;   ///< IETH
+    std::uint32_t source_qp = 0;        ///< DETH
+    std::uint32_t queue_key = 0;        ///< DETH
+    std::uint32_t xrc_srq = 0;          ///< XRCETH
+    std::uint32_t remote_key = 0;       ///< RETH, AtomicETH
+    std::uint64_t virtual_address = 0;  ///< RETH, AtomicETH
+    std::uint32_t dma_length = 0;       ///< RETH
+    std::uint64_t swap_or_add = 0;      ///< AtomicETH
+    std::uint64_t compare = 0;          ///< AtomicETH
+    std::uint8_t syndrome = 0;          ///< AETH
+    std::uint32_t msn = 0;              ///< AETH
+    std::uint64_t original_data = 0;    ///< AtomicAckETH
+    std::uint32_t immediate = 0;        ///< ImmDt
+    std::uint32_t invalidated_key = 0;  ///< IETH
     std::uint32_t payload_offset = 0;
-    std::uint32_t payload_length = 0;    ///< on the wire, without pad octets and CRCs
+    std::uint32_t payload_length = 0;  ///< on the wire, without pad octets and CRCs
     CrcStatus icrc = CrcStatus::absent;
     CrcStatus vcrc = CrcStatus::absent;
 };
@@ -82,27 +82,27 @@ struct BthSummary {
 struct DdpSummary {
     bool tagged = false;
     bool last = false;
-    std::uint8_t opcode = 0;             ///< RDMAP
-    std::uint32_t stag = 0;              ///< tagged
-    std::uint64_t tagged_offset = 0;     ///< tagged
-    std::uint32_t queue = 0;             ///< untagged
-    std::uint32_t msn = 0;               ///< untagged
-    std::uint32_t message_offset = 0;    ///< untagged
-    std::uint32_t invalidate_stag = 0;   ///< Send with Invalidate
-    std::uint32_t sink_stag = 0;         ///< Read Request
-    std::uint64_t sink_offset = 0;       ///< Read Request
-    std::uint32_t source_stag = 0;       ///< Read Request, atomic
-    std::uint64_t source_offset = 0;     ///< Read Request, atomic
-    std::uint32_t read_size = 0;         ///< Read Request
-    std::uint32_t request_id = 0;        ///< atomic
-    std::uint8_t atomic_operation = 0;   ///< 0 FetchAdd, 2 CmpSwap
-    std::uint64_t original_data = 0;     ///< Atomic Response
-    std::uint64_t immediate = 0;         ///< Immediate Data
+    std::uint8_t opcode = 0;            ///< RDMAP
+    std::uint32_t stag = 0;             ///< tagged
+    std::uint64_t tagged_offset = 0;    ///< tagged
+    std::uint32_t queue = 0;            ///< untagged
+    std::uint32_t msn = 0;              ///< untagged
+    std::uint32_t message_offset = 0;   ///< untagged
+    std::uint32_t invalidate_stag = 0;  ///< Send with Invalidate
+    std::uint32_t sink_stag = 0;        ///< Read Request
+    std::uint64_t sink_offset = 0;      ///< Read Request
+    std::uint32_t source_stag = 0;      ///< Read Request, atomic
+    std::uint64_t source_offset = 0;    ///< Read Request, atomic
+    std::uint32_t read_size = 0;        ///< Read Request
+    std::uint32_t request_id = 0;       ///< atomic
+    std::uint8_t atomic_operation = 0;  ///< 0 FetchAdd, 2 CmpSwap
+    std::uint64_t original_data = 0;    ///< Atomic Response
+    std::uint64_t immediate = 0;        ///< Immediate Data
     std::uint8_t terminate_layer = 0;
     std::uint8_t terminate_type = 0;
     std::uint8_t terminate_code = 0;
     std::uint32_t payload_offset = 0;
-    std::uint32_t payload_length = 0;    ///< of the upper layer, on the wire
+    std::uint32_t payload_length = 0;  ///< of the upper layer, on the wire
     CrcStatus crc = CrcStatus::absent;
 };
 
@@ -114,16 +114,16 @@ struct Dissection {
     std::array<LayerRef, max_layers> layers;
     LayerSet present;
     std::uint8_t layer_count;
-    std::uint8_t odd_count;   ///< how many odd things were met; `odd` is the first
-    bool fragmented;          ///< one of the IP layers is a fragment of a datagram
-    Diagnostic stop;          ///< why dissection ended; complete where it came to the end
+    std::uint8_t odd_count;  ///< how many odd things were met; `odd` is the first
+    bool fragmented;         ///< one of the IP layers is a fragment of a datagram
+    Diagnostic stop;         ///< why dissection ended; complete where it came to the end
     Diagnostic odd;
     Network network;
-    std::uint16_t source_port;       ///< UDP or TCP, where present
+    std::uint16_t source_port;  ///< UDP or TCP, where present
     std::uint16_t destination_port;
-    TcpSummary tcp;                  ///< where LayerId::tcp is present
-    BthSummary bth;                  ///< where LayerId::bth is present
-    DdpSummary ddp;                  ///< where LayerId::ddp_tagged or LayerId::ddp_untagged is present
+    TcpSummary tcp;  ///< where LayerId::tcp is present
+    BthSummary bth;  ///< where LayerId::bth is present
+    DdpSummary ddp;  ///< where LayerId::ddp_tagged or LayerId::ddp_untagged is present
 
     Dissection() { reset(); }
 

@@ -91,11 +91,13 @@ void Dissector::State::deliver_datagram(const wire::Frame& frame, const Fragment
     const auto above = std::find_if(datagram.layers.begin(), end, [](const LayerRef& layer) {
         return layer.id == LayerId::udp || layer.id == LayerId::tcp || layer.id == LayerId::gre;
     });
-    datagram.layer_count = static_cast<std::uint8_t>(std::copy(above, end, datagram.layers.begin()) - datagram.layers.begin());
+    datagram.layer_count =
+        static_cast<std::uint8_t>(std::copy(above, end, datagram.layers.begin()) - datagram.layers.begin());
     wire::Frame whole = frame;
     whole.bytes = added.bytes;
     whole.wire_length = added.wire_length;
-    deliver(whole, datagram, {frame, dissection, datagram, added.bytes, false, transport_of(datagram), added.first_frame}, sink);
+    deliver(whole, datagram,
+            {frame, dissection, datagram, added.bytes, false, transport_of(datagram), added.first_frame}, sink);
 }
 
 void Dissector::dissect(const wire::Frame& frame, Sink& sink) {
@@ -111,8 +113,8 @@ void Dissector::dissect(const wire::Frame& frame, Sink& sink) {
     sink.on_frame(frame, dissection);
 
     if (!dissection.fragmented) [[likely]] {
-        state.deliver(frame, dissection, {frame, dissection, dissection, frame.bytes, true, transport_of(dissection), frame.number},
-                      sink);
+        state.deliver(frame, dissection,
+                      {frame, dissection, dissection, frame.bytes, true, transport_of(dissection), frame.number}, sink);
     } else {
         state.report_lost(frame, sink);
         if (added.result == FragmentTable::Result::complete) state.deliver_datagram(frame, added, sink);

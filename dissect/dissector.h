@@ -21,15 +21,15 @@ struct Unit {
     bool in_frame;                       ///< the unit's layers are among the frame's: do not describe both
     Transport transport;
 
-    std::uint64_t first_frame;           ///< the frame that held the unit's first octet; `frame.number` for most
-    std::uint64_t repeats_frame = 0;     ///< the frame that carried the same PSN before; 0 where none is known
+    std::uint64_t first_frame;        ///< the frame that held the unit's first octet; `frame.number` for most
+    std::uint64_t repeats_frame = 0;  ///< the frame that carried the same PSN before; 0 where none is known
 
     // iWARP alone
-    std::uint32_t stream = 0;            ///< number of the TCP connection, from 0 in the order of appearance
-    bool from_client = false;            ///< sent by the side that opened the connection, as far as is known
-    std::uint32_t sequence = 0;          ///< TCP sequence number of the unit's first octet
-    std::uint32_t stream_length = 0;     ///< octets of the TCP stream the unit takes, markers included
-    std::uint32_t markers = 0;           ///< how many markers lay in it
+    std::uint32_t stream = 0;         ///< number of the TCP connection, from 0 in the order of appearance
+    bool from_client = false;         ///< sent by the side that opened the connection, as far as is known
+    std::uint32_t sequence = 0;       ///< TCP sequence number of the unit's first octet
+    std::uint32_t stream_length = 0;  ///< octets of the TCP stream the unit takes, markers included
+    std::uint32_t markers = 0;        ///< how many markers lay in it
 };
 
 /// Something about the traffic that is no unit of its own but that a reader must know.
@@ -63,13 +63,13 @@ public:
 
 struct DissectorOptions {
     ParseOptions parse;
-    bool follow_streams = true;             ///< reassemble TCP for iWARP
-    bool find_repeats = true;               ///< fill in Unit::repeats_frame
-    std::size_t max_streams = 65536;        ///< TCP connections remembered; the idlest goes first
-    std::size_t max_stream_bytes = 1 << 18; ///< octets buffered for one direction of a connection, at most
-    std::size_t max_total_bytes = 64u << 20;///< octets buffered for all of them
-    std::size_t max_datagrams = 256;        ///< IP datagrams under reassembly
-    std::size_t repeat_packets = 1 << 18;   ///< packets whose PSN is remembered, to recognise a retransmission
+    bool follow_streams = true;               ///< reassemble TCP for iWARP
+    bool find_repeats = true;                 ///< fill in Unit::repeats_frame
+    std::size_t max_streams = 65536;          ///< TCP connections remembered; the idlest goes first
+    std::size_t max_stream_bytes = 1 << 18;   ///< octets buffered for one direction of a connection, at most
+    std::size_t max_total_bytes = 64u << 20;  ///< octets buffered for all of them
+    std::size_t max_datagrams = 256;          ///< IP datagrams under reassembly
+    std::size_t repeat_packets = 1 << 18;     ///< packets whose PSN is remembered, to recognise a retransmission
 };
 
 struct DissectorCounters {
@@ -92,8 +92,10 @@ void dissect_frame(const wire::Frame& frame, const ParseOptions& options, Dissec
 /// The first layer of a link type; LayerId::none where rdmascope cannot read it.
 LayerId first_layer(wire::LinkType link_type);
 
-/// Takes one FPDU or MPA start frame apart, from its first octet, markers taken out. `wire_length` is its length on the wire.
-void dissect_unit(LayerId first, wire::Bytes bytes, std::uint32_t wire_length, const ParseOptions& options, Dissection& out);
+/// Takes one FPDU or MPA start frame apart, from its first octet, markers taken out. `wire_length` is its length on the
+/// wire.
+void dissect_unit(LayerId first, wire::Bytes bytes, std::uint32_t wire_length, const ParseOptions& options,
+                  Dissection& out);
 
 /// Frames in, message units out; remembers TCP streams, IP fragments and recent PSNs within the bounds of its options.
 /// After warm-up nothing is allocated for a frame. Not thread-safe; one for each worker.

@@ -49,7 +49,8 @@ bool FragmentTable::locate(const Dissection& dissection, wire::Bytes bytes, Piec
     for (unsigned i = 0; i < dissection.layer_count; ++i) {
         const LayerRef& layer = dissection.layers[i];
         const std::byte* p = bytes.data() + layer.offset;
-        if (layer.id == LayerId::ipv4 && (wire::load_be16(p + 6) & 0x3fff) != 0) return locate_ipv4(layer, bytes, piece);
+        if (layer.id == LayerId::ipv4 && (wire::load_be16(p + 6) & 0x3fff) != 0)
+            return locate_ipv4(layer, bytes, piece);
         if (layer.id == LayerId::ipv6_fragment && (wire::load_be16(p + 2) & 0xfff9) != 0)
             return locate_ipv6(dissection, i, bytes, piece);
     }
@@ -102,10 +103,12 @@ bool FragmentTable::locate_ipv6(const Dissection& dissection, unsigned index, wi
     return true;
 }
 
-// --- the table: hashed by key, listed by the time of the last fragment -------------------------------------------------
+// --- the table: hashed by key, listed by the time of the last fragment
+// -------------------------------------------------
 
 std::uint32_t& FragmentTable::bucket_of(const Key& key) {
-    std::uint64_t hash = mix(std::uint64_t{key.identification} << 16 | std::uint64_t{key.protocol} << 1 | (key.is_ipv6 ? 1u : 0u), 0);
+    std::uint64_t hash =
+        mix(std::uint64_t{key.identification} << 16 | std::uint64_t{key.protocol} << 1 | (key.is_ipv6 ? 1u : 0u), 0);
     for (std::size_t i = 0; i < key.addresses.size(); i += 8) hash = mix(hash, wire::load_be64(&key.addresses[i]));
     return buckets_[hash & (buckets_.size() - 1)];
 }
@@ -198,13 +201,15 @@ void FragmentTable::make_newest(std::uint32_t index) {
     newest_ = index;
 }
 
-// --- one datagram ------------------------------------------------------------------------------------------------------
+// --- one datagram
+// ------------------------------------------------------------------------------------------------------
 
 FragmentTable::Cover FragmentTable::cover_of(const Datagram& datagram, std::uint32_t first, std::uint32_t last) {
     bool any = false;
     bool all = true;
     for (std::uint32_t word = first / 64; word <= last / 64; ++word) {
-        const std::uint64_t wanted = bits_between(word == first / 64 ? first % 64 : 0, word == last / 64 ? last % 64 : 63);
+        const std::uint64_t wanted =
+            bits_between(word == first / 64 ? first % 64 : 0, word == last / 64 ? last % 64 : 63);
         const std::uint64_t had = datagram.have[word] & wanted;
         any = any || had != 0;
         all = all && had == wanted;
@@ -225,8 +230,10 @@ bool FragmentTable::contradicts(const Datagram& datagram, const Piece& piece) {
 }
 
 bool FragmentTable::same_octets(const Datagram& datagram, const Piece& piece, wire::Bytes bytes) {
-    const std::uint32_t known = datagram.prefix <= piece.offset ? 0 : std::min(piece.captured, datagram.prefix - piece.offset);
-    return std::memcmp(datagram.octets.get() + header_room + piece.offset, bytes.data() + piece.data_offset, known) == 0;
+    const std::uint32_t known =
+        datagram.prefix <= piece.offset ? 0 : std::min(piece.captured, datagram.prefix - piece.offset);
+    return std::memcmp(datagram.octets.get() + header_room + piece.offset, bytes.data() + piece.data_offset, known) ==
+           0;
 }
 
 void FragmentTable::keep(Datagram& datagram, const Piece& piece, wire::Bytes bytes) {
@@ -253,7 +260,8 @@ bool FragmentTable::is_complete(const Datagram& datagram) {
 namespace {
 
 /// RFC 3168, 5.3: one mark on a fragment marks the datagram.
-void clear_fragmentation(std::byte* header, std::uint32_t header_length, std::uint32_t payload, bool is_ipv6, bool congestion) {
+void clear_fragmentation(std::byte* header, std::uint32_t header_length, std::uint32_t payload, bool is_ipv6,
+                         bool congestion) {
     if (is_ipv6) {
         wire::store_be16(header + 4, static_cast<std::uint16_t>(header_length - ipv6_header + payload));
         if (congestion) header[1] |= std::byte{congestion_experienced << 4};
@@ -312,7 +320,8 @@ FragmentTable::Added FragmentTable::add(const Dissection& dissection, wire::Byte
     Datagram& datagram = datagrams_[index];
     if (datagram.refused) return refuse(Reason::fragment_overlap, piece);
     const Cover cover = cover_of(datagram, piece.offset / unit_octets, (end - 1) / unit_octets);
-    if (contradicts(datagram, piece) || cover == Cover::some || (cover == Cover::all && !same_octets(datagram, piece, bytes))) {
+    if (contradicts(datagram, piece) || cover == Cover::some ||
+        (cover == Cover::all && !same_octets(datagram, piece, bytes))) {
         ++counters_.overlaps;
         datagram.refused = true;
         return refuse(Reason::fragment_overlap, piece);
@@ -322,7 +331,8 @@ FragmentTable::Added FragmentTable::add(const Dissection& dissection, wire::Byte
         return {Result::duplicate, LayerId::none, {}, 0, datagram.first_frame, datagram.fragments, {}};
     }
     keep(datagram, piece, bytes);
-    if (!is_complete(datagram)) return {Result::pending, LayerId::none, {}, 0, datagram.first_frame, datagram.fragments, {}};
+    if (!is_complete(datagram))
+        return {Result::pending, LayerId::none, {}, 0, datagram.first_frame, datagram.fragments, {}};
     // The first fragment's header may be longer than this one's: only now is the whole length known.
     if (datagram.total + datagram.header_length - (piece.key.is_ipv6 ? ipv6_header : 0) > largest_datagram) {
         ++counters_.malformed;

@@ -12,8 +12,8 @@
 namespace dissect {
 
 struct FragmentOptions {
-    std::size_t max_datagrams = 256;              ///< under reassembly at a time; the idlest goes first
-    std::int64_t timeout_ns = 30'000'000'000;     ///< of capture time, from a datagram's first fragment on
+    std::size_t max_datagrams = 256;           ///< under reassembly at a time; the idlest goes first
+    std::int64_t timeout_ns = 30'000'000'000;  ///< of capture time, from a datagram's first fragment on
 };
 
 struct FragmentCounters {
@@ -87,34 +87,34 @@ private:
     struct Piece {
         Key key;
         LayerId layer = LayerId::none;
-        std::uint32_t header_offset = 0;  ///< of the IP header, all within the frame's bytes
-        std::uint32_t header_length = 0;  ///< up to the payload, IPv6's fragment header not counted
-        std::uint32_t next_header_at = 0; ///< IPv6: from the header's start, the octet that says "fragment"
-        std::uint8_t next_header = 0;     ///< IPv6: what the fragment header says
+        std::uint32_t header_offset = 0;   ///< of the IP header, all within the frame's bytes
+        std::uint32_t header_length = 0;   ///< up to the payload, IPv6's fragment header not counted
+        std::uint32_t next_header_at = 0;  ///< IPv6: from the header's start, the octet that says "fragment"
+        std::uint8_t next_header = 0;      ///< IPv6: what the fragment header says
         std::uint32_t data_offset = 0;
-        std::uint32_t offset = 0;         ///< within the datagram's payload
-        std::uint32_t length = 0;         ///< on the wire
+        std::uint32_t offset = 0;  ///< within the datagram's payload
+        std::uint32_t length = 0;  ///< on the wire
         std::uint32_t captured = 0;
         bool more = false;
-        bool congestion = false;          ///< CE
+        bool congestion = false;  ///< CE
     };
     struct Datagram {
         Key key;
         std::unique_ptr<std::byte[]> octets;    ///< header, up against `header_room`, then payload
         std::array<std::uint64_t, words> have;  ///< a bit for eight octets
         std::uint32_t received = 0;
-        std::uint32_t total = 0;                ///< 0 until the last fragment has come
-        std::uint32_t end = 0;                  ///< beyond the farthest octet
-        std::uint32_t prefix = 0;               ///< octets from the start on that no snap length has cut
-        std::uint32_t header_length = 0;        ///< 0 until the first fragment has come
+        std::uint32_t total = 0;          ///< 0 until the last fragment has come
+        std::uint32_t end = 0;            ///< beyond the farthest octet
+        std::uint32_t prefix = 0;         ///< octets from the start on that no snap length has cut
+        std::uint32_t header_length = 0;  ///< 0 until the first fragment has come
         std::uint32_t fragments = 0;
         std::uint64_t first_frame = 0;
         std::int64_t began_ns = 0;
         bool congestion = false;
-        bool refused = false;                   ///< RFC 5722: what still comes of it is discarded too
+        bool refused = false;  ///< RFC 5722: what still comes of it is discarded too
         std::uint32_t newer = nobody;
         std::uint32_t older = nobody;
-        std::uint32_t chained = nobody;         ///< the next of the same bucket, or of the free ones
+        std::uint32_t chained = nobody;  ///< the next of the same bucket, or of the free ones
     };
     enum class Cover : std::uint8_t { none, some, all };
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 
+// clang-format off
 /// The layers of the house, in the order a packet has them: X(identifier). A layer `name` is parsed and described by
 /// the row `name_layer`, defined in `dissect/layers/`. This list and `dissect/layer_table.cpp` made from it are the
 /// one dispatch table.
@@ -21,6 +22,7 @@
     /* iWARP */                                                                                                       \
     X(mpa_request) X(mpa_reply) X(mpa_fpdu) X(ddp_tagged) X(ddp_untagged) X(rdmap) X(rdmap_read_request)              \
     X(rdmap_atomic_request) X(rdmap_atomic_response) X(rdmap_immediate) X(rdmap_terminate) X(ulp_payload)
+// clang-format on
 
 namespace dissect {
 
@@ -28,7 +30,7 @@ enum class LayerId : std::uint8_t {
 #define X(name) name,
     RDMASCOPE_LAYERS(X)
 #undef X
-    none,  ///< no further layer; also the number of layers
+        none,  ///< no further layer; also the number of layers
 };
 
 inline constexpr unsigned layer_count = static_cast<unsigned>(LayerId::none);

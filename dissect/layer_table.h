@@ -11,9 +11,9 @@ namespace dissect {
 
 /// A row of the dispatch table: all that the house knows of a layer.
 struct LayerRow {
-    std::string_view name;             ///< in `frame.protocols` and diagnostics: `bth`
-    const wire::FieldInfo* protocol;   ///< the outermost heading, shared by the layers of a protocol: `infiniband`
-    wire::FieldInfo heading;           ///< the layer's own heading below it; an empty name means none
+    std::string_view name;            ///< in `frame.protocols` and diagnostics: `bth`
+    const wire::FieldInfo* protocol;  ///< the outermost heading, shared by the layers of a protocol: `infiniband`
+    wire::FieldInfo heading;          ///< the layer's own heading below it; an empty name means none
 
     /// Reads the layer at `context.offset` and returns the next; LayerId::none at the end.
     LayerId (*parse)(Context& context);

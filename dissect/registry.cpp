@@ -7,7 +7,8 @@
 
 namespace dissect {
 
-void FieldRegistry::add(const wire::FieldInfo& info, std::string_view protocol, const LayerSet& layers, bool heading, bool of_frame) {
+void FieldRegistry::add(const wire::FieldInfo& info, std::string_view protocol, const LayerSet& layers, bool heading,
+                        bool of_frame) {
     if (info.name.empty()) return;
     const auto [at, fresh] = by_name_.try_emplace(info.name, static_cast<std::uint32_t>(fields_.size()));
     if (fresh) fields_.push_back({at->second, &info, {}, {}, protocol, heading, of_frame});
@@ -25,7 +26,8 @@ FieldRegistry::FieldRegistry() {
         std::string_view protocol;
         if (row.protocol != nullptr) {
             protocol = row.protocol->name;
-            if (std::find(protocols_.begin(), protocols_.end(), row.protocol) == protocols_.end()) protocols_.push_back(row.protocol);
+            if (std::find(protocols_.begin(), protocols_.end(), row.protocol) == protocols_.end())
+                protocols_.push_back(row.protocol);
             add(*row.protocol, protocol, layers, true, false);
         }
         add(row.heading, protocol, layers, row.heading.kind == wire::Kind::none, false);

@@ -14,13 +14,13 @@ namespace dissect {
 
 /// A field's name and every place it is declared in: `infiniband.reth.va` stands in RETH and in AtomicETH.
 struct RegisteredField {
-    std::uint32_t id = 0;                             ///< dense, from 0
-    const wire::FieldInfo* info = nullptr;            ///< the first declaration
+    std::uint32_t id = 0;                   ///< dense, from 0
+    const wire::FieldInfo* info = nullptr;  ///< the first declaration
     std::vector<const wire::FieldInfo*> declarations;
-    LayerSet layers;                                  ///< where it can occur
-    std::string_view protocol;                        ///< outermost heading: `infiniband`
-    bool heading = false;                             ///< names a layer or protocol, so that its presence can be asked for
-    bool of_frame = false;                            ///< `frame.*` and `rdma.*`: described from the frame, not from a layer
+    LayerSet layers;            ///< where it can occur
+    std::string_view protocol;  ///< outermost heading: `infiniband`
+    bool heading = false;       ///< names a layer or protocol, so that its presence can be asked for
+    bool of_frame = false;      ///< `frame.*` and `rdma.*`: described from the frame, not from a layer
 };
 
 /// Every field the program knows, by name. Built once, in `main`, from the dispatch table; immutable afterwards.
@@ -37,7 +37,8 @@ public:
     std::vector<std::string_view> similar(std::string_view name, std::size_t count) const;
 
 private:
-    void add(const wire::FieldInfo& info, std::string_view protocol, const LayerSet& layers, bool heading, bool of_frame);
+    void add(const wire::FieldInfo& info, std::string_view protocol, const LayerSet& layers, bool heading,
+             bool of_frame);
     void add_of_frame();
 
     std::vector<RegisteredField> fields_;

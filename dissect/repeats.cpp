@@ -40,7 +40,8 @@ std::uint64_t RepeatTable::note(const Dissection& dissection, wire::Bytes bytes,
     if (role == Role::other) return 0;
     const Network& network = dissection.network;
     const std::uint32_t size = network.address_length();
-    std::uint64_t key = mix(std::uint64_t{dissection.bth.destination_qp} << 32 | dissection.bth.psn, role == Role::request ? 1u : 2u);
+    std::uint64_t key =
+        mix(std::uint64_t{dissection.bth.destination_qp} << 32 | dissection.bth.psn, role == Role::request ? 1u : 2u);
     if (network.source_offset + size <= bytes.size() && network.destination_offset + size <= bytes.size()) {
         key = mix(key, bytes.subspan(network.source_offset, size));
         key = mix(key, bytes.subspan(network.destination_offset, size));

@@ -40,7 +40,9 @@ constexpr std::array WORDS{
     Word{"CE", YELLOW},
 };
 
-constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+constexpr bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
 
 const Word* word_at(std::string_view line, std::size_t at) {
     if (at > 0 && is_letter(line[at - 1])) return nullptr;

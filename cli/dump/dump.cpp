@@ -23,7 +23,8 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     const DumpOptions& options = *parsed;
 
     const bool of_interface = options.listing == Listing::link_types || options.listing == Listing::time_stamp_types;
-    if (of_interface && options.interfaces.empty()) return usage("-L and -J list what an interface offers: add -i IFACE");
+    if (of_interface && options.interfaces.empty())
+        return usage("-L and -J list what an interface offers: add -i IFACE");
     if (options.listing != Listing::none) {
         const auto text = listing(options, environment);
         if (text) return print(*text);

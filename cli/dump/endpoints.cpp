@@ -33,7 +33,8 @@ capture::Result<Input> open_input(const DumpOptions& options, const std::string&
     Input input;
     if (options.read_path) {
         if (*options.read_path == "-" && is_terminal(STDIN_FILENO))
-            return failure("standard input is a terminal: a capture is wanted, as in `tcpdump -w - | rdmascope dump -r -`");
+            return failure(
+                "standard input is a terminal: a capture is wanted, as in `tcpdump -w - | rdmascope dump -r -`");
         capture::FileOptions reading;
         reading.stop = Signals::stop;
         auto file = capture::open_file(*options.read_path, reading);

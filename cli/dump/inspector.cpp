@@ -46,7 +46,8 @@ Made<Fields> fields_of(const std::vector<std::string>& names, const dissect::Fie
             continue;
         }
         std::string likes;
-        for (const std::string_view like : registry.similar(name, 3)) likes += fmt::format("{}{}", likes.empty() ? "" : ", ", like);
+        for (const std::string_view like : registry.similar(name, 3))
+            likes += fmt::format("{}{}", likes.empty() ? "" : ", ", like);
         unknown += fmt::format("{}-e {}: there is no such field{}", unknown.empty() ? "" : "\n", name,
                                likes.empty() ? "" : fmt::format("; near it are {}", likes));
     }
@@ -91,7 +92,8 @@ output::FieldsFormat fields_format(const FieldsFormat& wanted) {
 
 constexpr dissect::LayerSet layers_of_iwarp() {
     dissect::LayerSet layers;
-    for (auto id = static_cast<unsigned>(dissect::LayerId::mpa_request); id <= static_cast<unsigned>(dissect::LayerId::ulp_payload); ++id)
+    for (auto id = static_cast<unsigned>(dissect::LayerId::mpa_request);
+         id <= static_cast<unsigned>(dissect::LayerId::ulp_payload); ++id)
         layers.insert(static_cast<dissect::LayerId>(id));
     return layers;
 }
@@ -110,7 +112,8 @@ struct Needs {
     }
 };
 
-/// What printing chosen fields needs, so that `-T fields -e infiniband.bth.opcode` does not pay for what it does not show.
+/// What printing chosen fields needs, so that `-T fields -e infiniband.bth.opcode` does not pay for what it does not
+/// show.
 Needs needs_of(const Fields& fields) {
     Needs needs{false, false};
     for (const dissect::RegisteredField* field : fields) {
@@ -137,7 +140,8 @@ struct Inspector::State final : dissect::Sink {
         : options(settings),
           out(text_output),
           colored(settings.form == Form::text && (settings.color == Color::always ||
-                                                  (settings.color == Color::automatic && wants_color(STDOUT_FILENO)))) {}
+                                                  (settings.color == Color::automatic && wants_color(STDOUT_FILENO)))) {
+    }
 
     void on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) override {
         carries_rdma = false;
@@ -193,8 +197,8 @@ struct Inspector::State final : dissect::Sink {
     bool colored;
     const capture::Source* source = nullptr;
     std::unique_ptr<output::Printer> printer = {};
-    output::TextPrinter* text = nullptr;      ///< the printer, where it is that one
-    output::ChosenFields* chosen = nullptr;   ///< the printer, where it is one of those
+    output::TextPrinter* text = nullptr;     ///< the printer, where it is that one
+    output::ChosenFields* chosen = nullptr;  ///< the printer, where it is one of those
     std::unique_ptr<FilterFields> filter_fields = {};
     dissect::FieldCollector* collector = nullptr;  ///< what the filter looks at
     std::optional<dissect::Filter> filter = {};
@@ -217,7 +221,8 @@ Made<bool> Inspector::State::make_printer(const dissect::FieldRegistry& registry
     } else if (options.form == Form::tree) {
         printer = std::make_unique<output::TreePrinter>(to, names());
     } else if (options.form == Form::fields) {
-        auto made = std::make_unique<output::FieldsPrinter>(to, registry, *fields, fields_format(options.fields_format), names());
+        auto made = std::make_unique<output::FieldsPrinter>(to, registry, *fields, fields_format(options.fields_format),
+                                                            names());
         chosen = made.get();
         printer = std::move(made);
     } else if (fields->empty()) {
@@ -249,7 +254,8 @@ Made<bool> Inspector::State::make_filter(const dissect::FieldRegistry& registry)
 Inspector::Inspector(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Inspector::~Inspector() = default;
 
-Made<std::unique_ptr<Inspector>> Inspector::make(const DumpOptions& options, const Environment& environment, TextOutput& output) {
+Made<std::unique_ptr<Inspector>> Inspector::make(const DumpOptions& options, const Environment& environment,
+                                                 TextOutput& output) {
     auto state = std::make_unique<State>(options, output);
     state->needs = {options.prints(), options.prints()};
     if (auto made = state->make_printer(environment.fields); !made) return wire::Failure{made.error()};

@@ -15,7 +15,8 @@ namespace cli::dump {
 class Inspector {
 public:
     /// Null where no frame has to be looked into: nothing is printed and there is no display filter.
-    static wire::Result<std::unique_ptr<Inspector>, std::string> make(const DumpOptions& options, const Environment& environment,
+    static wire::Result<std::unique_ptr<Inspector>, std::string> make(const DumpOptions& options,
+                                                                      const Environment& environment,
                                                                       TextOutput& output);
     ~Inspector();
 

@@ -47,7 +47,8 @@ void Job::fail(const capture::Error& error) { fail(error.text()); }
 
 void Job::fail_expression() {
     const bool field_meant = options_.link_header && !options_.expression.empty();
-    fail(selection_.error().text() + (field_meant ? "\nwithout -T fields, json or ek, -e is a flag and takes no field" : ""));
+    fail(selection_.error().text() +
+         (field_meant ? "\nwithout -T fields, json or ek, -e is a flag and takes no field" : ""));
 }
 
 bool Job::set_up() {
@@ -81,7 +82,8 @@ void Job::tell_listening() const {
     for (const std::string& warning : input_.live->warnings()) tell("rdmascope dump: {}", warning);
     for (const capture::InterfaceInfo& interface : input_.live->interfaces())
         tell("rdmascope dump: listening on {}, link-type {} ({}), snapshot length {} bytes", interface.name,
-             capture::link_type_name(interface.link_type), capture::link_type_description(interface.link_type), interface.snaplen);
+             capture::link_type_name(interface.link_type), capture::link_type_description(interface.link_type),
+             interface.snaplen);
 }
 
 void Job::pump() {
@@ -164,9 +166,10 @@ void Job::report() const {
         return;
     }
     const capture::Statistics counted = input_.live->statistics();
-    tell("{} captured\n{} received by filter\n{} dropped by kernel", packets(matched_), packets(counted.received.value_or(0)),
-         packets(counted.kernel_dropped.value_or(0)));
-    if (counted.interface_dropped.value_or(0) != 0) tell("{} dropped by interface", packets(*counted.interface_dropped));
+    tell("{} captured\n{} received by filter\n{} dropped by kernel", packets(matched_),
+         packets(counted.received.value_or(0)), packets(counted.kernel_dropped.value_or(0)));
+    if (counted.interface_dropped.value_or(0) != 0)
+        tell("{} dropped by interface", packets(*counted.interface_dropped));
 }
 
 void Job::finish() {

@@ -24,7 +24,8 @@ Text interfaces() {
     std::size_t number = 0;
     for (const capture::Device& device : *devices) {
         std::string flags;
-        for (const auto& [set, name] : {std::pair{device.up, "Up"}, {device.running, "Running"}, {device.loopback, "Loopback"}})
+        for (const auto& [set, name] :
+             {std::pair{device.up, "Up"}, {device.running, "Running"}, {device.loopback, "Loopback"}})
             if (set) flags += fmt::format("{}{}", flags.empty() ? "" : ", ", name);
         out += fmt::format("{}.{}", ++number, device.name);
         if (!device.description.empty()) out += fmt::format(" ({})", device.description);
@@ -38,8 +39,8 @@ Text choices(const DumpOptions& options, bool link_types) {
     const auto offered = link_types ? capture::link_types(interface) : capture::timestamp_types(interface);
     if (!offered) return wire::Failure{offered.error()};
     if (offered->empty()) return fmt::format("{} has one clock and does not let it be chosen\n", interface);
-    std::string out = fmt::format("{} types for {} (use option {} to set):\n", link_types ? "Data link" : "Time stamp", interface,
-                                  link_types ? "-y" : "-j");
+    std::string out = fmt::format("{} types for {} (use option {} to set):\n", link_types ? "Data link" : "Time stamp",
+                                  interface, link_types ? "-y" : "-j");
     for (const capture::Choice& choice : *offered)
         out += choice.description.empty() ? fmt::format("  {}\n", choice.name)
                                           : fmt::format("  {} ({})\n", choice.name, choice.description);
@@ -51,7 +52,8 @@ capture::Result<wire::LinkType> link_type(const DumpOptions& options) {
     if (!options.link_type.empty()) {
         const auto named = capture::link_type_named(options.link_type);
         if (named) return *named;
-        return wire::Failure{capture::Error{.message = fmt::format("-y {}: there is no such link type", options.link_type)}};
+        return wire::Failure{
+            capture::Error{.message = fmt::format("-y {}: there is no such link type", options.link_type)}};
     }
     if (options.read_path) {
         auto file = capture::open_file(*options.read_path);

@@ -28,7 +28,8 @@ capture::Result<capture::LiveOptions> live_options(const DumpOptions& options, c
         live.link_type = capture::link_type_named(options.link_type);
         if (!live.link_type)
             return wire::Failure{capture::Error{
-                .message = fmt::format("-y {}: there is no such link type; -L lists those of an interface", options.link_type)}};
+                .message = fmt::format("-y {}: there is no such link type; -L lists those of an interface",
+                                       options.link_type)}};
     }
     return live;
 }
@@ -52,7 +53,8 @@ capture::Result<std::unique_ptr<LiveSources>> LiveSources::open(const DumpOption
 std::vector<std::string> LiveSources::warnings() const {
     std::vector<std::string> lines;
     for (std::size_t i = 0; i < sources_.size(); ++i)
-        if (!sources_[i]->warning().empty()) lines.push_back(fmt::format("{}: {}", interfaces_[i].name, sources_[i]->warning()));
+        if (!sources_[i]->warning().empty())
+            lines.push_back(fmt::format("{}: {}", interfaces_[i].name, sources_[i]->warning()));
     return lines;
 }
 

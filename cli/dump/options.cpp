@@ -70,7 +70,8 @@ private:
     static const OptionRow* row_for(int answer) {
         const auto table = option_table();
         if (answer >= FIRST_LONG) return &table[static_cast<std::size_t>(answer - FIRST_LONG)];
-        const auto row = std::find_if(table.begin(), table.end(), [answer](const OptionRow& r) { return r.letter == answer; });
+        const auto row =
+            std::find_if(table.begin(), table.end(), [answer](const OptionRow& r) { return r.letter == answer; });
         return row == table.end() ? nullptr : &*row;
     }
     /// The option as it was typed.
@@ -86,13 +87,15 @@ private:
     }
     std::string unknown(int before) const {
         if (optopt >= FIRST_LONG) return fmt::format("{} takes no value", given(before));
-        if (optopt != 0) return fmt::format("there is no option {}{}", given(before), elsewhere(static_cast<char>(optopt)));
+        if (optopt != 0)
+            return fmt::format("there is no option {}{}", given(before), elsewhere(static_cast<char>(optopt)));
         std::vector<std::string_view> known;
         for (const OptionRow& row : option_table())
             if (!row.long_name.empty()) known.push_back(row.long_name);
         const std::string word = given(before);
         const std::string_view meant = nearest(std::string_view(word).substr(2), known);
-        return fmt::format("there is no option {}{}", word, meant.empty() ? "" : fmt::format(", did you mean '--{}'?", meant));
+        return fmt::format("there is no option {}{}", word,
+                           meant.empty() ? "" : fmt::format(", did you mean '--{}'?", meant));
     }
     /// Where a user of another program should look.
     static std::string_view elsewhere(char letter) {
@@ -186,7 +189,9 @@ private:
 void Builder::apply_source(Option id, const std::string& value) {
     switch (id) {
         case Option::interface: out.interfaces.push_back(value); break;
-        case Option::read_file: once(out.read_path, value, "one file is read at a time; mergecap(1) joins captures"); break;
+        case Option::read_file:
+            once(out.read_path, value, "one file is read at a time; mergecap(1) joins captures");
+            break;
         case Option::list_interfaces: list(Listing::interfaces); break;
         case Option::list_link_types: list(Listing::link_types); break;
         case Option::list_time_stamp_types: list(Listing::time_stamp_types); break;
@@ -195,7 +200,9 @@ void Builder::apply_source(Option id, const std::string& value) {
             number<std::uint32_t>(value, 0, capture::MAX_SNAPLEN, out.snaplen);
             if (out.snaplen == 0) out.snaplen = capture::MAX_SNAPLEN;
             break;
-        case Option::buffer_size: number<std::uint32_t>(value, 1, 2'097'151, out.buffer_kib); break;  // libpcap: an int of octets
+        case Option::buffer_size:
+            number<std::uint32_t>(value, 1, 2'097'151, out.buffer_kib);
+            break;  // libpcap: an int of octets
         case Option::time_stamp_type: out.time_stamp_type = value; break;
         case Option::no_promiscuous: out.promiscuous = false; break;
         case Option::immediate: out.immediate = true; break;
@@ -285,7 +292,8 @@ void Builder::apply_saving(Option id, const std::string& value) {
         case Option::packet_buffered: out.packet_buffered = true; break;
         case Option::file_size: {
             const auto octets_wanted = capture::parse_file_size(value);
-            if (!octets_wanted.ok()) return fail_value(value, "a size of at least 1, in millions of octets or with k, m, g,");
+            if (!octets_wanted.ok())
+                return fail_value(value, "a size of at least 1, in millions of octets or with k, m, g,");
             out.rotate_octets = *octets_wanted;
             break;
         }
@@ -394,13 +402,15 @@ void Builder::check() {
 }  // namespace
 
 bool wants_fields(const std::vector<std::string>& arguments) {
-    // Read as if -e were a flag: what would be its value is then a word of the expression, and -T is found all the same.
+    // Read as if -e were a flag: what would be its value is then a word of the expression, and -T is found all the
+    // same.
     bool wanted = false;
     Scanner scanner(arguments, false);
     for (;;) {
         const Scanner::Found found = scanner.next();
         if (found.row == nullptr && found.error.empty()) return wanted;
-        if (found.row != nullptr && found.row->id == Option::type) wanted = is_one_of(found.value, {"fields", "json", "ek"});
+        if (found.row != nullptr && found.row->id == Option::type)
+            wanted = is_one_of(found.value, {"fields", "json", "ek"});
     }
 }
 

@@ -14,7 +14,8 @@ std::string become(const std::string& user) {
     const passwd* entry = ::getpwnam(user.c_str());
     if (entry == nullptr) return fmt::format("-Z {}: there is no such user", user);
     if (::geteuid() != 0) return {};
-    if (::initgroups(entry->pw_name, entry->pw_gid) != 0 || ::setgid(entry->pw_gid) != 0 || ::setuid(entry->pw_uid) != 0)
+    if (::initgroups(entry->pw_name, entry->pw_gid) != 0 || ::setgid(entry->pw_gid) != 0 ||
+        ::setuid(entry->pw_uid) != 0)
         return fmt::format("-Z {}: the privileges could not be given up: {}", user, std::strerror(errno));
     if (entry->pw_uid != 0 && ::setuid(0) == 0) return fmt::format("-Z {}: the privileges came back", user);
     return {};

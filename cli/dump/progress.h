@@ -34,6 +34,7 @@ private:
 };
 
 /// The bar as text, at most `columns` wide: `[=====>      ] 42 %  1.2 GB/s  3 s left`.
-std::string progress_bar(const capture::FileSource::Progress& at, std::uint64_t frames, double elapsed_sec, unsigned columns);
+std::string progress_bar(const capture::FileSource::Progress& at, std::uint64_t frames, double elapsed_sec,
+                         unsigned columns);
 
 }  // namespace cli::dump

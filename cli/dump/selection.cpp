@@ -10,7 +10,8 @@
 namespace cli::dump {
 
 bool Selection::compile(wire::LinkType link_type, std::uint32_t snaplen) {
-    auto at = std::find_if(compiled_.begin(), compiled_.end(), [&](const ForLink& f) { return f.link_type == link_type; });
+    auto at =
+        std::find_if(compiled_.begin(), compiled_.end(), [&](const ForLink& f) { return f.link_type == link_type; });
     if (at == compiled_.end()) {
         capture::FilterOptions options;
         options.link_type = link_type;
@@ -32,11 +33,13 @@ bool Selection::compile(wire::LinkType link_type, std::uint32_t snaplen) {
 capture::Result<std::string> expression_of(const std::string& words, const std::optional<std::string>& path) {
     if (!path) return words;
     const auto failure = [&](const char* what) {
-        return wire::Failure{capture::Error{.message = std::string("the expression cannot be read: ") + what, .path = *path}};
+        return wire::Failure{
+            capture::Error{.message = std::string("the expression cannot be read: ") + what, .path = *path}};
     };
     const bool standard_input = *path == "-";
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(standard_input ? stdin : std::fopen(path->c_str(), "re"),
-                                                               standard_input ? [](std::FILE*) { return 0; } : std::fclose);
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
+        standard_input ? stdin : std::fopen(path->c_str(), "re"),
+        standard_input ? [](std::FILE*) { return 0; } : std::fclose);
     if (!file) return failure(std::strerror(errno));
     std::string text;
     std::array<char, 4096> part{};

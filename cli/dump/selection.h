@@ -18,7 +18,8 @@ public:
     enum class Answer { yes, no, error };
     Answer matches(const wire::Frame& frame, const std::vector<capture::InterfaceInfo>& interfaces) {
         if (last_ == nullptr || last_->link_type != frame.link_type) [[unlikely]] {
-            const capture::InterfaceInfo* of = frame.interface < interfaces.size() ? &interfaces[frame.interface] : nullptr;
+            const capture::InterfaceInfo* of =
+                frame.interface < interfaces.size() ? &interfaces[frame.interface] : nullptr;
             if (!compile(frame.link_type, of != nullptr ? of->snaplen : 0)) return Answer::error;
         }
         return last_->filter.matches(frame) ? Answer::yes : Answer::no;

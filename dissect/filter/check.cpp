@@ -248,9 +248,7 @@ void Checker::visit_arguments(Node& node, Function function) {
 }
 }  // namespace
 
-std::optional<SyntaxError> check(Syntax& tree, const FieldRegistry& registry) {
-    return Checker{tree, registry}.run();
-}
+std::optional<SyntaxError> check(Syntax& tree, const FieldRegistry& registry) { return Checker{tree, registry}.run(); }
 
 std::optional<Type> common_type(Type left, Type right) {
     if (left == right) return left;

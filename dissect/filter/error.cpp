@@ -8,9 +8,7 @@ namespace {
 constexpr std::size_t columns_before = 60;
 constexpr std::size_t columns_after = 40;
 
-bool continues_character(char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
-}
+bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 std::string printable(std::string_view part) {
     std::string shown{part};

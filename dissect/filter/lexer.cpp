@@ -69,21 +69,11 @@ constexpr auto keywords = std::to_array<Spelling>({
     {"bitwise_and", TokenKind::ampersand},
 });
 
-bool is_space(char c) {
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-bool begins_word(char c) {
-    return is_letter(c) || is_digit(c) || c == '_' || c == '.' || c == ':';
-}
-bool is_word(char c) {
-    return begins_word(c) || c == '-';
-}
+bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool begins_word(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '.' || c == ':'; }
+bool is_word(char c) { return begins_word(c) || c == '-'; }
 
 int digit_of(char c) {
     if (is_digit(c)) return c - '0';

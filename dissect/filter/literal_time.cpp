@@ -9,9 +9,7 @@ namespace dissect::filter {
 namespace {
 constexpr Wide ns_per_s = 1'000'000'000;
 
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Takes a date apart from left to right.
 class Scanner {

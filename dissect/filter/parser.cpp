@@ -10,9 +10,7 @@ namespace dissect::filter {
 
 namespace {
 
-bool is_comparison(TokenKind kind) {
-    return kind >= TokenKind::any_eq && kind <= TokenKind::matches;
-}
+bool is_comparison(TokenKind kind) { return kind >= TokenKind::any_eq && kind <= TokenKind::matches; }
 
 std::optional<Range> parse_range(std::string_view text) {
     const auto trim = [&] {
@@ -175,12 +173,8 @@ NodeId Parser::disjunction() {
     if (failed_) return no_node;
     return list(NodeKind::either, TokenKind::or_, &Parser::exclusion);
 }
-NodeId Parser::exclusion() {
-    return list(NodeKind::exclusive, TokenKind::xor_, &Parser::conjunction);
-}
-NodeId Parser::conjunction() {
-    return list(NodeKind::both, TokenKind::and_, &Parser::negation);
-}
+NodeId Parser::exclusion() { return list(NodeKind::exclusive, TokenKind::xor_, &Parser::conjunction); }
+NodeId Parser::conjunction() { return list(NodeKind::both, TokenKind::and_, &Parser::negation); }
 
 NodeId Parser::negation() {
     const std::uint32_t column = token_.column;
@@ -416,8 +410,6 @@ NodeId Parser::call(const Token& name) {
 
 }  // namespace
 
-wire::Result<Syntax, SyntaxError> parse(std::string_view expression) {
-    return Parser{expression}.run();
-}
+wire::Result<Syntax, SyntaxError> parse(std::string_view expression) { return Parser{expression}.run(); }
 
 }  // namespace dissect::filter

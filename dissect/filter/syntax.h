@@ -37,12 +37,8 @@ enum class NodeKind : std::uint8_t {
     character,
 };
 
-constexpr bool is_test(NodeKind kind) {
-    return kind <= NodeKind::membership;
-}
-constexpr bool is_arithmetic(NodeKind kind) {
-    return kind >= NodeKind::bit_and && kind <= NodeKind::negative;
-}
+constexpr bool is_test(NodeKind kind) { return kind <= NodeKind::membership; }
+constexpr bool is_arithmetic(NodeKind kind) { return kind >= NodeKind::bit_and && kind <= NodeKind::negative; }
 
 /// Which of several occurrences have to satisfy a comparison; `usual` is any, but for `!=` and `===`.
 enum class Quantifier : std::uint8_t { usual, any, all };

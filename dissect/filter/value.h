@@ -43,9 +43,7 @@ constexpr Type type_of(wire::Kind kind) {
 Type type_of(const wire::FieldInfo& info);
 
 /// Whether values of the type are held as a number; all others are held as octets.
-constexpr bool is_numeric(Type type) {
-    return type == Type::number || type == Type::boolean || type == Type::time;
-}
+constexpr bool is_numeric(Type type) { return type == Type::number || type == Type::boolean || type == Type::time; }
 
 constexpr std::string_view name_of(Type type) {
     switch (type) {

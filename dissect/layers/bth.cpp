@@ -71,13 +71,15 @@ LayerId parse(Context& context) {
         finish_unknown_packet(context);
         return LayerId::none;
     }
-    for (unsigned i = 0; i < opcode.header_count; ++i) context.announce(layers[static_cast<unsigned>(opcode.headers[i])]);
+    for (unsigned i = 0; i < opcode.header_count; ++i)
+        context.announce(layers[static_cast<unsigned>(opcode.headers[i])]);
     context.announce(LayerId::payload);
     return context.next_announced();
 }
 
 }  // namespace
 
-constinit const LayerRow bth_layer{"bth", &protocol::infiniband, wire::heading_of<wire::Bth>(), parse, nullptr, wire::bth_fields, {}};
+constinit const LayerRow bth_layer{
+    "bth", &protocol::infiniband, wire::heading_of<wire::Bth>(), parse, nullptr, wire::bth_fields, {}};
 
 }  // namespace dissect

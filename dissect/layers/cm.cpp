@@ -34,7 +34,8 @@ constexpr std::array computed{
     // An identifier of an IP service, IBTA vol. 1, Annex A11: within its eight octets.
     wire::FieldInfo{"infiniband.cm.req.serviceid.prefix", "Prefix", 0, 40, wire::Kind::bytes},
     wire::FieldInfo{"infiniband.cm.req.serviceid.protocol", "Protocol", 40, 8, wire::Kind::uint8, wire::Base::hex},
-    wire::FieldInfo{"infiniband.cm.req.serviceid.dport", "Destination Port", 48, 16, wire::Kind::uint16, wire::Base::hex},
+    wire::FieldInfo{"infiniband.cm.req.serviceid.dport", "Destination Port", 48, 16, wire::Kind::uint16,
+                    wire::Base::hex},
     // In place of a GID that is an IPv4 address, where the message itself comes over IPv4.
     wire::FieldInfo{"infiniband.cm.req.prim_localgid_ipv4", "Primary Local Port GID", 0, 32, wire::Kind::ipv4},
     wire::FieldInfo{"infiniband.cm.req.prim_remotegid_ipv4", "Primary Remote Port GID", 0, 32, wire::Kind::ipv4},
@@ -103,15 +104,17 @@ void describe_ip_cm(const Message& message, const wire::FieldInfo& info) {
     visitor.open(ip_cm_heading, {0, data, {}}, {at, info.bit_width / 8u});
     describe_fields(ip_cm_header, data, at, visitor);
     describe_fields(ipv4 ? ip_cm_ipv4 : ip_cm_ipv6, data, at, visitor);
-    visitor.field(ip_cm_private, {0, data.subspan(header_octets), {}}, {at + header_octets, info.bit_width / 8u - header_octets});
+    visitor.field(ip_cm_private, {0, data.subspan(header_octets), {}},
+                  {at + header_octets, info.bit_width / 8u - header_octets});
     visitor.close();
 }
 
 /// Visits the fields of a REQ or of a SIDR REQ; what is more than octets at a fixed place is recognised by its name.
 void describe_request(const LayerView& view, Visitor& visitor, const LayerRow& row, unsigned service_id_offset) {
-    const Message message{view.octets(), view.layer.offset, visitor, view.dissection.network.family == Network::Family::ipv4};
-    const bool ip_service =
-        message.octets.size() >= service_id_offset + 8 && wire::is_ip_service(message.octets.data() + service_id_offset);
+    const Message message{view.octets(), view.layer.offset, visitor,
+                          view.dissection.network.family == Network::Family::ipv4};
+    const bool ip_service = message.octets.size() >= service_id_offset + 8 &&
+                            wire::is_ip_service(message.octets.data() + service_id_offset);
     visitor.open(row.heading, {0, message.octets, {}}, {view.layer.offset, view.layer.length});
     for (const wire::FieldInfo& info : row.fields) {
         if (!message.has(info)) continue;
@@ -138,9 +141,11 @@ void describe_sidr_req(const LayerView& view, Visitor& visitor) {
 
 }  // namespace
 
-#define RDMASCOPE_MESSAGE(name, Header, describe, fields, computed)                                                   \
-    constinit const LayerRow name##_layer{#name,    &protocol::infiniband, wire::heading_of<wire::Header>(), parse<LayerId::name>, \
-                                          describe, fields, computed}
+#define RDMASCOPE_MESSAGE(name, Header, describe, fields, computed)                                                 \
+    constinit const LayerRow name##_layer {                                                                         \
+#name, &protocol::infiniband, wire::heading_of < wire::Header>(), parse < LayerId::name>, describe, fields, \
+            computed                                                                                                \
+    }
 
 RDMASCOPE_MESSAGE(cm_req, CmReq, describe_req, wire::cm_req_fields, computed);
 RDMASCOPE_MESSAGE(cm_mra, CmMra, nullptr, wire::field_table<wire::CmMra>, {});

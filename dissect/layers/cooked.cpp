@@ -14,7 +14,8 @@ using wire::LinuxCooked;
 using wire::LinuxCooked2;
 
 LayerId after_protocol(std::uint16_t hardware, std::uint16_t protocol) {
-    if (hardware == wire::hardware_type::gre) return LayerId::none;  // the protocol is GRE's, and RDMA never bare below it
+    if (hardware == wire::hardware_type::gre)
+        return LayerId::none;  // the protocol is GRE's, and RDMA never bare below it
     if (protocol == wire::linux_802_2) return LayerId::llc;
     return protocol < wire::ether_type::first_type ? LayerId::none : after_ether_type(protocol);
 }
@@ -53,7 +54,8 @@ void describe_address(const Tree& tree, std::uint32_t first, std::uint32_t lengt
     if (used != 8) tree.octets(pick(computed, "sll.unused"), first + used, 8 - used);
 }
 
-void describe_protocol(const Tree& tree, std::uint32_t first, std::uint16_t hardware, const wire::FieldInfo& ether_type) {
+void describe_protocol(const Tree& tree, std::uint32_t first, std::uint16_t hardware,
+                       const wire::FieldInfo& ether_type) {
     const std::uint16_t protocol = wire::load_be16(tree.at(first));
     if (hardware == wire::hardware_type::gre)
         tree.number(pick(computed, "sll.gretype"), protocol, first, 2);
@@ -73,7 +75,8 @@ void describe_sll(const LayerView& view, Visitor& visitor) {
 void describe_sll2(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
     describe_protocol(tree, 0, wire::load_be16(tree.at(8)), info_of<&LinuxCooked2::protocol>());
-    tree.fields<&LinuxCooked2::interface, &LinuxCooked2::hardware_type, &LinuxCooked2::packet_type, &LinuxCooked2::address_length>();
+    tree.fields<&LinuxCooked2::interface, &LinuxCooked2::hardware_type, &LinuxCooked2::packet_type,
+                &LinuxCooked2::address_length>();
     describe_address(tree, 12, wire::load_u8(tree.at(11)), info_of<&LinuxCooked2::address>());
 }
 

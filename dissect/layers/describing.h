@@ -58,8 +58,10 @@ consteval const wire::FieldInfo& pick(const wire::FieldInfo (&table)[N], std::st
 /// is left out.
 class Tree {
 public:
-    Tree(const LayerView& view, Visitor& visitor) : octets_(view.octets()), offset_(view.layer.offset), visitor_(visitor) {}
-    Tree(wire::Bytes octets, std::uint32_t offset, Visitor& visitor) : octets_(octets), offset_(offset), visitor_(visitor) {}
+    Tree(const LayerView& view, Visitor& visitor)
+        : octets_(view.octets()), offset_(view.layer.offset), visitor_(visitor) {}
+    Tree(wire::Bytes octets, std::uint32_t offset, Visitor& visitor)
+        : octets_(octets), offset_(offset), visitor_(visitor) {}
 
     /// The part that begins at `first`.
     Tree part(std::uint32_t first, std::uint32_t length) const {
@@ -89,7 +91,8 @@ public:
         if (first + length <= size()) visitor_.field(info, {value, {}, {}}, {offset_ + first, length});
     }
     void octets(const wire::FieldInfo& info, std::uint32_t first, std::uint32_t length) const {
-        if (first + length <= size()) visitor_.field(info, {0, octets_.subspan(first, length), {}}, {offset_ + first, length});
+        if (first + length <= size())
+            visitor_.field(info, {0, octets_.subspan(first, length), {}}, {offset_ + first, length});
     }
     void text(const wire::FieldInfo& info, std::string_view value, std::uint32_t first, std::uint32_t length) const {
         visitor_.field(info, {0, {}, value}, {offset_ + first, length});

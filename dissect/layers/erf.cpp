@@ -32,7 +32,8 @@ LayerId parse(Context& context) {
     if (p == nullptr) return LayerId::none;
     const auto header = wire::View<Erf>::unchecked(p);
     for (bool more = header.get<&Erf::has_extension>(); more;) {
-        if (context.available() < wire::erf_extension_size) return context.stop_short(LayerId::erf, wire::erf_extension_size);
+        if (context.available() < wire::erf_extension_size)
+            return context.stop_short(LayerId::erf, wire::erf_extension_size);
         more = wire::load_u8(context.at(context.offset)) >> 7 != 0;
         context.offset += wire::erf_extension_size;
     }
@@ -47,7 +48,9 @@ LayerId parse(Context& context) {
     // The record knows how long the packet was; the file's own length also counts the record's padding.
     context.end = context.offset + header.get<&Erf::wire_length>();
     const LayerId next = after_type(type);
-    return next != LayerId::none ? next : context.stop(Outcome::unsupported, Reason::unknown_link_type, LayerId::erf, start + 8, 0);
+    return next != LayerId::none
+               ? next
+               : context.stop(Outcome::unsupported, Reason::unknown_link_type, LayerId::erf, start + 8, 0);
 }
 
 constexpr wire::FieldInfo computed[] = {
@@ -81,8 +84,8 @@ void describe(const LayerView& view, Visitor& visitor) {
     tree.fields<&Erf::type, &Erf::has_extension>();
     tree.close();
     tree.open(pick(computed, "erf.flags"));
-    tree.fields<&Erf::capture_interface, &Erf::varying_length, &Erf::truncated, &Erf::receive_error, &Erf::direction_error,
-                &Erf::reserved_flags>();
+    tree.fields<&Erf::capture_interface, &Erf::varying_length, &Erf::truncated, &Erf::receive_error,
+                &Erf::direction_error, &Erf::reserved_flags>();
     tree.close();
     tree.fields<&Erf::record_length, &Erf::loss_counter, &Erf::wire_length>();
     const std::uint32_t at = describe_extensions(tree);

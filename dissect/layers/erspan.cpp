@@ -96,9 +96,9 @@ void describe_erspan3(const LayerView& view, Visitor& visitor) {
 
 }  // namespace
 
-constinit const LayerRow erspan2_layer{
-    "erspan", &protocol::erspan, {}, parse_erspan2, describe_erspan2, wire::field_table<Erspan2>, {}};
-constinit const LayerRow erspan3_layer{
-    "erspan", &protocol::erspan, {}, parse_erspan3, describe_erspan3, wire::field_table<Erspan3>, computed};
+constinit const LayerRow erspan2_layer{"erspan",         &protocol::erspan,          {}, parse_erspan2,
+                                       describe_erspan2, wire::field_table<Erspan2>, {}};
+constinit const LayerRow erspan3_layer{"erspan",         &protocol::erspan,          {},      parse_erspan3,
+                                       describe_erspan3, wire::field_table<Erspan3>, computed};
 
 }  // namespace dissect

@@ -41,8 +41,8 @@ constexpr wire::FieldInfo computed[] = {
     floating("eth.fcs.status", "FCS status", Kind::uint8),
 };
 
-void describe_address(const Tree& tree, const wire::FieldInfo& address, const wire::FieldInfo& oui, const wire::FieldInfo& local,
-                      const wire::FieldInfo& group, std::uint32_t first) {
+void describe_address(const Tree& tree, const wire::FieldInfo& address, const wire::FieldInfo& oui,
+                      const wire::FieldInfo& local, const wire::FieldInfo& group, std::uint32_t first) {
     const std::uint8_t leading = wire::load_u8(tree.at(first));
     tree.open(address);
     tree.field(oui);
@@ -77,7 +77,8 @@ void describe_trailer(const LayerView& view, const Tree& frame, std::uint32_t pa
     std::uint32_t size = frame.size();
     if (at >= size) return;
     std::uint32_t padded = at;
-    while (padded < size && padded < view.layer.offset + wire::ethernet_minimum && *frame.at(padded) == std::byte{0}) ++padded;
+    while (padded < size && padded < view.layer.offset + wire::ethernet_minimum && *frame.at(padded) == std::byte{0})
+        ++padded;
     if (padded != at && (padded == size || padded == view.layer.offset + wire::ethernet_minimum)) {
         frame.octets(pick(computed, "eth.padding"), at, padded - at);
         at = padded;
@@ -92,17 +93,18 @@ void describe_trailer(const LayerView& view, const Tree& frame, std::uint32_t pa
 
 void describe_ethernet(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
-    describe_address(tree, info_of<&wire::Ethernet::destination>(), pick(computed, "eth.dst.oui"), pick(computed, "eth.dst.lg"),
-                     pick(computed, "eth.dst.ig"), 0);
-    describe_address(tree, info_of<&wire::Ethernet::source>(), pick(computed, "eth.src.oui"), pick(computed, "eth.src.lg"),
-                     pick(computed, "eth.src.ig"), 6);
+    describe_address(tree, info_of<&wire::Ethernet::destination>(), pick(computed, "eth.dst.oui"),
+                     pick(computed, "eth.dst.lg"), pick(computed, "eth.dst.ig"), 0);
+    describe_address(tree, info_of<&wire::Ethernet::source>(), pick(computed, "eth.src.oui"),
+                     pick(computed, "eth.src.lg"), pick(computed, "eth.src.ig"), 6);
     const std::uint16_t type = wire::load_be16(tree.at(12));
     if (type >= wire::ether_type::first_type)
         tree.field<&wire::Ethernet::type>();
     else
         tree.number(pick(computed, "eth.len"), type, 12, 2);
     if (view.layer.depth != 0) return;
-    if (const std::uint32_t end = end_of_payload(view, type); end != 0) describe_trailer(view, {view.bytes, 0, visitor}, end);
+    if (const std::uint32_t end = end_of_payload(view, type); end != 0)
+        describe_trailer(view, {view.bytes, 0, visitor}, end);
 }
 
 }  // namespace
@@ -117,7 +119,8 @@ constexpr std::uint8_t service_tag = 1;  ///< 802.1ad's
 
 LayerId parse_vlan(Context& context) {
     // Whatever leads here ends with the tag protocol identifier, but for SLL2, which Linux gives no S-TAGs to.
-    const bool is_service_tag = context.offset >= 2 && wire::load_be16(context.at(context.offset - 2)) == wire::ether_type::qinq;
+    const bool is_service_tag =
+        context.offset >= 2 && wire::load_be16(context.at(context.offset - 2)) == wire::ether_type::qinq;
     const std::byte* p = context.take(LayerId::vlan, octets_of<wire::Vlan>);
     if (p == nullptr) return LayerId::none;
     if (is_service_tag) context.out.layers[context.out.layer_count - 1u].variant = service_tag;
@@ -199,6 +202,7 @@ void describe_llc(const LayerView& view, Visitor& visitor) {
 
 }  // namespace
 
-constinit const LayerRow llc_layer{"llc", &protocol::llc, {}, parse_llc, describe_llc, wire::field_table<wire::Llc>, llc_computed};
+constinit const LayerRow llc_layer{
+    "llc", &protocol::llc, {}, parse_llc, describe_llc, wire::field_table<wire::Llc>, llc_computed};
 
 }  // namespace dissect

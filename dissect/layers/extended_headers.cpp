@@ -30,7 +30,9 @@ void note(wire::View<wire::Deth> header, Context& context) {
     bth.queue_key = header.get<&wire::Deth::queue_key>();
     bth.source_qp = header.get<&wire::Deth::source_qp>();
 }
-void note(wire::View<wire::Xrceth> header, Context& context) { context.out.bth.xrc_srq = header.get<&wire::Xrceth::srq>(); }
+void note(wire::View<wire::Xrceth> header, Context& context) {
+    context.out.bth.xrc_srq = header.get<&wire::Xrceth::srq>();
+}
 void note(wire::View<wire::Reth> header, Context& context) {
     BthSummary& bth = context.out.bth;
     bth.virtual_address = header.get<&wire::Reth::virtual_address>();
@@ -51,8 +53,12 @@ void note(wire::View<wire::Aeth> header, Context& context) {
 void note(wire::View<wire::AtomicAckEth> header, Context& context) {
     context.out.bth.original_data = header.get<&wire::AtomicAckEth::original_data>();
 }
-void note(wire::View<wire::ImmDt> header, Context& context) { context.out.bth.immediate = wire::load_be32(header.data()); }
-void note(wire::View<wire::Ieth> header, Context& context) { context.out.bth.invalidated_key = wire::load_be32(header.data()); }
+void note(wire::View<wire::ImmDt> header, Context& context) {
+    context.out.bth.immediate = wire::load_be32(header.data());
+}
+void note(wire::View<wire::Ieth> header, Context& context) {
+    context.out.bth.invalidated_key = wire::load_be32(header.data());
+}
 void note(wire::View<wire::AtomicWrite> header, Context& context) {
     context.out.bth.swap_or_add = header.get<&wire::AtomicWrite::data>();
 }
@@ -90,9 +96,11 @@ void describe_aeth(const LayerView& view, Visitor& visitor) {
 
 }  // namespace
 
-#define RDMASCOPE_HEADER(name, Header, fields)                                                                        \
-    constinit const LayerRow name##_layer{#name,   &protocol::infiniband, wire::heading_of<wire::Header>(),           \
-                                          parse<wire::Header, LayerId::name>, nullptr, fields, {}}
+#define RDMASCOPE_HEADER(name, Header, fields)                                                                  \
+    constinit const LayerRow name##_layer {                                                                     \
+#name, &protocol::infiniband, wire::heading_of < wire::Header>(), parse < wire::Header, LayerId::name>, \
+            nullptr, fields, {}                                                                                 \
+    }
 
 RDMASCOPE_HEADER(rdeth, Rdeth, wire::rdeth_fields);
 RDMASCOPE_HEADER(deth, Deth, wire::deth_fields);
@@ -107,7 +115,12 @@ RDMASCOPE_HEADER(atomic_write, AtomicWrite, wire::field_table<wire::AtomicWrite>
 RDMASCOPE_HEADER(cnp, Cnp, wire::field_table<wire::Cnp>);
 #undef RDMASCOPE_HEADER
 
-constinit const LayerRow aeth_layer{"aeth",        &protocol::infiniband,         wire::heading_of<wire::Aeth>(), parse<wire::Aeth, LayerId::aeth>,
-                                    describe_aeth, wire::field_table<wire::Aeth>, syndrome_parts};
+constinit const LayerRow aeth_layer{"aeth",
+                                    &protocol::infiniband,
+                                    wire::heading_of<wire::Aeth>(),
+                                    parse<wire::Aeth, LayerId::aeth>,
+                                    describe_aeth,
+                                    wire::field_table<wire::Aeth>,
+                                    syndrome_parts};
 
 }  // namespace dissect

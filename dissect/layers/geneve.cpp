@@ -74,6 +74,7 @@ void describe(const LayerView& view, Visitor& visitor) {
 
 }  // namespace
 
-constinit const LayerRow geneve_layer{"geneve", &protocol::geneve, {}, parse, describe, wire::field_table<Geneve>, computed};
+constinit const LayerRow geneve_layer{"geneve", &protocol::geneve,         {},      parse,
+                                      describe, wire::field_table<Geneve>, computed};
 
 }  // namespace dissect

@@ -14,7 +14,8 @@ using wire::Gre;
 using wire::Kind;
 
 LayerId after_protocol(const Gre& header) {
-    // ERSPAN type I has no header of its own, and no sequence number tells it from type II. draft-foschiano-erspan-03, 4.1.
+    // ERSPAN type I has no header of its own, and no sequence number tells it from type II.
+    // draft-foschiano-erspan-03, 4.1.
     if (header.protocol == wire::ether_type::erspan2) return header.has_sequence ? LayerId::erspan2 : LayerId::ethernet;
     return after_ether_type(header.protocol);
 }

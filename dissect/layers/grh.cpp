@@ -29,6 +29,7 @@ LayerId parse(Context& context) {
 
 }  // namespace
 
-constinit const LayerRow grh_layer{"grh", &protocol::infiniband, wire::heading_of<wire::Grh>(), parse, nullptr, wire::field_table<wire::Grh>, {}};
+constinit const LayerRow grh_layer{
+    "grh", &protocol::infiniband, wire::heading_of<wire::Grh>(), parse, nullptr, wire::field_table<wire::Grh>, {}};
 
 }  // namespace dissect

@@ -8,7 +8,8 @@
 namespace dissect {
 namespace {
 
-constexpr wire::FieldInfo crc_field{"infiniband.invariant.crc", "Invariant CRC", 0, 32, wire::Kind::uint32, wire::Base::hex};
+constexpr wire::FieldInfo crc_field{"infiniband.invariant.crc", "Invariant CRC", 0, 32,
+                                    wire::Kind::uint32,         wire::Base::hex};
 constexpr wire::FieldInfo status_field = crc_status_field("rdma.icrc.status", "Invariant CRC Status");
 
 /// What the ICRC covers: the BTH and what follows it, and the headers below it down to the innermost network's. False
@@ -65,6 +66,7 @@ void describe(const LayerView& view, Visitor& visitor) {
 
 }  // namespace
 
-constinit const LayerRow icrc_layer{"icrc", &protocol::infiniband, {}, parse, describe, {&crc_field, 1}, {&status_field, 1}};
+constinit const LayerRow icrc_layer{"icrc",          &protocol::infiniband, {}, parse, describe,
+                                    {&crc_field, 1}, {&status_field, 1}};
 
 }  // namespace dissect

@@ -47,7 +47,8 @@ LayerId parse(Context& context) {
     const std::uint32_t header_size = (first & 15) * 4;
     if (header_size != octets_of<Ipv4> && parse_options(context, start, header_size) == LayerId::none) [[unlikely]]
         return LayerId::none;
-    context.out.network = {Network::Family::ipv4, wire::load_u8(p + 1), header.get<&Ipv4::ttl>(), start + 12, start + 16};
+    context.out.network = {Network::Family::ipv4, wire::load_u8(p + 1), header.get<&Ipv4::ttl>(), start + 12,
+                           start + 16};
 
     // A total length of 0 is left to the network card to fill in: the packet goes on to the end of the frame.
     const std::uint32_t total = header.get<&Ipv4::total_length>();

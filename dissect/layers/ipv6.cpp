@@ -21,8 +21,8 @@ LayerId parse(Context& context) {
     const std::uint32_t first = wire::load_be32(p);
     if (first >> 28 != 6) [[unlikely]]
         return context.stop(Outcome::unsupported, Reason::bad_version, LayerId::ipv6, start, 0);
-    context.out.network = {Network::Family::ipv6, static_cast<std::uint8_t>(first >> 20), header.get<&Ipv6::hop_limit>(), start + 8,
-                           start + 24};
+    context.out.network = {Network::Family::ipv6, static_cast<std::uint8_t>(first >> 20),
+                           header.get<&Ipv6::hop_limit>(), start + 8, start + 24};
 
     // 0 with a jumbo payload option (see `parse_options`), or left to the network card to fill in.
     const std::uint32_t payload = header.get<&Ipv6::payload_length>();

@@ -36,7 +36,8 @@ bool apply_jumbo(Context& context, wire::Bytes options) {
         const std::uint8_t type = wire::load_u8(&options[at]);
         const std::uint8_t length = type == wire::ipv6_option::pad1 ? 0 : wire::load_u8(&options[at + 1]);
         if (type == wire::ipv6_option::jumbo && length == 4 && at + 6 <= options.size()) {
-            const std::uint64_t end = std::uint64_t{ip->offset} + octets_of<wire::Ipv6> + wire::load_be32(&options[at + 2]);
+            const std::uint64_t end =
+                std::uint64_t{ip->offset} + octets_of<wire::Ipv6> + wire::load_be32(&options[at + 2]);
             return end >= context.offset && end <= context.end && context.end_at(static_cast<std::uint32_t>(end));
         }
         at += type == wire::ipv6_option::pad1 ? 1u : 2u + length;
@@ -46,7 +47,8 @@ bool apply_jumbo(Context& context, wire::Bytes options) {
 
 LayerId parse_options(Context& context) {
     const std::uint32_t start = context.offset;
-    const bool first = context.out.layer_count != 0 && context.out.layers[context.out.layer_count - 1u].id == LayerId::ipv6;
+    const bool first =
+        context.out.layer_count != 0 && context.out.layers[context.out.layer_count - 1u].id == LayerId::ipv6;
     const bool hop_by_hop = first && wire::load_u8(context.at(context.offset - octets_of<wire::Ipv6> + 6)) == 0;
     const std::byte* p = take_extension(context, LayerId::ipv6_options, wire::ipv6_extension_size);
     if (p == nullptr) return LayerId::none;
@@ -112,17 +114,21 @@ void describe_options(const LayerView& view, Visitor& visitor);
 }  // namespace
 
 constinit const LayerRow ipv6_options_layer{
-    "ipv6.hopopts", &protocol::ipv6, floating("ipv6.hopopts", "IPv6 Hop-by-Hop Option"), parse_options, describe_options,
-    wire::field_table<Ipv6Extension>, options_computed};
+    "ipv6.hopopts",  &protocol::ipv6,  floating("ipv6.hopopts", "IPv6 Hop-by-Hop Option"),
+    parse_options,   describe_options, wire::field_table<Ipv6Extension>,
+    options_computed};
 
 namespace {
 
 void describe_options(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
     const bool destination = view.layer.variant == is_destination;
-    const auto& next = destination ? pick(options_computed, "ipv6.dstopts.nxt") : pick(options_computed, "ipv6.hopopts.nxt");
-    const auto& length = destination ? pick(options_computed, "ipv6.dstopts.len") : pick(options_computed, "ipv6.hopopts.len");
-    const auto& octets = destination ? pick(options_computed, "ipv6.dstopts.len_oct") : pick(options_computed, "ipv6.hopopts.len_oct");
+    const auto& next =
+        destination ? pick(options_computed, "ipv6.dstopts.nxt") : pick(options_computed, "ipv6.hopopts.nxt");
+    const auto& length =
+        destination ? pick(options_computed, "ipv6.dstopts.len") : pick(options_computed, "ipv6.hopopts.len");
+    const auto& octets =
+        destination ? pick(options_computed, "ipv6.dstopts.len_oct") : pick(options_computed, "ipv6.hopopts.len_oct");
     tree.open(destination ? pick(options_computed, "ipv6.dstopts") : ipv6_options_layer.heading, 0, tree.size());
     tree.number(next, wire::load_u8(tree.at(0)), 0, 1);
     tree.number(length, wire::load_u8(tree.at(1)), 1, 1);
@@ -160,8 +166,9 @@ void describe_routing(const LayerView& view, Visitor& visitor);
 }  // namespace
 
 constinit const LayerRow ipv6_routing_layer{
-    "ipv6.routing", &protocol::ipv6, floating("ipv6.routing", "Routing Header for IPv6"), parse_routing, describe_routing,
-    wire::field_table<Ipv6Routing>, routing_computed};
+    "ipv6.routing",  &protocol::ipv6,  floating("ipv6.routing", "Routing Header for IPv6"),
+    parse_routing,   describe_routing, wire::field_table<Ipv6Routing>,
+    routing_computed};
 
 namespace {
 
@@ -199,16 +206,21 @@ LayerId parse_fragment(Context& context) {
     const bool first = header.get<&Ipv6Fragment::offset>() == 0;
     if (first && !header.get<&Ipv6Fragment::more>()) return next_or_last(context, next, LayerId::ipv6_fragment);
     context.out.fragmented = true;
-    if (!first) return context.stop(Outcome::truncated, Reason::fragment_pending, LayerId::ipv6_fragment, context.offset, 0);
+    if (!first)
+        return context.stop(Outcome::truncated, Reason::fragment_pending, LayerId::ipv6_fragment, context.offset, 0);
     context.cut(Reason::fragment_pending);
     return next_or_last(context, next, LayerId::ipv6_fragment);
 }
 
 }  // namespace
 
-constinit const LayerRow ipv6_fragment_layer{
-    "ipv6.fraghdr", &protocol::ipv6, floating("ipv6.fraghdr", "Fragment Header for IPv6"), parse_fragment, nullptr,
-    wire::field_table<Ipv6Fragment>, {}};
+constinit const LayerRow ipv6_fragment_layer{"ipv6.fraghdr",
+                                             &protocol::ipv6,
+                                             floating("ipv6.fraghdr", "Fragment Header for IPv6"),
+                                             parse_fragment,
+                                             nullptr,
+                                             wire::field_table<Ipv6Fragment>,
+                                             {}};
 
 namespace {
 

@@ -55,7 +55,8 @@ LayerId parse_lrh(Context& context) {
     context.out.layers[context.out.layer_count - 1].variant = has_vcrc;
     if (!context.end_at(at + octets)) [[unlikely]]
         return context.stop(Outcome::malformed, Reason::bad_total_length, LayerId::lrh, at, octets);
-    const auto next = static_cast<wire::LinkNextHeader>(wire::View<wire::Lrh>::unchecked(first).get<&wire::Lrh::link_next_header>());
+    const auto next =
+        static_cast<wire::LinkNextHeader>(wire::View<wire::Lrh>::unchecked(first).get<&wire::Lrh::link_next_header>());
     if (next == wire::LinkNextHeader::bth) return LayerId::bth;
     if (next == wire::LinkNextHeader::grh) return LayerId::grh;
     if (has_vcrc) take_raw_vcrc(context, at, octets);
@@ -68,7 +69,8 @@ LayerId parse_rwh(Context& context) {
     switch (wire::View<wire::Rwh>::unchecked(first).get<&wire::Rwh::ethertype>()) {
         case 0x0800: return LayerId::ipv4;
         case 0x86dd: return LayerId::ipv6;
-        default: return context.stop(Outcome::unsupported, Reason::unknown_next_header, LayerId::rwh, context.offset, 0);
+        default:
+            return context.stop(Outcome::unsupported, Reason::unknown_next_header, LayerId::rwh, context.offset, 0);
     }
 }
 
@@ -79,7 +81,8 @@ LayerId parse_vcrc(Context& context) {
     return take_vcrc(context, lrh->offset, packet_octets(context.at(lrh->offset)));
 }
 
-constexpr wire::FieldInfo crc_field{"infiniband.variant.crc", "Variant CRC", 0, 16, wire::Kind::uint16, wire::Base::hex};
+constexpr wire::FieldInfo crc_field{"infiniband.variant.crc", "Variant CRC",  0, 16,
+                                    wire::Kind::uint16,       wire::Base::hex};
 constexpr wire::FieldInfo status_field = crc_status_field("rdma.vcrc.status", "Variant CRC Status");
 
 void describe_vcrc(const LayerView& view, Visitor& visitor) {
@@ -90,8 +93,11 @@ void describe_vcrc(const LayerView& view, Visitor& visitor) {
 
 }  // namespace
 
-constinit const LayerRow lrh_layer{"lrh", &protocol::infiniband, wire::heading_of<wire::Lrh>(), parse_lrh, nullptr, wire::lrh_fields, {}};
-constinit const LayerRow rwh_layer{"rwh", &protocol::infiniband, wire::heading_of<wire::Rwh>(), parse_rwh, nullptr, wire::rwh_fields, {}};
-constinit const LayerRow vcrc_layer{"vcrc", &protocol::infiniband, {}, parse_vcrc, describe_vcrc, {&crc_field, 1}, {&status_field, 1}};
+constinit const LayerRow lrh_layer{
+    "lrh", &protocol::infiniband, wire::heading_of<wire::Lrh>(), parse_lrh, nullptr, wire::lrh_fields, {}};
+constinit const LayerRow rwh_layer{
+    "rwh", &protocol::infiniband, wire::heading_of<wire::Rwh>(), parse_rwh, nullptr, wire::rwh_fields, {}};
+constinit const LayerRow vcrc_layer{"vcrc",          &protocol::infiniband, {}, parse_vcrc, describe_vcrc,
+                                    {&crc_field, 1}, {&status_field, 1}};
 
 }  // namespace dissect

@@ -35,9 +35,11 @@ void describe(const LayerView& view, Visitor& visitor) {
     if (tree.size() == octets_of<wire::Pause>) tree.field(pick(computed, "macc.pause_time"));
     if (tree.size() != octets_of<P>) return;
     tree.open(pick(computed, "macc.cbfc.enbv"));
-    tree.fields<&P::enable0, &P::enable1, &P::enable2, &P::enable3, &P::enable4, &P::enable5, &P::enable6, &P::enable7>();
+    tree.fields<&P::enable0, &P::enable1, &P::enable2, &P::enable3, &P::enable4, &P::enable5, &P::enable6,
+                &P::enable7>();
     tree.close();
-    tree.fields<&P::quanta0, &P::quanta1, &P::quanta2, &P::quanta3, &P::quanta4, &P::quanta5, &P::quanta6, &P::quanta7>();
+    tree.fields<&P::quanta0, &P::quanta1, &P::quanta2, &P::quanta3, &P::quanta4, &P::quanta5, &P::quanta6,
+                &P::quanta7>();
 }
 
 }  // namespace

@@ -41,7 +41,8 @@ LayerId parse(Context& context) {
     BthSummary& bth = context.out.bth;
     bth.payload_offset = context.offset;
     bth.payload_length = context.remaining() - bth.pad_count;
-    if (context.available() < header_octets + bth.pad_count) return context.stop_short(LayerId::mad, header_octets + bth.pad_count);
+    if (context.available() < header_octets + bth.pad_count)
+        return context.stop_short(LayerId::mad, header_octets + bth.pad_count);
     const auto header = wire::View<wire::Mad>::unchecked(context.at(context.offset));
     const std::uint32_t wire_length = std::min<std::uint32_t>(bth.payload_length, wire::mad_octets);
     const std::uint32_t captured = std::min(wire_length, context.available());
@@ -66,12 +67,14 @@ void describe(const LayerView& view, Visitor& visitor) {
     const std::string_view name =
         wire::mad_attribute_name(header.get<&wire::Mad::management_class>(), header.get<&wire::Mad::attribute_id>());
     if (!name.empty()) visitor.field(attribute_field, {0, {}, name}, {view.layer.offset + 16, 2});
-    visitor.field(data_field, {0, octets.subspan(header_octets), {}}, {view.layer.offset + header_octets, view.layer.length - header_octets});
+    visitor.field(data_field, {0, octets.subspan(header_octets), {}},
+                  {view.layer.offset + header_octets, view.layer.length - header_octets});
     visitor.close();
 }
 
 }  // namespace
 
-constinit const LayerRow mad_layer{"mad",    &protocol::infiniband, wire::heading_of<wire::Mad>(), parse, describe, wire::mad_fields, computed};
+constinit const LayerRow mad_layer{
+    "mad", &protocol::infiniband, wire::heading_of<wire::Mad>(), parse, describe, wire::mad_fields, computed};
 
 }  // namespace dissect

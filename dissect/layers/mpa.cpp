@@ -48,12 +48,8 @@ LayerId parse_start(Context& context, LayerId id) {
     return LayerId::none;
 }
 
-LayerId parse_request(Context& context) {
-    return parse_start<wire::MpaRequest>(context, LayerId::mpa_request);
-}
-LayerId parse_reply(Context& context) {
-    return parse_start<wire::MpaReply>(context, LayerId::mpa_reply);
-}
+LayerId parse_request(Context& context) { return parse_start<wire::MpaRequest>(context, LayerId::mpa_request); }
+LayerId parse_reply(Context& context) { return parse_start<wire::MpaReply>(context, LayerId::mpa_reply); }
 
 template <class Start>
 void describe_start(const LayerView& view, Visitor& visitor) {

@@ -57,6 +57,7 @@ void describe(const LayerView& view, Visitor& visitor) {
 
 }  // namespace
 
-constinit const LayerRow mpls_layer{"mpls", &protocol::mpls, {}, parse, describe, wire::field_table<wire::Mpls>, computed};
+constinit const LayerRow mpls_layer{"mpls",  &protocol::mpls, {}, parse, describe, wire::field_table<wire::Mpls>,
+                                    computed};
 
 }  // namespace dissect

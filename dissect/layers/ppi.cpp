@@ -26,8 +26,9 @@ LayerId parse(Context& context) {
         return context.stop(Outcome::malformed, Reason::bad_header_length, LayerId::ppi, start + 2, wire::Ppi::size);
     if (context.take(LayerId::ppi, header.length) == nullptr) return LayerId::none;
     const LayerId next = after_link_type(header.link_type);
-    return next != LayerId::none ? next
-                                 : context.stop(Outcome::unsupported, Reason::unknown_link_type, LayerId::ppi, start + 4, 0);
+    return next != LayerId::none
+               ? next
+               : context.stop(Outcome::unsupported, Reason::unknown_link_type, LayerId::ppi, start + 4, 0);
 }
 
 constexpr wire::FieldInfo computed[] = {

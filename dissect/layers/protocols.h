@@ -26,7 +26,8 @@ inline constexpr wire::FieldInfo udp{"udp", "User Datagram Protocol"};
 inline constexpr wire::FieldInfo tcp{"tcp", "Transmission Control Protocol"};
 inline constexpr wire::FieldInfo infiniband{"infiniband", "InfiniBand"};
 inline constexpr wire::FieldInfo mpa{"iwarp_mpa", "iWARP Marker Protocol data unit Aligned framing"};
-inline constexpr wire::FieldInfo ddp_rdmap{"iwarp_ddp_rdmap", "iWARP Direct Data Placement and Remote Direct Memory Access Protocol"};
+inline constexpr wire::FieldInfo ddp_rdmap{"iwarp_ddp_rdmap",
+                                           "iWARP Direct Data Placement and Remote Direct Memory Access Protocol"};
 inline constexpr wire::FieldInfo data{"data", "Data"};  // what no layer of the house takes apart
 
 }  // namespace dissect::protocol

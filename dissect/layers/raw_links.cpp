@@ -75,8 +75,8 @@ void describe_ipoib(const LayerView& view, Visitor& visitor) {
 }  // namespace
 
 constinit const LayerRow raw_ip_layer{"raw", &protocol::raw, {}, parse_raw, nullptr, {}, {}};
-constinit const LayerRow null_loopback_layer{
-    "null", &protocol::null_loopback, {}, parse_null, describe_null, wire::field_table<NullLoopback>, {}};
+constinit const LayerRow null_loopback_layer{"null",        &protocol::null_loopback,        {}, parse_null,
+                                             describe_null, wire::field_table<NullLoopback>, {}};
 constinit const LayerRow ipoib_layer{
     "ipoib", &protocol::ipoib, {}, parse_ipoib, describe_ipoib, wire::field_table<Ipoib>, ipoib_computed};
 

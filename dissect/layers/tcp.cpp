@@ -124,7 +124,8 @@ void describe_sack(const Tree& option) {
 void describe_window_scale(const Tree& option) {
     const std::uint8_t shift = wire::load_u8(option.at(2));
     option.number(pick(computed, "tcp.options.wscale.shift"), shift, 2, 1);
-    option.number(pick(computed, "tcp.options.wscale.multiplier"), std::uint64_t{1} << std::min<unsigned>(shift, 14), 2, 1);
+    option.number(pick(computed, "tcp.options.wscale.multiplier"), std::uint64_t{1} << std::min<unsigned>(shift, 14), 2,
+                  1);
 }
 
 /// The value of an option that has its specified length.
@@ -189,8 +190,8 @@ std::string_view flags_text(std::uint16_t flags, std::array<char, 24>& buffer) {
 void describe_flags(const Tree& tree) {
     std::array<char, 24> buffer{};
     tree.open(pick(computed, "tcp.flags"));
-    tree.fields<&Tcp::reserved_flags, &Tcp::accurate_ecn, &Tcp::cwr, &Tcp::ece, &Tcp::urg, &Tcp::ack, &Tcp::psh, &Tcp::rst,
-                &Tcp::syn, &Tcp::fin>();
+    tree.fields<&Tcp::reserved_flags, &Tcp::accurate_ecn, &Tcp::cwr, &Tcp::ece, &Tcp::urg, &Tcp::ack, &Tcp::psh,
+                &Tcp::rst, &Tcp::syn, &Tcp::fin>();
     tree.text(pick(computed, "tcp.flags.str"), flags_text(wire::load_be16(tree.at(12)) & 0xfff, buffer), 12, 2);
     tree.close();
 }
@@ -212,7 +213,8 @@ void describe(const LayerView& view, Visitor& visitor) {
     tree.field<&Tcp::urgent_pointer>();
     describe_options(tree.part(octets_of<Tcp>, tree.size()));
     if (innermost && summary.payload_captured != 0)
-        Tree{view.bytes, 0, visitor}.octets(pick(computed, "tcp.payload"), summary.payload_offset, summary.payload_captured);
+        Tree{view.bytes, 0, visitor}.octets(pick(computed, "tcp.payload"), summary.payload_offset,
+                                            summary.payload_captured);
 }
 
 }  // namespace

@@ -93,9 +93,7 @@ constexpr auto untagged_fields = std::span<const FieldInfo>{fields}.subspan(25, 
 constexpr const FieldInfo& read_heading = fields[28];
 constexpr auto read_fields = std::span<const FieldInfo>{fields}.subspan(29, 5);
 
-const FieldInfo& type_field(std::uint8_t layer) {
-    return layer < 3 ? fields[type_fields_at + layer] : fields[2];
-}
+const FieldInfo& type_field(std::uint8_t layer) { return layer < 3 ? fields[type_fields_at + layer] : fields[2]; }
 const FieldInfo& code_field(std::uint8_t layer, std::uint8_t type) {
     const FieldInfo& meant = wire::terminate_code_field(layer, type);
     for (std::size_t i = 0; i < std::size(wire::terminate_code_fields); ++i)

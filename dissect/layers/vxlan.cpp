@@ -32,6 +32,7 @@ void describe(const LayerView& view, Visitor& visitor) {
 
 }  // namespace
 
-constinit const LayerRow vxlan_layer{"vxlan", &protocol::vxlan, {}, parse, describe, wire::field_table<Vxlan>, computed};
+constinit const LayerRow vxlan_layer{"vxlan",  &protocol::vxlan,         {},      parse,
+                                     describe, wire::field_table<Vxlan>, computed};
 
 }  // namespace dissect

@@ -35,7 +35,7 @@ private:
     /// One value; those of the same field in the same protocol are chained in their order.
     struct Entry {
         const RegisteredField* field;
-        std::uint32_t first;   ///< of the value in `text_`
+        std::uint32_t first;  ///< of the value in `text_`
         std::uint32_t length;
         std::uint32_t next = none;
         bool chained = false;  ///< an earlier entry's chain holds it
@@ -56,7 +56,9 @@ private:
     void enter(const RegisteredField& field);
     void add(const wire::FieldInfo& info, const wire::Value& value);
     void write_protocol(std::string& out, const Protocol& protocol) const;
-    std::string_view text(const Entry& entry) const { return std::string_view{text_}.substr(entry.first, entry.length); }
+    std::string_view text(const Entry& entry) const {
+        return std::string_view{text_}.substr(entry.first, entry.length);
+    }
 
     const FieldRegistry& registry_;
     std::string text_;

@@ -6,7 +6,8 @@
 
 namespace dissect::output {
 
-ChosenFields::ChosenFields(const FieldRegistry& registry, std::span<const RegisteredField* const> fields, InterfaceNames names)
+ChosenFields::ChosenFields(const FieldRegistry& registry, std::span<const RegisteredField* const> fields,
+                           InterfaceNames names)
     : collector_(registry), names_(std::move(names)) {
     for (const RegisteredField* field : fields) {
         columns_.push_back({field, collector_.want(*field)});

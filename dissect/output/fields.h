@@ -57,7 +57,7 @@ struct FieldsFormat {
     bool bom = false;
     char separator = '\t';
     char aggregator = ',';
-    char quote = 0;                                                      ///< 0: none
+    char quote = 0;  ///< 0: none
     enum class Occurrence : std::uint8_t { first, last, all } occurrence = Occurrence::all;
 };
 

@@ -43,7 +43,8 @@ constexpr ReadField<FrameView> frame_table[] = {
      [](const FrameView& f, Value& v) { return set(v, encapsulation_number(f.frame.link_type)); }},
     {number("frame.interface_id", "Interface id"),
      [](const FrameView& f, Value& v) { return set(v, f.frame.interface) && !f.interface_name.empty(); }},
-    {text("frame.interface_name", "Interface name"), [](const FrameView& f, Value& v) { return set_text(v, f.interface_name); }},
+    {text("frame.interface_name", "Interface name"),
+     [](const FrameView& f, Value& v) { return set_text(v, f.interface_name); }},
     {text("frame.time", "Arrival Time"), read_time},
     {time("frame.time_epoch", "Epoch Time"), [](const FrameView& f, Value& v) { return set_time(v, f.frame.time_ns); }},
     {time("frame.time_delta", "Time delta from previous captured frame"),
@@ -54,8 +55,10 @@ constexpr ReadField<FrameView> frame_table[] = {
      [](const FrameView& f, Value& v) { return set_time(v, f.times.since_first); }},
     {number("frame.number", "Frame Number"), [](const FrameView& f, Value& v) { return set(v, f.frame.number); }},
     {number("frame.len", "Frame Length"), [](const FrameView& f, Value& v) { return set(v, f.frame.wire_length); }},
-    {number("frame.cap_len", "Capture Length"), [](const FrameView& f, Value& v) { return set(v, f.frame.bytes.size()); }},
-    {text("frame.protocols", "Protocols in frame"), [](const FrameView& f, Value& v) { return set_text(v, f.protocols); }},
+    {number("frame.cap_len", "Capture Length"),
+     [](const FrameView& f, Value& v) { return set(v, f.frame.bytes.size()); }},
+    {text("frame.protocols", "Protocols in frame"),
+     [](const FrameView& f, Value& v) { return set_text(v, f.protocols); }},
     {text("frame.comment", "Comment"), [](const FrameView& f, Value& v) { return set_text(v, f.frame.comment); }},
 };
 
@@ -64,7 +67,8 @@ constexpr ReadField<Unit> unit_table[] = {
     {text("rdma.transport", "Transport"), [](const Unit& u, Value& v) { return set_text(v, key_of(u.transport)); }},
     {text("rdma.service", "Service"), [](const Unit& u, Value& v) { return set_text(v, service_of(u)); }},
     {text("rdma.operation", "Operation"), [](const Unit& u, Value& v) { return set_text(v, operation_of(u)); }},
-    {text("rdma.position", "Position in the message"), [](const Unit& u, Value& v) { return set_text(v, position_of(u)); }},
+    {text("rdma.position", "Position in the message"),
+     [](const Unit& u, Value& v) { return set_text(v, position_of(u)); }},
     {number("rdma.length", "Payload octets"), [](const Unit& u, Value& v) { return set(v, length_of(u)); }},
     {text("rdma.crc", "CRC"), [](const Unit& u, Value& v) { return set_text(v, crc_of(u)); }},
     {number("rdma.repeats_frame", "Retransmission of frame"),
@@ -79,26 +83,31 @@ constexpr ReadField<Unit> unit_table[] = {
      [](const Unit& u, Value& v) { return set(v, u.sequence) && u.transport == Transport::iwarp; }},
     {number("rdma.tcp_octets", "Octets of the TCP stream"),
      [](const Unit& u, Value& v) { return set(v, u.stream_length) && u.transport == Transport::iwarp; }},
-    {number("rdma.markers", "MPA markers"), [](const Unit& u, Value& v) { return set(v, u.markers) && u.markers != 0; }},
+    {number("rdma.markers", "MPA markers"),
+     [](const Unit& u, Value& v) { return set(v, u.markers) && u.markers != 0; }},
 };
 
 bool stopped(const Dissection& d) { return d.stop.outcome != Outcome::complete; }
 
 constexpr ReadField<Dissection> outcome_table[] = {
-    {text("rdma.outcome", "Outcome"), [](const Dissection& d, Value& v) { return set_text(v, name_of(d.stop.outcome)); }},
-    {text("rdma.reason", "Reason"), [](const Dissection& d, Value& v) { return set_text(v, dissect::text(d.stop.reason)); }},
+    {text("rdma.outcome", "Outcome"),
+     [](const Dissection& d, Value& v) { return set_text(v, name_of(d.stop.outcome)); }},
+    {text("rdma.reason", "Reason"),
+     [](const Dissection& d, Value& v) { return set_text(v, dissect::text(d.stop.reason)); }},
     {text("rdma.layer", "Layer"),
      [](const Dissection& d, Value& v) {
          return stopped(d) && d.stop.layer != LayerId::none && set_text(v, row_of(d.stop.layer).name);
      }},
-    {number("rdma.offset", "Offset"), [](const Dissection& d, Value& v) { return set(v, d.stop.offset) && stopped(d); }},
+    {number("rdma.offset", "Offset"),
+     [](const Dissection& d, Value& v) { return set(v, d.stop.offset) && stopped(d); }},
     {number("rdma.needed", "Octets needed"),
      [](const Dissection& d, Value& v) { return set(v, d.stop.needed) && stopped(d) && d.stop.needed != 0; }},
     {number("rdma.available", "Octets available"),
      [](const Dissection& d, Value& v) { return set(v, d.stop.available) && stopped(d) && d.stop.needed != 0; }},
     {text("rdma.odd", "Odd"),
      [](const Dissection& d, Value& v) { return d.odd_count != 0 && set_text(v, dissect::text(d.odd.reason)); }},
-    {number("rdma.odd_count", "Odd things"), [](const Dissection& d, Value& v) { return set(v, d.odd_count) && d.odd_count != 0; }},
+    {number("rdma.odd_count", "Odd things"),
+     [](const Dissection& d, Value& v) { return set(v, d.odd_count) && d.odd_count != 0; }},
 };
 
 constexpr ReadField<Notice> notice_table[] = {
@@ -196,7 +205,8 @@ unsigned encapsulation_number(wire::LinkType link_type) {
 
 std::string_view utc_text(std::int64_t time_ns, std::span<char, 64> scratch) {
     using namespace std::chrono;
-    constexpr const char* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    constexpr const char* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
     const sys_time<nanoseconds> when{nanoseconds{time_ns}};
     const auto day = floor<days>(when);
     const year_month_day date{day};

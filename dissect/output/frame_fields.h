@@ -30,7 +30,8 @@ public:
     FrameTimes next(const wire::Frame& frame) {
         const std::int64_t now = frame.time_ns;
         if (!first_) first_ = previous_ = now;
-        const FrameTimes times{difference(now, *first_), difference(now, previous_), shown_ ? difference(now, *shown_) : 0};
+        const FrameTimes times{difference(now, *first_), difference(now, previous_),
+                               shown_ ? difference(now, *shown_) : 0};
         previous_ = now;
         return times;
     }
@@ -64,10 +65,10 @@ struct ReadField {
     bool (*read)(const Subject&, wire::Value&);
 };
 
-extern const wire::FieldInfo frame_heading;   ///< `frame`
+extern const wire::FieldInfo frame_heading;      ///< `frame`
 extern const wire::FieldInfo& frame_time_field;  ///< `frame.time`: text, and nanoseconds since 1970 as its number
-extern const wire::FieldInfo unit_heading;    ///< `rdma`
-extern const wire::FieldInfo notice_heading;  ///< `rdma.notice`, whose value is a sentence
+extern const wire::FieldInfo unit_heading;       ///< `rdma`
+extern const wire::FieldInfo notice_heading;     ///< `rdma.notice`, whose value is a sentence
 
 std::span<const ReadField<FrameView>> frame_fields();
 std::span<const ReadField<Unit>> unit_fields();

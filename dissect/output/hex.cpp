@@ -67,7 +67,8 @@ void append_dump(std::string& out, wire::Bytes octets, OctetDump form) {
     if (form == OctetDump::none) return;
     if (form == OctetDump::ascii) return append_ascii(out, octets);
     for (std::size_t at = 0; at < octets.size(); at += octets_per_line)
-        append_line(out, octets.subspan(at, std::min(octets_per_line, octets.size() - at)), at, form == OctetDump::hex_ascii);
+        append_line(out, octets.subspan(at, std::min(octets_per_line, octets.size() - at)), at,
+                    form == OctetDump::hex_ascii);
 }
 
 std::uint32_t link_length(const Dissection& dissection) {

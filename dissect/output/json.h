@@ -31,14 +31,15 @@ private:
     std::string* out_;
     unsigned base_level_;
     unsigned level_;
-    bool first_ = true;                              ///< nothing stands before the next member of this object
-    const wire::FieldInfo* pending_ = nullptr;       ///< a heading whose object is opened with its first member
+    bool first_ = true;                         ///< nothing stands before the next member of this object
+    const wire::FieldInfo* pending_ = nullptr;  ///< a heading whose object is opened with its first member
 };
 
 /// `-T json` without `-e`.
 class JsonPrinter final : public TreePrinterBase {
 public:
-    JsonPrinter(std::string& out, InterfaceNames names) : TreePrinterBase(std::move(names)), out_(out), visitor_(body_, 4) {}
+    JsonPrinter(std::string& out, InterfaceNames names)
+        : TreePrinterBase(std::move(names)), out_(out), visitor_(body_, 4) {}
 
     void begin() override { out_ += '['; }
     void finish() override;

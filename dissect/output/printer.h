@@ -15,7 +15,8 @@
 ///     while (...) { dissector.dissect(frame, printer); printer.end_frame(wanted); }
 ///     printer.finish();
 ///
-/// The frame lives until `end_frame` has returned. A printer appends to a text that the caller owns and empties between frames as it likes.
+/// The frame lives until `end_frame` has returned. A printer appends to a text that the caller owns and empties between
+/// frames as it likes.
 namespace dissect::output {
 
 /// The name of an interface of the source, by `Frame::interface`; empty where it has none. May be an empty function.

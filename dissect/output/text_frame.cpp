@@ -37,7 +37,8 @@ std::optional<wire::View<H>> view_of(const Dissection& dissection, LayerId id, w
     return wire::View<H>::at(bytes.subspan(layer->offset, layer->length));
 }
 
-void append_address(std::string& out, const Network& network, wire::Bytes bytes, std::uint32_t offset, const TextOptions& options) {
+void append_address(std::string& out, const Network& network, wire::Bytes bytes, std::uint32_t offset,
+                    const TextOptions& options) {
     const std::uint32_t length = network.address_length();
     if (offset + std::size_t{length} > bytes.size()) {
         out += '?';
@@ -94,7 +95,8 @@ void append_type(std::string& out, std::uint16_t type) {
 
 }  // namespace
 
-void endpoints(std::string& out, const Dissection& dissection, wire::Bytes bytes, bool with_ports, const TextOptions& options) {
+void endpoints(std::string& out, const Dissection& dissection, wire::Bytes bytes, bool with_ports,
+               const TextOptions& options) {
     const Network& network = dissection.network;
     if (network.family == Network::Family::none) {
         if (const auto header = view_of<wire::Ethernet>(dissection, LayerId::ethernet, bytes))
@@ -137,7 +139,8 @@ void link_header(std::string& out, const wire::Frame& frame, const Dissection& d
 }
 
 void network_details(std::string& out, const Dissection& dissection, wire::Bytes bytes, const TextOptions&) {
-    const bool present = dissection.network.family != Network::Family::none && dissection.network.family != Network::Family::lid;
+    const bool present =
+        dissection.network.family != Network::Family::none && dissection.network.family != Network::Family::lid;
     if (!present) return;
     const bool version4 = dissection.network.family == Network::Family::ipv4;
     out += version4 ? " (tos " : " (class ";
@@ -160,7 +163,8 @@ void network_details(std::string& out, const Dissection& dissection, wire::Bytes
 bool is_mac_control(const Dissection& dissection) { return dissection.has(LayerId::mac_control); }
 
 void mac_control(std::string& out, const wire::Frame& frame, const Dissection& dissection) {
-    if (const auto header = view_of<wire::Ethernet>(dissection, LayerId::ethernet, frame.bytes)) append_macs(out, *header);
+    if (const auto header = view_of<wire::Ethernet>(dissection, LayerId::ethernet, frame.bytes))
+        append_macs(out, *header);
     const LayerRef& layer = *dissection.find(LayerId::mac_control);
     const wire::Bytes octets = frame.bytes.subspan(layer.offset, layer.length);
     const auto opcode = octets.size() < 2 ? std::uint16_t{0} : wire::load_be16(octets.data());
@@ -170,8 +174,9 @@ void mac_control(std::string& out, const wire::Frame& frame, const Dissection& d
         out += " PFC";
         const bool enabled[] = {priorities->enable0, priorities->enable1, priorities->enable2, priorities->enable3,
                                 priorities->enable4, priorities->enable5, priorities->enable6, priorities->enable7};
-        const std::uint16_t quanta[] = {priorities->quanta0, priorities->quanta1, priorities->quanta2, priorities->quanta3,
-                                        priorities->quanta4, priorities->quanta5, priorities->quanta6, priorities->quanta7};
+        const std::uint16_t quanta[] = {priorities->quanta0, priorities->quanta1, priorities->quanta2,
+                                        priorities->quanta3, priorities->quanta4, priorities->quanta5,
+                                        priorities->quanta6, priorities->quanta7};
         for (unsigned i = 0; i < 8; ++i) {
             if (!enabled[i]) continue;
             word(out, "class", i);
@@ -202,7 +207,8 @@ void append_tcp(std::string& out, const TcpSummary& tcp, TcpSequences::Numbers n
     append_flags(out += ": ", tcp.flags);
     if (tcp.payload_length != 0 || (tcp.flags & fin_syn_rst) != 0) {
         word(out += ',', "seq", numbers.sequence);
-        if (tcp.payload_length != 0) append_decimal(out += ':', static_cast<std::uint32_t>(numbers.sequence + tcp.payload_length));
+        if (tcp.payload_length != 0)
+            append_decimal(out += ':', static_cast<std::uint32_t>(numbers.sequence + tcp.payload_length));
     }
     if ((tcp.flags & ack) != 0) word(out += ',', "ack", numbers.acknowledgment);
     word(out += ',', "win", tcp.window);
@@ -278,10 +284,10 @@ void append_arp(std::string& out, wire::Bytes octets, const TextOptions& options
 
 }  // namespace
 
-void other_frame(std::string& out, const wire::Frame& frame, const Dissection& dissection, TcpSequences::Numbers numbers,
-                 const TextOptions& options) {
+void other_frame(std::string& out, const wire::Frame& frame, const Dissection& dissection,
+                 TcpSequences::Numbers numbers, const TextOptions& options) {
     const auto family = dissection.network.family;
-    if (family == Network::Family::ipv4 || family == Network::Family::ipv6) 
+    if (family == Network::Family::ipv4 || family == Network::Family::ipv6)
         return append_ip(out, dissection, frame.bytes, numbers, options);
     const auto header = view_of<wire::Ethernet>(dissection, LayerId::ethernet, frame.bytes);
     if (!header) {
@@ -289,9 +295,11 @@ void other_frame(std::string& out, const wire::Frame& frame, const Dissection& d
         return word(out += ',', "length", frame.wire_length);
     }
     std::uint16_t type = header->get<&wire::Ethernet::type>();
-    if (const auto tag = view_of<wire::Vlan>(dissection, LayerId::vlan, frame.bytes)) type = tag->get<&wire::Vlan::type>();
+    if (const auto tag = view_of<wire::Vlan>(dissection, LayerId::vlan, frame.bytes))
+        type = tag->get<&wire::Vlan::type>();
     if (type == wire::ether_type::arp)
-        return append_arp(out, frame.bytes.subspan(std::min<std::size_t>(link_length(dissection), frame.bytes.size())), options);
+        return append_arp(out, frame.bytes.subspan(std::min<std::size_t>(link_length(dissection), frame.bytes.size())),
+                          options);
     if (!options.link_header) {
         append_macs(out, *header);
         out += ", ";

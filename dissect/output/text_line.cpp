@@ -98,7 +98,8 @@ void TextPrinter::write_tree(const Unit& unit) {
 void TextPrinter::on_notice(const Notice& notice) {
     if (options_.quiet) return;
     begin_line();
-    text::endpoints(lines_, notice.frame_dissection, notice.frame.bytes, notice.frame_dissection.has(LayerId::tcp), options_);
+    text::endpoints(lines_, notice.frame_dissection, notice.frame.bytes, notice.frame_dissection.has(LayerId::tcp),
+                    options_);
     pad_endpoints(line_begin_);
     lines_ += ' ';
     text::notice(lines_, notice);
@@ -141,7 +142,8 @@ void TextPrinter::end_frame(bool shown) {
         write_head(out_);
         out_.append(lines_, part.begin, part.end - part.begin);
     }
-    const std::size_t skipped = options_.octets_of_link ? 0 : std::min<std::size_t>(link_length(*dissection_), frame_->bytes.size());
+    const std::size_t skipped =
+        options_.octets_of_link ? 0 : std::min<std::size_t>(link_length(*dissection_), frame_->bytes.size());
     append_dump(out_, frame_->bytes.subspan(skipped), options_.octets);
     frame_ = nullptr;
 }

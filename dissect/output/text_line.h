@@ -14,9 +14,9 @@ namespace dissect::output {
 ///
 ///     12:00:01.123456 192.0.2.1 > 192.0.2.2 RoCEv2 RC RDMA WRITE First          qp 0x000011 psn 671625   len 1024 ...
 ///
-/// time, source and destination, transport, service and operation in the field's words, then name and value in turn, then
-/// what matters in brackets or capitals. Columns are padded as far as lines so far have needed. Notices of the stream
-/// engine and pause frames have lines too; with `all`, so has every other frame, in tcpdump's words.
+/// time, source and destination, transport, service and operation in the field's words, then name and value in turn,
+/// then what matters in brackets or capitals. Columns are padded as far as lines so far have needed. Notices of the
+/// stream engine and pause frames have lines too; with `all`, so has every other frame, in tcpdump's words.
 class TextPrinter final : public Printer {
 public:
     TextPrinter(std::string& out, TextOptions options)
@@ -49,8 +49,8 @@ private:
 
     const wire::Frame* frame_ = nullptr;
     const Dissection* dissection_ = nullptr;
-    std::string lines_;             ///< of this frame, without their heads: times depend on what is shown
-    std::vector<Line> parts_;       ///< where each line lies in `lines_`; a line may be a block
+    std::string lines_;        ///< of this frame, without their heads: times depend on what is shown
+    std::vector<Line> parts_;  ///< where each line lies in `lines_`; a line may be a block
     std::size_t line_begin_ = 0;
     std::size_t endpoints_width_ = 0;
     bool has_units_ = false;

@@ -76,7 +76,8 @@ constexpr Shown shown[] = {
 
 /// Private data are of a fixed size and filled with zeros: what counts ends with the last octet that is none.
 std::size_t used_octets(wire::Bytes octets) {
-    const auto last = std::find_if(octets.rbegin(), octets.rend(), [](std::byte octet) { return octet != std::byte{0}; });
+    const auto last =
+        std::find_if(octets.rbegin(), octets.rend(), [](std::byte octet) { return octet != std::byte{0}; });
     return static_cast<std::size_t>(octets.rend() - last);
 }
 
@@ -84,14 +85,17 @@ class Picker final : public Visitor {
 public:
     explicit Picker(std::string& out) : out_(out) {}
 
-    void open(const wire::FieldInfo& heading, const wire::Value& value, Extent extent) override { field(heading, value, extent); }
+    void open(const wire::FieldInfo& heading, const wire::Value& value, Extent extent) override {
+        field(heading, value, extent);
+    }
     void field(const wire::FieldInfo& info, const wire::Value& value, Extent) override {
         if (info.kind == wire::Kind::none || !info.name.starts_with(prefix)) return;
         const std::string_view name = info.name.substr(prefix.size());
         // An IP service is better known by its port, which follows.
         constexpr unsigned port_and_protocol_bits = 24;
         if (name.ends_with(".serviceid") && value.number >> port_and_protocol_bits == 1) return;
-        const auto* row = std::find_if(std::begin(shown), std::end(shown), [&](const Shown& s) { return s.field == name; });
+        const auto* row =
+            std::find_if(std::begin(shown), std::end(shown), [&](const Shown& s) { return s.field == name; });
         if (row != std::end(shown)) append(*row, info, value);
     }
     void close() override {}
@@ -119,8 +123,9 @@ private:
 
 void management_details(std::string& out, const Unit& unit) {
     LayerSet messages;
-    for (const LayerId id : {LayerId::cm_req, LayerId::cm_mra, LayerId::cm_rej, LayerId::cm_rep, LayerId::cm_rtu, LayerId::cm_dreq,
-                             LayerId::cm_drep, LayerId::cm_sidr_req, LayerId::cm_sidr_rep, LayerId::cm_lap, LayerId::cm_apr})
+    for (const LayerId id :
+         {LayerId::cm_req, LayerId::cm_mra, LayerId::cm_rej, LayerId::cm_rep, LayerId::cm_rtu, LayerId::cm_dreq,
+          LayerId::cm_drep, LayerId::cm_sidr_req, LayerId::cm_sidr_rep, LayerId::cm_lap, LayerId::cm_apr})
         messages.insert(id);
     if (!unit.dissection.present.intersects(messages)) return;
     Picker picker{out};

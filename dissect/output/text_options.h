@@ -22,7 +22,7 @@ struct TextOptions {
     bool absolute_sequence = false;  ///< -S
     unsigned verbosity = 0;          ///< -v, -vv, -vvv
     OctetDump octets = OctetDump::none;
-    bool octets_of_link = false;     ///< -xx, -XX, -AA
+    bool octets_of_link = false;  ///< -xx, -XX, -AA
     HostNames host_names = {};
 };
 

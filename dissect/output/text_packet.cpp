@@ -111,7 +111,8 @@ void append_response_headers(std::string& out, const Dissection& d) {
     if (d.has(LayerId::atomicacketh)) word_hex(out, "orig", d.bth.original_data, 1);
 }
 
-/// A management datagram from another queue pair, or with another key, than those set aside for it. IBTA vol. 1, 13.5.1.
+/// A management datagram from another queue pair, or with another key, than those set aside for it. IBTA vol.
+/// 1, 13.5.1.
 bool bth_is_unusual(const BthSummary& bth) {
     constexpr std::uint32_t general_services_key = 0x80010000;
     return bth.source_qp != bth.destination_qp || (bth.destination_qp == 1 && bth.queue_key != general_services_key);

@@ -20,9 +20,10 @@ void pad(std::string& out, std::size_t start, std::size_t width);
 void word(std::string& out, std::string_view name, std::uint64_t decimal);
 void word_hex(std::string& out, std::string_view name, std::uint64_t value, unsigned digits);
 
-/// `192.0.2.1 > 192.0.2.2`, with ports behind the addresses where asked for; the MAC addresses where there is no network
-/// layer. `bytes` is what the dissection describes.
-void endpoints(std::string& out, const Dissection& dissection, wire::Bytes bytes, bool with_ports, const TextOptions& options);
+/// `192.0.2.1 > 192.0.2.2`, with ports behind the addresses where asked for; the MAC addresses where there is no
+/// network layer. `bytes` is what the dissection describes.
+void endpoints(std::string& out, const Dissection& dissection, wire::Bytes bytes, bool with_ports,
+               const TextOptions& options);
 /// `52:54:00:00:00:02 > 52:54:00:00:00:01, ethertype IPv4 (0x0800), length 322: `
 void link_header(std::string& out, const wire::Frame& frame, const Dissection& dissection);
 /// ` (tos 0x0, ttl 64, id 53642, flags [DF])` and what else -v adds of the layers below the transport.
@@ -39,8 +40,8 @@ void segment_details(std::string& out, const Unit& unit, const TextOptions& opti
 
 /// A frame without RDMA, in tcpdump's words: `IP 192.0.2.2.34491 > 192.0.2.1.7174: Flags [P.], seq ...`. The
 /// sequence numbers of a TCP segment are given, counted as the reader wants them.
-void other_frame(std::string& out, const wire::Frame& frame, const Dissection& dissection, TcpSequences::Numbers numbers,
-                 const TextOptions& options);
+void other_frame(std::string& out, const wire::Frame& frame, const Dissection& dissection,
+                 TcpSequences::Numbers numbers, const TextOptions& options);
 /// ` PFC class 3 quanta 65535`, ` pause quanta 65535`
 void mac_control(std::string& out, const wire::Frame& frame, const Dissection& dissection);
 bool is_mac_control(const Dissection& dissection);

@@ -17,8 +17,8 @@ void append_lower(std::string& out, std::string_view words) {
     while (!words.empty()) {
         const std::size_t length = std::min(words.find(' '), words.size());
         const std::string_view found = words.substr(0, length);
-        const bool one_capital = found.size() > 1 && is_capital(found[0]) &&
-                                 std::none_of(found.begin() + 1, found.end(), is_capital);
+        const bool one_capital =
+            found.size() > 1 && is_capital(found[0]) && std::none_of(found.begin() + 1, found.end(), is_capital);
         out += one_capital ? static_cast<char>(found[0] - 'A' + 'a') : found.empty() ? ' ' : found[0];
         if (!found.empty()) out += found.substr(1);
         words.remove_prefix(length);
@@ -32,8 +32,10 @@ void append_lower(std::string& out, std::string_view words) {
 /// `RDMAP remote protection error: invalid STag`, from the words of the specification. RFC 5040 section 4.8.
 void append_terminate(std::string& out, const DdpSummary& ddp) {
     const std::string_view layer = wire::name_of(wire::terminate_layers, ddp.terminate_layer);
-    const std::string_view type = wire::name_of(wire::terminate_type_field(ddp.terminate_layer).values, ddp.terminate_type);
-    const std::string_view code = wire::terminate_code_name(ddp.terminate_layer, ddp.terminate_type, ddp.terminate_code);
+    const std::string_view type =
+        wire::name_of(wire::terminate_type_field(ddp.terminate_layer).values, ddp.terminate_type);
+    const std::string_view code =
+        wire::terminate_code_name(ddp.terminate_layer, ddp.terminate_type, ddp.terminate_code);
     out += ' ';
     out += layer == "RDMA" ? "RDMAP" : layer.empty() ? "layer" : layer;
     if (layer.empty()) append_decimal(out += ' ', ddp.terminate_layer);
@@ -127,7 +129,9 @@ void segment_operation(std::string& out, const Unit& unit) {
     } else if (!d.has(LayerId::rdmap)) {
         out += "MPA FPDU";
     } else if (d.has(LayerId::rdmap_atomic_request)) {
-        (out += "RDMAP ") += d.ddp.atomic_operation == 0 ? "FetchAdd" : d.ddp.atomic_operation == 2 ? "CmpSwap" : "Atomic Request";
+        (out += "RDMAP ") += d.ddp.atomic_operation == 0   ? "FetchAdd"
+                             : d.ddp.atomic_operation == 2 ? "CmpSwap"
+                                                           : "Atomic Request";
     } else if (const std::string_view name = wire::name_of(wire::rdmap_opcodes, d.ddp.opcode); !name.empty()) {
         (out += "RDMAP ") += name;
     } else {

@@ -41,7 +41,8 @@ void Timestamps::append_clock(std::string& out, std::int64_t seconds) {
 
 void Timestamps::append_span(std::string& out, std::int64_t nanoseconds) const {
     out += nanoseconds < 0 ? '-' : ' ';
-    const auto magnitude = nanoseconds < 0 ? 0 - static_cast<std::uint64_t>(nanoseconds) : static_cast<std::uint64_t>(nanoseconds);
+    const auto magnitude =
+        nanoseconds < 0 ? 0 - static_cast<std::uint64_t>(nanoseconds) : static_cast<std::uint64_t>(nanoseconds);
     const std::uint64_t seconds = magnitude / second_ns;
     if (seconds / 3600 < 100)
         append_padded(out, seconds / 3600, 2);
@@ -59,7 +60,8 @@ void Timestamps::append(std::string& out, std::int64_t time_ns) {
     const bool relative = style_ == TimeStyle::since_previous || style_ == TimeStyle::since_first;
     if (relative) {
         const std::int64_t from = reference_.value_or(time_ns);
-        append_span(out, static_cast<std::int64_t>(static_cast<std::uint64_t>(time_ns) - static_cast<std::uint64_t>(from)));
+        append_span(out,
+                    static_cast<std::int64_t>(static_cast<std::uint64_t>(time_ns) - static_cast<std::uint64_t>(from)));
         if (!reference_ || style_ == TimeStyle::since_previous) reference_ = time_ns;
     } else {
         // Rounded down, so that the fraction is positive before 1970 too.

@@ -25,7 +25,8 @@ private:
 /// `-V`: every field of every layer of every frame, a blank line behind each frame.
 class TreePrinter final : public TreePrinterBase {
 public:
-    TreePrinter(std::string& out, InterfaceNames names) : TreePrinterBase(std::move(names)), out_(out), visitor_(body_) {}
+    TreePrinter(std::string& out, InterfaceNames names)
+        : TreePrinterBase(std::move(names)), out_(out), visitor_(body_) {}
 
 private:
     void start() override {

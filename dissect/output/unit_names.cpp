@@ -50,7 +50,8 @@ std::string_view packet_operation(const Dissection& d) {
         case wire::BthOperation::write: return opcode.has_immediate() ? "write_immediate" : "write";
         case wire::BthOperation::read_request: return "read";
         case wire::BthOperation::read_response: return "read_response";
-        case wire::BthOperation::acknowledge: return d.has(LayerId::aeth) ? acknowledgement_of(d.bth.syndrome) : "acknowledge";
+        case wire::BthOperation::acknowledge:
+            return d.has(LayerId::aeth) ? acknowledgement_of(d.bth.syndrome) : "acknowledge";
         case wire::BthOperation::atomic_acknowledge: return "atomic_response";
         case wire::BthOperation::compare_swap: return "compare_swap";
         case wire::BthOperation::fetch_add: return "fetch_add";
@@ -88,7 +89,8 @@ std::string_view segment_operation(const Dissection& d) {
 std::string_view service_of(const Unit& unit) {
     if (unit.transport == Transport::iwarp) return "RC";
     const wire::BthOpcode& opcode = wire::bth_opcode(unit.dissection.bth.opcode);
-    const bool has_service = opcode.service != wire::BthService::cnp && opcode.service != wire::BthService::manufacturer;
+    const bool has_service =
+        opcode.service != wire::BthService::cnp && opcode.service != wire::BthService::manufacturer;
     return has_service ? wire::name_of(opcode.service) : std::string_view{};
 }
 

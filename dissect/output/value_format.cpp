@@ -168,7 +168,8 @@ constexpr std::size_t octets_shown = 36;
 
 void append_tree_value(std::string& out, const wire::FieldInfo& info, const wire::Value& value) {
     const bool number = hex_digits(info.kind) != 0;
-    const std::string_view name = number || info.kind == Kind::boolean ? wire::name_of(info.values, value.number) : std::string_view{};
+    const std::string_view name =
+        number || info.kind == Kind::boolean ? wire::name_of(info.values, value.number) : std::string_view{};
     if (number && !info.values.empty()) {
         out += name.empty() ? "Unknown" : name;
         out += " (";

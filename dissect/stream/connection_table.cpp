@@ -64,9 +64,7 @@ ConnectionTable::Lookup ConnectionTable::add(const Endpoint& source, const Endpo
     return {&connection, 0, true};
 }
 
-Connection* ConnectionTable::idlest() {
-    return oldest_ == none ? nullptr : &at(oldest_);
-}
+Connection* ConnectionTable::idlest() { return oldest_ == none ? nullptr : &at(oldest_); }
 
 void ConnectionTable::remove(Connection& connection) {
     const std::size_t mask = slots_.size() - 1;

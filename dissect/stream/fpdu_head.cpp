@@ -24,9 +24,7 @@ bool length_fits(std::uint8_t opcode, std::uint32_t length) {
 }
 
 /// Messages that are one segment by their nature.
-bool is_single(std::uint8_t opcode) {
-    return opcode == 1 || opcode >= 7;
-}
+bool is_single(std::uint8_t opcode) { return opcode == 1 || opcode >= 7; }
 
 }  // namespace
 

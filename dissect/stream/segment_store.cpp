@@ -75,9 +75,7 @@ const SegmentStore::Segment* last_of_run(const SegmentStore::Segment* segment) {
 }
 }  // namespace
 
-std::uint32_t SegmentStore::run_end() const {
-    return head_ == nullptr ? 0 : last_of_run(head_)->end();
-}
+std::uint32_t SegmentStore::run_end() const { return head_ == nullptr ? 0 : last_of_run(head_)->end(); }
 const SegmentStore::Segment* SegmentStore::behind_run() const {
     return head_ == nullptr ? nullptr : last_of_run(head_)->next;
 }

@@ -7,9 +7,7 @@
 namespace dissect::stream {
 
 /// How far sequence number `a` lies behind `b`, modulo 2^32: negative where it lies before. RFC 9293 section 3.4.
-constexpr std::int32_t distance(std::uint32_t a, std::uint32_t b) {
-    return static_cast<std::int32_t>(a - b);
-}
+constexpr std::int32_t distance(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b); }
 
 /// A stretch of a TCP stream. `bytes` are its first octets, as many as were captured of `wire_length`.
 struct Piece {

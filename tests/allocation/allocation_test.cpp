@@ -1,6 +1,5 @@
 /// Nothing on the way from file to unit allocates after warm-up.
 #include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
 
@@ -48,8 +47,8 @@ TEST_P(Allocation, none_in_the_second_half_of_a_capture) {
     EXPECT_GT(sink.units, units) << "the second half holds RDMA";
 }
 
-/// Loss and reordering need buffers; those of the first runs serve the later ones. Every run is a connection of its own,
-/// told apart by its ports.
+/// Loss and reordering need buffers; those of the first runs serve the later ones. Every run is a connection of its
+/// own, told apart by its ports.
 TEST_P(Allocation, none_in_the_fourth_of_equal_runs) {
     std::vector<support::KeptFrame> frames;
     support::load_capture(path_of(GetParam()), SIZE_MAX, frames);
@@ -63,7 +62,9 @@ TEST_P(Allocation, none_in_the_fourth_of_equal_runs) {
         const std::uint64_t before = support::allocations();
         for (support::KeptFrame& frame : frames) {
             for (const std::size_t port : {34u, 36u})  // Ethernet and IPv4 without options
-                wire::store_be16(&frame.octets[port], static_cast<std::uint16_t>(wire::load_be16(&frame.octets[port]) + (frame.octets[23] == std::byte{6} ? 1 : 0)));
+                wire::store_be16(&frame.octets[port],
+                                 static_cast<std::uint16_t>(wire::load_be16(&frame.octets[port]) +
+                                                            (frame.octets[23] == std::byte{6} ? 1 : 0)));
             dissector.dissect(frame.frame(++number), sink);
         }
         allocated = support::allocations() - before;
@@ -72,8 +73,9 @@ TEST_P(Allocation, none_in_the_fourth_of_equal_runs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(captures, Allocation,
-                         testing::Values("rxe-write-bw-64k.pcap", "rxe-rping.pcap", "rxe-loss1pct-send-bw.pcap.gz", "siw-write-bw-64-crc.pcap",
-                                         "siw-send-bw-64k-crc.pcap", "siw-loss1pct-send-bw.pcap", "siw-reorder-write-bw.pcap.gz",
+                         testing::Values("rxe-write-bw-64k.pcap", "rxe-rping.pcap", "rxe-loss1pct-send-bw.pcap.gz",
+                                         "siw-write-bw-64-crc.pcap", "siw-send-bw-64k-crc.pcap",
+                                         "siw-loss1pct-send-bw.pcap", "siw-reorder-write-bw.pcap.gz",
                                          "siw-gso-tcpdump-A.pcap"),
                          test_name);
 
@@ -94,7 +96,8 @@ TEST(AllocationOfFilter, none_after_warm_up) {
     support::load_capture(path_of("rxe-rping.pcap"), 200, frames);
     const dissect::FieldRegistry registry;
     dissect::FieldCollector collector(registry);
-    auto filter = dissect::Filter::compile("infiniband.bth.opcode in {4, 10..12} || eth.src[0:3] == 52:54:00", registry, collector);
+    auto filter = dissect::Filter::compile("infiniband.bth.opcode in {4, 10..12} || eth.src[0:3] == 52:54:00", registry,
+                                           collector);
     ASSERT_TRUE(filter.ok()) << filter.error().text();
     dissect::Dissection dissection;
     std::uint64_t before = 0;

@@ -46,7 +46,8 @@ int main(int count, char** arguments) {
     std::uint64_t written = header.size();
     for (std::uint64_t microseconds = 1'700'000'000'000'000; good && written < wanted; written += round.size()) {
         for (const std::size_t at : stamps) {
-            const std::uint32_t stamp[] = {static_cast<std::uint32_t>(microseconds / 1'000'000), static_cast<std::uint32_t>(microseconds % 1'000'000)};
+            const std::uint32_t stamp[] = {static_cast<std::uint32_t>(microseconds / 1'000'000),
+                                           static_cast<std::uint32_t>(microseconds % 1'000'000)};
             std::memcpy(&round[at], stamp, sizeof stamp);
             microseconds += 2;
         }

@@ -1,7 +1,6 @@
 /// Speed from memory, one core: `./dev bench micro`. `allocations` is operator new's calls per packet after warm-up.
-#include <benchmark/benchmark.h>
-
 #include <array>
+#include <benchmark/benchmark.h>
 #include <string>
 #include <vector>
 
@@ -22,13 +21,16 @@ using support::KeptFrame;
 
 std::vector<KeptFrame> load(std::initializer_list<const char*> names, std::size_t limit_of_each = SIZE_MAX) {
     std::vector<KeptFrame> frames;
-    for (const char* name : names) support::load_capture(std::string(RDMASCOPE_PCAPS "/") + name, limit_of_each, frames);
+    for (const char* name : names)
+        support::load_capture(std::string(RDMASCOPE_PCAPS "/") + name, limit_of_each, frames);
     return frames;
 }
 
 /// The captures a RoCE mix is made of: small and large messages, both directions, SEND, WRITE, READ and atomics.
 std::vector<KeptFrame> roce_mix() {
-    return load({"rxe-write-bw-64k.pcap", "rxe-read-bw-64.pcap", "rxe-send-bw-64.pcap", "rxe-verbs-atomic.pcap", "rxe-rping.pcap"}, 1000);
+    return load({"rxe-write-bw-64k.pcap", "rxe-read-bw-64.pcap", "rxe-send-bw-64.pcap", "rxe-verbs-atomic.pcap",
+                 "rxe-rping.pcap"},
+                1000);
 }
 
 std::vector<wire::Frame> views_of(const std::vector<KeptFrame>& kept) {
@@ -99,7 +101,8 @@ void roce_units(benchmark::State& state) {
 }
 BENCHMARK(roce_units)->ArgName("repeats")->Arg(0)->Arg(1);
 
-/// One direction of an iWARP connection without end: its start, then the same segments with sequence numbers that go on.
+/// One direction of an iWARP connection without end: its start, then the same segments with sequence numbers that go
+/// on.
 class EndlessStream {
 public:
     /// `fpdus` FPDUs of a Send of `payload` octets in each of 64 segments.
@@ -206,7 +209,8 @@ void reader(benchmark::State& state) {
     for (auto _ : state) {
         auto source = capture::open_file(path, {.access = capture::Access::mapped});
         if (!source.ok()) return state.SkipWithError("the capture cannot be read");
-        for (capture::Batch batch = (*source)->next_batch(frames); batch.count != 0; batch = (*source)->next_batch(frames)) {
+        for (capture::Batch batch = (*source)->next_batch(frames); batch.count != 0;
+             batch = (*source)->next_batch(frames)) {
             count += batch.count;
             benchmark::DoNotOptimize(frames);
         }
@@ -220,10 +224,12 @@ void filter(benchmark::State& state) {
     const auto kept = roce_mix();
     const auto frames = views_of(kept);
     std::vector<dissect::Dissection> dissections(frames.size());
-    for (std::size_t i = 0; i < frames.size(); ++i) dissect::dissect_frame(frames[i], {.verify_crc = false}, dissections[i]);
+    for (std::size_t i = 0; i < frames.size(); ++i)
+        dissect::dissect_frame(frames[i], {.verify_crc = false}, dissections[i]);
     const dissect::FieldRegistry registry;
     dissect::FieldCollector collector(registry);
-    auto compiled = dissect::Filter::compile("infiniband.bth.opcode == 17 && infiniband.bth.psn > 100", registry, collector);
+    auto compiled =
+        dissect::Filter::compile("infiniband.bth.opcode == 17 && infiniband.bth.psn > 100", registry, collector);
     if (!compiled.ok()) return state.SkipWithError(compiled.error().text().c_str());
     std::uint64_t matched = 0;
     measure(state, frames.size(), [&] {
@@ -245,7 +251,9 @@ void icrc(benchmark::State& state) {
     const auto size = std::min(large->octets.size(), static_cast<std::size_t>(state.range(0)));
     const wire::Bytes packet = std::span(large->octets).first(size);
     for (auto _ : state)
-        benchmark::DoNotOptimize(wire::icrc({.lrh = {}, .network = packet.subspan(14, 20), .udp = packet.subspan(34, 8),
+        benchmark::DoNotOptimize(wire::icrc({.lrh = {},
+                                             .network = packet.subspan(14, 20),
+                                             .udp = packet.subspan(34, 8),
                                              .transport = packet.subspan(42, size - 46)}));
     state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) * static_cast<std::int64_t>(size - 18));
 }

@@ -36,7 +36,9 @@ void Examiner::open(const wire::FieldInfo& heading, const wire::Value& value, di
     look(heading, value, extent);
 }
 
-void Examiner::field(const wire::FieldInfo& info, const wire::Value& value, dissect::Extent extent) { look(info, value, extent); }
+void Examiner::field(const wire::FieldInfo& info, const wire::Value& value, dissect::Extent extent) {
+    look(info, value, extent);
+}
 
 void Examiner::close() {
     require(depth_ != 0, "no heading is closed that was not opened");
@@ -44,7 +46,8 @@ void Examiner::close() {
 }
 
 void Examiner::look(const wire::FieldInfo& info, const wire::Value& value, dissect::Extent extent) {
-    require(extent.offset <= octets_ && extent.length <= octets_ - extent.offset, "a field lies within the described octets");
+    require(extent.offset <= octets_ && extent.length <= octets_ - extent.offset,
+            "a field lies within the described octets");
     text_.clear();
     dissect::output::append_value(text_, info, value, dissect::output::OctetStyle::plain);
     dissect::output::append_tree_line(text_, info, value);
@@ -60,11 +63,14 @@ void check(const dissect::Dissection& dissection, std::size_t octets) {
     }
     const auto& network = dissection.network;
     if (network.family != dissect::Network::Family::none) {
-        require(network.source_offset + network.address_length() <= octets, "the source address lies within the octets");
-        require(network.destination_offset + network.address_length() <= octets, "the destination address lies within the octets");
+        require(network.source_offset + network.address_length() <= octets,
+                "the source address lies within the octets");
+        require(network.destination_offset + network.address_length() <= octets,
+                "the destination address lies within the octets");
     }
     if (dissection.has(dissect::LayerId::tcp))
-        require(dissection.tcp.payload_offset + dissection.tcp.payload_captured <= octets, "TCP's payload lies within the octets");
+        require(dissection.tcp.payload_offset + dissection.tcp.payload_captured <= octets,
+                "TCP's payload lies within the octets");
 }
 
 void CheckingSink::on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) {

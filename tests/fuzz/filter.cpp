@@ -1,14 +1,15 @@
 /// Fuzz target `filter`: a display filter, compiled and run over a few frames.
+#include "dissect/filter/filter.h"
+
 #include <string_view>
 #include <vector>
 
 #include "dissect/field_collector.h"
-#include "dissect/filter/filter.h"
 #include "dissect/output/frame_fields.h"
 #include "dissect/registry.h"
-#include "tests/support/captures.h"
 #include "tests/fuzz/examine.h"
 #include "tests/fuzz/target.h"
+#include "tests/support/captures.h"
 
 namespace {
 

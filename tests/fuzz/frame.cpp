@@ -21,5 +21,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     dissector.dissect(frame, sink);
     ++frame.number;
     dissector.dissect(frame, sink);
+    dissector.finish(sink);
     return 0;
 }

@@ -1,4 +1,5 @@
-/// Writes the seeds of the fuzz targets from pcaps/: make_seeds FOLDER makes FOLDER/frame, /stream, /pcap_file, /filter.
+/// Writes the seeds of the fuzz targets from pcaps/: make_seeds FOLDER makes FOLDER/frame, /stream, /pcap_file,
+/// /filter.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -7,8 +8,8 @@
 #include <string>
 
 #include "dissect/dissector.h"
-#include "tests/support/captures.h"
 #include "tests/fuzz/link_types.h"
+#include "tests/support/captures.h"
 
 namespace {
 
@@ -32,7 +33,8 @@ void frame_seeds(const fs::path& folder, const support::KeptCapture& capture) {
         for (unsigned i = 0; i < dissection.layer_count; ++i) layers += static_cast<char>(dissection.layers[i].id);
         if (dissection.has(dissect::LayerId::bth)) layers += static_cast<char>(dissection.bth.opcode);
         if (!seen.insert(layers).second || kept.octets.size() > 2000) continue;
-        const auto link = std::find(fuzz::link_types.begin(), fuzz::link_types.end(), kept.link_type) - fuzz::link_types.begin();
+        const auto link =
+            std::find(fuzz::link_types.begin(), fuzz::link_types.end(), kept.link_type) - fuzz::link_types.begin();
         std::string seed;
         seed += static_cast<char>(link);
         seed += '\0';
@@ -83,7 +85,8 @@ int main(int count, char** arguments) {
         frame_seeds(folder / "frame", capture);
         stream_seed(folder / "stream", capture);
         const fs::path file = fs::path(RDMASCOPE_PCAPS) / capture.name;
-        if (fs::file_size(file) < 20'000) fs::copy_file(file, folder / "pcap_file" / capture.name, fs::copy_options::overwrite_existing);
+        if (fs::file_size(file) < 20'000)
+            fs::copy_file(file, folder / "pcap_file" / capture.name, fs::copy_options::overwrite_existing);
     }
     filter_seeds(folder / "filter");
     return 0;

@@ -18,9 +18,9 @@
 #include <string_view>
 #include <unistd.h>
 
-#include "tests/support/captures.h"
 #include "tests/fuzz/examine.h"
 #include "tests/fuzz/mutator.h"
+#include "tests/support/captures.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -41,7 +41,9 @@ std::span<const support::KeptFrame> at_work;
 void leave_crash() {
     const int file = open("crash.pcap", O_WRONLY | O_CREAT | O_TRUNC, 0644);
     if (file < 0) return;
-    const auto put = [file](const void* octets, std::size_t size) { return write(file, octets, size) == static_cast<ssize_t>(size); };
+    const auto put = [file](const void* octets, std::size_t size) {
+        return write(file, octets, size) == static_cast<ssize_t>(size);
+    };
     const std::uint16_t link = at_work.empty() ? 1 : static_cast<std::uint16_t>(at_work.front().link_type);
     const std::uint32_t header[] = {0xa1b2c3d4, 4u << 16 | 2, 0, 0, 262144, link};
     bool good = put(header, sizeof header);
@@ -57,10 +59,16 @@ void leave_crash() {
 void watch_for_death() {
 #ifdef RDMASCOPE_ASAN
     __sanitizer_set_death_callback(leave_crash);
-    std::signal(SIGABRT, [](int) { leave_crash(); _exit(134); });
+    std::signal(SIGABRT, [](int) {
+        leave_crash();
+        _exit(134);
+    });
 #else
     for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE})
-        std::signal(signal, [](int number) { leave_crash(); _exit(128 + number); });
+        std::signal(signal, [](int number) {
+            leave_crash();
+            _exit(128 + number);
+        });
 #endif
 }
 
@@ -87,8 +95,8 @@ private:
     std::uint64_t due_ = 1'000'000;
 };
 
-/// Each frame cut after each of its octets, by the capture and on the wire. The octets stand at the end of an allocation
-/// of their own, where AddressSanitizer notices one read too many.
+/// Each frame cut after each of its octets, by the capture and on the wire. The octets stand at the end of an
+/// allocation of their own, where AddressSanitizer notices one read too many.
 void truncate_all(Shard shard) {
     Progress progress("truncated frames");
     dissect::Dissection dissection;
@@ -135,11 +143,13 @@ void snap_streams(Shard shard) {
             at_work = capture.frames;
             for (std::size_t i = 0; i < capture.frames.size(); ++i) {
                 wire::Frame frame = capture.frames[i].frame(i + 1);
-                block.assign(frame.bytes.begin(), frame.bytes.begin() + static_cast<std::ptrdiff_t>(std::min(frame.bytes.size(), snap)));
+                block.assign(frame.bytes.begin(),
+                             frame.bytes.begin() + static_cast<std::ptrdiff_t>(std::min(frame.bytes.size(), snap)));
                 block.shrink_to_fit();
                 frame.bytes = block;
                 dissector.dissect(frame, sink);
             }
+            dissector.finish(sink);
             progress.add(capture.frames.size());
         }
     }
@@ -170,11 +180,13 @@ void mutate_streams(const std::vector<support::KeptCapture>& captures, std::uint
     Progress progress("frames of mutated streams");
     std::vector<const support::KeptCapture*> iwarp;
     for (const auto& capture : captures)
-        if (capture.name.find("siw") != std::string::npos || capture.name.find("iwarp") != std::string::npos) iwarp.push_back(&capture);
+        if (capture.name.find("siw") != std::string::npos || capture.name.find("iwarp") != std::string::npos)
+            iwarp.push_back(&capture);
     std::vector<support::KeptFrame> frames;
     fuzz::CheckingSink sink(false);
     for (std::uint64_t done = 0; done < count;) {
-        const auto& capture = random.one_in(4) ? captures[random.below(captures.size())] : *iwarp[random.below(iwarp.size())];
+        const auto& capture =
+            random.one_in(4) ? captures[random.below(captures.size())] : *iwarp[random.below(iwarp.size())];
         const std::size_t first = random.one_in(2) ? 0 : random.below(capture.frames.size());
         const std::size_t length = std::min<std::size_t>(capture.frames.size() - first, 10 + random.below(300));
         const auto from = capture.frames.begin() + static_cast<std::ptrdiff_t>(first);
@@ -185,6 +197,7 @@ void mutate_streams(const std::vector<support::KeptCapture>& captures, std::uint
         sink.describe(random.one_in(8));
         dissect::Dissector dissector(fuzz::small_bounds());
         for (std::size_t i = 0; i < frames.size(); ++i) dissector.dissect(frames[i].frame(i + 1), sink);
+        dissector.finish(sink);
         done += frames.size();
         progress.add(frames.size());
     }
@@ -197,6 +210,7 @@ void replay(const std::string& path) {
     dissect::Dissector dissector(fuzz::small_bounds());
     fuzz::CheckingSink sink(true);
     for (std::size_t i = 0; i < frames.size(); ++i) dissector.dissect(frames[i].frame(i + 1), sink);
+    dissector.finish(sink);
 }
 
 std::uint64_t number_of(std::string_view text) {
@@ -207,7 +221,8 @@ std::uint64_t number_of(std::string_view text) {
 
 Shard shard_of(std::string_view text) {
     const std::size_t slash = text.find('/');
-    const Shard shard{number_of(text.substr(0, slash)), slash == std::string_view::npos ? 1 : number_of(text.substr(slash + 1))};
+    const Shard shard{number_of(text.substr(0, slash)),
+                      slash == std::string_view::npos ? 1 : number_of(text.substr(slash + 1))};
     return shard.count == 0 ? Shard{} : shard;
 }
 
@@ -229,7 +244,9 @@ int main(int count, char** arguments) {
     } else if (what == "replay") {
         for (int i = 2; i < count; ++i) replay(arguments[i]);
     } else {
-        return std::fputs("usage: mutate truncations|mutations SHARD/SHARDS [COUNT], or mutate replay FILE...\n", stderr), 2;
+        return std::fputs("usage: mutate truncations|mutations SHARD/SHARDS [COUNT], or mutate replay FILE...\n",
+                          stderr),
+               2;
     }
     return 0;
 }

@@ -27,7 +27,8 @@ std::size_t place(std::size_t size, Random& random) {
 }
 
 void change_number(std::vector<std::byte>& octets, Random& random) {
-    static constexpr std::array<std::uint32_t, 14> telling{0, 1, 2, 3, 4, 7, 8, 15, 16, 0x7f, 0x80, 0xff, 0x7fff, 0xffff};
+    static constexpr std::array<std::uint32_t, 14> telling{0,  1,  2,    3,    4,    7,      8,
+                                                           15, 16, 0x7f, 0x80, 0xff, 0x7fff, 0xffff};
     const std::size_t width = random.one_in(2) ? 2 : 4;
     if (octets.size() < width) return;
     const std::size_t at = std::min(place(octets.size(), random), octets.size() - width);
@@ -63,13 +64,17 @@ void mutate_once(support::KeptFrame& frame, const support::KeptFrame& other, Ran
         case 7: {  // the head of this frame, the tail of another
             const std::size_t from = other.octets.empty() ? 0 : place(other.octets.size(), random);
             // A copy: the other frame may be this one.
-            const std::vector<std::byte> tail(other.octets.begin() + static_cast<std::ptrdiff_t>(from), other.octets.end());
+            const std::vector<std::byte> tail(other.octets.begin() + static_cast<std::ptrdiff_t>(from),
+                                              other.octets.end());
             octets.resize(at);
             octets.insert(octets.end(), tail.begin(), tail.end());
             break;
         }
-        case 8: octets.resize(at); break;                                        // short on the wire too
-        case 9: octets.resize(at); frame.wire_length = static_cast<std::uint32_t>(at + random.below(2000)); return;  // snapped
+        case 8: octets.resize(at); break;  // short on the wire too
+        case 9:
+            octets.resize(at);
+            frame.wire_length = static_cast<std::uint32_t>(at + random.below(2000));
+            return;  // snapped
         case 10: frame.link_type = link_types[random.below(link_types.size())]; break;
     }
     if (octets.size() > max_octets) octets.resize(max_octets);
@@ -136,7 +141,8 @@ void mutate_stream(std::vector<support::KeptFrame>& frames, Random& random) {
             case 3: std::rotate(at, at + 1, frames.begin() + static_cast<std::ptrdiff_t>(far) + 1); break;
             case 4: frames[i].octets.resize(frames[i].octets.size() - random.below(frames[i].octets.size() + 1)); break;
             case 5:
-                if (find_payload(frames[i], tcp, payload)) shift_sequence(frames[i], tcp, static_cast<std::uint32_t>(random.below(400)) - 200);
+                if (find_payload(frames[i], tcp, payload))
+                    shift_sequence(frames[i], tcp, static_cast<std::uint32_t>(random.below(400)) - 200);
                 break;
             case 6: split(frames, i, random); break;
             case 7: mutate_frame(frames[i], frames[far], random); break;

@@ -1,5 +1,5 @@
-/// Fuzz target `pcap_file`: a whole file, plain or compressed, read to its end or to the first fault, frame by frame and in
-/// batches; both must see the same.
+/// Fuzz target `pcap_file`: a whole file, plain or compressed, read to its end or to the first fault, frame by frame
+/// and in batches; both must see the same.
 #include <array>
 #include <string>
 #include <sys/mman.h>
@@ -53,7 +53,8 @@ Seen read_all(const std::string& path, bool batches, capture::Access access) {
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const int file = memfd_create("fuzz", 0);
-    if (file < 0 || write(file, data, size) != static_cast<ssize_t>(size)) fuzz::violated("a file in memory can be made");
+    if (file < 0 || write(file, data, size) != static_cast<ssize_t>(size))
+        fuzz::violated("a file in memory can be made");
     const std::string path = "/proc/self/fd/" + std::to_string(file);
     const Seen singly = read_all(path, false, capture::Access::mapped);
     const Seen batched = read_all(path, true, capture::Access::read);

@@ -1,5 +1,5 @@
-/// Fuzz target `stream`: TCP segments of a few connections, whose order, places, flags and cuts the input chooses. It is a
-/// row of records: control octet, displacement (a signed octet), length (two octets, little-endian), payload.
+/// Fuzz target `stream`: TCP segments of a few connections, whose order, places, flags and cuts the input chooses. It
+/// is a row of records: control octet, displacement (a signed octet), length (two octets, little-endian), payload.
 /// Control: bits 0-1 connection, bit 2 direction, bit 3 SYN, bit 4 FIN, bit 5 the capture keeps 24 octets less.
 #include <algorithm>
 #include <array>
@@ -51,7 +51,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         const bool syn = (control & 8) != 0;
         Connection& connection = connections[control & 3];
         packet.resize(headers + payload);
-        const auto flags = static_cast<std::uint8_t>((syn ? 2 : 0x18) | ((control & 0x10) != 0 ? 1 : 0) | (syn && backwards ? 0x10 : 0));
+        const auto flags = static_cast<std::uint8_t>((syn ? 2 : 0x18) | ((control & 0x10) != 0 ? 1 : 0) |
+                                                     (syn && backwards ? 0x10 : 0));
         write_headers(packet.data(), payload, control & 3, backwards, flags, connection);
         std::uint32_t& next = connection.next[backwards ? 1 : 0];
         wire::store_be32(packet.data() + 24, next + static_cast<std::uint32_t>(displacement));
@@ -67,5 +68,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         data += 4 + payload;
         size -= 4 + payload;
     }
+    dissector.finish(sink);
     return 0;
 }

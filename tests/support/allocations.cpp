@@ -11,8 +11,9 @@ std::atomic<std::uint64_t> count{0};
 
 void* counted(std::size_t size, std::size_t alignment) {
     count.fetch_add(1, std::memory_order_relaxed);
-    void* memory = alignment <= alignof(std::max_align_t) ? std::malloc(size == 0 ? 1 : size)
-                                                          : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    void* memory = alignment <= alignof(std::max_align_t)
+                       ? std::malloc(size == 0 ? 1 : size)
+                       : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
     if (memory == nullptr) throw std::bad_alloc();
     return memory;
 }
@@ -24,7 +25,9 @@ std::uint64_t allocations() { return count.load(std::memory_order_relaxed); }
 
 // The array forms and the nothrow forms of the standard library call these.
 void* operator new(std::size_t size) { return support::counted(size, 1); }
-void* operator new(std::size_t size, std::align_val_t alignment) { return support::counted(size, static_cast<std::size_t>(alignment)); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+    return support::counted(size, static_cast<std::size_t>(alignment));
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }

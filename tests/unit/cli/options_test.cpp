@@ -108,8 +108,8 @@ TEST(DumpOptions, several_interfaces_but_one_file) {
 }
 
 TEST(DumpOptions, the_form_of_fields) {
-    const DumpOptions o = parsed({"-rx", "-Tfields", "-eip.src", "-Eheader=y", "-E", "separator=,", "-Eoccurrence=f", "-Equote=d",
-                                  "-Eaggregator=/s", "-Ebom=y"});
+    const DumpOptions o = parsed({"-rx", "-Tfields", "-eip.src", "-Eheader=y", "-E", "separator=,", "-Eoccurrence=f",
+                                  "-Equote=d", "-Eaggregator=/s", "-Ebom=y"});
     EXPECT_TRUE(o.fields_format.header);
     EXPECT_TRUE(o.fields_format.bom);
     EXPECT_EQ(o.fields_format.separator, ',');
@@ -150,7 +150,8 @@ TEST(DumpOptions, says_which_number_is_wrong) {
 
 TEST(DumpOptions, says_what_is_unknown_and_what_may_be_meant) {
     EXPECT_EQ(refused({"-rx", "--colour=always"}), "there is no option --colour, did you mean '--color'?");
-    EXPECT_EQ(refused({"--snapshot-lenght", "96"}), "there is no option --snapshot-lenght, did you mean '--snapshot-length'?");
+    EXPECT_EQ(refused({"--snapshot-lenght", "96"}),
+              "there is no option --snapshot-lenght, did you mean '--snapshot-length'?");
     EXPECT_EQ(refused({"-k"}), "there is no option -k");
     EXPECT_EQ(refused({"-nk"}), "there is no option -k");
     EXPECT_EQ(refused({"-c"}), "-c needs a value: COUNT");

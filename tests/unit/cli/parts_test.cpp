@@ -45,7 +45,8 @@ TEST(Progress, a_bar_that_fits) {
     EXPECT_THAT(bar, HasSubstr("250 MB/s"));
     EXPECT_THAT(bar, HasSubstr("2 s left"));
     EXPECT_EQ(std::count(bar.begin(), bar.end(), '='), std::count(bar.begin(), bar.end(), '[') * 20);
-    for (unsigned columns = 0; columns < 120; ++columns) EXPECT_LE(dump::progress_bar(half, 1000, 2.0, columns).size(), columns);
+    for (unsigned columns = 0; columns < 120; ++columns)
+        EXPECT_LE(dump::progress_bar(half, 1000, 2.0, columns).size(), columns);
 }
 
 TEST(Progress, a_stream_has_no_end_to_show) {
@@ -88,8 +89,9 @@ TEST(HostNames, reads_hosts) {
 TEST(Color, marks_words_and_leaves_the_rest) {
     std::string text = "kept NAK\na > b RC NAK x [truncated: y] CNPX SNAK qp CE\nplain\n";
     dump::color_lines(text, 9);
-    EXPECT_EQ(text,
-              "kept NAK\na > b RC \x1b[31mNAK\x1b[0m x \x1b[2m[truncated: y]\x1b[0m CNPX SNAK qp \x1b[33mCE\x1b[0m\nplain\n");
+    EXPECT_EQ(
+        text,
+        "kept NAK\na > b RC \x1b[31mNAK\x1b[0m x \x1b[2m[truncated: y]\x1b[0m CNPX SNAK qp \x1b[33mCE\x1b[0m\nplain\n");
 }
 
 TEST(TextOutput, a_full_disk_is_told_with_the_place) {

@@ -1,9 +1,8 @@
 // What the dissector remembers from frame to frame: fragments of datagrams, and which frame carried a PSN first.
 #include "dissect/dissector.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
+#include <gtest/gtest.h>
 #include <vector>
 
 #include "wire/bth.h"
@@ -50,7 +49,8 @@ Octets write_only(std::uint32_t psn, std::uint32_t queue_pair) {
     for (std::size_t i = 0; i < payload_octets; ++i) octets.push_back(static_cast<std::byte>(i));
     const wire::Bytes all{octets};
     std::byte icrc[4];
-    wire::store_be32(icrc, wire::icrc({{}, all.subspan(ethernet_octets, ip_octets),
+    wire::store_be32(icrc, wire::icrc({{},
+                                       all.subspan(ethernet_octets, ip_octets),
                                        all.subspan(ethernet_octets + ip_octets, 8),
                                        all.subspan(ethernet_octets + ip_octets + 8)}));
     octets.insert(octets.end(), std::begin(icrc), std::end(icrc));
@@ -93,7 +93,9 @@ struct Seen {
 
 class Recorder : public dissect::Sink {
 public:
-    void on_frame(const wire::Frame&, const dissect::Dissection& dissection) override { stops.push_back(dissection.stop); }
+    void on_frame(const wire::Frame&, const dissect::Dissection& dissection) override {
+        stops.push_back(dissection.stop);
+    }
     void on_unit(const dissect::Unit& unit) override {
         const auto& bth = unit.dissection.bth;
         const auto payload = unit.bytes.subspan(bth.payload_offset, bth.payload_length);
@@ -120,7 +122,8 @@ TEST(DissectorFragments, EveryOrderOfThreeFragmentsGivesTheOnePacket) {
     do {
         dissect::Dissector dissector;
         Recorder recorder;
-        for (std::size_t i = 0; i < order.size(); ++i) dissector.dissect(frame_of(fragments[order[i]], i + 1), recorder);
+        for (std::size_t i = 0; i < order.size(); ++i)
+            dissector.dissect(frame_of(fragments[order[i]], i + 1), recorder);
         ASSERT_EQ(recorder.units.size(), 1u);
         const Seen& unit = recorder.units.front();
         EXPECT_EQ(unit.frame, 3u);
@@ -154,7 +157,8 @@ TEST(DissectorFragments, MoreDatagramsThanTheBoundEvictTheIdlest) {
     Recorder recorder;
     for (std::uint32_t i = 0; i < 6; ++i)
         dissector.dissect(frame_of(fragments_of(write_only(i, 0x11), 48)[0], i + 1), recorder);
-    EXPECT_EQ(std::count(recorder.notices.begin(), recorder.notices.end(), dissect::Notice::Kind::fragments_evicted), 2);
+    EXPECT_EQ(std::count(recorder.notices.begin(), recorder.notices.end(), dissect::Notice::Kind::fragments_evicted),
+              2);
     EXPECT_EQ(dissector.counters().datagrams_evicted, 2u);
 }
 
@@ -180,9 +184,11 @@ TEST(DissectorRepeats, ForgetsByItselfAndStaysSmall) {
     options.repeat_packets = 64;
     dissect::Dissector dissector{options};
     Recorder recorder;
-    for (std::uint32_t psn = 0; psn < 4096; ++psn) dissector.dissect(frame_of(write_only(psn, 0x11), psn + 1), recorder);
+    for (std::uint32_t psn = 0; psn < 4096; ++psn)
+        dissector.dissect(frame_of(write_only(psn, 0x11), psn + 1), recorder);
     recorder.units.clear();
-    for (std::uint32_t psn = 0; psn < 16; ++psn) dissector.dissect(frame_of(write_only(psn, 0x11), 5000 + psn), recorder);
+    for (std::uint32_t psn = 0; psn < 16; ++psn)
+        dissector.dissect(frame_of(write_only(psn, 0x11), 5000 + psn), recorder);
     for (const Seen& unit : recorder.units) EXPECT_EQ(unit.repeats_frame, 0u) << unit.psn;
 }
 

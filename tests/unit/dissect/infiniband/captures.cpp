@@ -1,9 +1,8 @@
 /// The invariant CRC on captures of Linux rxe: every complete packet's is good, and every changed bit is noticed.
-#include <gtest/gtest.h>
-
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -64,8 +63,8 @@ TEST(IcrcOnCaptures, EveryCompletePacketIsGood) {
 /// Whether the network may change an octet of a RoCEv2 frame over Ethernet and IPv4 without options.
 bool may_change(std::size_t octet) {
     constexpr std::size_t ip = 14, udp = 34, bth = 42;
-    return octet < ip || octet == ip + 1 || octet == ip + 8 || octet == ip + 10 || octet == ip + 11 || octet == udp + 6 ||
-           octet == udp + 7 || octet == bth + 4;
+    return octet < ip || octet == ip + 1 || octet == ip + 8 || octet == ip + 10 || octet == ip + 11 ||
+           octet == udp + 6 || octet == udp + 7 || octet == bth + 4;
 }
 
 TEST(IcrcOnCaptures, EveryChangedBitIsNoticed) {
@@ -80,7 +79,8 @@ TEST(IcrcOnCaptures, EveryChangedBitIsNoticed) {
             const std::byte mask = std::byte{0x80} >> (bit % 8);
             bytes[bit / 8] ^= mask;
             dissect::dissect_frame(frame, {}, found);
-            const bool good = found.has(LayerId::bth) && found.bth.icrc == CrcStatus::good && found.stop.outcome == Outcome::complete;
+            const bool good =
+                found.has(LayerId::bth) && found.bth.icrc == CrcStatus::good && found.stop.outcome == Outcome::complete;
             EXPECT_EQ(good, may_change(bit / 8)) << "frame " << i + 1 << " bit " << bit;
             bytes[bit / 8] ^= mask;
         }

@@ -13,7 +13,8 @@
 /// A packet taken apart, with its fields by name as they would be printed.
 class Described : dissect::Visitor {
 public:
-    Described(std::vector<std::byte> octets, dissect::LayerId first, std::uint32_t wire_length = 0) : octets_(std::move(octets)) {
+    Described(std::vector<std::byte> octets, dissect::LayerId first, std::uint32_t wire_length = 0)
+        : octets_(std::move(octets)) {
         dissect::dissect_unit(first, octets_, wire_length != 0 ? wire_length : size(), {}, found);
         dissect::describe(found, octets_, *this);
     }
@@ -28,7 +29,8 @@ public:
     /// The layers' names in the order of the wire.
     std::string layers() const {
         std::vector<dissect::LayerRef> sorted{found.layers.begin(), found.layers.begin() + found.layer_count};
-        std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
+        std::stable_sort(sorted.begin(), sorted.end(),
+                         [](const auto& a, const auto& b) { return a.offset < b.offset; });
         std::string names;
         for (const auto& layer : sorted) {
             if (!names.empty()) names += ' ';

@@ -1,7 +1,6 @@
 /// Management datagrams and the messages of the Communication Manager; values as tshark 4.0.17 prints them, where it
 /// knows the message.
 #include <gtest/gtest.h>
-
 #include <string>
 
 #include "../../wire/infiniband/octets.h"
@@ -88,14 +87,18 @@ TEST(Management, SnappedConnectRequest) {
 /// A datagram to QP 1 with the given class, attribute and data.
 std::vector<std::byte> management(std::string_view hex, std::string_view data) {
     auto bytes = octets("6400ffff00000001800000008001000000000001");
-    const auto append = [&](const std::vector<std::byte>& more) { bytes.insert(bytes.end(), more.begin(), more.end()); };
+    const auto append = [&](const std::vector<std::byte>& more) {
+        bytes.insert(bytes.end(), more.begin(), more.end());
+    };
     append(octets(hex));
     append(octets(data));
     bytes.resize(12 + 8 + 256 + 4);
     return bytes;
 }
 
-std::string header(std::string_view attribute) { return "0107020300000000000000000000000100" + std::string{attribute} + "000000000000"; }
+std::string header(std::string_view attribute) {
+    return "0107020300000000000000000000000100" + std::string{attribute} + "000000000000";
+}
 
 TEST(Management, Reject) {
     // rxe-cm-reject.pcap, frame 2.
@@ -122,7 +125,8 @@ TEST(Management, OtherMessages) {
     EXPECT_EQ(sidr.layers(), "bth deth mad cm_sidr_req icrc");
     EXPECT_EQ(sidr["infiniband.cm.sidr_req.serviceid"], "0x0000000001110007");
     EXPECT_EQ(sidr["infiniband.cm.req.serviceid.protocol"], "0x11");
-    const Described answer{management(header("18"), "00000001 00000000 00123400 0000000001110007 01234567"), LayerId::bth};
+    const Described answer{management(header("18"), "00000001 00000000 00123400 0000000001110007 01234567"),
+                           LayerId::bth};
     EXPECT_EQ(answer["infiniband.cm.sidr_rep.qpn"], "0x001234");
     EXPECT_EQ(answer["infiniband.cm.sidr_rep.qkey"], "0x01234567");
     const Described lap{management(header("19"), "0000000a0000000b00000000 00003498 00000000 0005 0006"), LayerId::bth};

@@ -123,8 +123,9 @@ TEST(InfinibandTransport, EveryFlippedBitIsFound) {
             changed[bit / 8] ^= std::byte{0x80} >> (bit % 8);
             const Described packet{changed, first};
             const dissect::Dissection& found = packet.found;
-            const bool noticed = found.stop.outcome != Outcome::complete || found.bth.icrc == CrcStatus::bad ||
-                                 (first == LayerId::lrh && (found.bth.vcrc == CrcStatus::bad || !found.has(LayerId::bth)));
+            const bool noticed =
+                found.stop.outcome != Outcome::complete || found.bth.icrc == CrcStatus::bad ||
+                (first == LayerId::lrh && (found.bth.vcrc == CrcStatus::bad || !found.has(LayerId::bth)));
             const unsigned octet = bit / 8;
             // Traffic class, flow label, hop limit; FECN, BECN and the reserved bits beside them.
             const bool may_change = first == LayerId::grh && ((bit >= 4 && octet < 4) || octet == 7 || octet == 44);
@@ -141,7 +142,8 @@ TEST(InfinibandTransport, EverySnapLength) {
                                      {packets::ipv4_atomic_acknowledge, LayerId::ipv4}}) {
         const auto whole = octets(hex);
         for (std::size_t length = 0; length < whole.size(); ++length) {
-            const Described packet{{whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)}, first,
+            const Described packet{{whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)},
+                                   first,
                                    static_cast<std::uint32_t>(whole.size())};
             ASSERT_EQ(packet.found.stop.outcome, Outcome::truncated) << length;
             ASSERT_EQ(packet.found.stop.reason, Reason::snapped) << length;
@@ -178,7 +180,8 @@ TEST(InfinibandTransport, Malformed) {
     EXPECT_EQ(outcome("0430ffff0000001900323deb0000ee6e4af8", LayerId::bth), Reason::bad_pad_count);
     EXPECT_EQ(outcome("7012375C000117D2", LayerId::lrh), Reason::bad_header_length);
     EXPECT_EQ(outcome("7012375C000E17D2", LayerId::lrh), Reason::bad_total_length);
-    EXPECT_EQ(outcome("6020000000281b4000000000000000000000ffff0f00000200000000000000000000ffff0f000002", LayerId::grh), Reason::bad_total_length);
+    EXPECT_EQ(outcome("6020000000281b4000000000000000000000ffff0f00000200000000000000000000ffff0f000002", LayerId::grh),
+              Reason::bad_total_length);
 }
 
 TEST(InfinibandTransport, OddAndUnsupported) {

@@ -14,9 +14,7 @@ namespace iwarp_test {
 
 namespace {
 
-void append(Octets& to, wire::Bytes from) {
-    to.insert(to.end(), from.begin(), from.end());
-}
+void append(Octets& to, wire::Bytes from) { to.insert(to.end(), from.begin(), from.end()); }
 
 void put16(Octets& to, std::uint32_t value) {
     to.push_back(static_cast<std::byte>(value >> 8 & 0xff));

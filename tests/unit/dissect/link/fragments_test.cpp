@@ -1,10 +1,9 @@
 // Datagrams put together again, whatever the order; and what cannot be put together.
 #include "dissect/fragments.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdlib>
+#include <gtest/gtest.h>
 #include <new>
 #include <numeric>
 #include <random>
@@ -18,7 +17,8 @@ namespace {
 std::size_t allocations = 0;
 }  // namespace
 
-// The test counts what the library allocates. g++ 12 warns of a mismatch where it has inlined the one and not the other.
+// The test counts what the library allocates. g++ 12 warns of a mismatch where it has inlined the one and not the
+// other.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 #endif
@@ -47,7 +47,9 @@ constexpr std::int64_t second = 1'000'000'000;
 
 /// A RoCEv2 datagram: UDP, BTH of an RC Send Only, `payload` octets, and four for the ICRC.
 Octets datagram(std::uint32_t payload) {
-    Octets octets = support::from_hex("c00012b700000000" "0440ffff0000001180000456");
+    Octets octets = support::from_hex(
+        "c00012b700000000"
+        "0440ffff0000001180000456");
     for (std::uint32_t i = 0; i < payload + 4; ++i) octets.push_back(static_cast<std::byte>(i * 7 & 0xff));
     wire::store_be16(&octets[4], static_cast<std::uint16_t>(octets.size()));
     return octets;
@@ -61,7 +63,8 @@ struct Ipv4Options {
 };
 
 /// The frame with a piece of a datagram's payload.
-Octets ipv4_fragment(const Octets& payload, std::uint32_t offset, std::uint32_t length, bool more, const Ipv4Options& with = {}) {
+Octets ipv4_fragment(const Octets& payload, std::uint32_t offset, std::uint32_t length, bool more,
+                     const Ipv4Options& with = {}) {
     wire::Ipv4 header;
     header.header_words = static_cast<std::uint8_t>(5 + with.options.size() / 4);
     header.dscp = 26;
@@ -82,7 +85,8 @@ Octets ipv4_fragment(const Octets& payload, std::uint32_t offset, std::uint32_t 
     return frame;
 }
 
-Octets ipv6_fragment(const Octets& payload, std::uint32_t offset, std::uint32_t length, bool more, const Octets& extensions = {}) {
+Octets ipv6_fragment(const Octets& payload, std::uint32_t offset, std::uint32_t length, bool more,
+                     const Octets& extensions = {}) {
     wire::Ipv6 header;
     header.payload_length = static_cast<std::uint16_t>(extensions.size() + 8 + length);
     header.next_header = extensions.empty() ? wire::ip_protocol::fragment : wire::ip_protocol::destination_options;
@@ -113,8 +117,8 @@ protected:
     std::uint64_t frame_ = 0;
 
     FragmentTable::Added add(const Octets& frame, std::int64_t time_ns = 0, std::uint32_t wire_length = 0) {
-        const auto dissection = support::dissect_octets(
-            frame, wire_length == 0 ? static_cast<std::uint32_t>(frame.size()) : wire_length);
+        const auto dissection =
+            support::dissect_octets(frame, wire_length == 0 ? static_cast<std::uint32_t>(frame.size()) : wire_length);
         EXPECT_TRUE(dissection.fragmented);
         return table_.add(dissection, frame, time_ns, ++frame_);
     }
@@ -183,7 +187,8 @@ TEST_F(Fragments, AnyOrderAndAnySize) {
         for (std::size_t i = 0; i < pieces.size(); ++i) {
             const auto [at, length] = pieces[i];
             const bool more = at + length != size;
-            const auto added = add(six ? ipv6_fragment(payload, at, length, more) : ipv4_fragment(payload, at, length, more));
+            const auto added =
+                add(six ? ipv6_fragment(payload, at, length, more) : ipv4_fragment(payload, at, length, more));
             if (i + 1 == pieces.size())
                 expect_whole(added, payload, six ? 40 : 20);
             else
@@ -380,11 +385,13 @@ TEST_F(Fragments, HostileTrafficIsBounded) {
         const std::uint32_t at = below(random, 7000) * 8;
         const std::uint32_t length = below(random, 4) == 0 ? 1 + below(random, 500) : (1 + below(random, 100)) * 8;
         const bool more = length % 8 == 0 && random() % 16 != 0;
-        Octets frame = random() % 2 == 0 ? ipv4_fragment(payload, at, length, more, with) : ipv6_fragment(payload, at, length, more);
+        Octets frame = random() % 2 == 0 ? ipv4_fragment(payload, at, length, more, with)
+                                         : ipv6_fragment(payload, at, length, more);
         const auto wire_length = static_cast<std::uint32_t>(frame.size());
         if (random() % 8 == 0) frame.resize(std::max<std::size_t>(62, random() % frame.size()));
         const auto dissection = support::dissect_octets(frame, wire_length);
-        if (dissection.fragmented) table_.add(dissection, frame, static_cast<std::int64_t>(round) * second / 100, round);
+        if (dissection.fragmented)
+            table_.add(dissection, frame, static_cast<std::int64_t>(round) * second / 100, round);
         ASSERT_LE(table_.size(), 8u);
     }
     table_.finish();

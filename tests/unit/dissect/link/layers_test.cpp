@@ -178,9 +178,17 @@ TEST(Erspan, MarkedAsTruncatedIsNotMalformed) {
 /// RFC 2675, 2: a payload length of 0 and the option; 70,000 octets of which the capture has the first hundred.
 TEST(Ipv6, JumboPayloadLengthCounts) {
     const Octets octets = support::from_hex(
-        "525400000002525400000001" "86dd"
-        "60000000" "0000" "00" "40" "20010db8000000000000000000000001" "20010db8000000000000000000000002"
-        "0600" "c204" "00011170"
+        "525400000002525400000001"
+        "86dd"
+        "60000000"
+        "0000"
+        "00"
+        "40"
+        "20010db8000000000000000000000001"
+        "20010db8000000000000000000000002"
+        "0600"
+        "c204"
+        "00011170"
         "1c0686bb010203040a0b0c0d5018020000000000");
     const auto dissection = support::dissect_octets(octets, 14 + 40 + 70000 + 6);
     EXPECT_EQ(dissection.stop.outcome, Outcome::complete);

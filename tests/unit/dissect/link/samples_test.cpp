@@ -2,7 +2,6 @@
 #include "tests/unit/dissect/link/samples.h"
 
 #include <gtest/gtest.h>
-
 #include <random>
 
 #include "dissect/registry.h"
@@ -59,7 +58,8 @@ TEST_P(EverySample, CutByTheSnapLengthIsTruncated) {
         if (dissection.stop.outcome == Outcome::complete) {
             EXPECT_EQ(support::chain(dissection), support::chain(expected));
         }
-        EXPECT_EQ(support::chain(expected).substr(0, support::chain(dissection).size()), support::chain(dissection)) << captured;
+        EXPECT_EQ(support::chain(expected).substr(0, support::chain(dissection).size()), support::chain(dissection))
+            << captured;
         const support::Collected collected{dissection, cut};
         EXPECT_TRUE(collected.balanced());
         EXPECT_TRUE(collected.within) << captured;
@@ -81,7 +81,8 @@ TEST_P(EverySample, AnyOctetWrongIsSurvived) {
     std::mt19937 random{size()};
     for (unsigned round = 0; round < 3000; ++round) {
         Octets wrong = octets_;
-        for (unsigned i = 0; i <= round % 4; ++i) wrong[random() % wrong.size()] = static_cast<std::byte>(random() & 0xff);
+        for (unsigned i = 0; i <= round % 4; ++i)
+            wrong[random() % wrong.size()] = static_cast<std::byte>(random() & 0xff);
         const auto captured = round % 3 == 0 ? random() % (wrong.size() + 1) : wrong.size();
         wrong.resize(captured);
         wrong.shrink_to_fit();
@@ -121,7 +122,8 @@ TEST(Registry, KnowsEveryVisitedField) {
     } checker;
     for (const auto& sample : samples::frames) {
         const Octets octets = support::from_hex(sample.octets);
-        const auto dissection = support::dissect_octets(octets, static_cast<std::uint32_t>(octets.size()), sample.link_type);
+        const auto dissection =
+            support::dissect_octets(octets, static_cast<std::uint32_t>(octets.size()), sample.link_type);
         dissect::describe(dissection, octets, checker);
     }
 }

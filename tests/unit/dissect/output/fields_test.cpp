@@ -32,14 +32,17 @@ std::string print(std::initializer_list<const char*> names, const FieldsFormat& 
 }
 
 TEST(Fields, OneColumnAField) {
-    EXPECT_EQ(print({"infiniband.bth.opcode", "infiniband.bth.psn", "frame.time", "ip.addr", "infiniband.deth", "infiniband",
-                     "infiniband.bth", "infiniband.aeth.msn"}),
-              "4\t6580053\tNov 21, 2026 01:40:49.783379000 UTC\t192.0.2.1,192.0.2.2\t\tinfiniband\t0400ffff0000001180646755\t\n"
-              "17\t6580053\tNov 21, 2026 01:40:49.784535000 UTC\t192.0.2.2,192.0.2.1\t\tinfiniband\t1100ffff0000001100646755\t6\n");
+    EXPECT_EQ(print({"infiniband.bth.opcode", "infiniband.bth.psn", "frame.time", "ip.addr", "infiniband.deth",
+                     "infiniband", "infiniband.bth", "infiniband.aeth.msn"}),
+              "4\t6580053\tNov 21, 2026 01:40:49.783379000 "
+              "UTC\t192.0.2.1,192.0.2.2\t\tinfiniband\t0400ffff0000001180646755\t\n"
+              "17\t6580053\tNov 21, 2026 01:40:49.784535000 "
+              "UTC\t192.0.2.2,192.0.2.1\t\tinfiniband\t1100ffff0000001100646755\t6\n");
 }
 
 TEST(Fields, Times) {
-    EXPECT_EQ(print({"frame.number", "frame.time_epoch", "frame.time_delta", "frame.time_relative", "frame.len", "frame.encap_type"}),
+    EXPECT_EQ(print({"frame.number", "frame.time_epoch", "frame.time_delta", "frame.time_relative", "frame.len",
+                     "frame.encap_type"}),
               "20\t1795225249.783379000\t0.000000000\t0.000000000\t74\t1\n"
               "21\t1795225249.784535000\t0.001156000\t0.001156000\t62\t1\n");
 }
@@ -62,8 +65,8 @@ TEST(Fields, HeaderSeparatorQuoteOccurrenceAggregator) {
 }
 
 TEST(Fields, OurOwn) {
-    EXPECT_EQ(print({"rdma.transport", "rdma.service", "rdma.operation", "rdma.position", "rdma.length", "rdma.crc", "rdma.outcome",
-                     "rdma.repeats_frame"}),
+    EXPECT_EQ(print({"rdma.transport", "rdma.service", "rdma.operation", "rdma.position", "rdma.length", "rdma.crc",
+                     "rdma.outcome", "rdma.repeats_frame"}),
               "roce2\tRC\tsend\tonly\t16\tgood\tcomplete\t\n"
               "roce2\tRC\tacknowledge\tonly\t0\tgood\tcomplete\t\n");
 }
@@ -73,7 +76,8 @@ TEST(Fields, AFieldTwice) { EXPECT_EQ(print({"frame.number", "frame.number"}), "
 TEST(Fields, OnlyShownFramesCountForTheirDelta) {
     const auto octets = frames::from_hex(frames::send_only);
     std::string out;
-    FieldsPrinter printer{out, registry(), fields(registry(), {"frame.time_delta", "frame.time_delta_displayed"}), {}, {}};
+    FieldsPrinter printer{
+        out, registry(), fields(registry(), {"frame.time_delta", "frame.time_delta_displayed"}), {}, {}};
     Dissector dissector;
     for (const std::int64_t second : {0, 1, 3, 6}) {
         const wire::Frame frame = frames::frame(octets, 1, second * 1'000'000'000);
@@ -85,7 +89,8 @@ TEST(Fields, OnlyShownFramesCountForTheirDelta) {
 
 TEST(Fields, JsonHasAnArrayAField) {
     std::string out;
-    JsonFieldsPrinter printer{out, registry(), fields(registry(), {"infiniband.bth.opcode", "ip.addr", "infiniband.aeth"}), {}};
+    JsonFieldsPrinter printer{
+        out, registry(), fields(registry(), {"infiniband.bth.opcode", "ip.addr", "infiniband.aeth"}), {}};
     frames::show_both(printer);
     EXPECT_EQ(out, R"([
   {
@@ -129,7 +134,8 @@ TEST(Fields, JsonHasAnArrayAField) {
 
 TEST(Fields, EkHasAnArrayAField) {
     std::string out;
-    EkFieldsPrinter printer{out, registry(), fields(registry(), {"infiniband.bth.opcode", "frame.time", "ip.addr", "infiniband"}), {}};
+    EkFieldsPrinter printer{
+        out, registry(), fields(registry(), {"infiniband.bth.opcode", "frame.time", "ip.addr", "infiniband"}), {}};
     frames::show_both(printer);
     EXPECT_EQ(out.substr(0, out.find('\n', out.find('\n') + 1) + 1),
               "{\"index\":{\"_index\":\"packets-2026-11-21\",\"_type\":\"doc\"}}\n"

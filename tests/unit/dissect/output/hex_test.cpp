@@ -1,9 +1,8 @@
 // Expected lines are tcpdump 4.99.3's.
 #include "dissect/output/hex.h"
 
-#include <gtest/gtest.h>
-
 #include <array>
+#include <gtest/gtest.h>
 #include <string>
 #include <string_view>
 

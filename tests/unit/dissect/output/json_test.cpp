@@ -24,9 +24,9 @@ TEST(Json, StringsAreEscapedAndUtf8) {
     EXPECT_EQ(quoted("gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80"), "\"gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80\"");
     const std::string replacement = "\xef\xbf\xbd";
     EXPECT_EQ(quoted("\xff"), '"' + replacement + '"');
-    EXPECT_EQ(quoted("\xc0\xaf"), '"' + replacement + replacement + '"');                  // overlong
+    EXPECT_EQ(quoted("\xc0\xaf"), '"' + replacement + replacement + '"');                    // overlong
     EXPECT_EQ(quoted("\xed\xa0\x80"), '"' + replacement + replacement + replacement + '"');  // surrogate
-    EXPECT_EQ(quoted("\xe2\x82"), '"' + replacement + replacement + '"');                  // cut
+    EXPECT_EQ(quoted("\xe2\x82"), '"' + replacement + replacement + '"');                    // cut
 }
 
 TEST(Json, ATreeOfHeadingsWithAndWithoutValues) {
@@ -115,10 +115,11 @@ TEST(Ek, RepeatedFieldsAndProtocolsBecomeArrays) {
     visitor.close();
     std::string out;
     visitor.write(out);
-    EXPECT_EQ(out,
-              R"("iwarp_mpa":[{"iwarp_mpa_iwarp_mpa_fpdu":null,"iwarp_mpa_iwarp_mpa_ulpdulength":"46"},)"
-              R"({"iwarp_mpa_iwarp_mpa_fpdu":null,"iwarp_mpa_iwarp_mpa_ulpdulength":"78"}],)"
-              R"("udp":{"udp_udp_port":["57960","4791"],"udp_udp_srcport":"57960","iwarp_mpa_iwarp_mpa_crc_flag":true})");
+    EXPECT_EQ(
+        out,
+        R"("iwarp_mpa":[{"iwarp_mpa_iwarp_mpa_fpdu":null,"iwarp_mpa_iwarp_mpa_ulpdulength":"46"},)"
+        R"({"iwarp_mpa_iwarp_mpa_fpdu":null,"iwarp_mpa_iwarp_mpa_ulpdulength":"78"}],)"
+        R"("udp":{"udp_udp_port":["57960","4791"],"udp_udp_srcport":"57960","iwarp_mpa_iwarp_mpa_crc_flag":true})");
 }
 
 TEST(Ek, AFrameInTwoLines) {

@@ -1,9 +1,8 @@
 // Lines for people, each written by hand from what the frame's octets say.
-#include "dissect/output/text_line.h"
-
 #include <gtest/gtest.h>
 
 #include "dissect/output/listing.h"
+#include "dissect/output/text_line.h"
 #include "dissect/output/tree.h"
 #include "frames.h"
 
@@ -38,17 +37,20 @@ std::string one(std::string_view digits, TextOptions options = {}) {
 }
 
 TEST(Text, OneLineAUnit) {
-    EXPECT_EQ(both(seconds()),
-              "1795225249.783379 192.0.2.1 > 192.0.2.2 RoCEv2 RC SEND Only                 qp 0x000011 psn 6580053  len 16 ackreq\n"
-              "1795225249.784535 192.0.2.2 > 192.0.2.1 RoCEv2 RC Acknowledge               qp 0x000011 psn 6580053  msn 6\n");
+    EXPECT_EQ(
+        both(seconds()),
+        "1795225249.783379 192.0.2.1 > 192.0.2.2 RoCEv2 RC SEND Only                 qp 0x000011 psn 6580053  len 16 "
+        "ackreq\n"
+        "1795225249.784535 192.0.2.2 > 192.0.2.1 RoCEv2 RC Acknowledge               qp 0x000011 psn 6580053  msn 6\n");
 }
 
 TEST(Text, Quieter) {
     TextOptions options = seconds();
     options.quiet = true;
-    EXPECT_EQ(both(options),
-              "1795225249.783379 192.0.2.1 > 192.0.2.2 RoCEv2 RC SEND Only                 qp 0x000011 psn 6580053 len 16\n"
-              "1795225249.784535 192.0.2.2 > 192.0.2.1 RoCEv2 RC Acknowledge               qp 0x000011 psn 6580053\n");
+    EXPECT_EQ(
+        both(options),
+        "1795225249.783379 192.0.2.1 > 192.0.2.2 RoCEv2 RC SEND Only                 qp 0x000011 psn 6580053 len 16\n"
+        "1795225249.784535 192.0.2.2 > 192.0.2.1 RoCEv2 RC Acknowledge               qp 0x000011 psn 6580053\n");
 }
 
 TEST(Text, NumbersLinkHeadersAndDetails) {
@@ -57,7 +59,8 @@ TEST(Text, NumbersLinkHeadersAndDetails) {
     options.verbosity = 1;
     // The link header and the parentheses say what tcpdump -e -v says of the frame.
     EXPECT_EQ(one(frames::send_only, options),
-              "    1  52:54:00:00:00:01 > 52:54:00:00:00:02, ethertype IPv4 (0x0800), length 74: 192.0.2.1 > 192.0.2.2 RoCEv2 "
+              "    1  52:54:00:00:00:01 > 52:54:00:00:00:02, ethertype IPv4 (0x0800), length 74: 192.0.2.1 > 192.0.2.2 "
+              "RoCEv2 "
               "RC SEND Only                 qp 0x000011 psn 6580053  len 16 ackreq pkey 0xffff ICRC good "
               "(tos 0x0, ttl 64, id 3646, flags [DF], udp 57960 > 4791)\n");
 }
@@ -129,16 +132,19 @@ TEST(Text, OtherFramesInTcpdumpsWords) {
     TextOptions all;
     all.all = true;
     EXPECT_EQ(one(arp_request, all), "ARP, Request who-has 192.0.2.2 tell 192.0.2.1, length 28\n");
-    // A SYN of siw-rping, options left out: tcpdump said "IP 192.0.2.2.34491 > 192.0.2.1.7174: Flags [S], seq 1399067883, win 64240".
+    // A SYN of siw-rping, options left out: tcpdump said "IP 192.0.2.2.34491 > 192.0.2.1.7174: Flags [S], seq
+    // 1399067883, win 64240".
     constexpr std::string_view syn =
-        "525400000001525400000002 0800 45000028 0e784000 40060000 c0000202 c0000201 86bb1c06 536414eb 00000000 5002faf0 00000000";
+        "525400000001525400000002 0800 45000028 0e784000 40060000 c0000202 c0000201 86bb1c06 536414eb 00000000 "
+        "5002faf0 00000000";
     EXPECT_EQ(one(syn, all), "IP 192.0.2.2.34491 > 192.0.2.1.7174: Flags [S], seq 1399067883, win 64240, length 0\n");
 }
 
 TEST(Text, TcpSequenceNumbersCountFromTheFirstSegment) {
     // The SYN's answer, the client's acknowledgement and the MPA Request's segment of siw-rping-crc. tcpdump -n printed
     // of them "seq 1114701094, ack 1399067884", "ack 1" and "seq 1:25, ack 1".
-    const auto segment = [](bool from_client, std::uint32_t sequence, std::uint32_t acknowledgment, std::uint8_t flags) {
+    const auto segment = [](bool from_client, std::uint32_t sequence, std::uint32_t acknowledgment,
+                            std::uint8_t flags) {
         Dissection d;
         d.network.family = Network::Family::ipv4;
         d.network.source_offset = from_client ? 0 : 4;
@@ -172,10 +178,12 @@ TEST(Tree, HiddenFieldsAreNotInIt) {
     std::string out;
     TreePrinter printer{out, {}};
     frames::show_both(printer);
-    EXPECT_NE(out.find("Frame 20: 74 octets on the wire, 74 captured\n    Encapsulation type: 1\n"), std::string::npos) << out;
-    EXPECT_NE(out.find("InfiniBand\n    Base Transport Header\n        Opcode: Reliable Connection (RC) - SEND Only (4)\n"
-                       "        0... .... = Solicited Event: False\n        .0.. .... = MigReq: False\n"),
-              std::string::npos);
+    EXPECT_NE(out.find("Frame 20: 74 octets on the wire, 74 captured\n    Encapsulation type: 1\n"), std::string::npos)
+        << out;
+    EXPECT_NE(
+        out.find("InfiniBand\n    Base Transport Header\n        Opcode: Reliable Connection (RC) - SEND Only (4)\n"
+                 "        0... .... = Solicited Event: False\n        .0.. .... = MigReq: False\n"),
+        std::string::npos);
     EXPECT_EQ(out.find("Source or destination"), std::string::npos);
 }
 
@@ -183,9 +191,12 @@ TEST(Listing, LinesAreShapedAsTsharks) {
     const FieldRegistry registry;
     const std::string text = list_fields(registry);
     EXPECT_NE(text.find("P\tInfiniBand\tinfiniband\n"), std::string::npos);
-    EXPECT_NE(text.find("F\tPacket Sequence Number\tinfiniband.bth.psn\tFT_UINT24\tinfiniband\tBASE_DEC\t0x0\t\n"), std::string::npos);
-    EXPECT_NE(text.find("F\tAcknowledge Request\tinfiniband.bth.a\tFT_BOOLEAN\tinfiniband\t8\t0x80\t\n"), std::string::npos);
-    EXPECT_NE(text.find("F\tMarker flag\tiwarp_mpa.marker_flag\tFT_BOOLEAN\tiwarp_mpa\t8\t0x80\t\n"), std::string::npos);
+    EXPECT_NE(text.find("F\tPacket Sequence Number\tinfiniband.bth.psn\tFT_UINT24\tinfiniband\tBASE_DEC\t0x0\t\n"),
+              std::string::npos);
+    EXPECT_NE(text.find("F\tAcknowledge Request\tinfiniband.bth.a\tFT_BOOLEAN\tinfiniband\t8\t0x80\t\n"),
+              std::string::npos);
+    EXPECT_NE(text.find("F\tMarker flag\tiwarp_mpa.marker_flag\tFT_BOOLEAN\tiwarp_mpa\t8\t0x80\t\n"),
+              std::string::npos);
     EXPECT_NE(text.find("F\tFrame Number\tframe.number\tFT_UINT32\tframe\tBASE_DEC\t0x0\t\n"), std::string::npos);
     EXPECT_EQ(text.find("\t\t\tFT_"), std::string::npos);
 }

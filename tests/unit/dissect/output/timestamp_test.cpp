@@ -1,10 +1,9 @@
 // Expected times are what tcpdump 4.99.3 printed of rxe-rping's first three frames with TZ=UTC.
 #include "dissect/output/timestamp.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <ctime>
+#include <gtest/gtest.h>
 #include <string>
 
 namespace {
@@ -31,9 +30,13 @@ protected:
     }
 };
 
-TEST_F(Timestamp, TimeOfDay) { EXPECT_EQ(three(TimeStyle::time_of_day), "01:40:49.473152 |01:40:49.533588 |01:40:49.596194 |"); }
+TEST_F(Timestamp, TimeOfDay) {
+    EXPECT_EQ(three(TimeStyle::time_of_day), "01:40:49.473152 |01:40:49.533588 |01:40:49.596194 |");
+}
 TEST_F(Timestamp, None) { EXPECT_EQ(three(TimeStyle::none), "|||"); }
-TEST_F(Timestamp, Seconds) { EXPECT_EQ(three(TimeStyle::seconds), "1795225249.473152 |1795225249.533588 |1795225249.596194 |"); }
+TEST_F(Timestamp, Seconds) {
+    EXPECT_EQ(three(TimeStyle::seconds), "1795225249.473152 |1795225249.533588 |1795225249.596194 |");
+}
 TEST_F(Timestamp, SincePrevious) {
     EXPECT_EQ(three(TimeStyle::since_previous), " 00:00:00.000000 | 00:00:00.060436 | 00:00:00.062606 |");
 }

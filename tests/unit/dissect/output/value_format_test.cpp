@@ -1,11 +1,10 @@
 // Values as tshark 4.0.17 prints them; IPv6 against inet_ntop(3).
 #include "dissect/output/value_format.h"
 
-#include <arpa/inet.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
+#include <arpa/inet.h>
 #include <array>
+#include <gtest/gtest.h>
 #include <limits>
 #include <random>
 #include <string>
@@ -59,7 +58,8 @@ TEST(ValueFormat, OtherKinds) {
     EXPECT_EQ(value({"", "", 0, 32, Kind::ipv4}, {0, octets("\xc0\x00\x02\x01"sv.substr(0, 4)), {}}), "192.0.2.1");
     EXPECT_EQ(value({"", "", 0, 48, Kind::ether}, {0, octets("\x52\x54\x00\x00\x00\x02"sv), {}}), "52:54:00:00:00:02");
     EXPECT_EQ(value({"", "", 0, 0, Kind::bytes}, {0, octets("\x1f\x00\x00\x06"sv), {}}), "1f000006");
-    EXPECT_EQ(value({"", "", 0, 0, Kind::bytes}, {0, octets("\x1f\x00\x00\x06"sv), {}}, OctetStyle::colons), "1f:00:00:06");
+    EXPECT_EQ(value({"", "", 0, 0, Kind::bytes}, {0, octets("\x1f\x00\x00\x06"sv), {}}, OctetStyle::colons),
+              "1f:00:00:06");
     EXPECT_EQ(value({"", "", 0, 0, Kind::string}, {0, {}, "eth:ip"}), "eth:ip");
 }
 
@@ -97,13 +97,17 @@ TEST(ValueFormat, TreeLinesShowBitsAndNames) {
     EXPECT_EQ(line({"", "MigReq", 1, 1, Kind::boolean}, 0), ".0.. .... = MigReq: False");
     EXPECT_EQ(line({"", "Pad Count", 2, 2, Kind::uint8}, 0), "..00 .... = Pad Count: 0");
     EXPECT_EQ(line({"", "Acknowledge Request", 64, 1, Kind::boolean}, 1), "1... .... = Acknowledge Request: True");
-    EXPECT_EQ(line({"", "Remote CM Response Timeout", 0, 5, Kind::uint8, Base::hex}, 0x14), "1010 0... = Remote CM Response Timeout: 0x14");
+    EXPECT_EQ(line({"", "Remote CM Response Timeout", 0, 5, Kind::uint8, Base::hex}, 0x14),
+              "1010 0... = Remote CM Response Timeout: 0x14");
     EXPECT_EQ(line({"", "Fragment Offset", 51, 13, Kind::uint16}, 0), "...0 0000 0000 0000 = Fragment Offset: 0");
-    EXPECT_EQ(line({"", "Destination Queue Pair", 40, 24, Kind::uint24, Base::hex}, 0x11), "Destination Queue Pair: 0x000011");
+    EXPECT_EQ(line({"", "Destination Queue Pair", 40, 24, Kind::uint24, Base::hex}, 0x11),
+              "Destination Queue Pair: 0x000011");
     EXPECT_EQ(line({"", "Packet Sequence Number", 72, 24, Kind::uint24}, 6580053), "Packet Sequence Number: 6580053");
     constexpr wire::ValueName opcodes[] = {{1, "Read Request"}};
-    EXPECT_EQ(line({"", "OpCode", 4, 4, Kind::uint8, Base::hex, false, opcodes}, 1), ".... 0001 = OpCode: Read Request (0x1)");
-    EXPECT_EQ(line({"", "OpCode", 4, 4, Kind::uint8, Base::hex, false, opcodes}, 9), ".... 1001 = OpCode: Unknown (0x9)");
+    EXPECT_EQ(line({"", "OpCode", 4, 4, Kind::uint8, Base::hex, false, opcodes}, 1),
+              ".... 0001 = OpCode: Read Request (0x1)");
+    EXPECT_EQ(line({"", "OpCode", 4, 4, Kind::uint8, Base::hex, false, opcodes}, 9),
+              ".... 1001 = OpCode: Unknown (0x9)");
 }
 
 TEST(ValueFormat, LongOctetStringsAreCutInTheTree) {

@@ -1,9 +1,8 @@
 /// The table of opcodes against IBTA vol. 1, table 38, copied here by opcode, and names against tshark's.
 #include "wire/bth_opcode.h"
 
-#include <gtest/gtest.h>
-
 #include <array>
+#include <gtest/gtest.h>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,8 +11,8 @@ namespace {
 
 using enum wire::ExtendedHeader;
 
-/// One letter a header: R RDETH, D DETH, X XRCETH, r RETH, t AtomicETH, a AETH, k AtomicAckETH, i ImmDt, v IETH, f FETH,
-/// w ATOMIC WRITE's data, c CNP; then p where a payload may follow.
+/// One letter a header: R RDETH, D DETH, X XRCETH, r RETH, t AtomicETH, a AETH, k AtomicAckETH, i ImmDt, v IETH, f
+/// FETH, w ATOMIC WRITE's data, c CNP; then p where a payload may follow.
 std::string shape_of(unsigned opcode) {
     const wire::BthOpcode& info = wire::bth_opcode(static_cast<std::uint8_t>(opcode));
     if (!info.known()) return "?";
@@ -31,14 +30,19 @@ std::string shape_of(unsigned opcode) {
 
 TEST(BthOpcode, HeadersOfTable38) {
     // Opcodes 0 to 31 of a service, by position; "?" is reserved.
-    const std::array<std::string_view, 32> rc{"p",  "p", "p", "ip", "p",  "ip", "rp", "p",  "p",  "ip", "rp", "rip", "r",  "ap", "p",  "ap",
-                                              "ap", "a", "ak", "t", "t", "?",  "vp", "vp", "?", "?",  "?",  "?",   "fr", "rw", "?",  "?"};
-    const std::array<std::string_view, 32> uc{"p", "p", "p", "ip", "p", "ip", "rp", "p", "p", "ip", "rp", "rip", "?", "?", "?", "?",
-                                              "?", "?", "?", "?",  "?", "?",  "?",  "?", "?", "?",  "?",  "?",   "?", "?", "?", "?"};
-    const std::array<std::string_view, 32> rd{"RDp", "RDp", "RDp", "RDip", "RDp", "RDip", "RDrp", "RDp", "RDp", "RDip", "RDrp", "RDrip", "RDr", "Rap", "Rp", "Rap",
-                                              "Rap", "Ra",  "Rak", "RDt",  "RDt", "RD",   "?",    "?",   "?",   "?",    "?",    "?",     "RDfr", "RDrw", "?", "?"};
-    const std::array<std::string_view, 32> xrc{"Xp", "Xp", "Xp", "Xip", "Xp", "Xip", "Xrp", "Xp",  "Xp", "Xip", "Xrp", "Xrip", "Xr",  "ap",  "p", "ap",
-                                               "ap", "a",  "ak", "Xt",  "Xt", "?",   "Xvp", "Xvp", "?",  "?",   "?",   "?",    "Xfr", "Xrw", "?", "?"};
+    const std::array<std::string_view, 32> rc{"p",   "p",  "p",  "ip", "p",  "ip", "rp", "p",  "p", "ip", "rp",
+                                              "rip", "r",  "ap", "p",  "ap", "ap", "a",  "ak", "t", "t",  "?",
+                                              "vp",  "vp", "?",  "?",  "?",  "?",  "fr", "rw", "?", "?"};
+    const std::array<std::string_view, 32> uc{"p",   "p", "p", "ip", "p", "ip", "rp", "p", "p", "ip", "rp",
+                                              "rip", "?", "?", "?",  "?", "?",  "?",  "?", "?", "?",  "?",
+                                              "?",   "?", "?", "?",  "?", "?",  "?",  "?", "?", "?"};
+    const std::array<std::string_view, 32> rd{"RDp", "RDp",  "RDp",  "RDip",  "RDp",  "RDip", "RDrp", "RDp",
+                                              "RDp", "RDip", "RDrp", "RDrip", "RDr",  "Rap",  "Rp",   "Rap",
+                                              "Rap", "Ra",   "Rak",  "RDt",   "RDt",  "RD",   "?",    "?",
+                                              "?",   "?",    "?",    "?",     "RDfr", "RDrw", "?",    "?"};
+    const std::array<std::string_view, 32> xrc{
+        "Xp", "Xp", "Xp", "Xip", "Xp", "Xip", "Xrp", "Xp",  "Xp", "Xip", "Xrp", "Xrip", "Xr",  "ap",  "p", "ap",
+        "ap", "a",  "ak", "Xt",  "Xt", "?",   "Xvp", "Xvp", "?",  "?",   "?",   "?",    "Xfr", "Xrw", "?", "?"};
     for (unsigned i = 0; i < 32; ++i) {
         EXPECT_EQ(shape_of(i), rc[i]) << "RC " << i;
         EXPECT_EQ(shape_of(0x20 + i), uc[i]) << "UC " << i;

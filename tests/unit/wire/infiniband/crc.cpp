@@ -1,7 +1,6 @@
 /// ICRC and VCRC against published packets and against a calculation bit by bit, as IBTA vol. 1, 7.8, describes it.
-#include <gtest/gtest.h>
-
 #include <cstdint>
+#include <gtest/gtest.h>
 #include <vector>
 
 #include "octets.h"
@@ -22,7 +21,9 @@ std::uint32_t bit_wise(const std::vector<std::byte>& bytes, std::uint32_t revers
 }
 
 /// The number that the CRC's octets make, the first of them most significant; it is sent least significant octet first.
-std::uint32_t icrc_of_masked(const std::vector<std::byte>& masked) { return __builtin_bswap32(bit_wise(masked, 0xedb88320, 0xffffffff)); }
+std::uint32_t icrc_of_masked(const std::vector<std::byte>& masked) {
+    return __builtin_bswap32(bit_wise(masked, 0xedb88320, 0xffffffff));
+}
 
 struct Packet {
     std::vector<std::byte> bytes;
@@ -38,17 +39,22 @@ struct Packet {
 
 // IBTA vol. 1, 7.8.3.
 const Packet local{octets("7012375C000E17D2 0A2024870087B1B3000DEC2A 01710A1C015D400238F27A050000000E"
-                          "BB884D85FD5CFBA4728BC0690ED40000"), 8, 0, 0, 44};
+                          "BB884D85FD5CFBA4728BC0690ED40000"),
+                   8, 0, 0, 44};
 // Published in scapy's test suite: a CNP of a ConnectX-4 Lx, two RoCEv1 packets.
 const Packet cnp{octets("45c2003c718c4000401191610a0011010a001201 000012b700280000 8100ffff4000011800000000"
-                        "00000000000000000000000000000000"), 0, 20, 8, 28};
+                        "00000000000000000000000000000000"),
+                 0, 20, 8, 28};
 const Packet write{octets("6020000000281b4000000000000000000000ffff0f00000200000000000000000000ffff0f000002"
-                          "0a70ffff0000010a80a788bc000055d4c0726000000047b3000000050000000001000000"), 0, 40, 0, 36};
+                          "0a70ffff0000010a80a788bc000055d4c0726000000047b3000000050000000001000000"),
+                   0, 40, 0, 36};
 const Packet acknowledge{octets("6020000000141b4000000000000000000000ffff0f00000200000000000000000000ffff0f000002"
-                                "1140ffff0000010900a788c000000005"), 0, 40, 0, 16};
+                                "1140ffff0000010900a788c000000005"),
+                         0, 40, 0, 16};
 // Linux rxe over IPv6, from rxe-write-bw-4k-ipv6.pcap.
 const Packet over_ipv6{octets("60000000001c114020010db800000000000000000000000120010db8000000000000000000000002"
-                              "c55912b7001c0000 1100ffff000000250093129d1f000001"), 0, 40, 8, 16};
+                              "c55912b7001c0000 1100ffff000000250093129d1f000001"),
+                       0, 40, 8, 16};
 
 TEST(Icrc, PublishedPackets) {
     EXPECT_EQ(local.icrc(), 0x9625b75au);
@@ -65,7 +71,8 @@ TEST(Icrc, Ipv4Options) {
     packet.bytes[0] = std::byte{0x47};
     packet.network = 28;
     auto masked = packet.bytes;
-    masked[1] = masked[8] = masked[10] = masked[11] = masked[28 + 6] = masked[28 + 7] = masked[28 + 8 + 4] = std::byte{0xff};
+    masked[1] = masked[8] = masked[10] = masked[11] = masked[28 + 6] = masked[28 + 7] = masked[28 + 8 + 4] =
+        std::byte{0xff};
     masked.insert(masked.begin(), 8, std::byte{0xff});
     EXPECT_EQ(packet.icrc(), icrc_of_masked(masked));
 }
@@ -78,7 +85,8 @@ TEST(Icrc, Ipv6ExtensionHeaders) {
     packet.network = 48;
     auto masked = packet.bytes;
     masked[0] = std::byte{0x6f};
-    masked[1] = masked[2] = masked[3] = masked[7] = masked[48 + 6] = masked[48 + 7] = masked[48 + 8 + 4] = std::byte{0xff};
+    masked[1] = masked[2] = masked[3] = masked[7] = masked[48 + 6] = masked[48 + 7] = masked[48 + 8 + 4] =
+        std::byte{0xff};
     masked.insert(masked.begin(), 8, std::byte{0xff});
     EXPECT_EQ(packet.icrc(), icrc_of_masked(masked));
 }

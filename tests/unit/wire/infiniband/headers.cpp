@@ -1,7 +1,6 @@
 /// Headers of real packets: values as tshark 4.0.17 prints them, and back to the same octets.
-#include <gtest/gtest.h>
-
 #include <algorithm>
+#include <gtest/gtest.h>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,7 +61,8 @@ TEST(InfinibandHeaders, Lrh) {
 TEST(InfinibandHeaders, Rwh) { EXPECT_EQ(round_trip<wire::Rwh>("00000800").ethertype, 0x0800); }
 
 TEST(InfinibandHeaders, Grh) {
-    const auto grh = round_trip<wire::Grh>("6020000000281b4000000000000000000000ffff0f00000200000000000000000000ffff0f000002");
+    const auto grh =
+        round_trip<wire::Grh>("6020000000281b4000000000000000000000ffff0f00000200000000000000000000ffff0f000002");
     EXPECT_EQ(grh.ip_version, 6);
     EXPECT_EQ(grh.traffic_class, 2);
     EXPECT_EQ(grh.flow_label, 0u);

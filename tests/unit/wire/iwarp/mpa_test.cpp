@@ -20,9 +20,7 @@ Octets octets(std::string_view hex) {
 }
 
 /// The check value's octets on the wire, as a number read in that order.
-std::uint32_t on_wire(wire::Bytes bytes) {
-    return wire::load_be32(wire::crc32c_octets(wire::crc32c(bytes)).data());
-}
+std::uint32_t on_wire(wire::Bytes bytes) { return wire::load_be32(wire::crc32c_octets(wire::crc32c(bytes)).data()); }
 
 // RFC 3720 appendix B.4.
 TEST(Crc32c, iscsi_vectors) {

@@ -1,7 +1,6 @@
 // Every header of the link, network and transport layers: what is emitted parses to the same, and what is parsed emits
 // to the same octets.
 #include <gtest/gtest.h>
-
 #include <random>
 #include <vector>
 
@@ -39,10 +38,10 @@ template <class Header>
 class EveryHeader : public testing::Test {};
 
 using Headers =
-    testing::Types<wire::Ethernet, wire::Vlan, wire::Llc, wire::Snap, wire::LinuxCooked, wire::LinuxCooked2, wire::NullLoopback,
-                   wire::Erf, wire::Ipoib, wire::Pause, wire::PriorityPause, wire::Mpls, wire::Ipv4, wire::Ipv6,
-                   wire::Ipv6Extension, wire::Ipv6Routing, wire::Ipv6Fragment, wire::IpAuth, wire::Udp, wire::Tcp, wire::Gre,
-                   wire::Erspan2, wire::Erspan3, wire::Vxlan, wire::Geneve, wire::GeneveOption>;
+    testing::Types<wire::Ethernet, wire::Vlan, wire::Llc, wire::Snap, wire::LinuxCooked, wire::LinuxCooked2,
+                   wire::NullLoopback, wire::Erf, wire::Ipoib, wire::Pause, wire::PriorityPause, wire::Mpls, wire::Ipv4,
+                   wire::Ipv6, wire::Ipv6Extension, wire::Ipv6Routing, wire::Ipv6Fragment, wire::IpAuth, wire::Udp,
+                   wire::Tcp, wire::Gre, wire::Erspan2, wire::Erspan3, wire::Vxlan, wire::Geneve, wire::GeneveOption>;
 TYPED_TEST_SUITE(EveryHeader, Headers);
 
 /// Random octets, with the layout's reserved bits as it sends them, are a header with random values.
@@ -100,7 +99,8 @@ TEST(RealHeaders, Ipv4) {
 }
 
 TEST(RealHeaders, Ipv6) {
-    const auto header = real<wire::Ipv6>("6000000000103afffe80000000000000505400fffe000001ff020000000000000000000000000002");
+    const auto header =
+        real<wire::Ipv6>("6000000000103afffe80000000000000505400fffe000001ff020000000000000000000000000002");
     EXPECT_EQ(header.version, 6);
     EXPECT_EQ(header.payload_length, 16);
     EXPECT_EQ(header.next_header, wire::ip_protocol::icmpv6);
