@@ -83,19 +83,19 @@ def link_types():
         (cooked2(4, 0x86DD) + packet6(), "sent, IPv6"))
     one("null", 0, "RoCEv2 on a BSD loopback", (struct.pack("<I", 2) + packet(), "IPv4"), (struct.pack(">I", 2) + packet(), "IPv4, the other byte order"),
         (struct.pack("<I", 30) + packet6(), "IPv6"))
-    native = infiniband(write())
+    native, other = infiniband(write()), infiniband(write())
     def erf(kind, octets, length=None):
         return struct.pack("<Q", 1700000000 << 32) + struct.pack("!BBHHH", kind, 4, 16 + len(octets), 0, length or len(octets)) + octets
 
-    extended = struct.pack("<Q", 1700000000 << 32) + struct.pack("!BBHHH", 0x80 | 21, 4, 24 + len(native), 0, len(native)) + bytes.fromhex("0300000000000001")
+    extended = struct.pack("<Q", 1700000000 << 32) + struct.pack("!BBHHH", 0x80 | 21, 4, 24 + len(other), 0, len(other)) + bytes.fromhex("0300000000000001")
     one("erf", 197, "InfiniBand and Ethernet in ERF records", (erf(21, native), "type 21, InfiniBand"),
-        (extended + native, "type 21 with an extension header"), (erf(2, bytes(2) + inner()), "type 2, Ethernet"))
+        (extended + other, "type 21 with an extension header"), (erf(2, bytes(2) + inner()), "type 2, Ethernet"))
     mirrored = Capture("erf-infiniband", "the frames of made-infiniband in ERF records, which tshark reads", 197)
     for octets, length, note in infiniband_captures.native().frames:
         mirrored.add(erf(21, octets, length), note)
     made.append(mirrored)
     one("ppi", 192, "RoCEv2 in PPI", (struct.pack("<BBHI", 0, 0, 8, 1) + inner(), "Ethernet"),
-        (struct.pack("<BBHI", 0, 0, 8, 247) + native, "InfiniBand"))
+        (struct.pack("<BBHI", 0, 0, 8, 247) + other, "InfiniBand"))
     one("ipoib", 242, "IP over InfiniBand: 40 octets of GRH, then type and packet", (bytes(20) + bytes.fromhex("00ffffff") + GID_B + struct.pack("!HH", 0x0800, 0) + packet(),
         "RoCEv2 over IPoIB"))
     return made
