@@ -80,7 +80,8 @@ def main():
     maker = arguments.maker or str(pathlib.Path(binary).parent / "bench_make_file")
     folder = pathlib.Path(binary).parent / "bench"
     folder.mkdir(exist_ok=True)
-    large, part, copy = folder / "roce.pcap", folder / "slice.pcap", folder / "copy.pcap"
+    large, part = folder / "roce.pcap", folder / "slice.pcap"
+    copies = {"ours": folder / "ours.pcap", "theirs": folder / "theirs.pcap"}
     subprocess.run([maker, str(large), str(arguments.octets), *(str(ROOT / f"pcaps/{name}.pcap") for name in MIX)], check=True)
     first_octets(large, arguments.slice, part)
     packets, slice_packets = frames_in(large), frames_in(part)
@@ -103,9 +104,10 @@ def main():
 
     memory = [against_tshark("-T fields, one opcode", opcode, 30), against_tshark("text", [], 10)]
     reading = interleaved(arguments.rounds,
-                          ours=lambda: Run([binary, "dump", "-n", "-r", str(large), "-w", str(copy), "--format", "pcap", *EXPRESSION.split()]),
-                          theirs=lambda: Run(["tcpdump", "-n", "-r", str(large), "-w", str(copy), *EXPRESSION.split()]))
-    copy.unlink(missing_ok=True)
+                          ours=lambda: Run([binary, "dump", "-n", "-r", str(large), "-w", str(copies["ours"]), "--format", "pcap", *EXPRESSION.split()]),
+                          theirs=lambda: Run(["tcpdump", "-n", "-r", str(large), "-w", str(copies["theirs"]), *EXPRESSION.split()]))
+    if copies["ours"].stat().st_size != copies["theirs"].stat().st_size:
+        print("the filtered copies of rdmascope and tcpdump differ in size")
     rows.append(("-w of a filtered copy", f"{reading['ours'][0]:.2f} s", f"tcpdump {reading['theirs'][0]:.2f} s",
                  f"{reading['theirs'][0] / reading['ours'][0]:.2f} x", ">= 1.0 x", reading["theirs"][0] >= reading["ours"][0]))
     memory.append(reading["ours"][1])
