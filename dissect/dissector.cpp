@@ -53,6 +53,25 @@ Transport transport_of(const Dissection& dissection) {
 }
 }  // namespace
 
+namespace {
+bool is_fragment(const LayerRef& layer, wire::Bytes bytes) {
+    constexpr std::uint32_t flags_at = 6;
+    constexpr std::uint16_t more_or_offset = 0x3fff;
+    if (layer.id == LayerId::ipv6_fragment) return true;
+    return layer.id == LayerId::ipv4 && (wire::load_be16(bytes.data() + layer.offset + flags_at) & more_or_offset) != 0;
+}
+
+/// What lies above the fragmented IP header belongs to the datagram, which shows it once it is whole.
+void end_at_fragment(Dissection& dissection, wire::Bytes bytes) {
+    unsigned kept = 0;
+    while (kept < dissection.layer_count && !is_fragment(dissection.layers[kept], bytes)) ++kept;
+    if (kept == dissection.layer_count) return;
+    dissection.layer_count = static_cast<std::uint8_t>(kept + 1);
+    dissection.present.clear();
+    for (unsigned i = 0; i <= kept; ++i) dissection.present.insert(dissection.layers[i].id);
+}
+}  // namespace
+
 /// Adds a fragment, and those of the datagrams that it completes where a tunnel's datagram is itself a fragment.
 FragmentTable::Added Dissector::State::reassemble(const wire::Frame& frame) {
     constexpr unsigned max_nesting = 4;
@@ -62,6 +81,7 @@ FragmentTable::Added Dissector::State::reassemble(const wire::Frame& frame) {
         if (!datagram.fragmented || depth == max_nesting) break;
         added = fragments.add(datagram, added.bytes, frame.time_ns, frame.number);
     }
+    if (added.result != FragmentTable::Result::refused) end_at_fragment(dissection, frame.bytes);
     if (added.result == FragmentTable::Result::complete) dissection.stop = {};
     if (added.result == FragmentTable::Result::refused) dissection.stop = added.problem;
     counters.datagrams_evicted = fragments.counters().evicted + fragments.counters().timed_out;

@@ -23,9 +23,10 @@ Endpoint endpoint(const Network& network, wire::Bytes bytes, std::uint32_t offse
     return {wire::load_be64(p), wire::load_be64(p + 8), port};
 }
 
-/// Stands for the frame that never came, at the end of a capture: the addresses of a connection's side and no more.
-struct Farewell {
-    Farewell(const wire::Frame& last, const Endpoint& source, const Endpoint& destination) : frame(last) {
+/// Stands for a frame of the side that a unit came from, where another frame, or the capture's end, has made the unit
+/// due: that one's number and time, this side's addresses and no more.
+struct StandIn {
+    StandIn(const wire::Frame& last, const Endpoint& source, const Endpoint& destination) : frame(last) {
         const bool ipv4 = source.high == 0 && source.low >> 32 == 4;
         const std::uint32_t size = ipv4 ? 4 : 16;
         put(source, ipv4, octets.data());
@@ -34,11 +35,13 @@ struct Farewell {
         frame.wire_length = 2 * size;
         dissection.network.family = ipv4 ? Network::Family::ipv4 : Network::Family::ipv6;
         dissection.network.destination_offset = size;
+        dissection.tcp = {};
+        dissection.present.insert(LayerId::tcp);
         dissection.source_port = static_cast<std::uint16_t>(source.port);
         dissection.destination_port = static_cast<std::uint16_t>(destination.port);
     }
-    Farewell(const Farewell&) = delete;
-    Farewell& operator=(const Farewell&) = delete;
+    StandIn(const StandIn&) = delete;
+    StandIn& operator=(const StandIn&) = delete;
 
     std::array<std::byte, 32> octets{};
     wire::Frame frame;
@@ -68,6 +71,18 @@ struct StreamTable::Work {
     Flow& flow() const { return *side().flow; }
     const TcpSummary& tcp() const { return arrival.dissection.tcp; }
     Work turned() const { return {arrival, connection, 1 - index}; }
+};
+
+/// The other direction, for what this one's arrival makes due there.
+struct StreamTable::Opposite {
+    explicit Opposite(const Work& cause)
+        : stand_in(cause.arrival.frame, cause.connection.ends[1 - cause.index], cause.connection.ends[cause.index]),
+          arrival{stand_in.frame, stand_in.dissection, stand_in.frame.bytes, cause.arrival.sink},
+          work{arrival, cause.connection, 1 - cause.index} {}
+
+    StandIn stand_in;
+    Arrival arrival;
+    Work work;
 };
 
 StreamTable::StreamTable(const DissectorOptions& options, DissectorCounters& counters)
@@ -111,10 +126,10 @@ void StreamTable::segment(const wire::Frame& frame, const Dissection& dissection
         side.acknowledged = tcp.acknowledgment;
         side.ack_seen = true;
     }
-    Flow* opposite = work.other().flow;
-    if (opposite != nullptr && !opposite->store.empty()) [[unlikely]] {
-        Work turned = work.turned();
-        settle(turned, false);
+    const Flow* answered = work.other().flow;
+    if (answered != nullptr && !answered->store.empty()) [[unlikely]] {
+        Opposite opposite{work};
+        settle(opposite.work, false);
     }
 }
 
@@ -132,8 +147,8 @@ void StreamTable::slow_segment(Work& work, const Piece& payload) {
     if (payload.wire_length != 0) take_payload(work, payload);
     if ((tcp.flags & rst) != 0) {
         work.connection.reset = true;
-        Work turned = work.turned();
-        flush(turned);
+        Opposite opposite{work};
+        flush(opposite.work);
         flush(work);
     }
     if ((tcp.flags & fin) != 0) work.side().fin_seen = true;
@@ -172,12 +187,12 @@ void StreamTable::open(Work& work) {
 
 /// The five-tuple is used for a new connection.
 void StreamTable::restart(Work& work) {
-    Work turned = work.turned();
+    Opposite opposite{work};
     // An answer to the SYN just seen does not end what that began.
     const bool keep_other =
         (work.tcp().flags & ack) != 0 && work.other().state == SideState::start && work.other().flow == nullptr;
     const Side other = work.other();
-    flush(turned);
+    flush(opposite.work);
     flush(work);
     release_flow(work.side());
     release_flow(work.other());
@@ -457,8 +472,8 @@ void StreamTable::flush(Work& work) {
 void StreamTable::finish(Sink& sink) {
     for (Connection* c = table_.idlest(); c != nullptr; c = table_.idlest()) {
         for (unsigned side = 0; side < 2; ++side) {
-            const Farewell farewell{last_frame_, c->ends[side], c->ends[1 - side]};
-            const Arrival arrival{farewell.frame, farewell.dissection, farewell.frame.bytes, sink};
+            const StandIn stand_in{last_frame_, c->ends[side], c->ends[1 - side]};
+            const Arrival arrival{stand_in.frame, stand_in.dissection, stand_in.frame.bytes, sink};
             arrival_ = &arrival;
             Work work{arrival, *c, side};
             flush(work);
