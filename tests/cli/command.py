@@ -26,6 +26,17 @@ def dump(*arguments, **options):
     return run("dump", *arguments, **options)
 
 
+def run_unprivileged(*arguments):
+    """Runs a copy of rdmascope that anybody can reach, as nobody where we are root: root may do everything."""
+    if os.getuid() != 0:
+        return run(*arguments)
+    with tempfile.TemporaryDirectory(prefix="rdmascope-cli-") as folder:
+        os.chmod(folder, 0o755)
+        binary = shutil.copy(BINARY, folder)
+        options = {"text": True, "capture_output": True, "timeout": 120, "env": ENVIRONMENT, "cwd": "/"}
+        return subprocess.run([binary, *map(str, arguments)], user=65534, group=65534, extra_groups=[], **options)
+
+
 def tcpdump(*arguments, **options):
     options = {"text": True, "capture_output": True, "timeout": 120, "env": ENVIRONMENT, **options}
     return subprocess.run(["tcpdump", *map(str, arguments)], **options)

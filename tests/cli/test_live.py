@@ -11,7 +11,7 @@ import sys
 import time
 import unittest
 
-from command import BINARY, ENVIRONMENT, PCAPS, TestCase, dump, run
+from command import BINARY, ENVIRONMENT, PCAPS, TestCase, dump, run_unprivileged
 
 NAMESPACE = f"rdmascope-test-{os.getpid()}"
 RPING = PCAPS / "rxe-rping.pcap"
@@ -206,7 +206,7 @@ class Live(TestCase):
     def test_without_permission(self):
         if os.getuid() != 0:
             self.skipTest("only root can become somebody else")
-        result = run("dump", "-i", "lo", user=65534, group=65534, extra_groups=[])
+        result = run_unprivileged("dump", "-i", "lo")
         self.assertRegex(self.fails(result), "ermission|permitted")
 
     def test_a_quiet_interface_can_be_left(self):
