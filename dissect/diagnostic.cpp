@@ -16,10 +16,10 @@ std::string_view name_of(Outcome outcome) {
 std::string_view text(Reason reason) {
     switch (reason) {
         case Reason::none: return "";
-        case Reason::snapped: return "the capture ends inside the header (snap length)";
-        case Reason::too_short: return "the enclosing layer ends inside the header";
+        case Reason::snapped: return "the capture ends inside this layer (snap length)";
+        case Reason::too_short: return "the enclosing layer ends inside this one";
         case Reason::bad_header_length: return "the header's length field is smaller than the header itself";
-        case Reason::bad_total_length: return "the length field points beyond the enclosing layer";
+        case Reason::bad_total_length: return "a length field below its header's size or beyond the enclosing layer";
         case Reason::bad_version: return "a version that rdmascope does not know";
         case Reason::unknown_link_type: return "a link type that rdmascope does not know";
         case Reason::unknown_opcode: return "an opcode outside the specification";
@@ -37,7 +37,7 @@ std::string_view text(Reason reason) {
         case Reason::stream_gap: return "octets of the TCP stream are missing from the capture";
         case Reason::bad_start_frame: return "an MPA start frame with a length that cannot be";
         case Reason::length_exceeds_rfc: return "an FPDU longer than RFC 5044 allows";
-        case Reason::wrong_length: return "a length field that does not count what the specification says";
+        case Reason::wrong_length: return "a length other than the specification asks for";
         case Reason::wrong_queue: return "an operation on a DDP queue that is not its own";
     }
     return "";

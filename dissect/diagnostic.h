@@ -19,9 +19,9 @@ enum class Outcome : std::uint8_t {
 enum class Reason : std::uint8_t {
     none,
     snapped,              ///< truncated: the snap length cut the header
-    too_short,            ///< malformed: the enclosing layer ends inside the header
+    too_short,            ///< malformed: the enclosing layer ends inside this one
     bad_header_length,    ///< malformed: a length field below the header's own size
-    bad_total_length,     ///< malformed: a length field beyond the enclosing layer
+    bad_total_length,     ///< malformed: a length field below its header's size or beyond the enclosing layer
     bad_version,          ///< unsupported: a version this program does not know
     unknown_link_type,    ///< unsupported
     unknown_opcode,       ///< unsupported: an opcode outside IBTA vol. 1 and RFC 5040/7306
@@ -39,7 +39,7 @@ enum class Reason : std::uint8_t {
     stream_gap,           ///< truncated: TCP octets that were never captured
     bad_start_frame,      ///< malformed: an MPA start frame with a wrong length
     length_exceeds_rfc,   ///< odd: an FPDU longer than RFC 5044 allows
-    wrong_length,         ///< odd: a length field that counts something else than the specification says
+    wrong_length,         ///< odd: a length other than the specification asks for
     wrong_queue,          ///< odd: an operation on another DDP queue than its own
 };
 

@@ -9,8 +9,8 @@
 namespace dissect {
 
 /// Numbers and words as Wireshark has them for the status of a checksum.
-inline constexpr std::array<wire::ValueName, 4> crc_status_names{
-    {{0, "Bad"}, {1, "Good"}, {2, "Unverified"}, {3, "Not present"}}};
+inline constexpr std::array<wire::ValueName, 5> crc_status_names{
+    {{0, "Bad"}, {1, "Good"}, {2, "Unverified"}, {3, "Not present"}, {4, "Illegal"}}};
 
 constexpr std::uint64_t number_of(CrcStatus status) {
     switch (status) {

@@ -11,7 +11,7 @@ bool check_control(Context& context, LayerId id, std::uint32_t at) {
     const auto control = wire::View<wire::DdpControl>::unchecked(context.at(at));
     context.out.ddp.last = control.get<&wire::DdpControl::last>();
     if (control.get<&wire::DdpControl::version>() != wire::ddp_version) [[unlikely]] {
-        context.stop(Outcome::unsupported, Reason::bad_version, id, at, 1);
+        context.stop(Outcome::unsupported, Reason::bad_version, id, at, 0);
         return false;
     }
     if (control.get<&wire::DdpControl::reserved>() != 0) [[unlikely]]

@@ -1,6 +1,7 @@
 #include "wire/ipv4.h"
 
 #include "dissect/layer_table.h"
+#include "dissect/layers/crc_status.h"
 #include "dissect/layers/describing.h"
 #include "dissect/layers/next.h"
 #include "dissect/layers/protocols.h"
@@ -69,7 +70,7 @@ constexpr wire::FieldInfo computed[] = {
     floating("ip.hdr_len", "Header length", Kind::uint8),
     {"ip.dsfield", "Differentiated services field", 8, 8, Kind::uint8, Base::hex},
     {"ip.flags", "Flags", 48, 3, Kind::uint8, Base::hex},
-    floating("ip.checksum.status", "Header checksum status", Kind::uint8),
+    crc_status_field("ip.checksum.status", "Header checksum status"),
     hidden(floating("ip.addr", "Source or destination address", Kind::ipv4)),
     floating("ip.opt.type", "Type", Kind::uint8, Base::dec, wire::ipv4_options),
     floating("ip.opt.type.copy", "Copy on fragmentation", Kind::boolean),

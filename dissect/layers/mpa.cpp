@@ -37,11 +37,11 @@ LayerId parse_start(Context& context, LayerId id) {
     layer.wire_length = header_size + private_length;
     layer.length = header_size + std::min(private_length, context.available());
     if (private_length > wire::mpa_private_max)
-        return context.stop(Outcome::malformed, Reason::bad_start_frame, id, first + 18, 2);
+        return context.stop(Outcome::malformed, Reason::bad_start_frame, id, first + 18, 0);
     if (context.available() < private_length) return context.stop_short(id, private_length);
     const auto revision = view.template get<&Start::revision>();
     if (revision == 0 || revision > 2)
-        return context.stop(Outcome::unsupported, Reason::bad_version, id, first + 17, 1);
+        return context.stop(Outcome::unsupported, Reason::bad_version, id, first + 17, 0);
     const unsigned known = revision == 2 ? 0x10u : 0u;
     if ((view.template get<&Start::reserved>() & ~known) != 0) context.odd(Reason::reserved_not_zero, id, first + 16);
     context.offset += private_length;

@@ -39,12 +39,12 @@ LayerId parse_rdmap(Context& context) {
     const auto control = wire::View<wire::RdmapControl>::unchecked(context.at(at));
     ddp.opcode = control.get<&wire::RdmapControl::opcode>();
     if (control.get<&wire::RdmapControl::version>() > 1) [[unlikely]]
-        return context.stop(Outcome::unsupported, Reason::bad_version, LayerId::rdmap, at, 1);
+        return context.stop(Outcome::unsupported, Reason::bad_version, LayerId::rdmap, at, 0);
     const LayerId next = layer_behind(static_cast<RdmapOpcode>(ddp.opcode));
     if (next == LayerId::none) [[unlikely]]
-        return context.stop(Outcome::unsupported, Reason::unknown_opcode, LayerId::rdmap, at, 1);
+        return context.stop(Outcome::unsupported, Reason::unknown_opcode, LayerId::rdmap, at, 0);
     if (ddp.tagged != wire::rdmap_tagged(ddp.opcode)) [[unlikely]]
-        return context.stop(Outcome::malformed, Reason::bad_opcode, LayerId::rdmap, at, 1);
+        return context.stop(Outcome::malformed, Reason::bad_opcode, LayerId::rdmap, at, 0);
     if (control.get<&wire::RdmapControl::reserved>() != 0) [[unlikely]]
         context.odd(Reason::reserved_not_zero, LayerId::rdmap, at);
     if (!ddp.tagged) {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "dissect/layer_table.h"
+#include "dissect/layers/crc_status.h"
 #include "dissect/layers/describing.h"
 #include "dissect/layers/next.h"
 #include "dissect/layers/protocols.h"
@@ -67,7 +68,7 @@ constexpr wire::FieldInfo computed[] = {
     floating("tcp.hdr_len", "Header length", Kind::uint8),
     {"tcp.flags", "Flags", 100, 12, Kind::uint16, Base::hex},
     floating("tcp.flags.str", "Flags", Kind::string),
-    floating("tcp.checksum.status", "Checksum status", Kind::uint8),
+    crc_status_field("tcp.checksum.status", "Checksum status"),
     floating("tcp.payload", "Payload", Kind::bytes),
     floating("tcp.options", "Options", Kind::bytes),
     floating("tcp.option_kind", "Kind", Kind::uint8, Base::dec, wire::tcp_options),

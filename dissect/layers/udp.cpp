@@ -1,6 +1,7 @@
 #include "wire/udp.h"
 
 #include "dissect/layer_table.h"
+#include "dissect/layers/crc_status.h"
 #include "dissect/layers/describing.h"
 #include "dissect/layers/next.h"
 #include "dissect/layers/protocols.h"
@@ -55,7 +56,7 @@ LayerId parse(Context& context) {
 
 constexpr wire::FieldInfo computed[] = {
     hidden(floating("udp.port", "Source or destination port", Kind::uint16)),
-    floating("udp.checksum.status", "Checksum status", Kind::uint8),
+    crc_status_field("udp.checksum.status", "Checksum status"),
     floating("udp.payload", "Payload", Kind::bytes),
 };
 

@@ -37,9 +37,22 @@ bool read_time(const FrameView& view, Value& value) {
     return set_text(value, utc_text(view.frame.time_ns, view.scratch));
 }
 
+constexpr wire::ValueName encapsulations[] = {{1, "Ethernet"},
+                                              {7, "Raw IP"},
+                                              {15, "NULL/Loopback"},
+                                              {25, "Linux cooked-mode capture v1"},
+                                              {97, "Per-Packet Information header"},
+                                              {98, "Extensible Record Format"},
+                                              {129, "Raw IPv4"},
+                                              {130, "Raw IPv6"},
+                                              {150, "InfiniBand"},
+                                              {174, "OpenBSD loopback"},
+                                              {180, "IP over IB"},
+                                              {210, "Linux cooked-mode capture v2"}};
+
 // Named as Wireshark names them; in its order. An interface number without a name is not shown: pcap files have none.
 constexpr ReadField<FrameView> frame_table[] = {
-    {number("frame.encap_type", "Encapsulation type", Kind::uint16),
+    {{"frame.encap_type", "Encapsulation type", 0, 0, Kind::uint16, Base::dec, false, encapsulations},
      [](const FrameView& f, Value& v) { return set(v, encapsulation_number(f.frame.link_type)); }},
     {number("frame.interface_id", "Interface id"),
      [](const FrameView& f, Value& v) { return set(v, f.frame.interface) && !f.interface_name.empty(); }},
@@ -88,6 +101,7 @@ constexpr ReadField<Unit> unit_table[] = {
 };
 
 bool stopped(const Dissection& d) { return d.stop.outcome != Outcome::complete; }
+bool lacks_octets(const Dissection& d) { return stopped(d) && d.stop.needed > d.stop.available; }
 
 constexpr ReadField<Dissection> outcome_table[] = {
     {text("rdma.outcome", "Outcome"),
@@ -101,9 +115,9 @@ constexpr ReadField<Dissection> outcome_table[] = {
     {number("rdma.offset", "Offset"),
      [](const Dissection& d, Value& v) { return set(v, d.stop.offset) && stopped(d); }},
     {number("rdma.needed", "Octets needed"),
-     [](const Dissection& d, Value& v) { return set(v, d.stop.needed) && stopped(d) && d.stop.needed != 0; }},
+     [](const Dissection& d, Value& v) { return set(v, d.stop.needed) && lacks_octets(d); }},
     {number("rdma.available", "Octets available"),
-     [](const Dissection& d, Value& v) { return set(v, d.stop.available) && stopped(d) && d.stop.needed != 0; }},
+     [](const Dissection& d, Value& v) { return set(v, d.stop.available) && lacks_octets(d); }},
     {text("rdma.odd", "Odd"),
      [](const Dissection& d, Value& v) { return d.odd_count != 0 && set_text(v, dissect::text(d.odd.reason)); }},
     {number("rdma.odd_count", "Odd things"),

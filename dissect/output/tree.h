@@ -1,11 +1,13 @@
 #pragma once
+#include <array>
 #include <string>
 
 #include "dissect/output/printer.h"
 
 namespace dissect::output {
 
-/// Appends the fields it visits as indented lines, four columns a level. Hidden fields are left out.
+/// Appends the fields it visits as indented lines, four columns a level. Hidden fields are left out. The heading of a
+/// protocol repeats the fields that one looks for first: `User Datagram Protocol, Src Port: 49152, Dst Port: 4791`.
 class TreeVisitor final : public Visitor {
 public:
     explicit TreeVisitor(std::string& out) : out_(&out) {}
@@ -16,8 +18,12 @@ public:
 
 private:
     void line(const wire::FieldInfo& info, const wire::Value& value, bool with_value);
+    /// Inserts the value behind the protocol's heading if it belongs there.
+    void highlight(const wire::FieldInfo& info, const wire::Value& value);
 
     std::string* out_;
+    std::size_t heading_end_ = 0;                        ///< of the protocol's heading
+    std::array<std::size_t, 3> highlight_lengths_ = {};  ///< of what was inserted there, by place
     unsigned level_ = 0;
     unsigned hidden_level_ = 0;  ///< where a hidden heading was opened, plus one; 0: nowhere
 };

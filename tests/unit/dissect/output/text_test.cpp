@@ -178,13 +178,27 @@ TEST(Tree, HiddenFieldsAreNotInIt) {
     std::string out;
     TreePrinter printer{out, {}};
     frames::show_both(printer);
-    EXPECT_NE(out.find("Frame 20: 74 octets on the wire, 74 captured\n    Encapsulation type: 1\n"), std::string::npos)
+    EXPECT_NE(out.find("Frame 20: 74 bytes on wire (592 bits), 74 bytes captured (592 bits)\n"
+                       "    Encapsulation type: Ethernet (1)\n"),
+              std::string::npos)
         << out;
     EXPECT_NE(
         out.find("InfiniBand\n    Base Transport Header\n        Opcode: Reliable Connection (RC) - SEND Only (4)\n"
                  "        0... .... = Solicited Event: False\n        .0.. .... = MigReq: False\n"),
         std::string::npos);
     EXPECT_EQ(out.find("Source or destination"), std::string::npos);
+}
+
+// As `tshark -V` has them for these frames.
+TEST(Tree, HeadingsRepeatWhatOneLooksForFirst) {
+    std::string out;
+    TreePrinter printer{out, {}};
+    frames::show_both(printer);
+    for (const char* heading :
+         {"\nEthernet II, Src: 52:54:00:00:00:01, Dst: 52:54:00:00:00:02\n    Destination: 52:54:00:00:00:02\n",
+          "\nInternet Protocol Version 4, Src: 192.0.2.1, Dst: 192.0.2.2\n    0100 .... = Version: 4\n",
+          "\nUser Datagram Protocol, Src Port: 57960, Dst Port: 4791\n    Source port: 57960\n", "\nData (16 bytes)\n"})
+        EXPECT_NE(out.find(heading), std::string::npos) << heading << out;
 }
 
 TEST(Listing, LinesAreShapedAsTsharks) {
