@@ -127,6 +127,15 @@ constexpr std::array<Name, 256> make_names() {
 
 constexpr std::array<Name, 256> names = make_names();
 
+/// By the opcode's low five bits.
+constexpr std::array<std::string_view, 32> make_message_names() {
+    std::array<std::string_view, 32> table{};
+    for (const Row& row : rows) table[row.code] = row.name;
+    return table;
+}
+
+constexpr std::array<std::string_view, 32> message_names = make_message_names();
+
 constexpr std::array<ValueName, named_bth_opcode_count> make_value_names() {
     std::array<ValueName, named_bth_opcode_count> table{};
     std::size_t at = 0;
@@ -141,6 +150,13 @@ constinit const std::array<BthOpcode, 256> bth_opcodes = make_opcodes();
 constinit const std::array<ValueName, named_bth_opcode_count> bth_opcode_names = make_value_names();
 
 std::string_view bth_opcode_name(std::uint8_t opcode) { return names[opcode].view(); }
+
+std::string_view bth_message_name(std::uint8_t opcode) {
+    const BthOpcode& found = bth_opcode(opcode);
+    if (!found.known()) return "";
+    if (found.service == BthService::cnp) return "CNP";
+    return message_names[opcode % message_names.size()];
+}
 
 std::string_view name_of(BthService service) {
     constexpr std::array<std::string_view, 8> words{"RC", "UC", "RD", "UD", "CNP", "XRC", "manufacturer", ""};

@@ -3,12 +3,13 @@
 #include "dissect/layer_table.h"
 #include "dissect/output/text_parts.h"
 #include "dissect/output/value_format.h"
+#include "wire/cm_req.h"
 
 namespace dissect::output::text {
 
 namespace {
 
-enum class Form : std::uint8_t { hex, decimal, name, private_data };
+enum class Form : std::uint8_t { hex, decimal, name, service, private_data };
 
 /// A field of a CM message that is worth a place on the line, and its word there.
 struct Shown {
@@ -25,7 +26,7 @@ constexpr Shown shown[] = {
     {"req.serviceid.dport", "port", Form::decimal},
     {"req.localqpn", "qpn", Form::hex},
     {"req.startpsn", "start-psn", Form::decimal},
-    {"req.transpsvctype", "service-type", Form::name},
+    {"req.transpsvctype", "service-type", Form::service},
     {"req.responderres", "responder", Form::decimal},
     {"req.initdepth", "initiator", Form::decimal},
     {"req.pppmtu", "mtu", Form::name},
@@ -83,7 +84,7 @@ std::size_t used_octets(wire::Bytes octets) {
 
 class Picker final : public Visitor {
 public:
-    explicit Picker(std::string& out) : out_(out) {}
+    Picker(std::string& out, bool xrc) : out_(out), xrc_(xrc) {}
 
     void open(const wire::FieldInfo& heading, const wire::Value& value, Extent extent) override {
         field(heading, value, extent);
@@ -107,6 +108,7 @@ private:
             case Form::hex: append_hex(out_, value.number, hex_digits(info.kind)); break;
             case Form::decimal: append_decimal(out_, value.number); break;
             case Form::private_data: append_decimal(out_, used_octets(value.bytes)); break;
+            case Form::service: out_ += xrc_ ? "XRC" : wire::name_of(info.values, value.number); break;
             case Form::name: {
                 const std::string_view known = wire::name_of(info.values, value.number);
                 if (known.empty())
@@ -117,7 +119,19 @@ private:
         }
     }
     std::string& out_;
+    bool xrc_;
 };
+
+/// A REQ that names its service in another field: IBTA vol. 1, Annex A14.
+bool asks_for_xrc(const Unit& unit) {
+    constexpr std::uint8_t extended = 3;
+    constexpr std::uint8_t xrc = 1;
+    const LayerRef* layer = unit.dissection.find(LayerId::cm_req);
+    if (layer == nullptr) return false;
+    const auto request = wire::View<wire::CmReq>::at(unit.bytes.subspan(layer->offset, layer->length));
+    return request && request->get<&wire::CmReq::transport_service>() == extended &&
+           request->get<&wire::CmReq::extended_transport>() == xrc;
+}
 
 }  // namespace
 
@@ -128,7 +142,7 @@ void management_details(std::string& out, const Unit& unit) {
           LayerId::cm_drep, LayerId::cm_sidr_req, LayerId::cm_sidr_rep, LayerId::cm_lap, LayerId::cm_apr})
         messages.insert(id);
     if (!unit.dissection.present.intersects(messages)) return;
-    Picker picker{out};
+    Picker picker{out, asks_for_xrc(unit)};
     describe(unit.dissection, unit.bytes, picker, messages);
 }
 

@@ -1,8 +1,12 @@
+#include <span>
+
 #include "dissect/output/text_parts.h"
 #include "dissect/output/unit_names.h"
 #include "dissect/output/value_format.h"
 #include "wire/aeth.h"
+#include "wire/atomic_write.h"
 #include "wire/bth_opcode.h"
+#include "wire/feth.h"
 #include "wire/mad.h"
 
 namespace dissect::output::text {
@@ -41,18 +45,17 @@ void append_management(std::string& out, const Unit& unit) {
     const auto attribute = header.get<&wire::Mad::attribute_id>();
     const std::string_view name = wire::mad_attribute_name(management_class, attribute);
     if (management_class == wire::communication_management) {
-        out += "CM ";
+        out += "CM";
     } else {
         const std::string_view class_name = wire::name_of(wire::management_class_names, management_class);
         (out += "MAD ") += class_name.empty() ? "unknown class" : class_name;
         const std::string_view method = wire::name_of(wire::mad_method_names, header.get<&wire::Mad::method>());
         (out += ' ') += method.substr(0, method.find('('));
-        out += ' ';
     }
     if (name.empty())
         word_hex(out, "attribute", attribute, 4);
     else
-        out += name;
+        (out += ' ') += name;
 }
 
 }  // namespace
@@ -66,21 +69,38 @@ void packet_operation(std::string& out, const Unit& unit) {
         append_hex(out += "opcode ", d.bth.opcode, 2);
         return;
     }
-    if (opcode.operation == wire::BthOperation::congestion_notification) {
-        out += "CNP";
-        return;
-    }
     const bool refuses = opcode.operation == wire::BthOperation::acknowledge && d.has(LayerId::aeth) &&
                          wire::kind_of_syndrome(d.bth.syndrome) != wire::AethKind::ack;
     if (refuses) return append_syndrome(out, d.bth.syndrome);
-    const std::string_view name = wire::bth_opcode_name(d.bth.opcode);
-    const std::size_t dash = name.find(" - ");
-    out += dash == std::string_view::npos ? name : name.substr(dash + 3);
+    out += wire::bth_message_name(d.bth.opcode);
 }
 
 namespace {
 
-void append_request_headers(std::string& out, const Dissection& d) {
+/// ` placement Persistence`: a field's value in words, or in hexadecimal digits where it has none.
+void append_named(std::string& out, std::string_view name, std::span<const wire::ValueName> values,
+                  std::uint8_t value) {
+    const std::string_view known = wire::name_of(values, value);
+    if (known.empty()) return word_hex(out, name, value, 1);
+    (((out += ' ') += name) += ' ') += known;
+}
+
+/// What the summary has no room for: the headers of FLUSH and ATOMIC WRITE.
+void append_persistence_headers(std::string& out, const Unit& unit) {
+    const auto header = [&](LayerId id) -> wire::Bytes {
+        const LayerRef* layer = unit.dissection.find(id);
+        return layer == nullptr ? wire::Bytes{} : unit.bytes.subspan(layer->offset, layer->length);
+    };
+    if (const auto flush = wire::parse<wire::Feth>(header(LayerId::feth))) {
+        append_named(out, "placement", wire::flush_placement_names, flush->placement);
+        append_named(out, "selectivity", wire::flush_selectivity_names, flush->selectivity);
+    }
+    if (const auto written = wire::parse<wire::AtomicWrite>(header(LayerId::atomic_write)))
+        word_hex(out, "value", written->data, 1);
+}
+
+void append_request_headers(std::string& out, const Unit& unit) {
+    const Dissection& d = unit.dissection;
     const BthSummary& bth = d.bth;
     if (d.has(LayerId::deth)) {
         word_hex(out, "src-qp", bth.source_qp, 6);
@@ -97,6 +117,7 @@ void append_request_headers(std::string& out, const Dissection& d) {
         if (compares) word_hex(out, "compare", bth.compare, 1);
         word_hex(out, compares ? "swap" : "add", bth.swap_or_add, 1);
     }
+    append_persistence_headers(out, unit);
     if (d.has(LayerId::immdt)) word_hex(out, "imm", bth.immediate, 8);
     if (d.has(LayerId::ieth)) word_hex(out, "inv-rkey", bth.invalidated_key, 8);
 }
@@ -148,12 +169,12 @@ void packet_details(std::string& out, const Unit& unit, const TextOptions& optio
     }
     if (d.has(LayerId::mad)) {
         // Between the general service interfaces these two are as good as constant.
-        if (options.verbosity > 0 || bth_is_unusual(d.bth)) append_request_headers(out, d);
+        if (options.verbosity > 0 || bth_is_unusual(d.bth)) append_request_headers(out, unit);
         management_details(out, unit);
     } else {
         pad(out, before_psn, 13);  // " psn 16777215"
         if (opcode.has_payload || !opcode.known()) word(out, "len", d.bth.payload_length);
-        append_request_headers(out, d);
+        append_request_headers(out, unit);
         append_response_headers(out, d);
     }
     append_marks(out, unit, options);

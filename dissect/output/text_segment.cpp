@@ -5,11 +5,15 @@
 #include "dissect/output/value_format.h"
 #include "wire/mpa.h"
 #include "wire/rdmap.h"
+#include "wire/rdmap_atomic.h"
 #include "wire/terminate.h"
 
 namespace dissect::output::text {
 
 namespace {
+
+constexpr auto fetch_add = static_cast<std::uint8_t>(wire::AtomicOperation::fetch_add);
+constexpr auto compare_swap = static_cast<std::uint8_t>(wire::AtomicOperation::compare_swap);
 
 /// Words in lower case; abbreviations (STag, RDMAP, CRC) keep their capitals.
 void append_lower(std::string& out, std::string_view words) {
@@ -44,7 +48,7 @@ void append_terminate(std::string& out, const DdpSummary& ddp) {
         append_hex(out += "type ", ddp.terminate_type, 1);
     else
         append_lower(out, type);
-    if (code == type) return;
+    if (code == type && !code.empty()) return;
     out += ": ";
     if (code.empty())
         append_hex(out += "code ", ddp.terminate_code, 2);
@@ -92,7 +96,28 @@ bool carries_payload(std::uint8_t opcode) {
            opcode != static_cast<std::uint8_t>(wire::RdmapOpcode::read_request);
 }
 
-void append_message(std::string& out, const Dissection& d) {
+/// ` compare 0x1 swap 0x2`, as for InfiniBand's; with the masks where they make a difference. RFC 7306 section 5.1.
+void append_atomic_operands(std::string& out, const Unit& unit) {
+    const LayerRef& layer = *unit.dissection.find(LayerId::rdmap_atomic_request);
+    const auto request = wire::parse<wire::RdmapAtomicRequest>(unit.bytes.subspan(layer.offset, layer.length));
+    if (!request) return;
+    constexpr std::uint64_t one_field = 0;
+    constexpr std::uint64_t every_bit = ~std::uint64_t{0};
+    if (request->operation == fetch_add) {
+        word_hex(out, "add", request->data, 1);
+        if (request->mask != one_field) word_hex(out, "add-mask", request->mask, 1);
+    } else if (request->operation == compare_swap) {
+        word_hex(out, "compare", request->compare, 1);
+        if (request->compare_mask != every_bit) word_hex(out, "compare-mask", request->compare_mask, 1);
+        word_hex(out, "swap", request->data, 1);
+        if (request->mask != every_bit) word_hex(out, "swap-mask", request->mask, 1);
+    } else {
+        word_hex(out, "operation", request->operation, 1);
+    }
+}
+
+void append_message(std::string& out, const Unit& unit) {
+    const Dissection& d = unit.dissection;
     const DdpSummary& ddp = d.ddp;
     if (wire::rdmap_invalidates(ddp.opcode)) word_hex(out, "inv-stag", ddp.invalidate_stag, 8);
     if (d.has(LayerId::rdmap_read_request)) {
@@ -105,6 +130,7 @@ void append_message(std::string& out, const Dissection& d) {
         word_hex(out, "id", ddp.request_id, 8);
         word_hex(out, "stag", ddp.source_stag, 8);
         word_hex(out, "to", ddp.source_offset, 1);
+        append_atomic_operands(out, unit);
     } else if (d.has(LayerId::rdmap_atomic_response)) {
         word_hex(out, "id", ddp.request_id, 8);
         word_hex(out, "orig", ddp.original_data, 1);
@@ -129,9 +155,9 @@ void segment_operation(std::string& out, const Unit& unit) {
     } else if (!d.has(LayerId::rdmap)) {
         out += "MPA FPDU";
     } else if (d.has(LayerId::rdmap_atomic_request)) {
-        (out += "RDMAP ") += d.ddp.atomic_operation == 0   ? "FetchAdd"
-                             : d.ddp.atomic_operation == 2 ? "CmpSwap"
-                                                           : "Atomic Request";
+        (out += "RDMAP ") += d.ddp.atomic_operation == fetch_add      ? "FetchAdd"
+                             : d.ddp.atomic_operation == compare_swap ? "CmpSwap"
+                                                                      : "Atomic Request";
     } else if (const std::string_view name = wire::name_of(wire::rdmap_opcodes, d.ddp.opcode); !name.empty()) {
         (out += "RDMAP ") += name;
     } else {
@@ -148,7 +174,7 @@ void segment_details(std::string& out, const Unit& unit, const TextOptions& opti
         if (options.quiet && !terminates)
             word(out, "len", length_of(unit));
         else
-            append_message(out, d);
+            append_message(out, unit);
         if (d.ddp.last && !terminates) out += " last";
     }
     if (unit.markers != 0 && !options.quiet) word(out, "markers", unit.markers);

@@ -96,4 +96,15 @@ TEST(BthOpcode, NamesAsTsharkPrintsThem) {
     EXPECT_EQ(wire::bth_opcode_name(0xff), "");
 }
 
+// IBTA vol. 1, table 38: the words are the same for all services.
+TEST(BthOpcode, MessageNamesHaveOneSpelling) {
+    constexpr std::uint8_t of_all_services[] = {0x04, 0x24, 0x44, 0x64, 0xa4};
+    for (const auto opcode : of_all_services) EXPECT_EQ(wire::bth_message_name(opcode), "SEND Only");
+    EXPECT_EQ(wire::bth_message_name(0x65), "SEND Only with Immediate");
+    EXPECT_EQ(wire::bth_message_name(0x55), "RESYNC");
+    EXPECT_EQ(wire::bth_message_name(0x81), "CNP");
+    constexpr std::uint8_t nameless[] = {0x18, 0x35, 0x6a, 0xff};
+    for (const auto opcode : nameless) EXPECT_EQ(wire::bth_message_name(opcode), "");
+}
+
 }  // namespace
