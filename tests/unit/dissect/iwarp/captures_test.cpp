@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "capture/file_source.h"
 #include "dissect/dissector.h"
@@ -159,6 +160,60 @@ INSTANTIATE_TEST_SUITE_P(Siw, Captures, testing::ValuesIn(truths), [](const auto
         if (c == '-') c = '_';
     return name;
 });
+
+/// The frames of a file, to be changed and dissected again.
+struct Kept {
+    explicit Kept(const std::string& path) {
+        auto file = capture::open_file(path);
+        if (!file.ok()) return;
+        wire::Frame frame;
+        while ((*file)->next(frame) == capture::ReadStatus::frame) {
+            octets.emplace_back(frame.bytes.begin(), frame.bytes.end());
+            frames.push_back(frame);
+        }
+    }
+    Counts dissected() const {
+        Counts counts;
+        Dissector dissector;
+        for (std::size_t i = 0; i < frames.size(); ++i) {
+            wire::Frame frame = frames[i];
+            frame.bytes = octets[i];
+            dissector.dissect(frame, counts);
+        }
+        dissector.finish(counts);
+        return counts;
+    }
+
+    std::vector<wire::Frame> frames;
+    std::vector<std::vector<std::byte>> octets;
+};
+
+// The CRC covers the length, the header, the payload and the pad octets; a changed CRC is as wrong.
+TEST(SiwCrc, one_flipped_bit_of_an_fpdu_is_found) {
+    constexpr std::size_t headers = 14 + 20 + 32;  // Ethernet, IPv4, TCP with its timestamps
+    Kept kept{path_of("siw-verbs-perm-w")};
+    const Counts clean = kept.dissected();
+    ASSERT_EQ(clean.good, 4u);
+    unsigned fpdus = 0;
+    for (std::size_t i = 0; i < kept.frames.size(); ++i) {
+        auto& octets = kept.octets[i];
+        // Each has a segment of its own; SYN has more options, and the start frames begin with "MPA ID R".
+        const bool syn = octets[14 + 20 + 12] != std::byte{0x80};
+        if (syn || octets.size() <= headers || octets[headers] == std::byte{'M'}) continue;
+        ++fpdus;
+        for (std::size_t bit = headers * 8; bit < octets.size() * 8; ++bit) {
+            const std::byte mask = std::byte{0x80} >> (bit % 8);
+            octets[bit / 8] ^= mask;
+            const Counts found = kept.dissected();
+            octets[bit / 8] ^= mask;
+            ASSERT_LT(found.good, clean.good) << "frame " << i + 1 << " bit " << bit;
+            // With another length it is another stretch of the stream that is not an FPDU.
+            const bool in_length = bit / 8 < headers + 2;
+            ASSERT_TRUE(in_length || found.bad == 1) << "frame " << i + 1 << " bit " << bit;
+        }
+    }
+    EXPECT_EQ(fpdus, 4u);
+}
 
 // tshark -Y iwarp_rdma.terminate shows one in each of these; siw's bits stand at the wrong end of their octet.
 TEST(SiwTerminate, is_read_and_flagged) {
