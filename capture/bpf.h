@@ -12,7 +12,7 @@ namespace capture {
 
 struct FilterOptions {
     wire::LinkType link_type = wire::LinkType::ethernet;
-    std::uint32_t snaplen = MAX_SNAPLEN;
+    std::uint32_t snaplen = max_snaplen;
     bool optimise = true;                       ///< `-O` switches it off
     std::optional<std::uint32_t> netmask = {};  ///< of the interface, host order; `ip broadcast` needs it
     bool of_file = false;  ///< frames come from a file: it may be another system's, and tells nothing but octets

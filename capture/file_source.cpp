@@ -13,7 +13,7 @@
 namespace capture {
 namespace {
 
-constexpr std::size_t MAGIC_OCTETS = 16;
+constexpr std::size_t magic_octets = 16;
 
 struct Impostor {
     std::string_view magic;
@@ -23,7 +23,7 @@ struct Impostor {
 using namespace std::string_view_literals;
 
 /// Files that are given in place of a capture, with what to do about it.
-constexpr std::array IMPOSTORS{
+constexpr std::array impostors{
     Impostor{"snoop\0\0\0"sv, "a Solaris snoop capture; convert it with editcap"},
     Impostor{"GMBU"sv, "a Microsoft Network Monitor 2 capture; convert it with editcap"},
     Impostor{"RTSS"sv, "a Microsoft Network Monitor 1 capture; convert it with editcap"},
@@ -49,7 +49,7 @@ constexpr std::array IMPOSTORS{
 
 std::string looks_like(wire::Bytes front) {
     const std::string_view text(reinterpret_cast<const char*>(front.data()), front.size());
-    for (const Impostor& impostor : IMPOSTORS)
+    for (const Impostor& impostor : impostors)
         if (text.starts_with(impostor.magic)) return fmt::format("; it looks like {}", impostor.what);
     const bool printable = std::all_of(text.begin(), text.end(), [](char c) {
         const auto octet = static_cast<unsigned char>(c);
@@ -59,7 +59,7 @@ std::string looks_like(wire::Bytes front) {
 }
 
 bool is_pcap(std::uint32_t magic) {
-    for (const std::uint32_t known : {pcap_magic::MICROSECONDS, pcap_magic::NANOSECONDS, pcap_magic::KUZNETZOV})
+    for (const std::uint32_t known : {pcap_magic::microseconds, pcap_magic::nanoseconds, pcap_magic::kuznetzov})
         if (magic == known || magic == __builtin_bswap32(known)) return true;
     return false;
 }
@@ -98,15 +98,15 @@ Result<std::unique_ptr<FileSource>> open_file(const std::string& path, const Fil
     Input::Window window = input->more(input->begin(), 4);
     if (window.end - window.at >= 4) {
         const std::uint32_t magic = ByteOrder<false>::u32(window.at);
-        if (magic == pcapng::block::SECTION_HEADER) return open_pcapng(std::move(input), shown);
+        if (magic == pcapng::block::section_header) return open_pcapng(std::move(input), shown);
         if (is_pcap(magic)) return open_pcap(std::move(input), shown);
-        window = input->more(window.at, MAGIC_OCTETS);
+        window = input->more(window.at, magic_octets);
     }
     const auto have = static_cast<std::size_t>(window.end - window.at);
     if (input->stopped()) return refuse("was stopped before a capture came");
     if (!input->fault().empty()) return refuse(input->fault());
     if (have == 0) return refuse("is empty; nothing was captured, or nothing is flushed yet");
-    const wire::Bytes front(window.at, std::min(have, MAGIC_OCTETS));
+    const wire::Bytes front(window.at, std::min(have, magic_octets));
     std::string hex;
     for (const std::byte octet : front.first(std::min<std::size_t>(have, 4)))
         hex += fmt::format("{:02x}", std::to_integer<unsigned>(octet));

@@ -11,9 +11,9 @@
 namespace capture {
 
 /// libpcap's limit on a snapshot, and what `-s 0` stands for.
-constexpr std::uint32_t MAX_SNAPLEN = 262'144;
+constexpr std::uint32_t max_snaplen = 262'144;
 /// The most octets a frame in a file may have; a length above it is taken for damage.
-constexpr std::uint32_t MAX_FRAME_OCTETS = std::uint32_t{16} << 20;
+constexpr std::uint32_t max_frame_octets = std::uint32_t{16} << 20;
 
 enum class FileFormat : std::uint8_t { pcap, pcapng };
 

@@ -16,7 +16,7 @@
 namespace capture {
 namespace {
 
-constexpr std::int64_t QUIET_SEC = 60;
+constexpr std::int64_t quiet_sec = 60;
 
 std::size_t page_octets() {
     static const auto octets = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -42,7 +42,7 @@ public:
             begin_offset_ = offset;
             return {begin_, begin_};
         }
-        const std::size_t lead = static_cast<std::size_t>(offset - begin_offset_);
+        const auto lead = static_cast<std::size_t>(offset - begin_offset_);
         mapped_ =
             static_cast<std::size_t>(std::min<std::uint64_t>(std::max(window_, lead + need), size_ - begin_offset_));
         void* place =
@@ -140,7 +140,7 @@ int open_patiently(const std::string& path, bool (*stop)()) {
 bool map_it(int fd, const struct stat& status, Access access) {
     if (!S_ISREG(status.st_mode) || status.st_size == 0 || access == Access::read) return false;
     if (::lseek(fd, 0, SEEK_CUR) != 0 || compressed(fd)) return false;
-    return access == Access::mapped || std::time(nullptr) - status.st_mtime > QUIET_SEC;
+    return access == Access::mapped || std::time(nullptr) - status.st_mtime > quiet_sec;
 }
 
 }  // namespace

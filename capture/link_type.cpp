@@ -12,7 +12,7 @@ struct Pair {
 };
 
 /// Where the two registries part, on Linux.
-constexpr std::array DIFFERENT{
+constexpr std::array different{
     Pair{DLT_ATM_RFC1483, 100}, Pair{DLT_RAW, 101},      Pair{DLT_SLIP_BSDOS, 102},
     Pair{DLT_PPP_BSDOS, 103},   Pair{DLT_ATM_CLIP, 106}, Pair{DLT_C_HDLC, 104},
 };
@@ -20,13 +20,13 @@ constexpr std::array DIFFERENT{
 }  // namespace
 
 int dlt_of(wire::LinkType type) {
-    for (const Pair& pair : DIFFERENT)
+    for (const Pair& pair : different)
         if (pair.link_type == static_cast<int>(type)) return pair.dlt;
     return static_cast<int>(type);
 }
 
 wire::LinkType link_type_of(int dlt) {
-    for (const Pair& pair : DIFFERENT)
+    for (const Pair& pair : different)
         if (pair.dlt == dlt) return static_cast<wire::LinkType>(pair.link_type);
     return static_cast<wire::LinkType>(dlt);
 }

@@ -120,7 +120,7 @@ std::optional<Error> set_filter(pcap_t* pcap, const LiveOptions& options, const 
 
 std::optional<Error> set_before_activation(pcap_t* pcap, const LiveOptions& options, const std::string& name) {
     ::pcap_set_snaplen(pcap, static_cast<int>(std::min<std::uint32_t>(
-                                 options.snaplen == 0 ? MAX_SNAPLEN : options.snaplen, 0x7fff'ffff)));
+                                 options.snaplen == 0 ? max_snaplen : options.snaplen, 0x7fff'ffff)));
     ::pcap_set_promisc(pcap, options.promiscuous ? 1 : 0);
     ::pcap_set_timeout(pcap, options.timeout_ms);
     ::pcap_set_immediate_mode(pcap, options.immediate ? 1 : 0);

@@ -12,7 +12,7 @@ namespace capture {
 
 struct LiveOptions {
     std::string interface = {};                    ///< a name, `any`, or a number of list_devices() from 1 on
-    std::uint32_t snaplen = MAX_SNAPLEN;           ///< `-s`
+    std::uint32_t snaplen = max_snaplen;           ///< `-s`
     bool promiscuous = true;                       ///< `-p` switches it off
     std::uint32_t buffer_kib = 0;                  ///< `-B`; 0 leaves it to libpcap
     std::int32_t timeout_ms = 100;                 ///< how long the kernel may hold frames back, and next() may take

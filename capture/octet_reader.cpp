@@ -35,11 +35,11 @@ std::size_t DescriptorReader::read_descriptor(wire::MutableBytes into) {
 
 bool DescriptorReader::told_to_stop() {
     // The signal that sets what stop_ reads may come just before the wait, which therefore has an end.
-    constexpr int WAIT_MS = 100;
+    constexpr int wait_ms = 100;
     pollfd readable{descriptor_.number(), POLLIN, 0};
     while (stop_ != nullptr && !stopped_) {
         stopped_ = stop_();
-        if (!stopped_ && ::poll(&readable, 1, WAIT_MS) > 0) return false;
+        if (!stopped_ && ::poll(&readable, 1, wait_ms) > 0) return false;
     }
     return stopped_;
 }
@@ -70,7 +70,7 @@ std::size_t DescriptorReader::read(wire::MutableBytes into) {
 
 namespace {
 
-constexpr std::size_t COMPRESSED_OCTETS = std::size_t{256} << 10;
+constexpr std::size_t compressed_octets = std::size_t{256} << 10;
 
 /// What the three decompressors share: compressed octets in hand, and the loop that wants at least one octet out.
 class Decompressor : public OctetReader {
@@ -128,7 +128,7 @@ private:
     }
 
     std::unique_ptr<DescriptorReader> raw_;
-    std::vector<std::byte> buffer_ = std::vector<std::byte>(COMPRESSED_OCTETS);
+    std::vector<std::byte> buffer_ = std::vector<std::byte>(compressed_octets);
 };
 
 class GzipReader final : public Decompressor {

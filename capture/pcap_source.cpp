@@ -8,9 +8,9 @@
 namespace capture {
 namespace {
 
-constexpr std::size_t FILE_HEADER_OCTETS = 24;
-constexpr std::size_t RECORD_HEADER_OCTETS = 16;
-constexpr std::size_t KUZNETZOV_HEADER_OCTETS = 24;
+constexpr std::size_t file_header_octets = 24;
+constexpr std::size_t record_header_octets = 16;
+constexpr std::size_t kuznetzov_header_octets = 24;
 
 /// https://datatracker.ietf.org/doc/html/draft-ietf-opsawg-pcap
 template <bool Swapped>
@@ -21,8 +21,8 @@ public:
     PcapSource(std::unique_ptr<Input> input, const std::string& path) : FileSource(std::move(input), path) {}
 
     bool read_file_header() {
-        if (!refill(FILE_HEADER_OCTETS)) {
-            cut_short("the file header", FILE_HEADER_OCTETS);
+        if (!refill(file_header_octets)) {
+            cut_short("the file header", file_header_octets);
             return false;
         }
         const std::uint32_t magic = Load::u32(at_);
@@ -36,9 +36,9 @@ public:
         lengths_ = major == 543 || minor < 3 ? Lengths::wire_first
                    : minor == 3              ? Lengths::either
                                              : Lengths::captured_first;
-        if (magic == pcap_magic::KUZNETZOV) header_octets_ = KUZNETZOV_HEADER_OCTETS;
+        if (magic == pcap_magic::kuznetzov) header_octets_ = kuznetzov_header_octets;
         InterfaceInfo info;
-        if (magic == pcap_magic::NANOSECONDS) {
+        if (magic == pcap_magic::nanoseconds) {
             ns_per_tick_ = 1;
             info.ticks_per_sec = 1'000'000'000;
         }
@@ -49,7 +49,7 @@ public:
         if ((network & 0x0400'0000) != 0) info.fcs_octets = static_cast<std::uint8_t>(network >> 28);
         link_type_ = info.link_type;
         interfaces_.push_back(std::move(info));
-        at_ += FILE_HEADER_OCTETS;
+        at_ += file_header_octets;
         return true;
     }
 
@@ -80,11 +80,11 @@ private:
         std::uint32_t on_wire = Load::u32(at_ + 12);
         if (lengths_ != Lengths::captured_first) [[unlikely]]
             if (lengths_ == Lengths::wire_first || captured > on_wire) std::swap(captured, on_wire);
-        if (captured > MAX_FRAME_OCTETS) [[unlikely]]
+        if (captured > max_frame_octets) [[unlikely]]
             return fail(input_->offset_of(at_),
                         fmt::format("the record header claims {} captured bytes, more than any frame has (the most "
                                     "taken is {}); the file is damaged here",
-                                    captured, MAX_FRAME_OCTETS));
+                                    captured, max_frame_octets));
         const std::size_t record = header_octets_ + captured;
         if (available() < record && !(may_refill && refill(record)))
             return may_refill ? cut_short("a frame", record) : ReadStatus::timeout;
@@ -92,7 +92,7 @@ private:
         frame.bytes = {at_ + header_octets_, captured};
         frame.wire_length = std::max(on_wire, captured);
         frame.link_type = link_type_;
-        frame.direction = header_octets_ == RECORD_HEADER_OCTETS ? wire::Direction::unknown : direction();
+        frame.direction = header_octets_ == record_header_octets ? wire::Direction::unknown : direction();
         frame.interface = 0;
         frame.time_ns = std::int64_t{Load::u32(at_)} * 1'000'000'000 + std::int64_t{Load::u32(at_ + 4)} * ns_per_tick_;
         frame.number = ++frames_;
@@ -111,7 +111,7 @@ private:
         return cut_short("a record header", header_octets_);
     }
 
-    std::size_t header_octets_ = RECORD_HEADER_OCTETS;
+    std::size_t header_octets_ = record_header_octets;
     std::int64_t ns_per_tick_ = 1000;
     wire::LinkType link_type_ = wire::LinkType::ethernet;
     Lengths lengths_ = Lengths::captured_first;
@@ -130,7 +130,7 @@ Result<std::unique_ptr<FileSource>> open_pcap(std::unique_ptr<Input> input, cons
     const Input::Window window = input->more(input->begin(), 4);
     const std::uint32_t magic = ByteOrder<false>::u32(window.at);
     const bool native =
-        magic == pcap_magic::MICROSECONDS || magic == pcap_magic::NANOSECONDS || magic == pcap_magic::KUZNETZOV;
+        magic == pcap_magic::microseconds || magic == pcap_magic::nanoseconds || magic == pcap_magic::kuznetzov;
     return native ? open_as<false>(std::move(input), path) : open_as<true>(std::move(input), path);
 }
 

@@ -8,7 +8,7 @@
 namespace capture {
 namespace {
 
-constexpr std::int64_t NS_PER_SEC = 1'000'000'000;
+constexpr std::int64_t ns_per_sec = 1'000'000'000;
 
 struct FileHeader {
     std::uint32_t magic;
@@ -43,7 +43,7 @@ bool PcapWriter::write_header(const InterfaceInfo& interface) {
     if (precision_ == TimePrecision::automatic)
         precision_ = interface.ticks_per_sec > 1'000'000 ? TimePrecision::nano : TimePrecision::micro;
     FileHeader header{
-        .magic = precision_ == TimePrecision::nano ? pcap_magic::NANOSECONDS : pcap_magic::MICROSECONDS,
+        .magic = precision_ == TimePrecision::nano ? pcap_magic::nanoseconds : pcap_magic::microseconds,
         .snaplen = snaplen_,
         .network = static_cast<std::uint32_t>(interface.link_type),
     };
@@ -77,11 +77,11 @@ WriteStatus PcapWriter::write(const wire::Frame& frame, const InterfaceInfo& int
     }
     std::byte* place = failed_ ? nullptr : output_.append(sizeof(RecordHeader) + frame.bytes.size());
     if (place == nullptr) return WriteStatus::error;
-    std::int64_t seconds = frame.time_ns / NS_PER_SEC;
-    std::int64_t fraction = frame.time_ns % NS_PER_SEC;
+    std::int64_t seconds = frame.time_ns / ns_per_sec;
+    std::int64_t fraction = frame.time_ns % ns_per_sec;
     if (fraction < 0) {
         --seconds;
-        fraction += NS_PER_SEC;
+        fraction += ns_per_sec;
     }
     if (precision_ != TimePrecision::nano) fraction /= 1000;
     const RecordHeader header{.seconds = static_cast<std::uint32_t>(seconds),

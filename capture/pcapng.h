@@ -9,42 +9,42 @@
 /// https://datatracker.ietf.org/doc/html/draft-ietf-opsawg-pcapng
 namespace capture::pcapng {
 
-constexpr std::uint32_t BYTE_ORDER_MAGIC = 0x1a2b3c4d;
+constexpr std::uint32_t byte_order_magic = 0x1a2b3c4d;
 
 namespace block {
-constexpr std::uint32_t SECTION_HEADER = 0x0a0d0d0a;  ///< the same in both byte orders
-constexpr std::uint32_t INTERFACE_DESCRIPTION = 1;
-constexpr std::uint32_t OBSOLETE_PACKET = 2;
-constexpr std::uint32_t SIMPLE_PACKET = 3;
-constexpr std::uint32_t NAME_RESOLUTION = 4;
-constexpr std::uint32_t INTERFACE_STATISTICS = 5;
-constexpr std::uint32_t ENHANCED_PACKET = 6;
+constexpr std::uint32_t section_header = 0x0a0d0d0a;  ///< the same in both byte orders
+constexpr std::uint32_t interface_description = 1;
+constexpr std::uint32_t obsolete_packet = 2;
+constexpr std::uint32_t simple_packet = 3;
+constexpr std::uint32_t name_resolution = 4;
+constexpr std::uint32_t interface_statistics = 5;
+constexpr std::uint32_t enhanced_packet = 6;
 }  // namespace block
 
 namespace option {
-constexpr std::uint16_t END = 0;
-constexpr std::uint16_t COMMENT = 1;
+constexpr std::uint16_t end = 0;
+constexpr std::uint16_t comment = 1;
 
-constexpr std::uint16_t SHB_HARDWARE = 2;
-constexpr std::uint16_t SHB_OS = 3;
-constexpr std::uint16_t SHB_APPLICATION = 4;
+constexpr std::uint16_t shb_hardware = 2;
+constexpr std::uint16_t shb_os = 3;
+constexpr std::uint16_t shb_application = 4;
 
-constexpr std::uint16_t IF_NAME = 2;
-constexpr std::uint16_t IF_DESCRIPTION = 3;
-constexpr std::uint16_t IF_SPEED = 8;
-constexpr std::uint16_t IF_TSRESOL = 9;
-constexpr std::uint16_t IF_FILTER = 11;
-constexpr std::uint16_t IF_OS = 12;
-constexpr std::uint16_t IF_FCSLEN = 13;
-constexpr std::uint16_t IF_TSOFFSET = 14;
-constexpr std::uint16_t IF_HARDWARE = 15;
+constexpr std::uint16_t if_name = 2;
+constexpr std::uint16_t if_description = 3;
+constexpr std::uint16_t if_speed = 8;
+constexpr std::uint16_t if_tsresol = 9;
+constexpr std::uint16_t if_filter = 11;
+constexpr std::uint16_t if_os = 12;
+constexpr std::uint16_t if_fcslen = 13;
+constexpr std::uint16_t if_tsoffset = 14;
+constexpr std::uint16_t if_hardware = 15;
 
-constexpr std::uint16_t EPB_FLAGS = 2;
-constexpr std::uint16_t EPB_DROPCOUNT = 4;
+constexpr std::uint16_t epb_flags = 2;
+constexpr std::uint16_t epb_dropcount = 4;
 
-constexpr std::uint16_t ISB_IFRECV = 4;
-constexpr std::uint16_t ISB_IFDROP = 5;
-constexpr std::uint16_t ISB_OSDROP = 7;
+constexpr std::uint16_t isb_ifrecv = 4;
+constexpr std::uint16_t isb_ifdrop = 5;
+constexpr std::uint16_t isb_osdrop = 7;
 }  // namespace option
 
 /// Octets that `octets` of content take with their padding.
@@ -56,7 +56,7 @@ bool for_each_option(wire::Bytes options, Visit&& visit) {
     while (options.size() >= 4) {
         const std::uint16_t code = ByteOrder<Swapped>::u16(options.data());
         const std::uint16_t octets = ByteOrder<Swapped>::u16(options.data() + 2);
-        if (code == option::END) return true;
+        if (code == option::end) return true;
         if (octets > options.size() - 4) return false;
         visit(code, options.subspan(4, octets));
         const std::size_t whole = 4 + padded(octets);

@@ -12,12 +12,12 @@ namespace {
 
 using namespace pcapng;
 
-constexpr std::size_t SMALLEST_BLOCK = 12;
+constexpr std::size_t smallest_block = 12;
 /// A block that is looked into: the largest frame and as much of options as anybody writes.
-constexpr std::uint32_t MAX_BLOCK_OCTETS = MAX_FRAME_OCTETS + (std::uint32_t{1} << 20);
+constexpr std::uint32_t max_block_octets = max_frame_octets + (std::uint32_t{1} << 20);
 /// What a hostile file may make us remember.
-constexpr std::size_t MAX_INTERFACES = 65'536;
-constexpr std::size_t MAX_METADATA_OCTETS = std::size_t{32} << 20;
+constexpr std::size_t max_interfaces = 65'536;
+constexpr std::size_t max_metadata_octets = std::size_t{32} << 20;
 
 std::string text_of(wire::Bytes value) {
     std::string text(reinterpret_cast<const char*>(value.data()), value.size());
@@ -106,11 +106,11 @@ private:
     };
 
     static bool is_packet(std::uint32_t type) {
-        return type == block::ENHANCED_PACKET || type == block::SIMPLE_PACKET || type == block::OBSOLETE_PACKET;
+        return type == block::enhanced_packet || type == block::simple_packet || type == block::obsolete_packet;
     }
     static bool is_known(std::uint32_t type) {
-        return is_packet(type) || type == block::SECTION_HEADER || type == block::INTERFACE_DESCRIPTION ||
-               type == block::INTERFACE_STATISTICS;
+        return is_packet(type) || type == block::section_header || type == block::interface_description ||
+               type == block::interface_statistics;
     }
     std::uint16_t u16(std::size_t at) const {
         return swapped_ ? ByteOrder<true>::u16(at_ + at) : ByteOrder<false>::u16(at_ + at);
@@ -134,27 +134,27 @@ private:
     /// `frame` means that type_ and length_ are set; where `may_refill` is false and more is needed, `timeout`.
     ReadStatus block(bool may_refill) {
         for (;;) {
-            if (available() < SMALLEST_BLOCK && !(may_refill && refill(SMALLEST_BLOCK))) {
+            if (available() < smallest_block && !(may_refill && refill(smallest_block))) {
                 if (!may_refill) return ReadStatus::timeout;
                 if (available() == 0 && input_->fault().empty()) return ReadStatus::end;
-                return cut_short("a block", SMALLEST_BLOCK);
+                return cut_short("a block", smallest_block);
             }
             type_ = u32(0);
-            if (type_ == block::SECTION_HEADER && !choose_byte_order()) return ReadStatus::error;
+            if (type_ == block::section_header && !choose_byte_order()) return ReadStatus::error;
             length_ = u32(4);
-            if (length_ < SMALLEST_BLOCK || length_ % 4 != 0)
+            if (length_ < smallest_block || length_ % 4 != 0)
                 return fail(offset(), fmt::format("the block of type {:#010x} claims {} bytes; a block has at least {} "
                                                   "and a multiple of 4: the file is damaged here",
-                                                  type_, length_, SMALLEST_BLOCK));
+                                                  type_, length_, smallest_block));
             if (!is_known(type_)) {
                 if (!may_refill && available() < length_) return ReadStatus::timeout;
                 if (!skip()) return input_->stopped() ? ReadStatus::end : ReadStatus::error;
                 continue;
             }
-            if (length_ > MAX_BLOCK_OCTETS)
+            if (length_ > max_block_octets)
                 return fail(offset(), fmt::format("the block of type {:#010x} claims {} bytes; the most taken is {}: "
                                                   "the file is damaged here",
-                                                  type_, length_, MAX_BLOCK_OCTETS));
+                                                  type_, length_, max_block_octets));
             if (available() < length_ && !(may_refill && refill(length_)))
                 return may_refill ? cut_short("a block", length_) : ReadStatus::timeout;
             return trailer_matches(u32(length_ - 4), offset()) ? ReadStatus::frame : ReadStatus::error;
@@ -195,13 +195,13 @@ private:
 
     bool choose_byte_order() {
         const std::uint32_t magic = ByteOrder<false>::u32(at_ + 8);
-        if (magic != BYTE_ORDER_MAGIC && magic != __builtin_bswap32(BYTE_ORDER_MAGIC)) {
+        if (magic != byte_order_magic && magic != __builtin_bswap32(byte_order_magic)) {
             fail(offset() + 8, fmt::format("the section header's byte-order magic is {:#010x}, not {:#010x} in either "
                                            "order: the file is damaged here",
-                                           magic, BYTE_ORDER_MAGIC));
+                                           magic, byte_order_magic));
             return false;
         }
-        swapped_ = magic != BYTE_ORDER_MAGIC;
+        swapped_ = magic != byte_order_magic;
         return true;
     }
 
@@ -209,10 +209,10 @@ private:
         for (;;) {
             const ReadStatus status = block(may_refill);
             if (status != ReadStatus::frame) return status;
-            if (type_ == block::ENHANCED_PACKET) [[likely]]
+            if (type_ == block::enhanced_packet) [[likely]]
                 return enhanced_packet(frame);
-            if (type_ == block::SIMPLE_PACKET) return simple_packet(frame);
-            if (type_ == block::OBSOLETE_PACKET) return obsolete_packet(frame);
+            if (type_ == block::simple_packet) return simple_packet(frame);
+            if (type_ == block::obsolete_packet) return obsolete_packet(frame);
             const ReadStatus read = metadata();
             if (read != ReadStatus::frame) return read;
         }
@@ -221,8 +221,8 @@ private:
     /// Takes in the block in place, which is no packet; `frame` is success.
     ReadStatus metadata() {
         switch (type_) {
-            case block::SECTION_HEADER: return section_header();
-            case block::INTERFACE_DESCRIPTION: return interface_description();
+            case block::section_header: return section_header();
+            case block::interface_description: return interface_description();
             default: return interface_statistics();
         }
     }
@@ -243,10 +243,10 @@ private:
     }
     ReadStatus remember(std::size_t octets) {
         metadata_octets_ += octets;
-        if (metadata_octets_ <= MAX_METADATA_OCTETS && interfaces_.size() < MAX_INTERFACES) return ReadStatus::frame;
+        if (metadata_octets_ <= max_metadata_octets && interfaces_.size() < max_interfaces) return ReadStatus::frame;
         return fail(offset(),
                     fmt::format("more than {} interfaces or {} bytes of descriptions; no real capture has them",
-                                MAX_INTERFACES, MAX_METADATA_OCTETS));
+                                max_interfaces, max_metadata_octets));
     }
 
     ReadStatus section_header() {
@@ -258,10 +258,10 @@ private:
         SectionInfo section;
         const bool sound = each_option(between(24, length_ - 4), [&](std::uint16_t code, wire::Bytes value) {
             switch (code) {
-                case option::COMMENT: append_line(section.comment, text_of(value)); break;
-                case option::SHB_HARDWARE: section.hardware = text_of(value); break;
-                case option::SHB_OS: section.os = text_of(value); break;
-                case option::SHB_APPLICATION: section.application = text_of(value); break;
+                case option::comment: append_line(section.comment, text_of(value)); break;
+                case option::shb_hardware: section.hardware = text_of(value); break;
+                case option::shb_os: section.os = text_of(value); break;
+                case option::shb_application: section.application = text_of(value); break;
                 default: break;
             }
         });
@@ -282,24 +282,24 @@ private:
         std::int64_t offset_sec = 0;
         const bool sound = each_option(between(16, length_ - 4), [&](std::uint16_t code, wire::Bytes value) {
             switch (code) {
-                case option::COMMENT: append_line(info.comment, text_of(value)); break;
-                case option::IF_NAME: info.name = text_of(value); break;
-                case option::IF_DESCRIPTION: info.description = text_of(value); break;
-                case option::IF_HARDWARE: info.hardware = text_of(value); break;
-                case option::IF_OS: info.os = text_of(value); break;
-                case option::IF_SPEED:
+                case option::comment: append_line(info.comment, text_of(value)); break;
+                case option::if_name: info.name = text_of(value); break;
+                case option::if_description: info.description = text_of(value); break;
+                case option::if_hardware: info.hardware = text_of(value); break;
+                case option::if_os: info.os = text_of(value); break;
+                case option::if_speed:
                     if (value.size() == 8) info.speed_bits_per_sec = load_u64(value.data());
                     break;
-                case option::IF_TSRESOL:
+                case option::if_tsresol:
                     if (value.size() == 1) info.ticks_per_sec = ticks_per_sec(wire::load_u8(value.data()));
                     break;
-                case option::IF_TSOFFSET:
+                case option::if_tsoffset:
                     if (value.size() == 8) offset_sec = static_cast<std::int64_t>(load_u64(value.data()));
                     break;
-                case option::IF_FCSLEN:
+                case option::if_fcslen:
                     if (value.size() == 1) info.fcs_octets = wire::load_u8(value.data());
                     break;
-                case option::IF_FILTER:
+                case option::if_filter:
                     // The first octet says whether it is text (0) or BPF code (1).
                     if (!value.empty() && wire::load_u8(value.data()) == 0) info.filter = text_of(value.subspan(1));
                     break;
@@ -323,9 +323,9 @@ private:
         const bool sound = each_option(between(20, length_ - 4), [&](std::uint16_t code, wire::Bytes value) {
             if (value.size() != 8) return;
             switch (code) {
-                case option::ISB_IFRECV: state->counts.received = load_u64(value.data()); break;
-                case option::ISB_IFDROP: state->counts.interface_dropped = load_u64(value.data()); break;
-                case option::ISB_OSDROP: state->counts.kernel_dropped = load_u64(value.data()); break;
+                case option::isb_ifrecv: state->counts.received = load_u64(value.data()); break;
+                case option::isb_ifdrop: state->counts.interface_dropped = load_u64(value.data()); break;
+                case option::isb_osdrop: state->counts.kernel_dropped = load_u64(value.data()); break;
                 default: break;
             }
         });
@@ -395,7 +395,7 @@ private:
     /// A malformed list loses what follows in it, not the frame.
     void packet_options(wire::Frame& frame, wire::Bytes options, std::optional<std::uint64_t>& dropped) {
         each_option(options, [&](std::uint16_t code, wire::Bytes value) {
-            if (code == option::COMMENT) {
+            if (code == option::comment) {
                 if (frame.comment.empty()) {
                     frame.comment = view_of(value);
                 } else {
@@ -403,9 +403,9 @@ private:
                     append_line(comments_, view_of(value));
                     frame.comment = comments_;
                 }
-            } else if (code == option::EPB_FLAGS && value.size() == 4) {
+            } else if (code == option::epb_flags && value.size() == 4) {
                 frame.direction = direction_of(load_u32(value.data()));
-            } else if (code == option::EPB_DROPCOUNT && value.size() == 8) {
+            } else if (code == option::epb_dropcount && value.size() == 8) {
                 dropped = load_u64(value.data());
             }
         });

@@ -12,9 +12,9 @@ namespace {
 
 using namespace pcapng;
 
-constexpr std::size_t MAX_OPTION_OCTETS = 0xffff;
+constexpr std::size_t max_option_octets = 0xffff;
 /// Beyond it a source's indices are looked up one by one.
-constexpr std::uint32_t MAX_HINTS = 65'536;
+constexpr std::uint32_t max_hints = 65'536;
 
 template <class T>
 std::byte* put(std::byte* at, T value) {
@@ -46,7 +46,7 @@ public:
         octets_.append(reinterpret_cast<const char*>(&value), sizeof value);
     }
     void option(std::uint16_t code, std::string_view value) {
-        value = value.substr(0, MAX_OPTION_OCTETS);
+        value = value.substr(0, max_option_octets);
         add(code);
         add(static_cast<std::uint16_t>(value.size()));
         octets_ += value;
@@ -60,7 +60,7 @@ public:
         option(code, {reinterpret_cast<const char*>(&value), sizeof value});
     }
     bool write_to(Output& output) {
-        add(std::uint32_t{option::END});
+        add(std::uint32_t{option::end});
         const auto length = static_cast<std::uint32_t>(octets_.size() + 4);
         add(length);
         std::memcpy(octets_.data() + 4, &length, sizeof length);
@@ -92,45 +92,45 @@ PcapngWriter::~PcapngWriter() { static_cast<void>(close()); }
 bool PcapngWriter::write_section(SectionInfo section) {
     if (section.application.empty()) section.application = "rdmascope";
     if (section.os.empty()) section.os = own_os();
-    BlockMaker block(block::SECTION_HEADER);
-    block.add(BYTE_ORDER_MAGIC);
+    BlockMaker block(block::section_header);
+    block.add(byte_order_magic);
     block.add(std::uint16_t{1});
     block.add(std::uint16_t{0});
     block.add(~std::uint64_t{0});  // the section's length is not known
-    block.text(option::COMMENT, section.comment);
-    block.text(option::SHB_HARDWARE, section.hardware);
-    block.text(option::SHB_OS, section.os);
-    block.text(option::SHB_APPLICATION, section.application);
+    block.text(option::comment, section.comment);
+    block.text(option::shb_hardware, section.hardware);
+    block.text(option::shb_os, section.os);
+    block.text(option::shb_application, section.application);
     return block.write_to(output_);
 }
 
 bool PcapngWriter::write_interface(const InterfaceInfo& interface) {
-    BlockMaker block(block::INTERFACE_DESCRIPTION);
+    BlockMaker block(block::interface_description);
     block.add(static_cast<std::uint16_t>(interface.link_type));
     block.add(std::uint16_t{0});
     block.add(interface.snaplen);
-    block.text(option::COMMENT, interface.comment);
-    block.text(option::IF_NAME, interface.name);
-    block.text(option::IF_DESCRIPTION, interface.description);
-    if (interface.speed_bits_per_sec) block.number(option::IF_SPEED, *interface.speed_bits_per_sec);
-    block.number(option::IF_TSRESOL, std::uint8_t{9});
-    if (!interface.filter.empty()) block.option(option::IF_FILTER, std::string(1, '\0') + interface.filter);
-    block.text(option::IF_OS, interface.os);
-    if (interface.fcs_octets) block.number(option::IF_FCSLEN, *interface.fcs_octets);
-    block.text(option::IF_HARDWARE, interface.hardware);
+    block.text(option::comment, interface.comment);
+    block.text(option::if_name, interface.name);
+    block.text(option::if_description, interface.description);
+    if (interface.speed_bits_per_sec) block.number(option::if_speed, *interface.speed_bits_per_sec);
+    block.number(option::if_tsresol, std::uint8_t{9});
+    if (!interface.filter.empty()) block.option(option::if_filter, std::string(1, '\0') + interface.filter);
+    block.text(option::if_os, interface.os);
+    if (interface.fcs_octets) block.number(option::if_fcslen, *interface.fcs_octets);
+    block.text(option::if_hardware, interface.hardware);
     return block.write_to(output_);
 }
 
 bool PcapngWriter::write_counts(std::uint32_t id, const Known& known) {
     if (known.counts == Statistics{}) return true;
-    BlockMaker block(block::INTERFACE_STATISTICS);
+    BlockMaker block(block::interface_statistics);
     const auto ticks = static_cast<std::uint64_t>(known.last_ns);
     block.add(id);
     block.add(static_cast<std::uint32_t>(ticks >> 32));
     block.add(static_cast<std::uint32_t>(ticks));
-    if (known.counts.received) block.number(option::ISB_IFRECV, *known.counts.received);
-    if (known.counts.interface_dropped) block.number(option::ISB_IFDROP, *known.counts.interface_dropped);
-    if (known.counts.kernel_dropped) block.number(option::ISB_OSDROP, *known.counts.kernel_dropped);
+    if (known.counts.received) block.number(option::isb_ifrecv, *known.counts.received);
+    if (known.counts.interface_dropped) block.number(option::isb_ifdrop, *known.counts.interface_dropped);
+    if (known.counts.kernel_dropped) block.number(option::isb_osdrop, *known.counts.kernel_dropped);
     return block.write_to(output_);
 }
 
@@ -143,7 +143,7 @@ std::uint32_t PcapngWriter::id_of(const InterfaceInfo& interface, std::uint32_t 
         known_.push_back({.info = interface});
         write_interface(interface);
     }
-    if (hint < MAX_HINTS) {
+    if (hint < max_hints) {
         if (hint >= hints_.size()) hints_.resize(hint + 1);
         hints_[hint] = id;
     }
@@ -151,13 +151,13 @@ std::uint32_t PcapngWriter::id_of(const InterfaceInfo& interface, std::uint32_t 
 }
 
 bool PcapngWriter::describe(const InterfaceInfo& interface) {
-    id_of(interface, MAX_HINTS);
+    id_of(interface, max_hints);
     if (packet_buffered_) return output_.flush();
     return output_.error().message.empty();
 }
 
 void PcapngWriter::count(const InterfaceInfo& interface, const Statistics& statistics) {
-    known_[id_of(interface, MAX_HINTS)].counts = statistics;
+    known_[id_of(interface, max_hints)].counts = statistics;
 }
 
 WriteStatus PcapngWriter::write(const wire::Frame& frame, const InterfaceInfo& interface) {
@@ -165,7 +165,7 @@ WriteStatus PcapngWriter::write(const wire::Frame& frame, const InterfaceInfo& i
     known_[id].last_ns = frame.time_ns;
 
     const std::size_t captured = frame.bytes.size();
-    const std::string_view comment = frame.comment.substr(0, MAX_OPTION_OCTETS);
+    const std::string_view comment = frame.comment.substr(0, max_option_octets);
     const bool directed = frame.direction != wire::Direction::unknown;
     std::size_t options = 0;
     if (!comment.empty()) options += 4 + padded(comment.size());
@@ -176,7 +176,7 @@ WriteStatus PcapngWriter::write(const wire::Frame& frame, const InterfaceInfo& i
     std::byte* at = output_.append(length);
     if (at == nullptr) return WriteStatus::error;
     const auto ticks = static_cast<std::uint64_t>(frame.time_ns);
-    at = put(at, block::ENHANCED_PACKET);
+    at = put(at, block::enhanced_packet);
     at = put(at, static_cast<std::uint32_t>(length));
     at = put(at, id);
     at = put(at, static_cast<std::uint32_t>(ticks >> 32));
@@ -184,12 +184,12 @@ WriteStatus PcapngWriter::write(const wire::Frame& frame, const InterfaceInfo& i
     at = put(at, static_cast<std::uint32_t>(captured));
     at = put(at, frame.wire_length);
     at = put_padded(at, frame.bytes.data(), captured);
-    if (!comment.empty()) at = put_option(at, option::COMMENT, comment);
+    if (!comment.empty()) at = put_option(at, option::comment, comment);
     if (directed) {
-        at = put(put(at, option::EPB_FLAGS), std::uint16_t{4});
+        at = put(put(at, option::epb_flags), std::uint16_t{4});
         at = put(at, std::uint32_t{frame.direction == wire::Direction::inbound ? 1U : 2U});
     }
-    if (options > 0) at = put(at, std::uint32_t{option::END});
+    if (options > 0) at = put(at, std::uint32_t{option::end});
     put(at, static_cast<std::uint32_t>(length));
     if (packet_buffered_ && !output_.flush()) return WriteStatus::error;
     return WriteStatus::ok;

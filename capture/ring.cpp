@@ -16,7 +16,7 @@
 namespace capture {
 namespace {
 
-constexpr int COMMAND_NOT_RUN = 127;
+constexpr int command_not_run = 127;
 
 /// Digits of the largest number in the ring; none for a ring of one.
 int digits_of(std::uint32_t files) {
@@ -162,7 +162,7 @@ void RingWriter::run_command(const std::string& path) {
     if (child == 0) {
         ::setpriority(PRIO_PROCESS, 0, PRIO_MAX);
         ::execvp(arguments[0], arguments.data());
-        ::_exit(COMMAND_NOT_RUN);
+        ::_exit(command_not_run);
     }
     if (child > 0)
         running_.push_back(child);

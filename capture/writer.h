@@ -20,7 +20,7 @@ enum class TimePrecision : std::uint8_t {
 struct WriterOptions {
     FileFormat format = FileFormat::pcapng;
     TimePrecision precision = TimePrecision::automatic;
-    std::uint32_t snaplen = MAX_SNAPLEN;  ///< of a pcap file's header; pcapng keeps each interface's own
+    std::uint32_t snaplen = max_snaplen;  ///< of a pcap file's header; pcapng keeps each interface's own
     bool packet_buffered = false;         ///< `-U`: every frame reaches the file at once
     SectionInfo section = {};             ///< pcapng; an empty application or os is filled with ours
     std::size_t buffer_octets = std::size_t{1} << 20;

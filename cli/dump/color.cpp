@@ -8,10 +8,10 @@ namespace cli::dump {
 
 namespace {
 
-constexpr std::string_view RED = "\x1b[31m";
-constexpr std::string_view YELLOW = "\x1b[33m";
-constexpr std::string_view DIM = "\x1b[2m";
-constexpr std::string_view RESET = "\x1b[0m";
+constexpr std::string_view red = "\x1b[31m";
+constexpr std::string_view yellow = "\x1b[33m";
+constexpr std::string_view dim = "\x1b[2m";
+constexpr std::string_view reset = "\x1b[0m";
 
 struct Word {
     std::string_view text;
@@ -20,24 +20,24 @@ struct Word {
 };
 
 /// The first that fits at a place counts: longer ones stand before those they begin with.
-constexpr std::array WORDS{
-    Word{"[malformed", RED, true},
-    Word{"[truncated", DIM, true},
-    Word{"[unsupported", YELLOW, true},
-    Word{"[odd", YELLOW, true},
-    Word{"RNR NAK", YELLOW},
-    Word{"NAK", RED},
-    Word{"Terminate", RED},
-    Word{"Reject", RED},
-    Word{"ICRC bad", RED},
-    Word{"VCRC bad", RED},
-    Word{"CRC bad", RED},
-    Word{"retransmission of frame", YELLOW},
-    Word{"missing from the capture", YELLOW},
-    Word{"CNP", YELLOW},
-    Word{"FECN", YELLOW},
-    Word{"BECN", YELLOW},
-    Word{"CE", YELLOW},
+constexpr std::array words{
+    Word{"[malformed", red, true},
+    Word{"[truncated", dim, true},
+    Word{"[unsupported", yellow, true},
+    Word{"[odd", yellow, true},
+    Word{"RNR NAK", yellow},
+    Word{"NAK", red},
+    Word{"Terminate", red},
+    Word{"Reject", red},
+    Word{"ICRC bad", red},
+    Word{"VCRC bad", red},
+    Word{"CRC bad", red},
+    Word{"retransmission of frame", yellow},
+    Word{"missing from the capture", yellow},
+    Word{"CNP", yellow},
+    Word{"FECN", yellow},
+    Word{"BECN", yellow},
+    Word{"CE", yellow},
 };
 
 constexpr bool is_letter(char c) {
@@ -46,7 +46,7 @@ constexpr bool is_letter(char c) {
 
 const Word* word_at(std::string_view line, std::size_t at) {
     if (at > 0 && is_letter(line[at - 1])) return nullptr;
-    for (const Word& word : WORDS) {
+    for (const Word& word : words) {
         if (!line.substr(at).starts_with(word.text)) continue;
         const std::size_t end = at + word.text.size();
         if (end == line.size() || !is_letter(line[end])) return &word;
@@ -65,7 +65,7 @@ void append_line(std::string& out, std::string_view line) {
         const std::size_t bracket = word->to_bracket ? line.find(']', at) : std::string_view::npos;
         const std::size_t end = bracket != std::string_view::npos ? bracket + 1 : at + word->text.size();
         out.append(line, plain, at - plain);
-        out.append(word->color).append(line, at, end - at).append(RESET);
+        out.append(word->color).append(line, at, end - at).append(reset);
         plain = at = end;
     }
     out.append(line, plain);

@@ -9,14 +9,14 @@ namespace cli::dump {
 
 namespace {
 
-constexpr int WAIT_MS = 100;  ///< how late a signal may be answered, and a quiet line printed
+constexpr int wait_ms = 100;  ///< how late a signal may be answered, and a quiet line printed
 
 capture::Result<capture::LiveOptions> live_options(const DumpOptions& options, const std::string& filter) {
     capture::LiveOptions live;
     live.snaplen = options.snaplen;
     live.promiscuous = options.promiscuous;
     live.buffer_kib = options.buffer_kib;
-    live.timeout_ms = WAIT_MS;
+    live.timeout_ms = wait_ms;
     live.wait = false;
     live.immediate = options.immediate;
     live.timestamp_type = options.time_stamp_type;
@@ -78,7 +78,7 @@ bool LiveSources::wait() const {
     std::vector<pollfd> readable;
     readable.reserve(sources_.size());
     for (const auto& source : sources_) readable.push_back({source->descriptor(), POLLIN, 0});
-    return ::poll(readable.data(), readable.size(), WAIT_MS) > 0;
+    return ::poll(readable.data(), readable.size(), wait_ms) > 0;
 }
 
 }  // namespace cli::dump

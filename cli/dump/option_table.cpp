@@ -12,7 +12,7 @@ namespace {
 using O = Option;
 using G = Group;
 
-constexpr std::array TABLE{
+constexpr std::array table{
     OptionRow{O::interface, 'i', "interface", "IFACE", G::source,
               "capture on IFACE, on `any`, or on the number that -D shows; repeatable"},
     OptionRow{O::read_file, 'r', "read-file", "FILE", G::source,
@@ -99,8 +99,8 @@ constexpr std::string_view heading(Group group) {
     return {};
 }
 
-constexpr std::size_t HELP_COLUMN = 30;
-constexpr std::size_t HELP_WIDTH = 68;  ///< the text beside it, so that a line has at most 98 columns
+constexpr std::size_t help_column = 30;
+constexpr std::size_t help_width = 68;  ///< the text beside it, so that a line has at most 98 columns
 
 std::string left_side(const OptionRow& row) {
     std::string text = row.letter != 0 ? fmt::format("  -{}", row.letter) : "    ";
@@ -110,10 +110,10 @@ std::string left_side(const OptionRow& row) {
 }
 
 void append_wrapped(std::string& out, std::string_view text) {
-    while (text.size() > HELP_WIDTH) {
-        const std::size_t cut = text.rfind(' ', HELP_WIDTH);
+    while (text.size() > help_width) {
+        const std::size_t cut = text.rfind(' ', help_width);
         if (cut == std::string_view::npos || cut == 0) break;
-        out += fmt::format("{}\n{:{}}", text.substr(0, cut), "", HELP_COLUMN);
+        out += fmt::format("{}\n{:{}}", text.substr(0, cut), "", help_column);
         text.remove_prefix(cut + 1);
     }
     out += fmt::format("{}\n", text);
@@ -121,11 +121,11 @@ void append_wrapped(std::string& out, std::string_view text) {
 
 }  // namespace
 
-std::span<const OptionRow> option_table() { return TABLE; }
+std::span<const OptionRow> option_table() { return table; }
 
 const OptionRow& row_of(Option id) {
-    const auto* row = std::find_if(TABLE.begin(), TABLE.end(), [id](const OptionRow& r) { return r.id == id; });
-    assert(row != TABLE.end());
+    const auto* row = std::find_if(table.begin(), table.end(), [id](const OptionRow& r) { return r.id == id; });
+    assert(row != table.end());
     return *row;
 }
 
@@ -140,11 +140,11 @@ std::string help_text() {
         "Prints, filters, saves and converts RDMA packets. EXPRESSION is a pcap-filter(7) expression.\n";
     for (const Group group : {G::source, G::selection, G::printing, G::saving, G::other}) {
         out += fmt::format("\n{}:\n", heading(group));
-        for (const OptionRow& row : TABLE) {
+        for (const OptionRow& row : table) {
             if (row.group != group) continue;
             const std::string left = left_side(row);
-            out += left.size() + 2 > HELP_COLUMN ? fmt::format("{}\n{:{}}", left, "", HELP_COLUMN)
-                                                 : fmt::format("{:<{}}", left, HELP_COLUMN);
+            out += left.size() + 2 > help_column ? fmt::format("{}\n{:{}}", left, "", help_column)
+                                                 : fmt::format("{:<{}}", left, help_column);
             append_wrapped(out, row.help);
         }
     }

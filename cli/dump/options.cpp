@@ -16,7 +16,7 @@ namespace cli::dump {
 
 namespace {
 
-constexpr int FIRST_LONG = 256;  ///< getopt_long's answer for the first row of the table; letters lie below
+constexpr int first_long = 256;  ///< getopt_long's answer for the first row of the table; letters lie below
 
 /// getopt_long(3) over the table.
 class Scanner {
@@ -31,7 +31,7 @@ public:
         words_.insert(words_.end(), arguments.begin(), arguments.end());
         for (std::string& word : words_) argv_.push_back(word.data());
         argv_.push_back(nullptr);
-        int index = FIRST_LONG;
+        int index = first_long;
         for (const OptionRow& row : option_table()) {
             const bool value = row.id == Option::field_or_link_header ? field_takes_value : !row.argument.empty();
             if (row.letter != 0) letters_ += row.letter;
@@ -69,14 +69,14 @@ private:
 
     static const OptionRow* row_for(int answer) {
         const auto table = option_table();
-        if (answer >= FIRST_LONG) return &table[static_cast<std::size_t>(answer - FIRST_LONG)];
+        if (answer >= first_long) return &table[static_cast<std::size_t>(answer - first_long)];
         const auto row =
             std::find_if(table.begin(), table.end(), [answer](const OptionRow& r) { return r.letter == answer; });
         return row == table.end() ? nullptr : &*row;
     }
     /// The option as it was typed.
     std::string given(int before) const {
-        if (optopt != 0 && optopt < FIRST_LONG) return fmt::format("-{}", static_cast<char>(optopt));
+        if (optopt != 0 && optopt < first_long) return fmt::format("-{}", static_cast<char>(optopt));
         const int at = std::clamp(optind - 1, before, count() - 1);
         const std::string word = argv_[static_cast<std::size_t>(at)];
         return word.substr(0, word.find('='));
@@ -86,7 +86,7 @@ private:
         return row == nullptr ? std::string{} : fmt::format(": {}", row->argument);
     }
     std::string unknown(int before) const {
-        if (optopt >= FIRST_LONG) return fmt::format("{} takes no value", given(before));
+        if (optopt >= first_long) return fmt::format("{} takes no value", given(before));
         if (optopt != 0)
             return fmt::format("there is no option {}{}", given(before), elsewhere(static_cast<char>(optopt)));
         std::vector<std::string_view> known;
@@ -197,8 +197,8 @@ void Builder::apply_source(Option id, const std::string& value) {
         case Option::list_time_stamp_types: list(Listing::time_stamp_types); break;
         case Option::link_type: out.link_type = value; break;
         case Option::snaplen:
-            number<std::uint32_t>(value, 0, capture::MAX_SNAPLEN, out.snaplen);
-            if (out.snaplen == 0) out.snaplen = capture::MAX_SNAPLEN;
+            number<std::uint32_t>(value, 0, capture::max_snaplen, out.snaplen);
+            if (out.snaplen == 0) out.snaplen = capture::max_snaplen;
             break;
         case Option::buffer_size:
             number<std::uint32_t>(value, 1, 2'097'151, out.buffer_kib);

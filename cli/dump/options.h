@@ -35,7 +35,7 @@ struct DumpOptions {
     // Where packets come from. Neither: the user has to be told the choices.
     std::vector<std::string> interfaces = {};
     std::optional<std::string> read_path = {};
-    std::uint32_t snaplen = capture::MAX_SNAPLEN;
+    std::uint32_t snaplen = capture::max_snaplen;
     std::uint32_t buffer_kib = 0;  ///< 0 is libpcap's default
     std::string link_type = {};
     std::string time_stamp_type = {};

@@ -10,7 +10,7 @@ namespace cli::dump {
 
 namespace {
 
-constexpr auto BETWEEN = std::chrono::milliseconds(100);
+constexpr auto between = std::chrono::milliseconds(100);
 
 std::string octets_text(double octets) {
     constexpr const char* units[] = {"B", "kB", "MB", "GB", "TB"};
@@ -28,7 +28,7 @@ bool Progress::due() {
     if (!wanted_) return false;
     const auto now = Clock::now();
     if (now < next_) return false;
-    next_ = now + BETWEEN;
+    next_ = now + between;
     return true;
 }
 

@@ -17,7 +17,7 @@ bool Selection::compile(wire::LinkType link_type, std::uint32_t snaplen) {
         options.link_type = link_type;
         options.optimise = optimize_;
         options.of_file = true;
-        if (snaplen != 0) options.snaplen = std::min(snaplen, capture::MAX_SNAPLEN);
+        if (snaplen != 0) options.snaplen = std::min(snaplen, capture::max_snaplen);
         auto filter = capture::PacketFilter::compile(expression_, options);
         if (!filter) {
             error_ = filter.error();

@@ -4,14 +4,14 @@
 
 namespace cli::dump {
 
-volatile std::sig_atomic_t Signals::stop_ = 0;
-volatile std::sig_atomic_t Signals::report_ = 0;
-volatile std::sig_atomic_t Signals::flush_ = 0;
+volatile std::sig_atomic_t Signals::stop_requested = 0;
+volatile std::sig_atomic_t Signals::report_requested = 0;
+volatile std::sig_atomic_t Signals::flush_requested = 0;
 
 namespace {
 
-constexpr std::array ENDING{SIGINT, SIGTERM, SIGHUP};
-constexpr std::array ASKING{SIGUSR1, SIGUSR2};
+constexpr std::array ending{SIGINT, SIGTERM, SIGHUP};
+constexpr std::array asking{SIGUSR1, SIGUSR2};
 
 void install(int number, void (*handler)(int), int flags) {
     struct sigaction old = {};
@@ -27,29 +27,29 @@ void install(int number, void (*handler)(int), int flags) {
 }  // namespace
 
 Signals::Signals() {
-    stop_ = 0;
-    report_ = 0;
-    flush_ = 0;
-    for (const int number : ENDING) install(number, on_signal, static_cast<int>(SA_RESETHAND));
-    for (const int number : ASKING) install(number, on_signal, 0);
+    stop_requested = 0;
+    report_requested = 0;
+    flush_requested = 0;
+    for (const int number : ending) install(number, on_signal, static_cast<int>(SA_RESETHAND));
+    for (const int number : asking) install(number, on_signal, 0);
     struct sigaction ignore = {};
     ignore.sa_handler = SIG_IGN;
     ::sigaction(SIGPIPE, &ignore, &old_pipe_);
 }
 
 Signals::~Signals() {
-    for (const int number : ENDING) install(number, SIG_DFL, 0);
-    for (const int number : ASKING) install(number, SIG_DFL, 0);
+    for (const int number : ending) install(number, SIG_DFL, 0);
+    for (const int number : asking) install(number, SIG_DFL, 0);
     ::sigaction(SIGPIPE, &old_pipe_, nullptr);
 }
 
 void Signals::on_signal(int number) {
     if (number == SIGUSR1)
-        report_ = 1;
+        report_requested = 1;
     else if (number == SIGUSR2)
-        flush_ = 1;
+        flush_requested = 1;
     else
-        stop_ = 1;
+        stop_requested = 1;
 }
 
 void Signals::end_by_broken_pipe() const {

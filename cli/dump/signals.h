@@ -14,10 +14,10 @@ public:
     Signals(const Signals&) = delete;
     Signals& operator=(const Signals&) = delete;
 
-    static bool stop() { return stop_ != 0; }
-    static bool pending() { return report_ != 0 || flush_ != 0; }
-    static bool take_report() { return take(report_); }
-    static bool take_flush() { return take(flush_); }
+    static bool stop() { return stop_requested != 0; }
+    static bool pending() { return report_requested != 0 || flush_requested != 0; }
+    static bool take_report() { return take(report_requested); }
+    static bool take_flush() { return take(flush_requested); }
 
     /// Ends the program as one whose reader has gone away ends: by SIGPIPE, unless its parent ignored that.
     void end_by_broken_pipe() const;
@@ -30,9 +30,9 @@ private:
     }
     static void on_signal(int number);
 
-    static volatile std::sig_atomic_t stop_;
-    static volatile std::sig_atomic_t report_;
-    static volatile std::sig_atomic_t flush_;
+    static volatile std::sig_atomic_t stop_requested;
+    static volatile std::sig_atomic_t report_requested;
+    static volatile std::sig_atomic_t flush_requested;
 
     struct sigaction old_pipe_ = {};
 };

@@ -8,13 +8,13 @@ namespace cli::dump {
 /// Text for a descriptor, gathered and written in large pieces. A failure is kept: nothing is written from then on.
 class TextOutput {
 public:
-    explicit TextOutput(int descriptor) : descriptor_(descriptor) { text_.reserve(2 * PIECE); }
+    explicit TextOutput(int descriptor) : descriptor_(descriptor) { text_.reserve(2 * piece); }
 
     /// To be appended to; what has not been handed over may be taken back.
     std::string& text() { return text_; }
 
     /// To be called between packets: hands a full piece over. False where writing has failed, now or before.
-    bool settle() { return text_.size() < PIECE ? error_ == 0 : flush(); }
+    bool settle() { return text_.size() < piece ? error_ == 0 : flush(); }
     bool flush();
 
     bool failed() const { return error_ != 0; }
@@ -23,7 +23,7 @@ public:
     std::string error() const;
 
 private:
-    static constexpr std::size_t PIECE = std::size_t{64} << 10;
+    static constexpr std::size_t piece = std::size_t{64} << 10;
 
     int descriptor_;
     int error_ = 0;  ///< errno

@@ -19,7 +19,7 @@ template <auto Member>
 consteval std::size_t index_of() {
     using Header = typename wire::detail::member_traits<decltype(Member)>::header;
     std::size_t index = 0;
-    std::size_t found = static_cast<std::size_t>(-1);
+    auto found = static_cast<std::size_t>(-1);
     wire::detail::for_each_field<Header>([&](const auto& field, unsigned) {
         if constexpr (wire::detail::same_member<std::remove_cvref_t<decltype(field)>::member, Member>) found = index;
         ++index;

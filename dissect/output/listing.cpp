@@ -45,7 +45,7 @@ void append_base(std::string& out, const FieldInfo& info) {
     if (hex_digits(info.kind) != 0) {
         out += info.base == wire::Base::hex ? "BASE_HEX" : "BASE_DEC";
     } else if (info.kind == Kind::boolean && mask_of(info) != 0) {
-        append_decimal(out, (info.bit_offset % 8u + info.bit_width + 7u) / 8 * 8);
+        append_decimal(out, (info.bit_offset % 8u + info.bit_width + 7u) / 8 * std::uint64_t{8});
     }
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 enum TcpFlag : std::uint8_t { fin = 0x01, syn = 0x02, rst = 0x04, ack = 0x10 };
 
-constexpr std::uint64_t hunt_limit = 256 * 1024;       // octets looked at before a connection is left alone
+constexpr std::uint64_t hunt_limit = 1 << 18;       // octets looked at before a connection is left alone
 constexpr std::uint64_t known_hunt_limit = 16u << 20;  // the same for one that was in step
 constexpr std::int32_t furthest_ahead = 1 << 30;       // the largest window TCP can have, RFC 7323 section 2.3
 constexpr std::size_t key_that_convinces = 8;          // "MPA ID R"

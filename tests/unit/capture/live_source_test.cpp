@@ -61,7 +61,7 @@ TEST(LiveSource, filtered_frames_of_loopback) {
     EXPECT_EQ(info.name, "lo");
     EXPECT_EQ(info.filter, "udp dst port 4791");
     EXPECT_EQ(info.link_type, wire::LinkType::ethernet);
-    EXPECT_EQ(info.snaplen, MAX_SNAPLEN);
+    EXPECT_EQ(info.snaplen, max_snaplen);
     EXPECT_GE(source->statistics().received.value_or(0), 1U);
     EXPECT_EQ(source->statistics().kernel_dropped, 0U);
 }

@@ -276,14 +276,14 @@ TEST_P(PcapngByteOrder, cut_anywhere_delivers_what_is_whole) {
 }
 
 TEST(TickClock, saturates_and_never_overflows) {
-    constexpr std::int64_t MOST = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
     constexpr std::int64_t LEAST = std::numeric_limits<std::int64_t>::min();
     constexpr std::uint64_t ALL = ~std::uint64_t{0};
     for (const std::uint64_t ticks_per_sec : {std::uint64_t{1}, std::uint64_t{1'000}, std::uint64_t{1'000'000},
                                               std::uint64_t{1'000'000'000}, std::uint64_t{1} << 20}) {
-        EXPECT_EQ(TickClock(ticks_per_sec, 0).nanoseconds(ALL), MOST);
-        EXPECT_EQ(TickClock(ticks_per_sec, MOST).nanoseconds(0), MOST);
-        EXPECT_EQ(TickClock(ticks_per_sec, MOST).nanoseconds(ALL), MOST);
+        EXPECT_EQ(TickClock(ticks_per_sec, 0).nanoseconds(ALL), most);
+        EXPECT_EQ(TickClock(ticks_per_sec, most).nanoseconds(0), most);
+        EXPECT_EQ(TickClock(ticks_per_sec, most).nanoseconds(ALL), most);
         EXPECT_EQ(TickClock(ticks_per_sec, LEAST).nanoseconds(0), LEAST);
         EXPECT_EQ(TickClock(ticks_per_sec, 5).nanoseconds(ticks_per_sec * 2), 7'000'000'000);
     }
