@@ -58,6 +58,9 @@ LayerId parse(Context& context) {
     if (first == nullptr) return LayerId::none;
     BthSummary& bth = context.out.bth;
     summarise(first, bth);
+    // A receiver drops it, silently. IBTA vol. 1, 9.6.
+    if (wire::View<wire::Bth>::unchecked(first).get<&wire::Bth::header_version>() != 0) [[unlikely]]
+        context.odd(Reason::bad_version, LayerId::bth, at + 1);
     if (context.remaining() < wire::icrc_octets) [[unlikely]]
         return context.stop(Outcome::malformed, Reason::missing_icrc, LayerId::bth, context.offset, wire::icrc_octets);
     context.end -= wire::icrc_octets;

@@ -2,13 +2,17 @@
 #include "dissect/output/text_parts.h"
 #include "dissect/output/unit_names.h"
 #include "dissect/output/value_format.h"
+#include "wire/erspan.h"
 #include "wire/ether_type.h"
 #include "wire/ethernet.h"
+#include "wire/geneve.h"
 #include "wire/ip_protocol.h"
 #include "wire/ipv4.h"
 #include "wire/ipv6.h"
 #include "wire/mac_control.h"
+#include "wire/mpls.h"
 #include "wire/vlan.h"
+#include "wire/vxlan.h"
 
 namespace dissect::output::text {
 
@@ -138,12 +142,51 @@ void link_header(std::string& out, const wire::Frame& frame, const Dissection& d
     }
 }
 
+namespace {
+
+/// `vxlan 5001, `: the tunnels and labels that a packet is carried in, the outermost first.
+void append_carriers(std::string& out, const Dissection& dissection, wire::Bytes bytes) {
+    for (unsigned i = 0; i < dissection.layer_count; ++i) {
+        const LayerRef& layer = dissection.layers[i];
+        if (layer.offset + std::size_t{layer.length} > bytes.size()) continue;
+        const wire::Bytes octets = bytes.subspan(layer.offset, layer.length);
+        const auto carrier = [&]<auto member, class H>(std::string_view name, std::optional<wire::View<H>> header) {
+            if (!header) return;
+            (out += name) += ' ';
+            append_decimal(out, header->template get<member>());
+            out += ", ";
+        };
+        switch (layer.id) {
+            case LayerId::mpls:
+                carrier.operator()<&wire::Mpls::label>("mpls", wire::View<wire::Mpls>::at(octets));
+                break;
+            case LayerId::vxlan:
+                carrier.operator()<&wire::Vxlan::vni>("vxlan", wire::View<wire::Vxlan>::at(octets));
+                break;
+            case LayerId::geneve:
+                carrier.operator()<&wire::Geneve::vni>("geneve", wire::View<wire::Geneve>::at(octets));
+                break;
+            case LayerId::erspan2:
+                carrier.operator()<&wire::Erspan2::session>("erspan", wire::View<wire::Erspan2>::at(octets));
+                break;
+            case LayerId::erspan3:
+                carrier.operator()<&wire::Erspan3::session>("erspan", wire::View<wire::Erspan3>::at(octets));
+                break;
+            case LayerId::gre: out += "gre, "; break;
+            default: break;
+        }
+    }
+}
+
+}  // namespace
+
 void network_details(std::string& out, const Dissection& dissection, wire::Bytes bytes, const TextOptions&) {
     const bool present =
         dissection.network.family != Network::Family::none && dissection.network.family != Network::Family::lid;
     if (!present) return;
     const bool version4 = dissection.network.family == Network::Family::ipv4;
-    out += version4 ? " (tos " : " (class ";
+    append_carriers(out += " (", dissection, bytes);
+    out += version4 ? "tos " : "class ";
     append_hex(out, dissection.network.traffic_class, 1);
     word(out += ',', version4 ? "ttl" : "hlim", dissection.network.hop_limit);
     if (const auto header = view_of<wire::Ipv4>(dissection, LayerId::ipv4, bytes); header && version4) {

@@ -171,10 +171,12 @@ void segment_details(std::string& out, const Unit& unit, const TextOptions& opti
     if (d.has(LayerId::rdmap)) {
         const bool terminates = d.has(LayerId::rdmap_terminate);
         if (!options.quiet && (!terminates || options.verbosity > 0)) append_buffer(out, d.ddp);
-        if (options.quiet && !terminates)
-            word(out, "len", length_of(unit));
-        else
+        if (!options.quiet || terminates)
             append_message(out, unit);
+        else if (carries_payload(d.ddp.opcode))
+            word(out, "len", d.ddp.payload_length);
+        else if (d.has(LayerId::rdmap_read_request))
+            word(out, "len", d.ddp.read_size);
         if (d.ddp.last && !terminates) out += " last";
     }
     if (unit.markers != 0 && !options.quiet) word(out, "markers", unit.markers);
