@@ -11,7 +11,7 @@ namespace cli::dump {
 
 namespace {
 
-constexpr std::size_t batch = 256;
+constexpr std::size_t batch_frames = 256;
 
 std::string packets(std::uint64_t count) { return fmt::format("{} packet{}", count, count == 1 ? "" : "s"); }
 
@@ -87,7 +87,7 @@ void Job::tell_listening() const {
 }
 
 void Job::pump() {
-    std::array<wire::Frame, batch> frames;
+    std::array<wire::Frame, batch_frames> frames;
     capture::Source& source = input_.source();
     while (!Signals::stop()) {
         const capture::Batch batch = source.next_batch(frames);

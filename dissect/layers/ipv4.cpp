@@ -135,7 +135,7 @@ void describe_options(const Tree& tree) {
 void describe(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
     tree.field<&Ipv4::version>();
-    tree.number(pick(computed, "ip.hdr_len"), (wire::load_u8(tree.at(0)) & 15u) * 4, 0, 1);
+    tree.number(pick(computed, "ip.hdr_len"), (wire::load_u8(tree.at(0)) & 15u) * std::uint64_t{4}, 0, 1);
     tree.open(pick(computed, "ip.dsfield"));
     tree.fields<&Ipv4::dscp, &Ipv4::ecn>();
     tree.close();

@@ -17,7 +17,7 @@ namespace {
 constexpr char digit_of(unsigned nibble) { return "0123456789abcdef"[nibble & 15]; }
 
 void append_octet(std::string& out, std::byte octet) {
-    const unsigned value = std::to_integer<unsigned>(octet);
+    const auto value = std::to_integer<unsigned>(octet);
     out += digit_of(value >> 4);
     out += digit_of(value);
 }
@@ -82,7 +82,7 @@ void append_ipv4(std::string& out, wire::Bytes octets) {
 void append_ipv6(std::string& out, wire::Bytes octets) {
     if (octets.size() != 16) return append_octets(out, octets, OctetStyle::plain);
     std::array<unsigned, 8> groups;
-    for (unsigned i = 0; i < 8; ++i) groups[i] = wire::load_be16(octets.data() + 2 * i);
+    for (std::size_t i = 0; i < 8; ++i) groups[i] = wire::load_be16(octets.data() + 2 * i);
     const Run zeros = longest_zeros(groups);
     const bool mixed = zeros.first == 0 && (zeros.length == 6 || (zeros.length == 7 && groups[7] != 1) ||
                                             (zeros.length == 5 && groups[5] == 0xffff));
