@@ -135,7 +135,7 @@ std::string_view crc_of(const Unit& unit) {
 std::string_view text_of(Notice::Kind kind) {
     switch (kind) {
         case Notice::Kind::tcp_retransmission: return "TCP retransmission";
-        case Notice::Kind::tcp_out_of_order: return "TCP segment out of order";
+        case Notice::Kind::tcp_out_of_order: return "TCP segment behind a gap";
         case Notice::Kind::stream_gap: return "octets missing from the capture";
         case Notice::Kind::stream_skipped: return "octets skipped to find the next FPDU";
         case Notice::Kind::stream_not_rdma: return "no RDMA stream after all";

@@ -78,6 +78,7 @@ struct Flow {
     SegmentStore store;
     Hunter hunter;
     std::uint32_t hunt_start = 0;
+    std::uint32_t hunt_lost = 0;  ///< octets since `hunt_start` that were never captured
     SegmentHistory history;
 };
 static_assert(sizeof(Flow) <= 2048, "a flow takes a piece of the pool's second size");

@@ -233,6 +233,7 @@ void StreamTable::begin_hunt(Work& work, std::uint32_t sequence) {
     work.side().state = SideState::hunting;
     flow.expect = Expect::fpdu;
     flow.hunt_start = sequence;
+    flow.hunt_lost = 0;
     flow.hunter.begin(sequence);
 }
 
@@ -390,6 +391,7 @@ void StreamTable::hunt_behind_gap(Work& work, std::uint32_t from, const SegmentS
     Flow& flow = work.flow();
     const std::uint32_t octets = to->sequence - from;
     counters_.stream_octets_lost += octets;
+    flow.hunt_lost += octets;
     notice(work, Notice::Kind::stream_gap, octets);
     while (flow.store.head() != to) flow.store.drop_head(pool_);
     flow.hunter.skip_to(to->sequence);
@@ -436,7 +438,7 @@ bool StreamTable::settle_hunt(Work& work, bool forced) {
 /// An FPDU boundary has been found.
 void StreamTable::lock(Work& work, const Hunter::Found& found) {
     Flow& flow = work.flow();
-    const std::uint32_t skipped = found.start - flow.hunt_start;
+    const std::uint32_t skipped = found.start - flow.hunt_start - flow.hunt_lost;
     if (skipped != 0) {
         counters_.stream_octets_skipped += skipped;
         notice(work, Notice::Kind::stream_skipped, skipped);
