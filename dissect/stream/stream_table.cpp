@@ -12,9 +12,10 @@ namespace {
 
 enum TcpFlag : std::uint8_t { fin = 0x01, syn = 0x02, rst = 0x04, ack = 0x10 };
 
-constexpr std::uint64_t hunt_limit = 1 << 18;       // octets looked at before a connection is left alone
+constexpr std::uint64_t hunt_limit = 1 << 18;          // octets looked at before a connection is left alone
 constexpr std::uint64_t known_hunt_limit = 16u << 20;  // the same for one that was in step
 constexpr std::int32_t furthest_ahead = 1 << 30;       // the largest window TCP can have, RFC 7323 section 2.3
+constexpr std::uint64_t no_frame = 0;                  // of octets that were never captured
 constexpr std::size_t key_that_convinces = 8;          // "MPA ID R"
 
 Endpoint endpoint(const Network& network, wire::Bytes bytes, std::uint32_t offset, std::uint16_t port) {
@@ -300,6 +301,7 @@ void StreamTable::in_order(Work& work, const Piece& piece, bool live) {
             [[fallthrough]];
         case Framer::Outcome::lost:
             begin_hunt(work, result.rest.sequence);
+            if (piece.frame == no_frame) flow.hunt_lost = result.rest.wire_length;
             if (result.rest.wire_length != 0) keep(work, result.rest);
             // From the store, settling goes on by itself.
             if (live) settle(work, false);
@@ -371,7 +373,7 @@ bool StreamTable::settle_in_step(Work& work, bool forced) {
         const auto octets = static_cast<std::uint32_t>(gap);
         counters_.stream_octets_lost += octets;
         notice(work, Notice::Kind::stream_gap, octets);
-        in_order(work, {flow.next_sequence, octets, {}, 0}, false);
+        in_order(work, {flow.next_sequence, octets, {}, no_frame}, false);
         return true;
     }
     SegmentStore::Segment* segment = flow.store.pop();

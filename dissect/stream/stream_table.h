@@ -28,7 +28,7 @@ public:
     void finish(Sink& sink);
 
 private:
-    struct Work;      ///< a connection, a direction, and the arrival they are looked at for
+    struct Work;  ///< a connection, a direction, and the arrival they are looked at for
     struct Opposite;
 
     void slow_segment(Work& work, const Piece& payload);
