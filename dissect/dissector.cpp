@@ -113,6 +113,7 @@ void Dissector::State::deliver_datagram(const wire::Frame& frame, const Fragment
     });
     datagram.layer_count =
         static_cast<std::uint8_t>(std::copy(above, end, datagram.layers.begin()) - datagram.layers.begin());
+    for (std::uint16_t i = 0; i < datagram.layer_count; ++i) datagram.layers[i].depth = i;
     wire::Frame whole = frame;
     whole.bytes = added.bytes;
     whole.wire_length = added.wire_length;

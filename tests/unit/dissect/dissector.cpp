@@ -97,6 +97,8 @@ public:
         stops.push_back(dissection.stop);
     }
     void on_unit(const dissect::Unit& unit) override {
+        // Describers look at a layer's neighbours by its depth.
+        for (unsigned i = 0; i < unit.dissection.layer_count; ++i) EXPECT_EQ(unit.dissection.layers[i].depth, i);
         const auto& bth = unit.dissection.bth;
         const auto payload = unit.bytes.subspan(bth.payload_offset, bth.payload_length);
         units.push_back({unit.frame.number, unit.first_frame, unit.repeats_frame, bth.psn, unit.in_frame, bth.icrc,
