@@ -27,7 +27,6 @@ std::string_view text(Reason reason) {
         case Reason::bad_opcode: return "an opcode that cannot stand here";
         case Reason::too_many_layers: return "more nested layers than a real packet has";
         case Reason::fragment_pending: return "an IP fragment; the rest of the datagram has not been seen yet";
-        case Reason::fragment_lost: return "an IP fragment whose other parts never came";
         case Reason::fragment_overlap: return "IP fragments that overlap";
         case Reason::missing_icrc: return "no room for the invariant CRC";
         case Reason::bad_pad_count: return "more pad octets than payload";

@@ -29,7 +29,6 @@ enum class Reason : std::uint8_t {
     bad_opcode,           ///< malformed
     too_many_layers,      ///< malformed: more nested layers than any real packet has
     fragment_pending,     ///< truncated: a fragment whose datagram is not complete yet
-    fragment_lost,        ///< truncated: the other fragments never came
     fragment_overlap,     ///< malformed: fragments that overlap
     missing_icrc,         ///< malformed: no room for the invariant CRC
     bad_pad_count,        ///< malformed: more pad octets than payload
