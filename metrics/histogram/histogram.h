@@ -1,0 +1,61 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace metrics {
+
+/// Where a value falls: 64 linear steps to each power of two, so that a bucket's midpoint is within 1/128 of every
+/// value in it. Values below 64 have buckets of their own; the largest is 2^63 - 1.
+struct HistogramBuckets {
+    static constexpr unsigned steps_bits = 6;
+    static constexpr unsigned steps = 1u << steps_bits;
+    static constexpr unsigned count = (63 - steps_bits) * steps + steps;
+
+    static unsigned index_of(std::uint64_t value);
+    static std::uint64_t lower_bound(unsigned index);     ///< least value of a bucket
+    static std::uint64_t representative(unsigned index);  ///< its midpoint
+};
+
+/// A distribution as it is shown and merged: sparse, exact in count, sum, least and greatest value, within 1 % in every
+/// quantile. Merging is associative and commutative, so that workers, intervals and hosts can be added up.
+class Histogram {
+public:
+    struct Bucket {
+        std::uint16_t index = 0;
+        std::uint64_t count = 0;
+        bool operator==(const Bucket&) const = default;
+    };
+
+    void record(std::uint64_t value, std::uint64_t times = 1);
+    /// A bucket as a whole, ascending indices first: how a compact histogram is unpacked. Does not change sum or
+    /// bounds.
+    void add_bucket(unsigned index, std::uint64_t times);
+    void merge(const Histogram& other);
+    /// What came on top of `earlier`, a former state of this one. Least and greatest value are then those of buckets.
+    Histogram since(const Histogram& earlier) const;
+
+    std::uint64_t count() const { return count_; }
+    std::uint64_t sum() const { return sum_; }
+    bool empty() const { return count_ == 0; }
+    std::optional<std::uint64_t> min() const;
+    std::optional<std::uint64_t> max() const;
+    std::optional<double> mean() const;
+    /// `share` 0 to 1: the least value that at least that share of the values does not exceed (nearest rank), within 1
+    /// %; 0 is exactly min, 1 exactly max. Absent where nothing was recorded.
+    std::optional<std::uint64_t> quantile(double share) const;
+    const std::vector<Bucket>& buckets() const { return buckets_; }
+
+    bool operator==(const Histogram&) const = default;
+
+private:
+    friend class CompactHistogram;
+    std::vector<Bucket> buckets_;  ///< ascending, without empty ones
+    std::uint64_t count_ = 0;
+    std::uint64_t sum_ = 0;
+    std::uint64_t min_ = 0;
+    std::uint64_t max_ = 0;
+};
+
+}  // namespace metrics

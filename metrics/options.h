@@ -1,0 +1,18 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "metrics/attribution/attribution.h"
+
+namespace metrics {
+
+struct EngineOptions {
+    std::size_t max_flows = 1'000'000;  ///< remembered at once, of one engine; the idlest goes first and is counted
+    std::optional<std::uint64_t>
+        link_bits_per_sec;  ///< of every host; absent: learnt from what hosts send inside messages
+    AttributionOptions attribution;
+    bool reuse = true;  ///< working sets and reuse distances of QPs, remote keys and pages
+};
+
+}  // namespace metrics
