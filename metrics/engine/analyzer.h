@@ -1,0 +1,44 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "dissect/dissector.h"
+#include "metrics/options.h"
+#include "metrics/snapshot.h"
+#include "wire/frame.h"
+
+namespace metrics {
+
+struct AnalyzerOptions {
+    EngineOptions engine;
+    dissect::DissectorOptions dissector;  ///< for each worker; its parse options say whether CRCs are verified
+    unsigned threads = 1;                 ///< workers; results are the same for any number
+};
+
+/// Frames in, snapshots out: the whole way from a source to the figures. Frames are dealt to workers by the unordered
+/// pair of their addresses; each worker has a dissector and an engine of its own.
+class Analyzer final : public SnapshotSource {
+public:
+    explicit Analyzer(const AnalyzerOptions& options = {});
+    ~Analyzer() override;
+    Analyzer(const Analyzer&) = delete;
+    Analyzer& operator=(const Analyzer&) = delete;
+
+    /// Frames in the order of the capture. Where `lasting`, their octets stay valid until finish() has returned (a
+    /// mapped file); otherwise they are done with, or copied, when this returns.
+    void feed(std::span<const wire::Frame> frames, bool lasting = false);
+    /// No more frames will come: delivers what streams still held. feed() must not follow.
+    void finish();
+    /// Waits for the frames fed so far, then copies the figures out. Kernel drops are the caller's to fill in.
+    Snapshot snapshot() override;
+    /// Frames that the kernel or an interface dropped since the last call: what happens around now is not observed.
+    void dropped(std::int64_t now_ns, std::uint64_t frames);
+    const dissect::DissectorCounters& counters();
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace metrics
