@@ -8,6 +8,7 @@
 #include "metrics/histogram/compact_histogram.h"
 #include "metrics/ledger/ledger.h"
 #include "metrics/operation.h"
+#include "metrics/recovery/recovery.h"
 #include "metrics/snapshot.h"
 
 /// What the engine keeps of a flow while it lives. Nobody outside metrics/ sees it: `Snapshot` is what is shown.
@@ -69,15 +70,100 @@ struct RequestState {
     bool message_again = false;  ///< some of the message under way was transmitted again
 };
 
-/// Where the frames that show something are. Taken from a pool at the first such event.
-struct FlowExhibits {
-    struct Row {
-        std::uint32_t count = 0;
-        std::uint8_t kept = 0;
-        std::array<std::uint64_t, 4> frames{};
-        std::uint64_t value_max = 0;
-        std::uint64_t value_sum = 0;
-    };
+/// READ responses that travel on this flow, in the PSN space of the reverse flow's requests. IBTA vol. 1, 9.7.5.1.
+struct ResponseState {
+    std::uint32_t next_psn = 0;  ///< 24 bits, of the response packet that continues the one under way
+    std::uint32_t repeated = 0;
+    std::uint32_t missing = 0;
+    std::uint16_t mtu_payload = 0;
+    bool in_response = false;
+    bool seen = false;
+    std::int64_t message_end_ns = Situation::never;
 };
+
+/// Up to three stretches of positions that were never seen while later ones were: lost before the tap, or late.
+struct MissingRanges {
+    struct Range {
+        std::uint64_t begin = 0;
+        std::uint64_t end = 0;  ///< one past the last; begin == end: unused
+        std::int64_t noticed_ns = 0;
+    };
+    std::array<Range, 3> ranges{};
+};
+
+/// Everything that is counted in rare cases only. Taken from a pool at the first of them.
+struct FlowTrouble {
+    std::array<std::uint32_t, nak_code_count> naks{};  ///< that travelled on this flow, about the reverse flow's requests
+    std::uint32_t rnr_naks = 0;
+    std::uint32_t cnps = 0;  ///< that travelled on this flow
+    std::int64_t last_cnp_ns = Situation::never;
+    std::uint32_t timeouts = 0;
+    std::uint32_t unseen_acknowledged = 0;
+    std::uint32_t credits_exhausted = 0;
+    std::uint32_t terminates = 0;
+    MissingRanges missing;
+    RecoveryWatch recovery;
+    // rate before and after a CNP of the reverse flow, octets in windows of 1 ms
+    std::int64_t rate_window_ns = 0;
+    std::uint32_t rate_before = 0;
+    std::uint32_t rate_after = 0;
+    double rate_drop_sum = 0;
+    std::uint32_t rate_drop_count = 0;
+};
+
+/// The frames that show one kind of event on a flow; chained, from a pool.
+struct ExhibitRow {
+    std::uint32_t next = 0xffffffff;
+    EventKind kind{};
+    std::uint8_t kept = 0;
+    std::uint32_t count = 0;
+    std::array<std::uint64_t, 4> frames{};
+    std::uint64_t value_max = 0;
+    std::uint64_t value_sum = 0;
+};
+
+/// Four histograms, from a pool: which ones is written in Flow::histogram_slot.
+using HistogramBlock = std::array<CompactHistogram, 4>;
+
+/// One direction of a conversation. What every packet touches comes first; everything rare hangs on pooled blocks.
+struct alignas(64) Flow {
+    static constexpr std::uint8_t no_slot = 0xff;
+    static constexpr std::uint32_t no_block = 0xffffffff;
+
+    FlowKey key;
+    FlowIndex reverse = no_flow;
+    std::uint32_t hash = 0;
+    std::uint64_t id = 0;  ///< number of the frame in which it was first seen
+    bool live = false;      ///< the slot is in use
+    bool finished = false;  ///< its key no longer leads here: the connection ended, or the QPN was used again
+    PairingMethod pairing = PairingMethod::none;
+    std::uint8_t pairing_percent = 0;
+
+    PacketCounts counts;
+    RequestState request;
+    Ledger ledger;
+    Attribution attribution;
+    ResponseState response;
+
+    std::array<std::uint32_t, operation_count> messages{};
+    std::array<std::uint64_t, operation_count> message_bytes{};
+
+    std::array<std::uint8_t, flow_histogram_count> histogram_slot{};  ///< block * 4 + place; set to no_slot by FlowTable
+    std::uint8_t histograms = 0;                                      ///< in use
+    HistogramOwner histogram_pages;
+    std::array<std::uint32_t, 5> histogram_block{};
+    std::uint32_t trouble = no_block;
+    std::uint32_t exhibits = no_block;
+    std::uint32_t stream = no_block;  ///< iWARP: the tracker's block
+    std::uint32_t source_qp = 0xffffffff;  ///< as a DETH or CM said it
+    std::uint32_t interface = 0;
+    std::uint32_t inbound = 0;   ///< packets that the capture says came in; outbound likewise: they tell the vantage
+    std::uint32_t outbound = 0;
+    std::uint64_t reuse_clock = ~std::uint64_t{0};  ///< FrameContext::destination_requests at the last request
+    std::uint8_t traffic_class = 0;
+    std::uint8_t credits = 0xff;  ///< last AETH credit code that travelled on it; 0xff: none
+    bool seen_before_capture = false;  ///< its first packet was in the middle of a message
+};
+static_assert(std::is_trivially_copyable_v<Flow>);
 
 }  // namespace metrics

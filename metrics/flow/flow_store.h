@@ -1,0 +1,59 @@
+#pragma once
+#include <cstdint>
+
+#include "metrics/flow/flow_table.h"
+#include "metrics/frame_context.h"
+#include "metrics/options.h"
+#include "metrics/pairing/psn_pairing.h"
+
+namespace metrics {
+
+/// The flows of one engine with everything they share: pools, options, and the few things that every tracker does to a
+/// flow. Trackers (roce/, stream/) hold a reference to it.
+class FlowStore {
+public:
+    explicit FlowStore(const EngineOptions& options);
+
+    /// Finds the flow or makes it, evicting the idlest where there is no room. `frame` becomes the id of a new one.
+    FlowIndex obtain(const FlowKey& key, std::uint32_t hash, std::uint64_t frame, std::int64_t now_ns);
+    /// Lets the two be each other's reverse.
+    void pair(FlowIndex one, FlowIndex other, PairingMethod method, double confidence);
+    /// The connection is over: later traffic of the same key is another flow.
+    void retire(FlowIndex index);
+    void evict(FlowIndex index);
+
+    void record(Flow& flow, FlowHistogram which, std::uint64_t value);
+    Histogram unpack(const Flow& flow, FlowHistogram which) const;
+    /// Notes that something happened at `frame`; the first four frames of a kind are kept.
+    void show(Flow& flow, EventKind kind, std::uint64_t frame, std::uint64_t value = 0);
+    /// The block for rare things, made when first asked for; a shared spare one where the pool is exhausted.
+    FlowTrouble& trouble(Flow& flow);
+    const FlowTrouble* trouble_of(const Flow& flow) const;
+
+    /// A data packet closes the gap behind its predecessor: fills in what the ledger, the request state and the frame's
+    /// context tell, and hands it to the flow's attribution. `situation` holds what only the tracker knows: now_ns,
+    /// wire_bytes, again, cause, mid_message, response, unobserved, wants_response, responses_limit, inbound_ns, signal_ns,
+    /// credit_exhausted.
+    void close_gap(Flow& flow, Situation& situation, const FrameContext& context, std::uint64_t frame);
+
+    /// All that the flow itself can tell; pairing, connection and the reverse's part are put in by the engine.
+    void describe(FlowIndex index, FlowSnapshot& out) const;
+
+    EngineOptions options;
+    FlowTable table;
+    HistogramPages pages;
+    LedgerPool rings;
+    Slab<HistogramBlock> blocks;
+    Slab<FlowTrouble> troubles;
+    Slab<ExhibitRow> rows;
+    PsnPairing pairing;
+    std::uint64_t evicted = 0;
+    std::uint64_t seen = 0;
+
+    std::size_t octets() const;
+
+private:
+    FlowTrouble spare_;
+};
+
+}  // namespace metrics

@@ -1,0 +1,74 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "metrics/flow/flow.h"
+#include "metrics/flow/slab.h"
+
+namespace metrics {
+
+/// A hash of all of the key. Of the pair of addresses it is `address_hash` that decides who works on a flow.
+std::uint32_t hash_of(const FlowKey& key);
+
+/// The flows of one engine: found by key, held in place, bounded. The idlest of a handful of neighbours gives way when
+/// there is no room (finished ones first) and is counted. Not thread-safe.
+class FlowTable {
+public:
+    explicit FlowTable(std::size_t max_flows);
+    ~FlowTable();
+    FlowTable(const FlowTable&) = delete;
+    FlowTable& operator=(const FlowTable&) = delete;
+
+    FlowIndex find(const FlowKey& key, std::uint32_t hash) const {
+        for (std::size_t slot = hash & mask_;; slot = (slot + 1) & mask_) {
+            const Slot& here = slots_[slot];
+            if (here.index == no_flow) return no_flow;
+            if (here.hash == hash && (*this)[here.index].key == key) return here.index;
+        }
+    }
+    void prefetch_slot(std::uint32_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
+    /// What the first slot of that hash names, right or not: for prefetching.
+    FlowIndex guess(std::uint32_t hash) const { return slots_[hash & mask_].index; }
+
+    /// A flow that find() did not find. Where there is no room `evicted` names the one that must be taken leave of first,
+    /// with remove(); the caller tries again then.
+    FlowIndex add(const FlowKey& key, std::uint32_t hash, std::uint64_t id, std::int64_t now_ns);
+    /// Who would be evicted now.
+    FlowIndex idlest();
+    bool full() const { return live_ >= max_; }
+    /// The key no longer leads to the flow; it stays to be shown until its place is needed.
+    void retire(FlowIndex index);
+    void remove(FlowIndex index);
+
+    Flow& operator[](FlowIndex index) { return chunks_[index >> chunk_bits][index & (chunk - 1)]; }
+    const Flow& operator[](FlowIndex index) const { return chunks_[index >> chunk_bits][index & (chunk - 1)]; }
+    /// Places that were ever used: indices below it may be live.
+    FlowIndex extent() const { return extent_; }
+    std::size_t live() const { return live_; }
+    std::size_t octets() const;
+
+private:
+    struct Slot {
+        std::uint32_t hash = 0;
+        FlowIndex index = no_flow;
+    };
+    static constexpr std::uint32_t chunk_bits = 11;
+    static constexpr std::uint32_t chunk = 1u << chunk_bits;
+
+    void unlink(FlowIndex index);
+    void grow();
+
+    std::size_t max_;
+    std::size_t live_ = 0;
+    std::size_t linked_ = 0;
+    std::size_t mask_ = 0;
+    FlowIndex extent_ = 0;
+    FlowIndex hand_ = 0;
+    std::vector<Slot> slots_;
+    std::vector<Flow*> chunks_;
+    std::vector<FlowIndex> free_;
+};
+
+}  // namespace metrics

@@ -1,0 +1,37 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "dissect/dissector.h"
+#include "metrics/flow/flow_store.h"
+#include "metrics/frame_context.h"
+
+namespace metrics {
+
+/// iWARP: TCP connections that carry RDMA, their segments, acknowledgements and windows, and the FPDUs on them, turned
+/// into what every flow has. RFC 5040, 5041, 5044, 7306, 9293.
+class StreamTracker {
+public:
+    explicit StreamTracker(FlowStore& store);
+    ~StreamTracker();
+    StreamTracker(const StreamTracker&) = delete;
+    StreamTracker& operator=(const StreamTracker&) = delete;
+
+    /// A frame with a TCP segment, whether of an RDMA connection or not; before the units and notices of that frame.
+    void on_segment(const wire::Frame& frame, const dissect::Dissection& dissection, const FrameContext& context);
+    /// An FPDU or MPA start frame. `context` is that of the frame which completed it.
+    void on_unit(const dissect::Unit& unit, const FrameContext& context);
+    void on_notice(const dissect::Notice& notice, const FrameContext& context);
+    /// The part of a snapshot that only TCP knows.
+    void describe(FlowIndex index, FlowSnapshot& out) const;
+    /// The store takes leave of a flow: what hangs on Flow::stream is given back.
+    void forget(FlowIndex index);
+    std::size_t octets() const;
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace metrics
