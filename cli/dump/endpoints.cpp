@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "capture/link_type.h"
 #include "capture/output.h"
 #include "cli/console.h"
-#include "cli/dump/signals.h"
+#include "cli/signals.h"
 
 namespace cli::dump {
 
@@ -27,6 +28,27 @@ capture::WriterOptions writer_options(const DumpOptions& options, const capture:
     return writer;
 }
 
+capture::Result<capture::LiveOptions> live_options(const DumpOptions& options, const std::string& filter) {
+    capture::LiveOptions live;
+    live.snaplen = options.snaplen;
+    live.promiscuous = options.promiscuous;
+    live.buffer_kib = options.buffer_kib;
+    live.immediate = options.immediate;
+    live.timestamp_type = options.time_stamp_type;
+    live.filter = filter;
+    live.optimise_filter = options.optimize;
+    if (options.traffic != Traffic::both)
+        live.direction = options.traffic == Traffic::in ? wire::Direction::inbound : wire::Direction::outbound;
+    if (!options.link_type.empty()) {
+        live.link_type = capture::link_type_named(options.link_type);
+        if (!live.link_type)
+            return wire::Failure{capture::Error{
+                .message = fmt::format("-y {}: there is no such link type; -L lists those of an interface",
+                                       options.link_type)}};
+    }
+    return live;
+}
+
 }  // namespace
 
 capture::Result<Input> open_input(const DumpOptions& options, const std::string& expression) {
@@ -41,7 +63,9 @@ capture::Result<Input> open_input(const DumpOptions& options, const std::string&
         if (!file) return wire::Failure{file.error()};
         input.file = std::move(file).value();
     } else {
-        auto live = LiveSources::open(options, expression);
+        auto how = live_options(options, expression);
+        if (!how) return wire::Failure{how.error()};
+        auto live = LiveSources::open(options.interfaces, std::move(how).value());
         if (!live) return wire::Failure{live.error()};
         input.live = std::move(live).value();
     }

@@ -5,8 +5,8 @@
 #include "capture/file_source.h"
 #include "capture/ring.h"
 #include "capture/writer.h"
-#include "cli/dump/live.h"
 #include "cli/dump/options.h"
+#include "cli/live.h"
 
 namespace cli::dump {
 

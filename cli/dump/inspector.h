@@ -5,7 +5,7 @@
 #include "capture/source.h"
 #include "cli/command.h"
 #include "cli/dump/options.h"
-#include "cli/dump/text_output.h"
+#include "cli/text_output.h"
 #include "wire/frame.h"
 #include "wire/result.h"
 

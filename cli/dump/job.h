@@ -8,10 +8,10 @@
 #include "cli/dump/endpoints.h"
 #include "cli/dump/inspector.h"
 #include "cli/dump/options.h"
-#include "cli/dump/progress.h"
-#include "cli/dump/selection.h"
-#include "cli/dump/signals.h"
-#include "cli/dump/text_output.h"
+#include "cli/progress.h"
+#include "cli/selection.h"
+#include "cli/signals.h"
+#include "cli/text_output.h"
 
 namespace cli::dump {
 

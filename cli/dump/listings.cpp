@@ -6,7 +6,7 @@
 #include "capture/link_type.h"
 #include "capture/live_source.h"
 #include "cli/dump/option_table.h"
-#include "cli/dump/selection.h"
+#include "cli/selection.h"
 #include "dissect/output/listing.h"
 
 namespace cli::dump {

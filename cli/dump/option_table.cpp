@@ -99,26 +99,6 @@ constexpr std::string_view heading(Group group) {
     return {};
 }
 
-constexpr std::size_t help_column = 30;
-constexpr std::size_t help_width = 68;  ///< the text beside it, so that a line has at most 98 columns
-
-std::string left_side(const OptionRow& row) {
-    std::string text = row.letter != 0 ? fmt::format("  -{}", row.letter) : "    ";
-    if (!row.long_name.empty()) text += fmt::format("{}--{}", row.letter != 0 ? ", " : "  ", row.long_name);
-    if (!row.argument.empty()) text += fmt::format(" {}", row.argument);
-    return text;
-}
-
-void append_wrapped(std::string& out, std::string_view text) {
-    while (text.size() > help_width) {
-        const std::size_t cut = text.rfind(' ', help_width);
-        if (cut == std::string_view::npos || cut == 0) break;
-        out += fmt::format("{}\n{:{}}", text.substr(0, cut), "", help_column);
-        text.remove_prefix(cut + 1);
-    }
-    out += fmt::format("{}\n", text);
-}
-
 }  // namespace
 
 std::span<const OptionRow> option_table() { return table; }
@@ -129,9 +109,9 @@ const OptionRow& row_of(Option id) {
     return *row;
 }
 
-std::string spelling(const OptionRow& row) {
-    return row.letter != 0 ? fmt::format("-{}", row.letter) : fmt::format("--{}", row.long_name);
-}
+OptionText text_of(const OptionRow& row) { return {row.letter, row.long_name, row.argument, row.help}; }
+
+std::string spelling(const OptionRow& row) { return cli::spelling(text_of(row)); }
 
 std::string help_text() {
     std::string out =
@@ -140,13 +120,8 @@ std::string help_text() {
         "Prints, filters, saves and converts RDMA packets. EXPRESSION is a pcap-filter(7) expression.\n";
     for (const Group group : {G::source, G::selection, G::printing, G::saving, G::other}) {
         out += fmt::format("\n{}:\n", heading(group));
-        for (const OptionRow& row : table) {
-            if (row.group != group) continue;
-            const std::string left = left_side(row);
-            out += left.size() + 2 > help_column ? fmt::format("{}\n{:{}}", left, "", help_column)
-                                                 : fmt::format("{:<{}}", left, help_column);
-            append_wrapped(out, row.help);
-        }
+        for (const OptionRow& row : table)
+            if (row.group == group) append_help(out, text_of(row));
     }
     out +=
         "\nExamples:\n"

@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "cli/option_scan.h"
+
 namespace cli::dump {
 
 /// Every option of `dump`. A letter that tcpdump or tshark has means here what it means there.
@@ -74,6 +76,7 @@ struct OptionRow {
 
 std::span<const OptionRow> option_table();
 const OptionRow& row_of(Option id);
+OptionText text_of(const OptionRow& row);
 /// As a message names it: `-c`, or `--count` where there is no letter.
 std::string spelling(const OptionRow& row);
 

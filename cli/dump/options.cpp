@@ -4,118 +4,41 @@
 #include <array>
 #include <charconv>
 #include <fmt/format.h>
-#include <getopt.h>
 #include <limits>
 #include <string_view>
 
 #include "capture/ring.h"
 #include "cli/dump/option_table.h"
-#include "cli/similar.h"
+#include "cli/option_scan.h"
 
 namespace cli::dump {
 
 namespace {
 
-constexpr int first_long = 256;  ///< getopt_long's answer for the first row of the table; letters lie below
+/// Where a user of another program should look.
+std::string_view elsewhere(char letter) {
+    switch (letter) {
+        case 'a':
+        case 'b': return "; for files that follow one another see -C, -G and -W";
+        case 'P': return "; to print as well as save use --print";
+        case 'R':
+        case 'f': return "; a display filter is -Y, a pcap-filter expression is the rest of the line";
+        case 'o':
+        case '2': return "; what tshark needs it for is always done";
+        default: return "";
+    }
+}
 
-/// getopt_long(3) over the table.
-class Scanner {
-public:
-    struct Found {
-        const OptionRow* row = nullptr;  ///< null at the end and on an error
-        std::string value = {};
-        std::string error = {};
-    };
+OptionScanner scanner_of(const std::vector<std::string>& arguments, bool field_takes_value) {
+    std::vector<OptionText> options;
+    for (const OptionRow& row : option_table()) {
+        options.push_back(text_of(row));
+        if (row.id == Option::field_or_link_header && !field_takes_value) options.back().argument = {};
+    }
+    return {std::move(options), arguments, elsewhere};
+}
 
-    Scanner(const std::vector<std::string>& arguments, bool field_takes_value) : words_{"rdmascope dump"} {
-        words_.insert(words_.end(), arguments.begin(), arguments.end());
-        for (std::string& word : words_) argv_.push_back(word.data());
-        argv_.push_back(nullptr);
-        int index = first_long;
-        for (const OptionRow& row : option_table()) {
-            const bool value = row.id == Option::field_or_link_header ? field_takes_value : !row.argument.empty();
-            if (row.letter != 0) letters_ += row.letter;
-            if (row.letter != 0 && value) letters_ += ':';
-            if (!row.long_name.empty())
-                longs_.push_back({row.long_name.data(), value ? required_argument : no_argument, nullptr, index});
-            ++index;
-        }
-        longs_.push_back({nullptr, 0, nullptr, 0});
-        optind = 0;  // glibc: begin anew
-        opterr = 0;
-    }
-
-    Found next() {
-        const int before = std::max(optind, 1);
-        const int answer = getopt_long(count(), argv_.data(), letters_.c_str(), longs_.data(), nullptr);
-        if (answer == -1) return {};
-        if (answer == ':') return {nullptr, {}, fmt::format("{} needs a value{}", given(before), wanted())};
-        if (answer == '?') return {nullptr, {}, unknown(before)};
-        return {row_for(answer), optarg != nullptr ? optarg : "", {}};
-    }
-
-    /// What is left once next() has come to the end: the words of the expression.
-    std::string rest() const {
-        std::string text;
-        for (int i = optind; i < count(); ++i) {
-            if (!text.empty()) text += ' ';
-            text += argv_[static_cast<std::size_t>(i)];
-        }
-        return text;
-    }
-
-private:
-    int count() const { return static_cast<int>(argv_.size()) - 1; }
-
-    static const OptionRow* row_for(int answer) {
-        const auto table = option_table();
-        if (answer >= first_long) return &table[static_cast<std::size_t>(answer - first_long)];
-        const auto row =
-            std::find_if(table.begin(), table.end(), [answer](const OptionRow& r) { return r.letter == answer; });
-        return row == table.end() ? nullptr : &*row;
-    }
-    /// The option as it was typed.
-    std::string given(int before) const {
-        if (optopt != 0 && optopt < first_long) return fmt::format("-{}", static_cast<char>(optopt));
-        const int at = std::clamp(optind - 1, before, count() - 1);
-        const std::string word = argv_[static_cast<std::size_t>(at)];
-        return word.substr(0, word.find('='));
-    }
-    std::string wanted() const {
-        const OptionRow* row = optopt != 0 ? row_for(optopt) : nullptr;
-        return row == nullptr ? std::string{} : fmt::format(": {}", row->argument);
-    }
-    std::string unknown(int before) const {
-        if (optopt >= first_long) return fmt::format("{} takes no value", given(before));
-        if (optopt != 0)
-            return fmt::format("there is no option {}{}", given(before), elsewhere(static_cast<char>(optopt)));
-        std::vector<std::string_view> known;
-        for (const OptionRow& row : option_table())
-            if (!row.long_name.empty()) known.push_back(row.long_name);
-        const std::string word = given(before);
-        const std::string_view meant = nearest(std::string_view(word).substr(2), known);
-        return fmt::format("there is no option {}{}", word,
-                           meant.empty() ? "" : fmt::format(", did you mean '--{}'?", meant));
-    }
-    /// Where a user of another program should look.
-    static std::string_view elsewhere(char letter) {
-        switch (letter) {
-            case 'a':
-            case 'b': return "; for files that follow one another see -C, -G and -W";
-            case 'P': return "; to print as well as save use --print";
-            case 'R':
-            case 'f': return "; a display filter is -Y, a pcap-filter expression is the rest of the line";
-            case 'o':
-            case '2': return "; what tshark needs it for is always done";
-            default: return "";
-        }
-    }
-
-    std::vector<std::string> words_;
-    std::vector<char*> argv_ = {};
-    std::string letters_ = ":";  ///< so that a missing value is told from an unknown letter
-    std::vector<option> longs_ = {};
-};
+const OptionRow& row_at(int index) { return option_table()[static_cast<std::size_t>(index)]; }
 
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> choices) {
     return std::find(choices.begin(), choices.end(), text) != choices.end();
@@ -405,23 +328,23 @@ bool wants_fields(const std::vector<std::string>& arguments) {
     // Read as if -e were a flag: what would be its value is then a word of the expression, and -T is found all the
     // same.
     bool wanted = false;
-    Scanner scanner(arguments, false);
+    OptionScanner scanner = scanner_of(arguments, false);
     for (;;) {
-        const Scanner::Found found = scanner.next();
-        if (found.row == nullptr && found.error.empty()) return wanted;
-        if (found.row != nullptr && found.row->id == Option::type)
+        const OptionScanner::Found found = scanner.next();
+        if (found.index < 0 && found.error.empty()) return wanted;
+        if (found.index >= 0 && row_at(found.index).id == Option::type)
             wanted = is_one_of(found.value, {"fields", "json", "ek"});
     }
 }
 
 wire::Result<DumpOptions, UsageError> parse_options(const std::vector<std::string>& arguments) {
     Builder builder;
-    Scanner scanner(arguments, wants_fields(arguments));
+    OptionScanner scanner = scanner_of(arguments, wants_fields(arguments));
     for (;;) {
-        Scanner::Found found = scanner.next();
+        OptionScanner::Found found = scanner.next();
         if (!found.error.empty()) return wire::Failure{UsageError{std::move(found.error)}};
-        if (found.row == nullptr) break;
-        builder.apply(*found.row, found.value);
+        if (found.index < 0) break;
+        builder.apply(row_at(found.index), found.value);
         if (!builder.error.empty()) return wire::Failure{UsageError{std::move(builder.error)}};
     }
     builder.finish(scanner.rest());

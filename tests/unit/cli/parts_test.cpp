@@ -8,11 +8,11 @@
 
 #include "cli/console.h"
 #include "cli/dump/color.h"
-#include "cli/dump/progress.h"
-#include "cli/dump/selection.h"
-#include "cli/dump/text_output.h"
 #include "cli/host_names.h"
+#include "cli/progress.h"
+#include "cli/selection.h"
 #include "cli/similar.h"
+#include "cli/text_output.h"
 
 namespace cli {
 namespace {
@@ -40,17 +40,17 @@ TEST(Similar, proposes_only_what_is_near) {
 
 TEST(Progress, a_bar_that_fits) {
     const capture::FileSource::Progress half{500'000'000, 1'000'000'000};
-    const std::string bar = dump::progress_bar(half, 1000, 2.0, 99);
+    const std::string bar = progress_bar(half, 1000, 2.0, 99);
     EXPECT_THAT(bar, HasSubstr("50 %"));
     EXPECT_THAT(bar, HasSubstr("250 MB/s"));
     EXPECT_THAT(bar, HasSubstr("2 s left"));
     EXPECT_EQ(std::count(bar.begin(), bar.end(), '='), std::count(bar.begin(), bar.end(), '[') * 20);
     for (unsigned columns = 0; columns < 120; ++columns)
-        EXPECT_LE(dump::progress_bar(half, 1000, 2.0, columns).size(), columns);
+        EXPECT_LE(progress_bar(half, 1000, 2.0, columns).size(), columns);
 }
 
 TEST(Progress, a_stream_has_no_end_to_show) {
-    const std::string bar = dump::progress_bar({500'000, {}}, 1000, 0.0, 99);
+    const std::string bar = progress_bar({500'000, {}}, 1000, 0.0, 99);
     EXPECT_THAT(bar, HasSubstr("1000 packets"));
     EXPECT_THAT(bar, HasSubstr("500 kB"));
 }
@@ -58,12 +58,12 @@ TEST(Progress, a_stream_has_no_end_to_show) {
 TEST(Expression, a_file_without_its_comments) {
     const std::string path = testing::TempDir() + "/expression.txt";
     std::ofstream(path) << "udp # RoCEv2\nand port 4791 # its port\n";
-    const auto read = dump::expression_of("", path);
+    const auto read = expression_of("", path);
     ASSERT_TRUE(read.ok());
     EXPECT_TRUE(capture::PacketFilter::compile(*read, {}).ok());
     EXPECT_THAT(*read, testing::Not(HasSubstr("RoCEv2")));
     std::remove(path.c_str());
-    EXPECT_THAT(dump::expression_of("", path).error().text(), HasSubstr("No such file"));
+    EXPECT_THAT(expression_of("", path).error().text(), HasSubstr("No such file"));
 }
 
 std::string name_of(const HostNames& names, const std::string& octets) {
@@ -97,7 +97,7 @@ TEST(Color, marks_words_and_leaves_the_rest) {
 TEST(TextOutput, a_full_disk_is_told_with_the_place) {
     const int full = ::open("/dev/full", O_WRONLY);
     ASSERT_GE(full, 0);
-    dump::TextOutput output(full);
+    TextOutput output(full);
     output.text() += "a line\n";
     EXPECT_FALSE(output.flush());
     EXPECT_THAT(output.error(), HasSubstr("the disk is full (after 0 octets)"));

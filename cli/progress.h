@@ -5,7 +5,7 @@
 
 #include "capture/file_source.h"
 
-namespace cli::dump {
+namespace cli {
 
 /// A line on standard error that says how far a long work has come; drawn over and over, wiped at the end. Only where
 /// standard error is a terminal, and nothing is drawn in the first second.
@@ -37,4 +37,4 @@ private:
 std::string progress_bar(const capture::FileSource::Progress& at, std::uint64_t frames, double elapsed_sec,
                          unsigned columns);
 
-}  // namespace cli::dump
+}  // namespace cli

@@ -1,4 +1,4 @@
-#include "cli/dump/progress.h"
+#include "cli/progress.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 
 #include "cli/console.h"
 
-namespace cli::dump {
+namespace cli {
 
 namespace {
 
@@ -66,4 +66,4 @@ std::string progress_bar(const capture::FileSource::Progress& at, std::uint64_t 
     return fmt::format("[{}{}]{}", std::string(full, '='), std::string(width - full, ' '), tail);
 }
 
-}  // namespace cli::dump
+}  // namespace cli

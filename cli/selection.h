@@ -6,7 +6,7 @@
 #include "capture/bpf.h"
 #include "capture/source.h"
 
-namespace cli::dump {
+namespace cli {
 
 /// The pcap-filter expression over the frames of a file, compiled for each link type when its first frame comes.
 class Selection {
@@ -44,4 +44,4 @@ private:
 /// The expression that the options ask for: the rest of the line, or what stands in the file of `-F`.
 capture::Result<std::string> expression_of(const std::string& words, const std::optional<std::string>& path);
 
-}  // namespace cli::dump
+}  // namespace cli

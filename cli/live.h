@@ -1,18 +1,20 @@
 #pragma once
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "capture/live_source.h"
 #include "capture/source.h"
-#include "cli/dump/options.h"
 
-namespace cli::dump {
+namespace cli {
 
 /// The interfaces of all `-i`, as one source. Frames of one interface stay in order; between interfaces they come as
 /// the kernel hands them over.
 class LiveSources final : public capture::Source {
 public:
-    static capture::Result<std::unique_ptr<LiveSources>> open(const DumpOptions& options, const std::string& filter);
+    /// `how` is said of every interface; its own name is not looked at.
+    static capture::Result<std::unique_ptr<LiveSources>> open(const std::vector<std::string>& interfaces,
+                                                              capture::LiveOptions how);
 
     capture::ReadStatus next(wire::Frame& frame) override;
     const std::vector<capture::InterfaceInfo>& interfaces() const override { return interfaces_; }
@@ -32,4 +34,4 @@ private:
     std::uint64_t frames_ = 0;
 };
 
-}  // namespace cli::dump
+}  // namespace cli

@@ -1,4 +1,4 @@
-#include "cli/dump/selection.h"
+#include "cli/selection.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <memory>
 
-namespace cli::dump {
+namespace cli {
 
 bool Selection::compile(wire::LinkType link_type, std::uint32_t snaplen) {
     auto at =
@@ -56,4 +56,4 @@ capture::Result<std::string> expression_of(const std::string& words, const std::
     return text;
 }
 
-}  // namespace cli::dump
+}  // namespace cli

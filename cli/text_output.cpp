@@ -1,11 +1,11 @@
-#include "cli/dump/text_output.h"
+#include "cli/text_output.h"
 
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
 #include <unistd.h>
 
-namespace cli::dump {
+namespace cli {
 
 bool TextOutput::flush() {
     for (std::size_t done = 0; error_ == 0 && done < text_.size();) {
@@ -29,4 +29,4 @@ std::string TextOutput::error() const {
     return fmt::format("standard output: {} (after {} octets){}", reason, written_, advice);
 }
 
-}  // namespace cli::dump
+}  // namespace cli

@@ -1,8 +1,8 @@
-#include "cli/dump/signals.h"
+#include "cli/signals.h"
 
 #include <array>
 
-namespace cli::dump {
+namespace cli {
 
 volatile std::sig_atomic_t Signals::stop_requested = 0;
 volatile std::sig_atomic_t Signals::report_requested = 0;
@@ -58,4 +58,4 @@ void Signals::end_by_broken_pipe() const {
     ::raise(SIGPIPE);
 }
 
-}  // namespace cli::dump
+}  // namespace cli

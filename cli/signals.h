@@ -1,7 +1,7 @@
 #pragma once
 #include <csignal>
 
-namespace cli::dump {
+namespace cli {
 
 /// What a user may ask of a running capture by signal. One at a time; the destructor gives the signals back.
 ///
@@ -37,4 +37,4 @@ private:
     struct sigaction old_pipe_ = {};
 };
 
-}  // namespace cli::dump
+}  // namespace cli

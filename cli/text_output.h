@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-namespace cli::dump {
+namespace cli {
 
 /// Text for a descriptor, gathered and written in large pieces. A failure is kept: nothing is written from then on.
 class TextOutput {
@@ -31,4 +31,4 @@ private:
     std::string text_ = {};
 };
 
-}  // namespace cli::dump
+}  // namespace cli

@@ -1,48 +1,24 @@
-#include "cli/dump/live.h"
+#include "cli/live.h"
 
 #include <fmt/format.h>
 #include <poll.h>
 
-#include "capture/link_type.h"
-
-namespace cli::dump {
+namespace cli {
 
 namespace {
 
 constexpr int wait_ms = 100;  ///< how late a signal may be answered, and a quiet line printed
 
-capture::Result<capture::LiveOptions> live_options(const DumpOptions& options, const std::string& filter) {
-    capture::LiveOptions live;
-    live.snaplen = options.snaplen;
-    live.promiscuous = options.promiscuous;
-    live.buffer_kib = options.buffer_kib;
-    live.timeout_ms = wait_ms;
-    live.wait = false;
-    live.immediate = options.immediate;
-    live.timestamp_type = options.time_stamp_type;
-    live.filter = filter;
-    live.optimise_filter = options.optimize;
-    if (options.traffic != Traffic::both)
-        live.direction = options.traffic == Traffic::in ? wire::Direction::inbound : wire::Direction::outbound;
-    if (!options.link_type.empty()) {
-        live.link_type = capture::link_type_named(options.link_type);
-        if (!live.link_type)
-            return wire::Failure{capture::Error{
-                .message = fmt::format("-y {}: there is no such link type; -L lists those of an interface",
-                                       options.link_type)}};
-    }
-    return live;
-}
-
 }  // namespace
 
-capture::Result<std::unique_ptr<LiveSources>> LiveSources::open(const DumpOptions& options, const std::string& filter) {
-    auto live = live_options(options, filter);
-    if (!live) return wire::Failure{live.error()};
+capture::Result<std::unique_ptr<LiveSources>> LiveSources::open(const std::vector<std::string>& interfaces,
+                                                                capture::LiveOptions how) {
+    how.timeout_ms = wait_ms;
+    how.wait = false;
     auto all = std::make_unique<LiveSources>();
-    for (const std::string& interface : options.interfaces) {
-        live->interface = interface;
-        auto source = capture::LiveSource::open(*live);
+    for (const std::string& interface : interfaces) {
+        how.interface = interface;
+        auto source = capture::LiveSource::open(how);
         if (!source) return wire::Failure{source.error()};
         all->interfaces_.push_back((*source)->interfaces().front());
         all->sources_.push_back(std::move(source).value());
@@ -81,4 +57,4 @@ bool LiveSources::wait() const {
     return ::poll(readable.data(), readable.size(), wait_ms) > 0;
 }
 
-}  // namespace cli::dump
+}  // namespace cli
