@@ -1,0 +1,152 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <type_traits>
+
+#include "metrics/attribution/attribution.h"
+#include "metrics/snapshot.h"
+
+namespace metrics {
+
+enum class NakKind : std::uint8_t { sequence, rnr, other };
+
+/// What RecoveryFigures is made of.
+enum class RecoveryStep : std::uint8_t {
+    begun,           ///< a lost packet is being repeated; value: how many packets lay between it and the highest one
+    nak_generation,  ///< first packet out of sequence -> NAK; value: ns. Only where the loss was before the tap.
+    nak_reaction,    ///< NAK -> first packet transmitted again; value: ns
+    total,           ///< lost packet (or the first after the hole) -> its retransmission; value: ns
+};
+
+/// What decides how much may be concluded. A packet lost, late or doubled between the sender and the tap looks like a
+/// sender's mistake, a NAK lost between the receiver and the tap like a receiver's: where that is possible, nothing is
+/// said.
+struct RecoveryVantage {
+    bool at_sender = false;    ///< the tap sees all that the sender sends, in its order
+    bool at_receiver = false;  ///< the tap sees all that the receiver sends, and the receiver all that passes the tap
+    std::uint64_t ack_timeout_ns = 0;  ///< the sender's local ACK timeout (IBTA vol. 1, 9.7.6.1.3); 0 = unknown
+};
+
+/// A packet of a flow's request direction, in the sender's sequence.
+struct RecoveryPacket {
+    std::int64_t now_ns = 0;
+    std::uint64_t position = 0;  ///< its PSN with the wraps counted
+    std::uint32_t span = 1;      ///< positions that it takes: a READ request takes one for each response packet
+    bool read = false;           ///< a READ request
+    bool late = false;           ///< known to be late or doubled by the network, not transmitted again
+};
+
+/// How one RC flow repairs losses: why a packet is repeated, how long the steps took, and whether sender and receiver
+/// keep to go-back-N (IBTA vol. 1, 9.7.5, 9.9.2). Made at a flow's first trouble; at most 128 octets, trivially
+/// copyable, allocates nothing.
+///
+/// While busy(), every request packet, NAK and cumulative acknowledgement of the flow must be told in the order of the
+/// capture. While not, nothing needs to be; then the next trouble begins with resume().
+///
+/// `report` is called as report(EventKind, std::uint64_t value) with the kinds go_back_*, nak_* and read_restart_wrong,
+/// and as report(RecoveryStep, std::uint64_t value).
+class Recovery {
+public:
+    /// The flow was in order until now: `next` is the position after the highest packet seen (before the event that
+    /// is told next), `oldest` the first that is not acknowledged yet. Does nothing while busy().
+    void resume(std::uint64_t next, std::uint64_t oldest);
+    bool busy() const;
+
+    /// A request packet, whether new, past a hole, late or repeated. Returns why, for the first packet of a run of
+    /// repeated ones, whether or not the tap saw them the first time; `none` for new packets and for those that go on
+    /// with a run.
+    template <class Report>
+    RepeatCause data(const RecoveryPacket& packet, const RecoveryVantage& vantage, Report&& report) {
+        Findings findings;
+        const RepeatCause cause = see_data(packet, vantage, findings);
+        findings.deliver(report);
+        return cause;
+    }
+    /// A NAK. `sent_ns`: when the packet that it names was last sent, where that is known.
+    template <class Report>
+    void nak(std::int64_t now_ns, std::uint64_t position, NakKind kind, std::int64_t sent_ns, Report&& report) {
+        Findings findings;
+        see_nak(now_ns, position, kind, sent_ns, findings);
+        findings.deliver(report);
+    }
+    /// Everything up to and including `position` is acknowledged, by an ACK or by a READ or atomic response in order.
+    template <class Report>
+    void acknowledged(std::uint64_t position, Report&& report) {
+        Findings findings;
+        see_acknowledged(position, findings);
+        findings.deliver(report);
+    }
+    /// A READ response came while the one at `missing` has not: that is as good as a NAK for the requester. IBTA vol.
+    /// 1, 9.7.5.2.
+    void response_missing(std::int64_t now_ns, std::uint64_t missing);
+    /// Packets may have passed unseen: what is pending is not judged.
+    void lost_sight();
+
+    /// What the next repeated packet would be put down to.
+    RepeatCause pending() const;
+    /// Packets of the present run of repeated ones, or of the last.
+    std::uint32_t run_packets() const { return run_packets_; }
+
+private:
+    struct Findings {
+        std::array<std::uint64_t, 4> step_value;
+        std::array<std::uint64_t, 2> event_value;
+        std::array<RecoveryStep, 4> step;
+        std::array<EventKind, 2> event;
+        std::uint8_t steps = 0;
+        std::uint8_t events = 0;
+
+        void add(RecoveryStep what, std::uint64_t value);
+        void add(EventKind what, std::uint64_t value);
+        template <class Report>
+        void deliver(Report&& report) const {
+            for (std::uint8_t i = 0; i < steps; ++i) {
+                report(step[i], step_value[i]);
+            }
+            for (std::uint8_t i = 0; i < events; ++i) {
+                report(event[i], event_value[i]);
+            }
+        }
+    };
+    /// What would be a violation, unless what comes next explains it.
+    enum class Suspicion : std::uint8_t { none, skipped_start, skipped, too_far_back, second_start };
+
+    RepeatCause see_data(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings);
+    void see_nak(std::int64_t now_ns, std::uint64_t position, NakKind kind, std::int64_t sent_ns, Findings& findings);
+    void see_acknowledged(std::uint64_t position, Findings& findings);
+    RepeatCause begin_run(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings);
+    void go_on(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings);
+    void receive(const RecoveryPacket& packet);
+    void suspect(Suspicion what, std::uint64_t first, std::uint64_t end, bool sure, Findings& findings);
+    void settle(bool guilty, Findings& findings);
+
+    std::uint64_t next_ = 0;           // after the highest position sent
+    std::uint64_t oldest_ = 0;         // first that is not acknowledged
+    std::uint64_t expected_ = 0;       // highest position that the receiver can be waiting for
+    std::int64_t hole_ns_ = 0;         // first arrival past it
+    std::uint64_t signal_ = 0;         // position that the pending NAK names
+    std::uint64_t oldest_before_ = 0;  // what was the oldest before that NAK
+    std::int64_t signal_ns_ = 0;
+    std::int64_t lost_ns_ = 0;  // when the lost packet was sent, or the first after the hole
+    std::uint64_t run_start_ = 0;
+    std::uint64_t run_next_ = 0;
+    std::uint64_t run_end_ = 0;  // next_ when the run began
+    std::int64_t run_ns_ = 0;    // when it began
+    std::uint64_t suspect_first_ = 0;
+    std::uint32_t suspect_count_ = 0;
+    std::uint32_t run_packets_ = 0;
+    std::uint32_t past_ = 0;  // packets past the hole
+    Suspicion suspicion_ = Suspicion::none;
+    RepeatCause pending_ = RepeatCause::none;
+    bool running_ : 1 = false;
+    bool ran_ : 1 = false;         // run_ns_ holds
+    bool unseen_ : 1 = false;      // expected_ has never passed the tap
+    bool told_ : 1 = false;        // the receiver has sent a NAK for expected_
+    bool implied_ : 1 = false;     // the pending signal is a missing response
+    bool disordered_ : 1 = false;  // the network before the tap reorders
+    bool read_ : 1 = false;        // the suspicion is about a READ request
+    bool contiguous_ : 1 = false;  // no position was left out of the run so far
+};
+static_assert(sizeof(Recovery) <= 128 && std::is_trivially_copyable_v<Recovery>);
+
+}  // namespace metrics
