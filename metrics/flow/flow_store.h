@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 
 #include "metrics/flow/flow_table.h"
 #include "metrics/frame_context.h"
@@ -47,6 +48,8 @@ public:
     Slab<FlowTrouble> troubles;
     Slab<ExhibitRow> rows;
     PsnPairing pairing;
+    /// Told before a flow is evicted, so that trackers give back what they hang on it.
+    std::function<void(FlowIndex)> on_leave;
     std::uint64_t evicted = 0;
     std::uint64_t seen = 0;
 

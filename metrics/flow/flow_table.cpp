@@ -1,0 +1,149 @@
+#include "metrics/flow/flow_table.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+
+namespace metrics {
+
+namespace {
+
+std::uint64_t mix(std::uint64_t value) {
+    value ^= value >> 32;
+    value *= 0x9e3779b97f4a7c15u;
+    value ^= value >> 29;
+    return value;
+}
+
+}  // namespace
+
+std::uint32_t hash_of(const FlowKey& key) {
+    std::array<std::uint64_t, 4> words;
+    std::memcpy(words.data(), key.source.octets.data(), 16);
+    std::memcpy(words.data() + 2, key.destination.octets.data(), 16);
+    std::uint64_t hash = (static_cast<std::uint64_t>(key.selector) << 16) |
+                         (static_cast<std::uint64_t>(key.transport) << 8) | static_cast<std::uint64_t>(key.service);
+    // The two addresses take part differently, or a flow and its reverse of equal QPNs would share a slot.
+    hash = mix(hash ^ (words[0] * 0xff51afd7ed558ccdu) ^ (words[1] * 0xc4ceb9fe1a85ec53u));
+    hash = mix(hash ^ (words[2] * 0x94d049bb133111ebu) ^ (words[3] * 0xbf58476d1ce4e5b9u));
+    return static_cast<std::uint32_t>(hash ^ (hash >> 32));
+}
+
+FlowTable::FlowTable(std::size_t max_flows) : max_(std::max<std::size_t>(max_flows, 2)), slots_(1024), free_() {
+    mask_ = slots_.size() - 1;
+}
+
+FlowTable::~FlowTable() {
+    for (Flow* flows : chunks_) std::free(flows);
+}
+
+void FlowTable::grow() {
+    std::vector<Slot> old(slots_.size() * 2);
+    old.swap(slots_);
+    mask_ = slots_.size() - 1;
+    for (const Slot& slot : old) {
+        if (slot.index == no_flow) continue;
+        std::size_t at = slot.hash & mask_;
+        while (slots_[at].index != no_flow) at = (at + 1) & mask_;
+        slots_[at] = slot;
+    }
+}
+
+FlowIndex FlowTable::add(const FlowKey& key, std::uint32_t hash, std::uint64_t id, std::int64_t now_ns) {
+    if (linked_ * 2 >= slots_.size()) grow();
+    FlowIndex index;
+    if (!free_.empty()) {
+        index = free_.back();
+        free_.pop_back();
+    } else {
+        if (extent_ == chunks_.size() * chunk) {
+            // Flows are met in no order: huge pages spare the path most of its TLB misses.
+            constexpr std::size_t huge_page = std::size_t{2} << 20;
+            constexpr std::size_t octets = (chunk * sizeof(Flow) + huge_page - 1) / huge_page * huge_page;
+            const bool many = !chunks_.empty();
+            void* memory = std::aligned_alloc(many ? huge_page : alignof(Flow), many ? octets : chunk * sizeof(Flow));
+            if (memory == nullptr) throw std::bad_alloc();
+            if (many) madvise(memory, octets, MADV_HUGEPAGE);
+            chunks_.push_back(static_cast<Flow*>(memory));
+            free_.reserve(chunks_.size() * chunk);
+        }
+        index = extent_++;
+    }
+    Flow* const flow = new (&(*this)[index]) Flow{};
+    flow->key = key;
+    flow->hash = hash;
+    flow->id = id;
+    flow->live = true;
+    flow->counts.first_ns = now_ns;
+    flow->counts.last_ns = now_ns;
+    flow->histogram_slot.fill(Flow::no_slot);
+    flow->histogram_block.fill(Flow::no_block);
+    ++live_;
+    std::size_t at = hash & mask_;
+    while (slots_[at].index != no_flow) at = (at + 1) & mask_;
+    slots_[at] = {hash, index};
+    ++linked_;
+    return index;
+}
+
+FlowIndex FlowTable::idlest() {
+    constexpr unsigned candidates = 32;
+    FlowIndex best = no_flow;
+    bool best_finished = false;
+    for (unsigned seen = 0, looked = 0; seen < candidates && looked < extent_; ++looked) {
+        if (hand_ >= extent_) hand_ = 0;
+        const FlowIndex index = hand_++;
+        const Flow& flow = (*this)[index];
+        if (!flow.live) continue;
+        ++seen;
+        if (best == no_flow || (flow.finished && !best_finished) ||
+            (flow.finished == best_finished && flow.counts.last_ns < (*this)[best].counts.last_ns)) {
+            best = index;
+            best_finished = flow.finished;
+        }
+    }
+    return best;
+}
+
+void FlowTable::unlink(FlowIndex index) {
+    std::size_t at = (*this)[index].hash & mask_;
+    while (slots_[at].index != index) {
+        if (slots_[at].index == no_flow) return;  // not linked
+        at = (at + 1) & mask_;
+    }
+    --linked_;
+    // Close the hole: later slots of the same run move up where their own place allows it (Knuth 6.4, algorithm R).
+    std::size_t hole = at;
+    for (std::size_t next = (hole + 1) & mask_; slots_[next].index != no_flow; next = (next + 1) & mask_) {
+        const std::size_t home = slots_[next].hash & mask_;
+        if (((next - home) & mask_) >= ((next - hole) & mask_)) {
+            slots_[hole] = slots_[next];
+            hole = next;
+        }
+    }
+    slots_[hole] = {};
+}
+
+void FlowTable::retire(FlowIndex index) {
+    Flow& flow = (*this)[index];
+    if (flow.finished) return;
+    unlink(index);
+    flow.finished = true;
+}
+
+void FlowTable::remove(FlowIndex index) {
+    Flow& flow = (*this)[index];
+    if (!flow.finished) unlink(index);
+    flow.live = false;
+    --live_;
+    free_.push_back(index);
+}
+
+std::size_t FlowTable::octets() const {
+    return slots_.capacity() * sizeof(Slot) + chunks_.size() * chunk * sizeof(Flow) + free_.capacity() * sizeof(FlowIndex);
+}
+
+}  // namespace metrics
