@@ -1,0 +1,208 @@
+#include "cli/analysis/options.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+
+#include "capture/live_source.h"
+
+namespace cli::analysis {
+
+namespace {
+
+using Row = OptionRow<AnalysisOptions>;
+using G = Group;
+
+constexpr std::uint64_t ten_years_ns = 315'360'000ULL * 1'000'000'000;
+
+template <class Number>
+std::string take(const std::string& value, std::uint64_t least, std::uint64_t most, Number& into) {
+    std::uint64_t number = 0;
+    std::string wanted = take_number(value, least, most, number);
+    if (wanted.empty()) into = static_cast<Number>(number);
+    return wanted;
+}
+
+/// A decimal number and the unit behind it.
+struct Measured {
+    double number = 0;
+    std::string_view unit;
+};
+std::optional<Measured> measured(std::string_view value) {
+    Measured out;
+    const auto [stop, code] =
+        std::from_chars(value.data(), value.data() + value.size(), out.number, std::chars_format::fixed);
+    if (code != std::errc{} || !std::isfinite(out.number)) return {};
+    out.unit = value.substr(static_cast<std::size_t>(stop - value.data()));
+    return out;
+}
+
+constexpr std::array shared{
+    Row{{'i', "interface", "IFACE", "capture on IFACE, or on `any`; repeatable"},
+        G::source,
+        [](AnalysisOptions& o, const std::string& v) { return o.interfaces.push_back(v), std::string{}; }},
+    Row{{'r', "read-file", "FILE",
+         "read a pcap or pcapng file, also compressed; `-` is standard input; repeatable: files are merged by time"},
+        G::source,
+        [](AnalysisOptions& o, const std::string& v) { return o.read_paths.push_back(v), std::string{}; }},
+    Row{{'s', "snapshot-length", "OCTETS", "capture at most so much of a frame (default 262144; 0 is the default)"},
+        G::source,
+        [](AnalysisOptions& o, const std::string& v) {
+            std::string wanted = take(v, 0, capture::max_snaplen, o.snaplen);
+            if (o.snaplen == 0) o.snaplen = capture::max_snaplen;
+            return wanted;
+        }},
+    Row{{'B', "buffer-size", "KIB", "the kernel's capture buffer, in KiB"},
+        G::source,
+        [](AnalysisOptions& o, const std::string& v) { return take(v, 1, 2'097'151, o.buffer_kib); }},
+    Row{{'p', "no-promiscuous-mode", "", "no promiscuous mode"},
+        G::source,
+        [](AnalysisOptions& o, const std::string&) { return o.promiscuous = false, std::string{}; }},
+
+    Row{{'c', "", "COUNT", "stop after COUNT packets that the expression selects"},
+        G::selection,
+        [](AnalysisOptions& o, const std::string& v) {
+            return take(v, 1, std::numeric_limits<std::int64_t>::max(), o.max_packets.emplace());
+        }},
+    Row{{0, "seconds", "N", "stop N seconds after the beginning; of a file, by its own clock"},
+        G::selection,
+        [](AnalysisOptions& o, const std::string& v) { return take_duration(v, o.duration_ns.emplace()); }},
+    Row{{'a', "autostop", "duration:N", "the same, as tshark has it; packets:N is -c N"},
+        G::selection,
+        [](AnalysisOptions& o, const std::string& v) -> std::string {
+            const std::string_view text(v);
+            if (text.starts_with("duration:")) return take_duration(v.substr(9), o.duration_ns.emplace());
+            if (text.starts_with("packets:"))
+                return take(v.substr(8), 1, std::numeric_limits<std::int64_t>::max(), o.max_packets.emplace());
+            return "duration:SECONDS or packets:COUNT";
+        }},
+    Row{{'F', "", "FILE", "take the pcap-filter expression from FILE"},
+        G::selection,
+        [](AnalysisOptions& o, const std::string& v) { return o.expression_path = v, std::string{}; }},
+
+    Row{{'K', "no-crc", "", "do not verify ICRC and MPA CRC: faster; how many were bad is then unknown"},
+        G::measuring,
+        [](AnalysisOptions& o, const std::string&) { return o.verify_crc = false, std::string{}; }},
+    Row{{0, "crc", "", "verify them, which is the default"},
+        G::measuring,
+        [](AnalysisOptions& o, const std::string&) { return o.verify_crc = true, std::string{}; }},
+    Row{{0, "threads", "N", "so many workers; the figures are the same for any number (default 1)"},
+        G::measuring,
+        [](AnalysisOptions& o, const std::string& v) { return take(v, 1, 256, o.threads); }},
+    Row{{0, "link-rate", "BITS", "what the hosts' links carry, as in 100G (default: learnt from what they send)"},
+        G::measuring,
+        [](AnalysisOptions& o, const std::string& v) { return take_rate(v, o.link_bits_per_sec.emplace()); }},
+    Row{{0, "max-flows", "N", "remember at most N flows; the idlest goes first (default 1000000)"},
+        G::measuring,
+        [](AnalysisOptions& o, const std::string& v) { return take(v, 1, 100'000'000, o.max_flows); }},
+
+    Row{{'n', "", "", "addresses as numbers, not as the names that /etc/hosts has"},
+        G::printing,
+        [](AnalysisOptions& o, const std::string&) { return o.names = false, std::string{}; }},
+
+    Row{{'h', "help", "", "print this and exit"},
+        G::other,
+        [](AnalysisOptions& o, const std::string&) { return o.help = true, std::string{}; }},
+    Row{{0, "version", "", "print the version and exit"},
+        G::other,
+        [](AnalysisOptions& o, const std::string&) { return o.version = true, std::string{}; }},
+};
+
+constexpr std::string_view heading(Group group) {
+    switch (group) {
+        case G::source: return "Where packets come from";
+        case G::selection: return "Which packets";
+        case G::measuring: return "How they are measured";
+        case G::printing: return "What is printed";
+        case G::other: return "Other";
+    }
+    return {};
+}
+
+}  // namespace
+
+std::span<const OptionRow<AnalysisOptions>> shared_options() { return shared; }
+
+std::string take_number(const std::string& value, std::uint64_t least, std::uint64_t most, std::uint64_t& into) {
+    const char* end = value.data() + value.size();
+    std::uint64_t number = 0;
+    const auto [stop, code] = std::from_chars(value.data(), end, number);
+    if (code != std::errc{} || stop != end || number < least || number > most)
+        return fmt::format("a number from {} to {}", least, most);
+    into = number;
+    return {};
+}
+
+std::string take_duration(const std::string& value, std::uint64_t& into_ns) {
+    struct Unit {
+        std::string_view name;
+        double ns;
+    };
+    constexpr std::array units{Unit{"", 1e9},  Unit{"s", 1e9},  Unit{"ms", 1e6},   Unit{"us", 1e3},
+                               Unit{"ns", 1.}, Unit{"m", 60e9}, Unit{"min", 60e9}, Unit{"h", 3600e9}};
+    const auto given = measured(value);
+    for (const Unit& unit : units) {
+        if (!given || given->unit != unit.name) continue;
+        const double ns = given->number * unit.ns;
+        if (!(ns >= 1) || ns > static_cast<double>(ten_years_ns)) break;
+        into_ns = static_cast<std::uint64_t>(std::llround(ns));
+        return {};
+    }
+    return "a time such as 2, 1.5s, 100ms, 50us or 5m";
+}
+
+std::string take_rate(const std::string& value, std::uint64_t& into) {
+    constexpr std::string_view prefixes = "kMGT";
+    const auto given = measured(value);
+    if (given) {
+        std::string_view unit = given->unit;
+        for (const std::string_view name : {"bit/s", "bps"})
+            if (unit.ends_with(name)) unit.remove_suffix(name.size());
+        double factor = 1;
+        const std::size_t at = unit.size() == 1 ? prefixes.find(unit == "K" ? 'k' : unit[0]) : std::string_view::npos;
+        if (at != std::string_view::npos) factor = std::pow(1000.0, static_cast<double>(at) + 1);
+        const double rate = given->number * factor;
+        if ((unit.empty() || at != std::string_view::npos) && rate >= 1000 && rate <= 1e15) {
+            into = static_cast<std::uint64_t>(std::llround(rate));
+            return {};
+        }
+    }
+    return "a rate in bits per second such as 10G, 2.5G or 800M";
+}
+
+std::string contradiction(const AnalysisOptions& options) {
+    if (!options.read_paths.empty() && !options.interfaces.empty())
+        return "-i and -r are given: packets come from one or the other";
+    if (options.read_paths.empty() && options.interfaces.empty()) return source_choices();
+    std::size_t standard_input = 0;
+    for (const std::string& path : options.read_paths) standard_input += path == "-" ? 1U : 0U;
+    if (standard_input > 1) return "-r - is given twice: standard input can be read once";
+    return {};
+}
+
+std::string source_choices() {
+    std::string names;
+    const auto devices = capture::list_devices();
+    if (devices)
+        for (const capture::Device& device : *devices)
+            if (device.up) names += fmt::format("{}{}", names.empty() ? "" : ", ", device.name);
+    std::string text = "where shall packets come from? -r FILE reads a capture, -i IFACE captures live";
+    if (!names.empty()) text += fmt::format(" ({})", names);
+    return text;
+}
+
+std::string help_page(std::string_view beginning, std::span<const std::pair<Group, OptionText>> options,
+                      std::string_view ending) {
+    std::string out(beginning);
+    for (const Group group : {G::source, G::selection, G::measuring, G::printing, G::other}) {
+        out += fmt::format("\n{}:\n", heading(group));
+        for (const auto& [of, text] : options)
+            if (of == group) append_help(out, text);
+    }
+    out += ending;
+    return out;
+}
+
+}  // namespace cli::analysis
