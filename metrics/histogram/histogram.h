@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -7,19 +9,33 @@
 namespace metrics {
 
 /// Where a value falls: 64 linear steps to each power of two, so that a bucket's midpoint is within 1/128 of every
-/// value in it. Values below 64 have buckets of their own; the largest is 2^63 - 1.
+/// value in it. Values below 64 have buckets of their own; the largest is 2^63 - 1, and what is above counts as that.
 struct HistogramBuckets {
     static constexpr unsigned steps_bits = 6;
     static constexpr unsigned steps = 1u << steps_bits;
     static constexpr unsigned count = (63 - steps_bits) * steps + steps;
+    static constexpr std::uint64_t max_value = ~std::uint64_t{0} >> 1;
 
-    static unsigned index_of(std::uint64_t value);
-    static std::uint64_t lower_bound(unsigned index);     ///< least value of a bucket
-    static std::uint64_t representative(unsigned index);  ///< its midpoint
+    static constexpr unsigned index_of(std::uint64_t value) {
+        const std::uint64_t bounded = std::min(value, max_value);
+        const unsigned shift = static_cast<unsigned>(std::bit_width(bounded | steps)) - 1 - steps_bits;
+        return shift * steps + static_cast<unsigned>(bounded >> shift);
+    }
+    /// Least value of a bucket; of `count`, one more than the greatest value.
+    static constexpr std::uint64_t lower_bound(unsigned index) {
+        const unsigned power = index / steps;
+        return power == 0 ? index : std::uint64_t{steps + index % steps} << (power - 1);
+    }
+    /// Its midpoint, rounded down.
+    static constexpr std::uint64_t representative(unsigned index) {
+        const std::uint64_t low = lower_bound(index);
+        return low + (lower_bound(index + 1) - 1 - low) / 2;
+    }
 };
 
 /// A distribution as it is shown and merged: sparse, exact in count, sum, least and greatest value, within 1 % in every
-/// quantile. Merging is associative and commutative, so that workers, intervals and hosts can be added up.
+/// quantile. Merging is associative and commutative, so that workers, intervals and hosts can be added up. Counts and
+/// sums stay at 2^64 - 1 where they would exceed it.
 class Histogram {
 public:
     struct Bucket {

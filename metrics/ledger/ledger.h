@@ -1,11 +1,15 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 #include "metrics/operation.h"
 
 namespace metrics {
+
+__extension__ using Wide = unsigned __int128;
 
 /// A message that was sent and waits for its acknowledgement or response.
 struct OutstandingMessage {
@@ -14,9 +18,10 @@ struct OutstandingMessage {
     std::uint64_t operation : 4 = 0;
     std::uint64_t again : 1 = 0;      ///< some of it was transmitted again: no latency is taken from it (Karn)
     std::uint64_t responded : 1 = 0;  ///< a first response packet was seen
-    std::uint64_t merged : 1 = 0;     ///< stands for several messages: the ring was full
+    std::uint64_t merged : 1 = 0;     ///< stands for several messages, because the ring was full: no latency either
     std::uint32_t bytes = 0;
-    std::uint32_t messages = 1;  ///< how many it stands for
+    std::uint16_t messages = 1;   ///< how many it stands for
+    std::uint16_t responses = 0;  ///< how many of these want a response
 };
 static_assert(sizeof(OutstandingMessage) == 24);
 
@@ -27,7 +32,8 @@ public:
     ~LedgerPool();
     LedgerPool(const LedgerPool&) = delete;
     LedgerPool& operator=(const LedgerPool&) = delete;
-    std::size_t octets() const;
+    std::size_t octets() const;  ///< memory taken from the system
+    std::size_t used() const;    ///< entries in rings that flows hold
 
 private:
     friend class Ledger;
@@ -38,14 +44,27 @@ private:
 /// The outstanding messages of a flow, their count over time (Little: the mean is the integral by the time), and its
 /// maxima. Positions are sequence numbers made monotonous: a PSN or TCP sequence number with its wraps counted.
 ///
-/// A message is outstanding from its first packet (`begin`) until it is acknowledged. `end` gives it its position. When
-/// the ring cannot grow, the two oldest neighbours become one: counts, bytes and integrals stay exact, latency samples
-/// of the merged ones are given up and counted.
+/// A message is outstanding from its first packet (`begin`) until it is acknowledged. `end` gives it its position.
+///
+/// A ring that is full and cannot grow is thinned out: every two neighbours become one entry that stands for both and
+/// has the time and position of the younger. A merged entry is acknowledged in part, in proportion of the positions:
+/// counts and bytes stay exact where its messages are of one size, and are never off by more than what it stands for.
+/// Its youngest message is handed out by itself, as any other; the rest is handed out as `merged`, without a latency.
+/// Bounds of an entry: 65535 messages, 4 GiB; what exceeds them is taken from the ledger and counted as merged.
+///
+/// Trivially copyable, but the ring has one owner: copy to move, and `clear` before it is dropped.
 class Ledger {
 public:
+    static constexpr std::uint64_t max_position = (std::uint64_t{1} << 48) - 1;
+
+    /// The first of several packets. A message that was begun and never ended is forgotten.
     void begin(std::int64_t now_ns, Operation operation);
+    /// To the begun message.
     void add_bytes(std::int64_t now_ns, std::uint64_t bytes);
+    /// `bytes` is all of the message, whatever was added before. Without `begin` it is outstanding from now on.
     void end(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position, std::uint32_t bytes);
+    /// A message of one packet: begin, add_bytes and end at once. A begun message is not touched.
+    void post(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position, std::uint32_t bytes);
 
     /// Calls done(const OutstandingMessage&) for every message whose position is at most `position`, oldest first,
     /// after it has left the ledger. Returns how many messages they stood for.
@@ -55,14 +74,16 @@ public:
     template <class Done>
     unsigned complete_oldest(LedgerPool& pool, std::int64_t now_ns, Done&& done);
 
-    OutstandingMessage* oldest(LedgerPool& pool);
+    OutstandingMessage* oldest(LedgerPool&) { return size_ == 0 ? nullptr : &at(0); }
     /// The oldest that wants a response (READ, atomic) and whose position is at least `position`; nullptr where none
     /// is.
     OutstandingMessage* oldest_response(LedgerPool& pool, std::uint64_t position);
-    /// Marks every message from `position` on as transmitted again.
+    /// Marks every message from `position` on as transmitted again, the begun one among them.
     void mark_again(LedgerPool& pool, std::uint64_t position);
     /// Forgets them all: the connection is gone or its sequence jumped. Gives the ring back.
     void clear(LedgerPool& pool, std::int64_t now_ns);
+    /// Gives the ring back where nothing is in it: for flows that have gone idle.
+    void trim(LedgerPool& pool);
 
     std::uint32_t messages() const { return messages_; }
     std::uint64_t bytes() const { return bytes_; }
@@ -70,21 +91,190 @@ public:
     std::uint32_t messages_max() const { return messages_max_; }
     std::uint64_t bytes_max() const { return bytes_max_; }
     std::uint32_t responses_max() const { return responses_max_; }
-    std::uint32_t merged() const { return merged_; }
-    /// Integral of the outstanding messages over time up to `now_ns`, in message-nanoseconds; of the bytes likewise.
-    unsigned __int128 message_ns(std::int64_t now_ns) const;
-    unsigned __int128 byte_ns(std::int64_t now_ns) const;
+    std::uint32_t merged() const { return merged_; }  ///< messages without a latency, because they were merged
+    /// Integral of the outstanding messages over time up to `now_ns`, in message-nanoseconds; of the bytes likewise. A
+    /// time before that of the last change counts as that one.
+    Wide message_ns(std::int64_t now_ns) const;
+    Wide byte_ns(std::int64_t now_ns) const;
     std::uint64_t at_max_ns(std::int64_t now_ns) const;  ///< time spent at messages_max
 
 private:
+    static constexpr std::uint64_t no_floor = ~std::uint64_t{0};
+    static constexpr unsigned max_capacity = 64;
+
+    /// 128 bits that do not ask for an alignment of 16.
+    struct Area {
+        std::uint64_t low = 0;
+        std::uint64_t high = 0;
+        void add(std::uint64_t height, std::uint64_t width) {
+            const Wide sum = value() + static_cast<Wide>(height) * width;
+            low = static_cast<std::uint64_t>(sum);
+            high = static_cast<std::uint64_t>(sum >> 64);
+        }
+        Wide value() const { return static_cast<Wide>(high) << 64 | low; }
+    };
+
+    std::uint64_t elapsed_ns(std::int64_t now_ns) const {
+        return now_ns > changed_ns_ ? static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(changed_ns_) : 0;
+    }
+    void advance(std::int64_t now_ns) {
+        const std::uint64_t elapsed = elapsed_ns(now_ns);
+        changed_ns_ = std::max(now_ns, changed_ns_);
+        message_area_.add(messages_, elapsed);
+        byte_area_.add(bytes_, elapsed);
+        at_max_ns_ += messages_ == messages_max_ ? elapsed : 0;
+    }
+    void raise_maxima() {
+        if (messages_ > messages_max_) {
+            messages_max_ = messages_;
+            at_max_ns_ = 0;
+        }
+        bytes_max_ = std::max(bytes_, bytes_max_);
+        responses_max_ = std::max(responses_, responses_max_);
+    }
+    OutstandingMessage& at(unsigned place) { return ring_[(head_ + place) & (capacity_ - 1u)]; }
+    void push(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position, std::uint32_t bytes,
+              bool again);
+    bool make_room(LedgerPool& pool);
+    void thin_out();
+    void absorb(OutstandingMessage& older, const OutstandingMessage& younger);
+    void give_back(LedgerPool& pool);
+    void take_out(const OutstandingMessage& message) {
+        messages_ -= message.messages;
+        bytes_ -= message.bytes;
+        responses_ -= message.responses;
+    }
+    OutstandingMessage pop() {
+        const OutstandingMessage message = ring_[head_];
+        head_ = static_cast<std::uint8_t>((head_ + 1u) & (capacity_ - 1u));
+        --size_;
+        floor_ = message.position;
+        take_out(message);
+        return message;
+    }
+    /// Takes `count` of the messages that the oldest, merged entry stands for, fewer than all.
+    OutstandingMessage split(unsigned count);
+    /// How many of them an acknowledgement of `position`, below its own, covers.
+    unsigned covered(const OutstandingMessage& merged, std::uint64_t position) const;
+
+    std::uint64_t bytes_ = 0;
+    std::uint64_t bytes_max_ = 0;
+    std::uint64_t open_bytes_ = 0;  ///< of `bytes_`, what belongs to the begun message
+    Area message_area_;
+    Area byte_area_;
+    std::int64_t changed_ns_ = INT64_MIN;  ///< up to when the areas are computed
+    std::uint64_t at_max_ns_ = 0;
+    std::uint64_t floor_ = no_floor;  ///< up to where messages have left the ring
+    OutstandingMessage* ring_ = nullptr;
     std::uint32_t messages_ = 0;
-    std::uint32_t bytes_ = 0;
     std::uint32_t responses_ = 0;
     std::uint32_t messages_max_ = 0;
-    std::uint32_t bytes_max_ = 0;
     std::uint32_t responses_max_ = 0;
     std::uint32_t merged_ = 0;
-    // The helper structure behind it is its author's: ring handle, head, size, integrals, time of the last change.
+    std::uint8_t capacity_ = 0;
+    std::uint8_t head_ = 0;
+    std::uint8_t size_ = 0;
+    bool open_ : 1 = false;
+    bool open_response_ : 1 = false;
+    bool open_again_ : 1 = false;
 };
+static_assert(sizeof(Ledger) <= 128 && std::is_trivially_copyable_v<Ledger>);
+
+inline void Ledger::begin(std::int64_t now_ns, Operation operation) {
+    advance(now_ns);
+    const bool response = wants_response(operation);
+    messages_ += open_ ? 0 : 1;
+    responses_ += static_cast<std::uint32_t>(response) - static_cast<std::uint32_t>(open_response_);
+    bytes_ -= open_bytes_;
+    open_bytes_ = 0;
+    open_ = true;
+    open_response_ = response;
+    open_again_ = false;
+    raise_maxima();
+}
+
+inline void Ledger::add_bytes(std::int64_t now_ns, std::uint64_t bytes) {
+    advance(now_ns);
+    if (!open_) return;
+    bytes_ += bytes;
+    open_bytes_ += bytes;
+    bytes_max_ = std::max(bytes_, bytes_max_);
+}
+
+inline void Ledger::end(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position,
+                        std::uint32_t bytes) {
+    advance(now_ns);
+    const bool again = open_again_;
+    messages_ += open_ ? 0 : 1;
+    responses_ += static_cast<std::uint32_t>(wants_response(operation)) - static_cast<std::uint32_t>(open_response_);
+    bytes_ += bytes - open_bytes_;
+    open_bytes_ = 0;
+    open_ = open_response_ = open_again_ = false;
+    raise_maxima();
+    push(pool, now_ns, operation, position, bytes, again);
+}
+
+inline void Ledger::post(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position,
+                         std::uint32_t bytes) {
+    advance(now_ns);
+    ++messages_;
+    responses_ += wants_response(operation) ? 1 : 0;
+    bytes_ += bytes;
+    raise_maxima();
+    push(pool, now_ns, operation, position, bytes, false);
+}
+
+inline void Ledger::push(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position,
+                         std::uint32_t bytes, bool again) {
+    OutstandingMessage message;
+    message.last_ns = now_ns;
+    message.position = std::min(position, max_position) & max_position;
+    message.operation = static_cast<std::uint8_t>(operation) & 15u;
+    message.again = again;
+    message.bytes = bytes;
+    message.responses = wants_response(operation) ? 1 : 0;
+    if (size_ == capacity_ && !make_room(pool)) [[unlikely]] {
+        take_out(message);  // not even the least ring was to be had
+        ++merged_;
+        return;
+    }
+    if (floor_ == no_floor) floor_ = message.position == 0 ? 0 : message.position - 1u;
+    at(size_) = message;
+    ++size_;
+}
+
+template <class Done>
+unsigned Ledger::acknowledge(LedgerPool&, std::int64_t now_ns, std::uint64_t position, Done&& done) {
+    if (size_ == 0) return 0;
+    if (ring_[head_].position > position && !ring_[head_].merged) return 0;
+    advance(now_ns);
+    unsigned count = 0;
+    while (size_ != 0) {
+        const OutstandingMessage& head = ring_[head_];
+        const bool whole = head.position <= position;
+        if (head.merged) [[unlikely]] {
+            const unsigned part = whole ? head.messages - 1u : covered(head, position);
+            if (part != 0) {
+                const OutstandingMessage rest = split(part);
+                count += part;
+                done(rest);
+            }
+        }
+        if (!whole) break;
+        const OutstandingMessage message = pop();
+        ++count;
+        done(message);
+    }
+    return count;
+}
+
+template <class Done>
+unsigned Ledger::complete_oldest(LedgerPool&, std::int64_t now_ns, Done&& done) {
+    if (size_ == 0) return 0;
+    advance(now_ns);
+    const OutstandingMessage message = ring_[head_].merged ? split(1) : pop();
+    done(message);
+    return 1;
+}
 
 }  // namespace metrics

@@ -1,0 +1,120 @@
+#include "metrics/histogram/compact_histogram.h"
+
+namespace metrics {
+
+HistogramPages::HistogramPages(std::size_t max_pages, unsigned max_pages_of_owner)
+    : max_pages_(std::min(max_pages, std::size_t{1} << (number_bits - 1))),
+      max_pages_of_owner_(std::min<unsigned>(max_pages_of_owner, UINT16_MAX / 2)) {}
+
+HistogramPages::~HistogramPages() = default;
+
+std::size_t HistogramPages::octets() const {
+    return slabs_.size() * sizeof(Slab) + slabs_.capacity() * sizeof(std::unique_ptr<Slab>);
+}
+
+std::uint32_t HistogramPages::take(std::uint32_t half) {
+    std::uint32_t number = free_;
+    if (number != no_link) {
+        free_ = links(number).next;
+    } else {
+        if (fresh_ == slabs_.size() * slab_pages) slabs_.push_back(std::make_unique<Slab>());
+        number = fresh_++;
+    }
+    page(number).fill(0);
+    links(number) = {};
+    return half << number_bits | number;
+}
+
+void HistogramPages::give(std::uint32_t link) {
+    const std::uint32_t number = link & number_mask;
+    links(number).next = free_;
+    free_ = number;
+}
+
+void HistogramPages::carry(std::uint32_t link, unsigned counter) {
+    std::uint32_t above = links(link).carry;
+    if (above == no_link) {
+        above = take(half_of(link));
+        ++carries_;
+        links(link).carry = above;
+    }
+    count(above, counter);
+}
+
+void CompactHistogram::record_elsewhere(HistogramPages& pages, HistogramOwner& owner, unsigned index) {
+    constexpr std::uint32_t none = HistogramPages::no_link;
+    const std::uint32_t half = index >> HistogramPages::page_bits;
+    const auto distance = [half](std::uint32_t link) {
+        const std::uint32_t other = HistogramPages::half_of(link);
+        return other > half ? other - half : half - other;
+    };
+    std::uint32_t nearest = first_page_;
+    for (std::uint32_t at = first_page_; at != none && distance(nearest) != 0; at = pages.links(at).next)
+        if (distance(at) < distance(nearest)) nearest = at;
+    const unsigned counter = index % HistogramPages::page_counters;
+    if (nearest == none || distance(nearest) != 0) {
+        // The first page of a histogram is granted beyond the owner's bound: one distribution must not starve the
+        // others.
+        const bool granted = pages.used_ < pages.max_pages_ && owner.pages < UINT16_MAX &&
+                             (first_page_ == none || owner.pages < pages.max_pages_of_owner_);
+        if (granted) {
+            nearest = pages.take(half);
+            pages.links(nearest).next = first_page_;
+            first_page_ = nearest;
+            ++pages.used_;
+            ++owner.pages;
+        } else {
+            ++pages.refused_;
+            if (nearest == none) return;  // unpack() puts what no page holds where the mean is
+            pages.count(nearest, HistogramPages::half_of(nearest) < half ? HistogramPages::page_counters - 1 : 0);
+            return;
+        }
+    }
+    last_used_page_ = nearest;
+    pages.count(nearest, counter);
+}
+
+Histogram CompactHistogram::unpack(const HistogramPages& pages) const {
+    Histogram full;
+    if (count_ == 0) return full;
+    std::array<std::uint32_t, HistogramBuckets::count / HistogramPages::page_counters> by_half;
+    by_half.fill(HistogramPages::no_link);
+    for (std::uint32_t at = first_page_; at != HistogramPages::no_link; at = pages.links(at).next)
+        by_half[HistogramPages::half_of(at)] = at;
+
+    for (std::size_t half = 0; half < by_half.size(); ++half) {
+        if (by_half[half] == HistogramPages::no_link) continue;
+        for (unsigned counter = 0; counter < HistogramPages::page_counters; ++counter) {
+            std::uint64_t times = 0;
+            unsigned shift = 0;
+            for (std::uint32_t at = by_half[half]; at != HistogramPages::no_link && shift < 64;
+                 at = pages.links(at).carry, shift += 16)
+                times += std::uint64_t{pages.page(at)[counter]} << shift;
+            full.add_bucket(static_cast<unsigned>(half) * HistogramPages::page_counters + counter, times);
+        }
+    }
+    if (full.count() < count_) full.add_bucket(HistogramBuckets::index_of(sum_ / count_), count_ - full.count());
+    full.sum_ = sum_;
+    full.min_ = min_;
+    full.max_ = max_;
+    return full;
+}
+
+void CompactHistogram::release(HistogramPages& pages, HistogramOwner& owner) {
+    for (std::uint32_t at = first_page_; at != HistogramPages::no_link;) {
+        const std::uint32_t next = pages.links(at).next;
+        for (std::uint32_t above = pages.links(at).carry; above != HistogramPages::no_link;) {
+            const std::uint32_t higher = pages.links(above).carry;
+            pages.give(above);
+            --pages.carries_;
+            above = higher;
+        }
+        pages.give(at);
+        --pages.used_;
+        --owner.pages;
+        at = next;
+    }
+    *this = {};
+}
+
+}  // namespace metrics

@@ -1,0 +1,114 @@
+#include "metrics/histogram/histogram.h"
+
+#include <cmath>
+
+namespace metrics {
+namespace {
+constexpr std::uint64_t most = ~std::uint64_t{0};
+
+std::uint64_t add(std::uint64_t a, std::uint64_t b) { return a > most - b ? most : a + b; }
+std::uint64_t subtract(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
+std::uint64_t multiply(std::uint64_t a, std::uint64_t b) {
+    std::uint64_t product = 0;
+    return __builtin_mul_overflow(a, b, &product) ? most : product;
+}
+}  // namespace
+
+void Histogram::record(std::uint64_t value, std::uint64_t times) {
+    if (times == 0) return;
+    value = std::min(value, HistogramBuckets::max_value);
+    min_ = count_ == 0 ? value : std::min(min_, value);
+    max_ = std::max(max_, value);
+    sum_ = add(sum_, multiply(value, times));
+    add_bucket(HistogramBuckets::index_of(value), times);
+}
+
+void Histogram::add_bucket(unsigned index, std::uint64_t times) {
+    if (times == 0) return;
+    count_ = add(count_, times);
+    const auto wanted = static_cast<std::uint16_t>(std::min(index, HistogramBuckets::count - 1));
+    auto place = buckets_.end();
+    if (!buckets_.empty() && buckets_.back().index >= wanted)
+        place = std::lower_bound(buckets_.begin(), buckets_.end(), wanted,
+                                 [](const Bucket& bucket, std::uint16_t sought) { return bucket.index < sought; });
+    if (place != buckets_.end() && place->index == wanted)
+        place->count = add(place->count, times);
+    else
+        buckets_.insert(place, Bucket{wanted, times});
+}
+
+void Histogram::merge(const Histogram& other) {
+    if (other.empty()) return;
+    min_ = empty() ? other.min_ : std::min(min_, other.min_);
+    max_ = std::max(max_, other.max_);
+    count_ = add(count_, other.count_);
+    sum_ = add(sum_, other.sum_);
+
+    std::vector<Bucket> merged;
+    merged.reserve(buckets_.size() + other.buckets_.size());
+    auto mine = buckets_.begin();
+    auto theirs = other.buckets_.begin();
+    while (mine != buckets_.end() || theirs != other.buckets_.end()) {
+        if (theirs == other.buckets_.end() || (mine != buckets_.end() && mine->index < theirs->index)) {
+            merged.push_back(*mine++);
+        } else if (mine == buckets_.end() || theirs->index < mine->index) {
+            merged.push_back(*theirs++);
+        } else {
+            merged.push_back({mine->index, add(mine->count, theirs->count)});
+            ++mine;
+            ++theirs;
+        }
+    }
+    buckets_ = std::move(merged);
+}
+
+Histogram Histogram::since(const Histogram& earlier) const {
+    if (earlier.empty()) return *this;
+    Histogram rest;
+    auto former = earlier.buckets_.begin();
+    for (const Bucket& bucket : buckets_) {
+        while (former != earlier.buckets_.end() && former->index < bucket.index) ++former;
+        const bool known = former != earlier.buckets_.end() && former->index == bucket.index;
+        rest.add_bucket(bucket.index, known ? subtract(bucket.count, former->count) : bucket.count);
+    }
+    if (rest.empty()) return rest;
+    rest.sum_ = subtract(sum_, earlier.sum_);
+    const unsigned first = rest.buckets_.front().index;
+    const unsigned last = rest.buckets_.back().index;
+    rest.min_ = std::max(min_, HistogramBuckets::lower_bound(first));
+    rest.max_ = std::min(max_, HistogramBuckets::lower_bound(last + 1) - 1);
+    return rest;
+}
+
+std::optional<std::uint64_t> Histogram::min() const {
+    if (empty()) return std::nullopt;
+    return min_;
+}
+
+std::optional<std::uint64_t> Histogram::max() const {
+    if (empty()) return std::nullopt;
+    return max_;
+}
+
+std::optional<double> Histogram::mean() const {
+    if (empty()) return std::nullopt;
+    return static_cast<double>(sum_) / static_cast<double>(count_);
+}
+
+std::optional<std::uint64_t> Histogram::quantile(double share) const {
+    if (empty()) return std::nullopt;
+    if (!(share > 0)) return min_;
+    // A share such as 0.07 is not exact in binary; 0.07 of 100 values must be rank 7 all the same.
+    const double rank = std::ceil(std::min(share, 1.0) * static_cast<double>(count_) * (1 - 0x1p-50));
+    if (rank <= 1) return min_;
+    if (rank >= static_cast<double>(count_)) return max_;
+    const auto wanted = static_cast<std::uint64_t>(rank);
+    std::uint64_t passed = 0;
+    for (const Bucket& bucket : buckets_) {
+        passed = add(passed, bucket.count);
+        if (passed >= wanted) return std::clamp(HistogramBuckets::representative(bucket.index), min_, max_);
+    }
+    return max_;
+}
+
+}  // namespace metrics
