@@ -35,6 +35,7 @@ public:
     };
     Progress progress() const { return {input_->consumed(at_), input_->total()}; }
 
+    bool frames_last() const final { return input_->lasts(); }
     const std::vector<InterfaceInfo>& interfaces() const final { return interfaces_; }
     const Error& error() const final { return error_; }
     /// Why its front could not be read; for those who open.

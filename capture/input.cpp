@@ -7,9 +7,12 @@
 #include <ctime>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <limits>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include "capture/octet_reader.h"
 
@@ -26,9 +29,15 @@ std::size_t page_octets() {
 /// A regular file through a mapping that slides: what is behind is unmapped, so memory stays at one window.
 class MappedInput final : public Input {
 public:
-    MappedInput(Descriptor descriptor, std::size_t window_octets)
-        : descriptor_(std::move(descriptor)), window_(std::max(window_octets, page_octets())) {}
-    ~MappedInput() override { unmap(); }
+    MappedInput(Descriptor descriptor, std::size_t window_octets, bool keep)
+        : descriptor_(std::move(descriptor)),
+          window_(keep ? std::numeric_limits<std::size_t>::max() : std::max(window_octets, page_octets())),
+          keep_(keep) {}
+    ~MappedInput() override {
+        keep_ = false;
+        unmap();
+        for (const auto& [place, octets] : kept_) ::munmap(place, octets);
+    }
     MappedInput(const MappedInput&) = delete;
     MappedInput& operator=(const MappedInput&) = delete;
 
@@ -57,18 +66,24 @@ public:
         begin_ = static_cast<const std::byte*>(place);
         return {begin_ + lead, begin_ + mapped_};
     }
+    bool lasts() const override { return keep_; }
     std::uint64_t consumed(const std::byte* at) const override { return offset_of(at); }
     std::optional<std::uint64_t> total() const override { return size_; }
 
 private:
     void unmap() {
-        if (mapped_ > 0) ::munmap(const_cast<std::byte*>(begin_), mapped_);
+        if (mapped_ > 0 && keep_)
+            kept_.emplace_back(const_cast<std::byte*>(begin_), mapped_);
+        else if (mapped_ > 0)
+            ::munmap(const_cast<std::byte*>(begin_), mapped_);
         mapped_ = 0;
         begin_ = nullptr;
     }
 
     Descriptor descriptor_;
     std::size_t window_;
+    bool keep_;
+    std::vector<std::pair<void*, std::size_t>> kept_ = {};
     std::size_t mapped_ = 0;
     std::uint64_t size_ = 0;
 };
@@ -158,7 +173,8 @@ Result<std::unique_ptr<Input>> open_input(const std::string& path, const InputOp
     if (standard && ::isatty(STDIN_FILENO) == 1)
         return wire::Failure{Error{.message = "is a terminal; pipe a capture into it or name a file", .path = shown}};
     if (map_it(descriptor.number(), status, options.access))
-        return std::unique_ptr<Input>(std::make_unique<MappedInput>(std::move(descriptor), options.window_octets));
+        return std::unique_ptr<Input>(
+            std::make_unique<MappedInput>(std::move(descriptor), options.window_octets, options.keep));
 
     std::optional<std::uint64_t> total;
     if (S_ISREG(status.st_mode)) total = static_cast<std::uint64_t>(status.st_size);

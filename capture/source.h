@@ -74,6 +74,9 @@ public:
         return {status == ReadStatus::frame ? std::size_t{1} : 0, status};
     }
 
+    /// Whether frames' bytes stay valid for the life of the source, and not only until the next call.
+    virtual bool frames_last() const { return false; }
+
     /// Indexed by Frame::interface. Grows while a pcapng file is read, which voids references into it.
     virtual const std::vector<InterfaceInfo>& interfaces() const = 0;
     virtual std::vector<SectionInfo> sections() const { return {}; }

@@ -34,4 +34,7 @@ private:
     std::uint64_t frames_ = 0;
 };
 
+/// The message where neither `-i` nor `-r` is given: the choices that this machine has.
+std::string source_choices();
+
 }  // namespace cli

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <limits>
 
-#include "capture/live_source.h"
+#include "cli/live.h"
 
 namespace cli::analysis {
 
@@ -180,17 +180,6 @@ std::string contradiction(const AnalysisOptions& options) {
     for (const std::string& path : options.read_paths) standard_input += path == "-" ? 1U : 0U;
     if (standard_input > 1) return "-r - is given twice: standard input can be read once";
     return {};
-}
-
-std::string source_choices() {
-    std::string names;
-    const auto devices = capture::list_devices();
-    if (devices)
-        for (const capture::Device& device : *devices)
-            if (device.up) names += fmt::format("{}{}", names.empty() ? "" : ", ", device.name);
-    std::string text = "where shall packets come from? -r FILE reads a capture, -i IFACE captures live";
-    if (!names.empty()) text += fmt::format(" ({})", names);
-    return text;
 }
 
 std::string help_page(std::string_view beginning, std::span<const std::pair<Group, OptionText>> options,

@@ -57,8 +57,6 @@ std::string take_rate(const std::string& value, std::uint64_t& into);
 
 /// What contradicts itself in the settings that all commands share; empty where nothing does.
 std::string contradiction(const AnalysisOptions& options);
-/// What to say where neither -r nor -i is given: the choices that this machine has.
-std::string source_choices();
 
 /// A command's page: usage lines, all its options by group, `ending`.
 std::string help_page(std::string_view beginning, std::span<const std::pair<Group, OptionText>> options,

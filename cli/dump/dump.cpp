@@ -5,6 +5,7 @@
 #include "cli/dump/listings.h"
 #include "cli/dump/option_table.h"
 #include "cli/dump/options.h"
+#include "cli/live.h"
 
 namespace cli::dump {
 

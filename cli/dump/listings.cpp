@@ -103,15 +103,4 @@ Text listing(const DumpOptions& options, const Environment& environment) {
     return std::string{};
 }
 
-std::string source_choices() {
-    std::string names;
-    const auto devices = capture::list_devices();
-    if (devices)
-        for (const capture::Device& device : *devices)
-            if (device.up) names += fmt::format("{}{}", names.empty() ? "" : ", ", device.name);
-    std::string text = "where shall packets come from? -r FILE reads a capture, -i IFACE captures live";
-    if (!names.empty()) text += fmt::format(" ({})", names);
-    return text;
-}
-
 }  // namespace cli::dump

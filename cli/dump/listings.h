@@ -10,7 +10,4 @@ namespace cli::dump {
 /// What `-D`, `-L`, `-J`, `-d` and `-G fields` print.
 capture::Result<std::string> listing(const DumpOptions& options, const Environment& environment);
 
-/// The message where neither `-i` nor `-r` is given: the choices that this machine has.
-std::string source_choices();
-
 }  // namespace cli::dump

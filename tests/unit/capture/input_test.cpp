@@ -301,5 +301,25 @@ TEST(Input, memory_stays_at_a_window) {
     }
 }
 
+TEST(Input, frames_of_a_file_that_is_kept_last_to_its_end) {
+    const Directory directory;
+    const std::string path = directory / "capture";
+    save(path, pcap_of(500));
+    auto source = open_file(path, {.access = Access::mapped, .keep = true});
+    ASSERT_TRUE(source.ok());
+    EXPECT_TRUE((*source)->frames_last());
+    std::vector<wire::Frame> frames;
+    wire::Frame frame;
+    while ((*source)->next(frame) == ReadStatus::frame) frames.push_back(frame);
+    ASSERT_EQ((*source)->next(frame), ReadStatus::end);
+    ASSERT_EQ(frames.size(), 500U);
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        ASSERT_EQ(frames[i].bytes.size(), i * 37 % 9000);
+        for (const std::byte octet : frames[i].bytes) ASSERT_EQ(octet, static_cast<std::byte>(i));
+    }
+    EXPECT_FALSE((*open_file(path, {.access = Access::mapped}))->frames_last());
+    EXPECT_FALSE((*open_file(path, {.access = Access::read, .keep = true}))->frames_last());
+}
+
 }  // namespace
 }  // namespace capture::test
