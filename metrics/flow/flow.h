@@ -64,10 +64,19 @@ struct RequestState {
     std::uint32_t duplicates = 0;
     std::uint32_t round_trip_min_ns = 0xffffffff;
     std::uint32_t reaction_min_ns = 0xffffffff;
+    std::uint64_t longest_gap_ns = 0;
+    std::uint64_t last_position = 0;  ///< of the last data packet
+    std::int64_t last_data_ns = Situation::never;
+    std::uint64_t reuse_position = 0;  ///< of the message whose turnaround is being measured; 0 = none
+    std::uint64_t ack_timeout_ns = 0;  ///< of the sender, as the connection's set-up told; 0 = unknown
+    std::uint32_t reuse_handle = 0;
     std::uint16_t mtu_payload = 0;  ///< largest payload of a packet that was not the last of its message
+    std::uint16_t read_slack = 0;   ///< by how much the next packet may be ahead: a READ of unknown extent came before
     Operation operation = Operation::send;
-    bool in_message = false;
-    bool message_again = false;  ///< some of the message under way was transmitted again
+    bool in_message : 1 = false;
+    bool message_again : 1 = false;  ///< some of the message under way was transmitted again
+    bool recovering : 1 = false;     ///< FlowTrouble::recovery wants to be told everything
+    bool unobserved : 1 = false;     ///< packets passed that the capture does not hold, since the last data packet
 };
 
 /// READ responses that travel on this flow, in the PSN space of the reverse flow's requests. IBTA vol. 1, 9.7.5.1.
@@ -97,12 +106,13 @@ struct FlowTrouble {
     std::uint32_t rnr_naks = 0;
     std::uint32_t cnps = 0;  ///< that travelled on this flow
     std::int64_t last_cnp_ns = Situation::never;
+    std::int64_t last_nak_ns = Situation::never;  ///< about this flow's requests
     std::uint32_t timeouts = 0;
     std::uint32_t unseen_acknowledged = 0;
     std::uint32_t credits_exhausted = 0;
     std::uint32_t terminates = 0;
     MissingRanges missing;
-    RecoveryWatch recovery;
+    Recovery recovery;
     // rate before and after a CNP of the reverse flow, octets in windows of 1 ms
     std::int64_t rate_window_ns = 0;
     std::uint32_t rate_before = 0;

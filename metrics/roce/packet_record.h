@@ -1,0 +1,42 @@
+#pragma once
+#include <cstdint>
+
+#include "dissect/dissector.h"
+#include "metrics/flow/flow_key.h"
+#include "metrics/frame_context.h"
+
+namespace metrics {
+
+/// An InfiniBand transport packet, reduced to what the metrics need and free of the frame's octets, so that a few dozen
+/// can wait while their flows are fetched from memory.
+struct PacketRecord {
+    FlowKey key;
+    std::uint32_t hash = 0;
+    std::uint32_t flow = 0xffffffff;  ///< FlowIndex, once it is known
+    std::int64_t time_ns = 0;
+    std::uint64_t frame = 0;
+    FrameContext context;
+    std::uint32_t interface = 0;
+    std::uint32_t psn = 0;
+    std::uint32_t wire_length = 0;     ///< octets of the frame
+    std::uint32_t overhead = 0;        ///< that the link adds to it
+    std::uint32_t payload_length = 0;  ///< without pad
+    std::uint32_t dma_length = 0;
+    std::uint32_t remote_key = 0;
+    std::uint32_t source_qp = 0xffffffff;
+    std::uint64_t virtual_address = 0;
+    std::uint8_t opcode = 0;
+    std::uint8_t syndrome = 0;
+    std::uint8_t traffic_class = 0;
+    wire::Direction direction = wire::Direction::unknown;
+    bool becn = false;
+    bool crc_bad = false;
+    bool has_remote_key = false;
+
+    std::uint32_t wire_bytes() const { return wire_length + overhead; }
+};
+
+/// False where the unit is no packet that a flow could have: no BTH, or an opcode that nobody has defined.
+bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketRecord& out);
+
+}  // namespace metrics

@@ -1,0 +1,48 @@
+#pragma once
+#include <cstdint>
+
+#include "metrics/flow/flow_store.h"
+#include "metrics/hosts/reuse.h"
+#include "metrics/roce/packet_record.h"
+#include "wire/bth_opcode.h"
+
+namespace metrics {
+
+/// Whose place the tap has, as far as directions and half round trips tell.
+Vantage vantage_of(const Flow& flow);
+
+/// InfiniBand's transport: requests, responses, acknowledgements and notifications of a queue pair turned into what every
+/// flow has. IBTA vol. 1, chapter 9. The flow of the record has been found by the engine.
+class RoceTracker {
+public:
+    RoceTracker(FlowStore& store, ReuseTracker* reuse) : store_(store), reuse_(reuse) {}
+
+    void on_packet(const PacketRecord& record);
+
+private:
+    void count(Flow& flow, const PacketRecord& record);
+    void reliable_request(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode);
+    void unreliable_request(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode);
+    void response(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode);
+    void acknowledgement(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode);
+    void notification(Flow& flow, const PacketRecord& record);
+
+    void close_gap(Flow& flow, const PacketRecord& record, Situation& situation);
+    void new_request(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode, std::uint64_t position,
+                     std::uint32_t span);
+    bool past_request(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode, std::uint64_t position,
+                      std::uint32_t span, Situation& situation);
+    void first_sight(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode);
+    RepeatCause tell_recovery(Flow& flow, const PacketRecord& record, std::uint64_t position, std::uint32_t span, bool read,
+                              bool late);
+    void acknowledge(Flow& requester, std::uint64_t position, std::int64_t now_ns, std::uint64_t frame);
+    void refused(Flow& carrier, Flow* requester, const PacketRecord& record);
+    void notice_reuse(Flow& flow, const PacketRecord& record, std::uint64_t position);
+    Flow* requester_of(FlowIndex carrier, const PacketRecord& record);
+    std::uint32_t read_span(const Flow& flow, std::uint32_t length) const;
+
+    FlowStore& store_;
+    ReuseTracker* reuse_;
+};
+
+}  // namespace metrics
