@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
 #include "metrics/state.h"
 
@@ -11,6 +12,9 @@ enum class RepeatCause : std::uint8_t { none, rnr_nak, nak, timeout };
 /// All that the rules may know when a data packet closes the gap behind its predecessor. Times are ns of the capture's
 /// clock; a time that never came is `never`. Data packets are requests with or without payload and READ responses, not
 /// acknowledgements.
+///
+/// `cause` is other than `none` for the first packet of a run of repeated ones alone, whether or not the tap saw it the
+/// first time (a loss before the tap); the gaps within the run are named as others are.
 struct Situation {
     static constexpr std::int64_t never = INT64_MIN;
 
@@ -41,6 +45,11 @@ struct Situation {
     std::uint64_t sibling_bytes = 0;  ///< that the same host put on the wire in the gap for others, overhead included
     std::uint64_t link_bits_per_sec = 0;  ///< 0 = unknown: then wire times are zero
     std::uint64_t round_trip_min_ns = 0;  ///< 0 = unknown
+
+    bool byte_window = false;  ///< the window counts octets (TCP): freed_ns is of any acknowledgement of new octets
+    /// tap -> sender -> tap without its application: the least time in which it acknowledged the peer's packets.
+    /// 0 = unknown. Bounds the tolerance that is learnt: a reaction far beyond it is somebody thinking.
+    std::uint64_t sender_round_trip_min_ns = 0;
 };
 
 struct AttributionOptions {
@@ -51,24 +60,87 @@ struct AttributionOptions {
 
 /// Splits the wall time of one flow's send direction. Trivially copyable, no pointers, no allocation; at most 256
 /// octets. The sum of `states(last)` is exactly the time from the first packet to `last`.
+///
+/// Every gap has two parts: the wire time of the closing packet (the packet whose stamp ends the gap: taps stamp a
+/// frame when they have all of it), which goes to transmit_new or transmit_again, and the rest, which the rules name.
+/// What the rules leave open is decided thus:
+/// - A window was full if it was so after the gap's first packet; until the gap closes it can only empty, and one
+///   acknowledgement may free many places. The acknowledgement (response, message) must have come within the gap.
+/// - Packets of a run of repeated ones are posted already: between messages, too, their gaps are not the application's.
+/// - A sender that has no more than one message under way and sends within ε of the peer's message waited for that
+///   message (peer_wait), whether the acknowledgement of its own came before, after, or not yet: a latency test. With
+///   more under way it is the later of the two that counts, and the acknowledgement where any is still outstanding.
+/// - Where nobody told ORD, the running maximum stands for it from two on; READs one by one are an ack_window.
+/// - A pause frame in a gap explains it better than an old congestion signal: nic_stall.
 class Attribution {
 public:
     /// A data packet has passed. The first one starts the clock. Packets whose time lies before their predecessor's
     /// close a gap of zero.
     void packet(const Situation& situation, const AttributionOptions& options);
+    /// The commonest case without a Situation: a packet sent for the first time that goes on with its message, nothing
+    /// missing before it. False, with nothing done, unless it followed as fast as the link allows; then packet() must
+    /// be called.
+    bool back_to_back(std::int64_t now_ns, std::uint32_t wire_bytes, std::uint64_t link_bits_per_sec,
+                      std::uint32_t messages) {
+        const std::uint64_t gap = static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(last_ns_);
+        if (!started_ || now_ns < last_ns_ || wire_bytes != wire_bytes_ || link_bits_per_sec != link_bits_per_sec_ ||
+            gap > wire_ns_) {
+            return false;
+        }
+        close(State::transmit_new, gap);
+        last_ns_ = now_ns;
+        level_ = messages;
+        return true;
+    }
     /// The states up to `now_ns`, the open gap named provisionally: in flight where `messages` are outstanding, else
     /// idle.
     StateTimes states(std::int64_t now_ns, std::uint32_t messages) const;
 
-    bool started() const;
-    std::int64_t first_ns() const;
-    std::int64_t last_ns() const;                 ///< of the last data packet
-    std::uint64_t unsure_ns() const;              ///< what ε / 2 or ε * 2 would have named otherwise
-    std::uint64_t queueing_ns() const;            ///< of ack_window: beyond the least round trip
-    std::uint64_t reaction_tolerance_ns() const;  ///< ε in force
-    State last_state() const;                     ///< what the last gap was
-    std::uint64_t last_gap_ns() const;
+    bool started() const { return started_; }
+    std::int64_t first_ns() const { return first_ns_; }
+    std::int64_t last_ns() const { return last_ns_; }           ///< latest of the data packets' times
+    std::uint64_t unsure_ns() const { return unsure_ns_; }      ///< what ε / 2 or ε * 2 would have named otherwise
+    std::uint64_t queueing_ns() const { return queueing_ns_; }  ///< of ack_window: beyond the least round trip
+    std::uint64_t reaction_tolerance_ns() const { return tolerance_ns_; }  ///< ε in force; 0 = not needed so far
+    std::uint64_t reaction_ns() const { return reaction_ns_; }             ///< that ε was learnt from; 0 = none
+    State last_state() const { return last_state_; }                       ///< what the last gap was, beyond wire time
+    std::uint64_t last_gap_ns() const { return last_gap_ns_; }             ///< without the wire time, unless it was all
+
+private:
+    struct Clues;
+    void close(State state, std::uint64_t ns) {
+        times_[index_of(state)] += ns;
+        last_state_ = state;
+        last_gap_ns_ = ns;
+    }
+    std::uint64_t wire_time(const Situation& situation);
+    void learn(const Situation& situation, const Clues& clues, const AttributionOptions& options);
+    State name(const Situation& situation, const Clues& clues, const AttributionOptions& options,
+               std::uint64_t tolerance_ns) const;
+    State name_posted(const Situation& situation, const Clues& clues, const AttributionOptions& options) const;
+    void heed(std::int64_t signal_ns, const AttributionOptions& options);
+    std::uint64_t memory_ns(const AttributionOptions& options) const;
+
+    StateTimes times_{};
+    std::int64_t first_ns_ = 0;
+    std::int64_t last_ns_ = 0;
+    std::uint64_t unsure_ns_ = 0;
+    std::uint64_t queueing_ns_ = 0;
+    std::uint64_t tolerance_ns_ = 0;
+    std::uint64_t reaction_ns_ = 0;  // the flow's fast reactions
+    std::uint64_t last_gap_ns_ = 0;
+    std::int64_t signal_ns_ = Situation::never;
+    // wire time of the last packet's size, so that equal ones need no division
+    std::uint64_t link_bits_per_sec_ = 0;
+    std::uint64_t wire_ns_ = 0;
+    std::uint32_t wire_bytes_ = 0;
+    std::uint32_t level_ = 0;           // messages outstanding when the gap began
+    std::uint32_t response_level_ = 0;  // of them, those that want a response
+    State last_state_ = State::unobserved;
+    std::uint8_t signals_ = 0;  // that came before the recovery from the one before was over
+    bool started_ = false;
 };
+static_assert(sizeof(Attribution) <= 256 && std::is_trivially_copyable_v<Attribution>);
 
 /// How long octets take on a link of that rate; rounded up; 0 where the rate is unknown.
 std::uint64_t wire_time_ns(std::uint64_t bytes, std::uint64_t bits_per_sec);

@@ -1,0 +1,241 @@
+#include "metrics/attribution/attribution.h"
+
+#include <algorithm>
+
+namespace metrics {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+/// ε is this many times the flow's fast reactions: room for what scheduling adds to the least.
+constexpr std::uint64_t tolerance_factor = 4;
+/// Below it stamps and polling loops differ by chance; above it nobody is reacting. A tap at the receiver sees
+/// reactions longer by the path's whole round trip, therefore so much.
+constexpr std::uint64_t tolerance_least_ns = 2'000;
+constexpr std::uint64_t tolerance_most_ns = 100'000'000;
+/// An application that sleeps until its completion comes needs this much even on the fastest adapter.
+constexpr std::uint64_t wakeup_ns = 20'000;
+
+/// After one CNP, DCQCN comes back to nearly its former rate in five periods of fast recovery (Zhu et al., SIGCOMM'15,
+/// 3.1) of 300 µs as adapters have them; 55 µs in the paper. A CNP before that halves the rate that it comes back to,
+/// and additive increase needs twice as long.
+constexpr std::uint64_t fast_recovery_ns = 1'500'000;
+constexpr std::uint8_t signals_most = 32;
+
+/// Time since an event of the gap that began at `begin`; absent where it came before, never, or later than `now`.
+constexpr std::uint64_t no_event = UINT64_MAX;
+std::uint64_t since(std::int64_t event_ns, std::int64_t begin_ns, std::int64_t now_ns) {
+    if (event_ns == Situation::never || event_ns < begin_ns || event_ns > now_ns) {
+        return no_event;
+    }
+    return static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(event_ns);
+}
+
+std::uint64_t doubled(std::uint64_t value) { return value > UINT64_MAX / 2 ? UINT64_MAX : value * 2; }
+
+}  // namespace
+
+/// What the rules look at, computed once a gap.
+struct Attribution::Clues {
+    std::uint64_t rest_ns;         ///< the gap without wire time
+    std::uint64_t since_freed_ns;  ///< no_event, as the next two, where it did not happen in the gap
+    std::uint64_t since_response_ns;
+    std::uint64_t since_inbound_ns;
+};
+
+std::uint64_t wire_time_ns(std::uint64_t bytes, std::uint64_t bits_per_sec) {
+    if (bits_per_sec == 0) {
+        return 0;
+    }
+    constexpr std::uint64_t scale = 8'000'000'000;
+    if (bytes <= (UINT64_MAX - bits_per_sec) / scale) {
+        return (bytes * scale + bits_per_sec - 1) / bits_per_sec;
+    }
+    const auto wide = (static_cast<Wide>(bytes) * scale + bits_per_sec - 1) / bits_per_sec;
+    return wide > UINT64_MAX ? UINT64_MAX : static_cast<std::uint64_t>(wide);
+}
+
+std::uint64_t Attribution::wire_time(const Situation& situation) {
+    if (situation.wire_bytes != wire_bytes_ || situation.link_bits_per_sec != link_bits_per_sec_) {
+        wire_bytes_ = situation.wire_bytes;
+        link_bits_per_sec_ = situation.link_bits_per_sec;
+        wire_ns_ = wire_time_ns(wire_bytes_, link_bits_per_sec_);
+    }
+    return wire_ns_;
+}
+
+void Attribution::packet(const Situation& situation, const AttributionOptions& options) {
+    const std::uint64_t wire_ns = wire_time(situation);
+    if (situation.signal_ns != signal_ns_) {
+        heed(situation.signal_ns, options);
+    }
+
+    if (!started_) {
+        started_ = true;
+        first_ns_ = last_ns_ = situation.now_ns;
+    } else {
+        const std::uint64_t gap_ns = situation.now_ns > last_ns_ ? static_cast<std::uint64_t>(situation.now_ns) -
+                                                                       static_cast<std::uint64_t>(last_ns_)
+                                                                 : 0;
+        const State transmit = situation.again ? State::transmit_again : State::transmit_new;
+        if (gap_ns <= wire_ns) {
+            close(transmit, gap_ns);
+        } else {
+            times_[index_of(transmit)] += wire_ns;
+            const Clues clues{gap_ns - wire_ns, since(situation.freed_ns, last_ns_, situation.now_ns),
+                              since(situation.response_ns, last_ns_, situation.now_ns),
+                              since(situation.inbound_ns, last_ns_, situation.now_ns)};
+            learn(situation, clues, options);
+            const State state = name(situation, clues, options, tolerance_ns_);
+            const auto near = [this](std::uint64_t ns) {
+                return ns != no_event && ns > tolerance_ns_ / 2 && ns <= doubled(tolerance_ns_);
+            };
+            if ((near(clues.since_freed_ns) || near(clues.since_response_ns) || near(clues.since_inbound_ns)) &&
+                (name(situation, clues, options, tolerance_ns_ / 2) != state ||
+                 name(situation, clues, options, doubled(tolerance_ns_)) != state)) {
+                unsure_ns_ += clues.rest_ns;
+            }
+            if (state == State::ack_window && situation.round_trip_min_ns != 0) {
+                // what came after the acknowledgement is the sender's reaction, not the network's queue
+                const std::uint64_t waited_ns =
+                    gap_ns -
+                    std::min(gap_ns, clues.since_freed_ns != no_event ? clues.since_freed_ns : clues.since_response_ns);
+                if (waited_ns > situation.round_trip_min_ns) {
+                    queueing_ns_ += std::min(waited_ns - situation.round_trip_min_ns, clues.rest_ns);
+                }
+            }
+            close(state, clues.rest_ns);
+        }
+        if (situation.now_ns > last_ns_) {
+            last_ns_ = situation.now_ns;
+        }
+    }
+    const bool begins = !situation.mid_message && !situation.again && !situation.response;
+    level_ = situation.messages + (begins && situation.messages != UINT32_MAX ? 1U : 0U);
+    response_level_ =
+        situation.responses + (begins && situation.wants_response && situation.responses != UINT32_MAX ? 1U : 0U);
+}
+
+void Attribution::learn(const Situation& situation, const Clues& clues, const AttributionOptions& options) {
+    if (options.reaction_tolerance_ns != 0) {
+        tolerance_ns_ = options.reaction_tolerance_ns;
+        return;
+    }
+    const std::uint64_t reaction_ns = std::min({clues.since_freed_ns, clues.since_response_ns, clues.since_inbound_ns});
+    // Only who had to wait reacts: otherwise the packet may have been on its way already.
+    const bool waited = situation.messages == 0 || level_ >= situation.messages_max;
+    if (reaction_ns != no_event && waited && !situation.mid_message && !situation.again && !situation.unobserved &&
+        situation.cause == RepeatCause::none && reaction_ns <= tolerance_most_ns) {
+        if (reaction_ns_ == 0 || reaction_ns < reaction_ns_) {
+            reaction_ns_ = std::max<std::uint64_t>(reaction_ns, 1);
+        } else {
+            reaction_ns_ = std::min(reaction_ns_ + reaction_ns_ / 32 + 8, reaction_ns);
+        }
+    }
+    if (reaction_ns_ == 0) {
+        if (tolerance_ns_ == 0) {
+            tolerance_ns_ = wakeup_ns;
+        }
+        return;
+    }
+    std::uint64_t most_ns = tolerance_most_ns;
+    if (situation.sender_round_trip_min_ns != 0) {
+        const std::uint64_t turnaround_ns = std::min(situation.sender_round_trip_min_ns, tolerance_most_ns);
+        most_ns = std::clamp(tolerance_factor * turnaround_ns, wakeup_ns, tolerance_most_ns);
+    }
+    tolerance_ns_ = std::clamp(tolerance_factor * reaction_ns_, tolerance_least_ns, most_ns);
+}
+
+State Attribution::name(const Situation& situation, const Clues& clues, const AttributionOptions& options,
+                        std::uint64_t tolerance_ns) const {
+    if (situation.unobserved) {
+        return State::unobserved;
+    }
+    switch (situation.cause) {
+        case RepeatCause::rnr_nak: return State::rnr_wait;
+        case RepeatCause::nak: return State::recover_nak;
+        case RepeatCause::timeout: return State::recover_timeout;
+        case RepeatCause::none: break;
+    }
+    const bool posted = situation.mid_message || situation.again;
+    const auto prompt = [tolerance_ns](std::uint64_t ns) { return ns != no_event && ns <= tolerance_ns; };
+    const bool answered = prompt(clues.since_inbound_ns);
+
+    if (!situation.response) {
+        const std::uint32_t depth = situation.responses_limit != 0 ? situation.responses_limit
+                                    : situation.responses_max >= 2 ? situation.responses_max
+                                                                   : UINT32_MAX;
+        if (situation.wants_response && !posted && response_level_ >= depth && prompt(clues.since_response_ns)) {
+            return State::read_window;
+        }
+        if (situation.credit_exhausted) {
+            return State::credit;
+        }
+        const bool peers_turn =
+            answered && (level_ <= 1 || (situation.messages == 0 && clues.since_inbound_ns <= clues.since_freed_ns));
+        const bool full = posted ? situation.byte_window && !situation.again && level_ != 0
+                                 : level_ != 0 && level_ >= situation.messages_max;
+        if (!posted && peers_turn) {
+            return State::peer_wait;
+        }
+        if (full && prompt(clues.since_freed_ns)) {
+            return State::ack_window;
+        }
+    }
+    if (posted) {
+        return name_posted(situation, clues, options);
+    }
+    if (situation.response && answered) {
+        return State::peer_wait;
+    }
+    if (situation.messages != 0) {
+        return State::application_in_flight;
+    }
+    return answered ? State::peer_wait : State::application_idle;
+}
+
+State Attribution::name_posted(const Situation& situation, const Clues& clues,
+                               const AttributionOptions& options) const {
+    const std::uint64_t siblings_ns = wire_time_ns(situation.sibling_bytes, situation.link_bits_per_sec);
+    if (siblings_ns != 0 &&
+        static_cast<double>(siblings_ns) >= options.sibling_share * static_cast<double>(clues.rest_ns)) {
+        return State::link_shared;
+    }
+    if (situation.paused) {
+        return State::nic_stall;
+    }
+    if (signal_ns_ != Situation::never && signal_ns_ <= situation.now_ns) {
+        const std::uint64_t age_ns =
+            static_cast<std::uint64_t>(situation.now_ns) - static_cast<std::uint64_t>(signal_ns_);
+        // a signal that came within the gap explains it, too: the rate was too high when the gap began
+        if (age_ns <= memory_ns(options)) {
+            return State::congestion_paced;
+        }
+    }
+    return State::nic_stall;
+}
+
+std::uint64_t Attribution::memory_ns(const AttributionOptions& options) const {
+    const unsigned doublings = signals_ > 1 ? std::min<unsigned>(signals_ - 1U, 24U) : 0U;
+    return std::min(options.congestion_memory_ns, fast_recovery_ns << doublings);
+}
+
+void Attribution::heed(std::int64_t signal_ns, const AttributionOptions& options) {
+    const bool recovering =
+        signal_ns_ != Situation::never && signal_ns > signal_ns_ &&
+        static_cast<std::uint64_t>(signal_ns) - static_cast<std::uint64_t>(signal_ns_) <= memory_ns(options);
+    signals_ = recovering ? static_cast<std::uint8_t>(std::min<unsigned>(signals_ + 1U, signals_most))
+                          : static_cast<std::uint8_t>(1);
+    signal_ns_ = signal_ns;
+}
+
+StateTimes Attribution::states(std::int64_t now_ns, std::uint32_t messages) const {
+    StateTimes times = times_;
+    if (started_ && now_ns > last_ns_) {
+        times[index_of(messages != 0 ? State::application_in_flight : State::application_idle)] +=
+            static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(last_ns_);
+    }
+    return times;
+}
+
+}  // namespace metrics
