@@ -1,0 +1,21 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tests/model/run.h"
+
+namespace model {
+
+struct Scenario {
+    std::string name;
+    Plan plan;
+};
+
+/// One connection of two hosts, both ends quiet.
+Plan pair_plan();
+
+/// One cause each: what the sender waits for is known, and most of the time it is that.
+std::vector<Scenario> scenarios();
+Scenario scenario(const std::string& name);
+
+}  // namespace model
