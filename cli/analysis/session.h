@@ -60,6 +60,8 @@ public:
     void tell_summary() const;
     /// What tell_summary() tells.
     std::string summary() const;
+    const AnalysisOptions& options() const;
+    const std::string& command() const;
     /// Ends the program as others end whose reader has gone; for after a failed write with EPIPE.
     void end_by_broken_pipe() const;
 

@@ -1,0 +1,51 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "capture/file_source.h"
+
+namespace cli::analysis {
+
+/// Several files as one capture, in the order of their times, as mergecap(1) would join them: frames are numbered anew,
+/// and every file has interfaces of its own. A file that breaks off is told at the end, after all frames of the others.
+class MergedFiles final : public capture::Source {
+public:
+    static capture::Result<std::unique_ptr<MergedFiles>> open(const std::vector<std::string>& paths,
+                                                              const capture::FileOptions& options);
+
+    capture::ReadStatus next(wire::Frame& frame) override { return next_batch({&frame, 1}).status; }
+    capture::Batch next_batch(std::span<wire::Frame> frames) override;
+    bool frames_last() const override;
+    const std::vector<capture::InterfaceInfo>& interfaces() const override { return interfaces_; }
+    using Source::statistics;
+    capture::Statistics statistics(std::size_t interface) const override;
+    const capture::Error& error() const override { return error_; }
+
+    capture::FileSource::Progress progress() const;
+
+private:
+    struct Part {
+        std::unique_ptr<capture::FileSource> file;
+        std::array<wire::Frame, 256> frames = {};
+        std::size_t at = 0;
+        std::size_t count = 0;
+        bool ended = false;
+        std::vector<std::uint32_t> interfaces = {};  ///< place among those of all files
+
+        std::int64_t head_ns() const { return frames[at].time_ns; }
+    };
+    void refill(Part& part);
+    std::uint32_t interface_of(std::size_t part, std::uint32_t interface);
+
+    std::vector<Part> parts_ = {};
+    std::vector<capture::InterfaceInfo> interfaces_ = {};
+    std::vector<std::pair<std::size_t, std::size_t>> origins_ = {};  ///< of interfaces_: part and its interface
+    std::uint64_t frames_ = 0;
+    capture::Error error_ = {};
+    bool failed_ = false;
+};
+
+}  // namespace cli::analysis

@@ -1,0 +1,304 @@
+#include "cli/analysis/session.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <fmt/format.h>
+#include <limits>
+#include <unistd.h>
+
+#include "capture/link_type.h"
+#include "cli/analysis/merged_files.h"
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/live.h"
+#include "cli/progress.h"
+#include "cli/selection.h"
+#include "cli/signals.h"
+#include "metrics/engine/analyzer.h"
+
+namespace cli::analysis {
+
+namespace {
+
+constexpr std::size_t batch_frames = 1024;
+using Clock = std::chrono::steady_clock;
+
+metrics::AnalyzerOptions analyzer_options(const AnalysisOptions& options) {
+    metrics::AnalyzerOptions analyzer;
+    analyzer.engine.max_flows = options.max_flows;
+    analyzer.engine.link_bits_per_sec = options.link_bits_per_sec;
+    analyzer.dissector.parse.verify_crc = options.verify_crc;
+    analyzer.threads = options.threads;
+    return analyzer;
+}
+
+/// The multiple of `length` at or before `time`.
+std::int64_t begin_of(std::int64_t time, std::int64_t length) {
+    const std::int64_t bounded = std::max(time, std::numeric_limits<std::int64_t>::min() + length);
+    const std::int64_t past = bounded % length;
+    return bounded - (past < 0 ? past + length : past);
+}
+
+std::int64_t later(std::int64_t time, std::uint64_t by) {
+    const auto room =
+        static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) - static_cast<std::uint64_t>(time);
+    return time + static_cast<std::int64_t>(std::min(by, time < 0 ? by : room));
+}
+
+}  // namespace
+
+struct Session::State {
+    State(const AnalysisOptions& settings, std::string name)
+        : options(settings),
+          command(std::move(name)),
+          host_names(settings.names),
+          selection({}, true),
+          progress(is_terminal(STDERR_FILENO)),
+          analyzer(analyzer_options(settings)) {}
+
+    void fail(const std::string& message) {
+        progress.wipe();
+        tell("rdmascope {}: {}", command, message);
+        failed = true;
+    }
+    bool open();
+    void tell_listening() const;
+    void pump();
+    /// Takes the frames that count, in place; false when no more are wanted.
+    bool take(std::span<wire::Frame> frames);
+    std::size_t select(std::span<wire::Frame> frames, bool& go_on);
+    void feed(std::span<const wire::Frame> frames);
+    void close_interval();
+    void count_drops();
+    void between_batches();
+    capture::Source& source() const {
+        if (live) return *live;
+        return merged ? static_cast<capture::Source&>(*merged) : *file;
+    }
+
+    const AnalysisOptions& options;
+    std::string command;
+    Names host_names;
+    std::unique_ptr<capture::FileSource> file = {};
+    std::unique_ptr<MergedFiles> merged = {};
+    std::unique_ptr<LiveSources> live = {};
+    Selection selection;
+    Progress progress;
+    std::optional<Signals> signals = {};
+    metrics::Analyzer analyzer;
+
+    std::uint64_t interval_ns = 0;
+    IntervalSink sink = {};
+    std::optional<std::int64_t> interval_start_ns = {};
+    metrics::Snapshot previous = {};
+
+    std::uint64_t taken = 0;  ///< frames that the expression let through
+    std::optional<std::int64_t> stop_ns = {};
+    Clock::time_point deadline = Clock::time_point::max();
+    std::int64_t last_ns = 0;
+    std::uint64_t dropped = 0;
+    Clock::time_point drops_due = {};
+    bool wanted = true;  ///< the sink still wants intervals
+    bool failed = false;
+    metrics::Snapshot result = {};
+};
+
+bool Session::State::open() {
+    auto expression = expression_of(options.expression, options.expression_path);
+    if (!expression) return fail(expression.error().text()), false;
+    if (!options.interfaces.empty()) {
+        capture::LiveOptions how;
+        how.snaplen = options.snaplen;
+        how.promiscuous = options.promiscuous;
+        how.buffer_kib = options.buffer_kib;
+        how.filter = *expression;
+        auto opened = LiveSources::open(options.interfaces, std::move(how));
+        if (!opened) return fail(opened.error().text()), false;
+        live = std::move(opened).value();
+        tell_listening();
+        if (options.duration_ns) deadline = Clock::now() + std::chrono::nanoseconds(*options.duration_ns);
+        return true;
+    }
+    capture::FileOptions reading;
+    reading.stop = Signals::stop;
+    reading.keep = options.threads > 1;
+    if (options.read_paths.size() == 1) {
+        auto opened = capture::open_file(options.read_paths.front(), reading);
+        if (!opened) return fail(opened.error().text()), false;
+        file = std::move(opened).value();
+    } else {
+        auto opened = MergedFiles::open(options.read_paths, reading);
+        if (!opened) return fail(opened.error().text()), false;
+        merged = std::move(opened).value();
+    }
+    if (expression->empty()) return true;
+    selection = Selection(*expression, true);
+    for (const capture::InterfaceInfo& interface : source().interfaces())
+        if (!selection.compile(interface.link_type, interface.snaplen)) return fail(selection.error().text()), false;
+    return true;
+}
+
+void Session::State::tell_listening() const {
+    for (const std::string& warning : live->warnings()) tell("rdmascope {}: {}", command, warning);
+    for (const capture::InterfaceInfo& interface : live->interfaces())
+        tell("rdmascope {}: listening on {}, link-type {} ({}), snapshot length {} bytes", command, interface.name,
+             capture::link_type_name(interface.link_type), capture::link_type_description(interface.link_type),
+             interface.snaplen);
+}
+
+void Session::State::pump() {
+    std::vector<wire::Frame> frames(batch_frames);
+    while (!Signals::stop() && wanted && Clock::now() < deadline) {
+        const capture::Batch batch = source().next_batch(frames);
+        if (batch.status == capture::ReadStatus::end) return;
+        if (batch.status == capture::ReadStatus::error) {
+            // Asked to end in the middle of a stream, the source finds it cut.
+            if (!Signals::stop()) fail(source().error().text());
+            return;
+        }
+        if (batch.count > 0 && !take({frames.data(), batch.count})) return;
+        between_batches();
+    }
+}
+
+bool Session::State::take(std::span<wire::Frame> frames) {
+    bool go_on = true;
+    std::size_t count = frames.size();
+    if (!selection.everything() || (options.duration_ns && !live)) count = select(frames, go_on);
+    if (options.max_packets && *options.max_packets - taken <= count) {
+        count = static_cast<std::size_t>(*options.max_packets - taken);
+        go_on = false;
+    }
+    if (count == 0) return go_on;
+    taken += count;
+    last_ns = frames[count - 1].time_ns;
+    feed(frames.first(count));
+    return go_on && wanted;
+}
+
+/// Moves the frames that count to the front; returns how many they are.
+std::size_t Session::State::select(std::span<wire::Frame> frames, bool& go_on) {
+    std::size_t kept = 0;
+    for (const wire::Frame& frame : frames) {
+        if (options.duration_ns && !live) {
+            if (!stop_ns) stop_ns = later(frame.time_ns, *options.duration_ns);
+            if (frame.time_ns >= *stop_ns) {
+                go_on = false;
+                break;
+            }
+        }
+        if (!selection.everything()) {
+            const Selection::Answer answer = selection.matches(frame, source().interfaces());
+            if (answer == Selection::Answer::error) {
+                fail(selection.error().text());
+                go_on = false;
+                break;
+            }
+            if (answer == Selection::Answer::no) continue;
+        }
+        frames[kept++] = frame;
+    }
+    return kept;
+}
+
+void Session::State::feed(std::span<const wire::Frame> frames) {
+    const bool lasting = source().frames_last();
+    if (interval_ns == 0) return analyzer.feed(frames, lasting);
+    const auto length = static_cast<std::int64_t>(interval_ns);
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        const std::int64_t time = frames[i].time_ns;
+        if (!interval_start_ns) interval_start_ns = begin_of(time, length);
+        if (time < later(*interval_start_ns, interval_ns)) continue;
+        analyzer.feed(frames.subspan(begin, i - begin), lasting);
+        begin = i;
+        close_interval();
+        if (!wanted) return;
+        interval_start_ns = begin_of(time, length);
+    }
+    analyzer.feed(frames.subspan(begin), lasting);
+}
+
+void Session::State::close_interval() {
+    metrics::Snapshot now = analyzer.snapshot();
+    Interval interval{*interval_start_ns, interval_ns, metrics::difference(previous, now)};
+    previous = std::move(now);
+    if (interval.difference.flows.empty()) return;
+    progress.wipe();
+    wanted = sink(interval);
+}
+
+void Session::State::count_drops() {
+    const capture::Statistics counted = live->statistics();
+    const std::uint64_t now = counted.kernel_dropped.value_or(0) + counted.interface_dropped.value_or(0);
+    if (now > dropped) analyzer.dropped(last_ns, now - dropped);
+    dropped = std::max(dropped, now);
+}
+
+void Session::State::between_batches() {
+    if (live && Clock::now() >= drops_due) {
+        count_drops();
+        drops_due = Clock::now() + std::chrono::milliseconds(100);
+    }
+    if (Signals::pending()) {
+        Signals::take_flush();
+        if (Signals::take_report()) {
+            progress.wipe();
+            tell("rdmascope {}: {} packets so far", command, taken);
+        }
+    }
+    if (!progress.due()) return;
+    if (live)
+        progress.draw(taken);
+    else
+        progress.draw(merged ? merged->progress() : file->progress(), taken);
+}
+
+Session::Session(const AnalysisOptions& options, std::string command)
+    : state_(std::make_unique<State>(options, std::move(command))) {}
+Session::~Session() = default;
+
+void Session::by_interval(std::uint64_t length_ns, IntervalSink sink) {
+    state_->interval_ns = length_ns;
+    state_->sink = std::move(sink);
+}
+
+bool Session::run() {
+    State& s = *state_;
+    s.signals.emplace();
+    if (!s.open()) return false;
+    s.pump();
+    if (s.live) s.count_drops();
+    s.analyzer.finish();
+    if (s.interval_ns != 0 && s.interval_start_ns && s.wanted) s.close_interval();
+    s.result = s.analyzer.snapshot();
+    s.result.capture.kernel_dropped = s.source().statistics().kernel_dropped;
+    s.progress.wipe();
+    // The terminal has put `^C` there.
+    if (s.live && Signals::stop() && is_terminal(STDERR_FILENO)) tell("");
+    return true;
+}
+
+const metrics::Snapshot& Session::snapshot() const { return state_->result; }
+const Names& Session::names() const { return state_->host_names; }
+const AnalysisOptions& Session::options() const { return state_->options; }
+const std::string& Session::command() const { return state_->command; }
+bool Session::failed() const { return state_->failed; }
+void Session::fail(const std::string& message) { state_->fail(message); }
+void Session::end_by_broken_pipe() const {
+    if (state_->signals) state_->signals->end_by_broken_pipe();
+}
+
+std::optional<int> answered(const AnalysisOptions& options, const std::string& reason, const std::string& command,
+                            const std::string& help, std::string_view version) {
+    if (!reason.empty()) {
+        tell("rdmascope {0}: {1}\nrdmascope {0}: `rdmascope help {0}` lists the options", command, reason);
+        return exit_usage;
+    }
+    if (options.help) return print(help);
+    if (options.version) return print(version_text(version));
+    return {};
+}
+
+}  // namespace cli::analysis

@@ -1,0 +1,76 @@
+#include <fmt/format.h>
+
+#include "cli/analysis/session.h"
+#include "cli/console.h"
+
+namespace cli::analysis {
+
+namespace {
+
+std::string counted(std::uint64_t count, std::string_view singular) {
+    return fmt::format("{} {}{}", count, singular, count == 1 ? "" : "s");
+}
+
+void append(std::string& out, std::uint64_t count, std::string_view what) {
+    if (count != 0) out += fmt::format(", {} {}", count, what);
+}
+
+/// Frames that are part of a flow; those seen a second time on another interface are no news.
+std::uint64_t in_flows(const metrics::Snapshot& snapshot) {
+    std::uint64_t packets = snapshot.capture.seen_twice;
+    for (const metrics::FlowSnapshot& flow : snapshot.flows) packets += flow.packets;
+    return packets;
+}
+
+std::string nothing_found(const AnalysisOptions& options, const metrics::CaptureFigures& capture) {
+    const bool expression = !options.expression.empty() || options.expression_path.has_value();
+    if (capture.packets == 0 && expression)
+        return "no packets: check whether the expression selects what it should; tagged frames need `vlan and ...`";
+    if (capture.packets == 0)
+        return options.interfaces.empty() ? "no packets: the file is a capture of nothing"
+                                          : "no packets came: check that this is the interface, and that there is "
+                                            "traffic (`rdmascope dump -i IFACE --all` shows all of it)";
+    std::string text = fmt::format("no RDMA in {}:", counted(capture.packets, "packet"));
+    if (expression) text += " check the expression;";
+    text +=
+        " RoCEv2 is UDP port 4791, iWARP is recognised where its connection is set up (MPA) or by its FPDUs; adapters "
+        "that do RDMA in hardware bypass the kernel, so capture at a mirror port or with the adapter's sniffer";
+    if (capture.truncated != 0) text += "; a snapshot length of 128 octets or more keeps all headers";
+    return text;
+}
+
+}  // namespace
+
+std::string Session::summary() const {
+    const metrics::Snapshot& all = snapshot();
+    const metrics::CaptureFigures& capture = all.capture;
+    const double seconds = capture.last_ns > capture.first_ns ? static_cast<double>(capture.last_ns) / 1e9 -
+                                                                    static_cast<double>(capture.first_ns) / 1e9
+                                                              : 0.0;
+    std::string text = fmt::format("{} in {:.3f} s, {} in {}", counted(capture.packets, "packet"), seconds,
+                                   counted(capture.rdma_units, "RDMA message unit"), counted(all.flows.size(), "flow"));
+    const std::uint64_t known = in_flows(all);
+    if (capture.flows_evicted == 0 && known < capture.packets)
+        append(text, capture.packets - known, "packets in no flow");
+    if (capture.kernel_dropped) text += fmt::format(", {} dropped by the kernel", *capture.kernel_dropped);
+    append(text, capture.truncated, "cut by the snapshot length");
+    append(text, capture.malformed, "malformed");
+    append(text, capture.unsorted, "out of the order of time");
+    append(text, capture.seen_twice, "seen on two interfaces and counted once");
+    append(text, capture.icrc_bad, "with a bad ICRC");
+    append(text, capture.stream_octets_lost, "octets of TCP streams not captured");
+    append(text, capture.stream_octets_skipped, "octets of TCP streams not understood");
+    append(text, capture.streams_evicted, "TCP connections forgotten");
+    if (capture.flows_evicted != 0)
+        text += fmt::format(", {} forgotten to stay within --max-flows", counted(capture.flows_evicted, "flow"));
+    return text;
+}
+
+void Session::tell_summary() const {
+    if (snapshot().flows.empty())
+        tell("rdmascope {}: {}", command(), nothing_found(options(), snapshot().capture));
+    else
+        tell("{}", summary());
+}
+
+}  // namespace cli::analysis
