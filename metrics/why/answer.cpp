@@ -1,0 +1,39 @@
+#include "metrics/why/answer.h"
+
+#include <algorithm>
+
+#include "metrics/why/scene.h"
+
+namespace metrics {
+
+namespace {
+
+/// Where findings hurt alike, causes come before what follows from them: congestion is why packets are paced or lost.
+unsigned precedence(const Answer& answer) {
+    if (answer.question == Question::congestion) return 0;
+    return 1 + static_cast<unsigned>(answer.question);
+}
+
+bool comes_first(const Answer& a, const Answer& b) {
+    if (a.alarm != b.alarm) return a.alarm;
+    if (!a.alarm) return a.question < b.question;
+    if (a.severity != b.severity) return a.severity > b.severity;
+    if (precedence(a) != precedence(b)) return precedence(a) < precedence(b);
+    return a.flows < b.flows;
+}
+
+}  // namespace
+
+std::vector<Answer> answer(const Snapshot& snapshot, const HostNames& names, const std::uint64_t* flow) {
+    const why::Scene scene(snapshot, names, flow);
+    std::vector<Answer> answers;
+    why::ask_bandwidth(scene, answers);
+    why::ask_latency(scene, answers);
+    why::ask_qp_cache(scene, answers);
+    why::ask_congestion(scene, answers);
+    why::ask_queue_depth(scene, answers);
+    std::stable_sort(answers.begin(), answers.end(), comes_first);
+    return answers;
+}
+
+}  // namespace metrics

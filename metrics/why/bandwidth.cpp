@@ -1,0 +1,285 @@
+// Why is there not more bandwidth? First what is wrong; where nothing is, what binds the flow that moved most.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "metrics/why/scene.h"
+#include "metrics/why/thresholds.h"
+#include "metrics/why/words.h"
+
+namespace metrics::why {
+
+namespace {
+
+double share_of(const FlowSnapshot& flow, std::initializer_list<State> states, std::uint64_t whole) {
+    return ratio(static_cast<double>(time_in(flow, states)), static_cast<double>(whole));
+}
+
+double mean_message(const FlowSnapshot& flow) {
+    const std::uint64_t messages = flow.messages_total();
+    return messages == 0 ? 0 : static_cast<double>(flow.message_bytes_total()) / static_cast<double>(messages);
+}
+
+bool was_paused(const Scene& scene, const FlowSnapshot& flow) {
+    return std::any_of(scene.snapshot().pauses.begin(), scene.snapshot().pauses.end(), [&](const PauseSnapshot& pause) {
+        if (pause.interface != flow.interface) return false;
+        return pause.pause_frames > 0 || std::any_of(pause.priority_frames.begin(), pause.priority_frames.end(),
+                                                     [](std::uint64_t frames) { return frames > 0; });
+    });
+}
+
+/// The share of the wall time in which the direction that carries the payload was sending. READ data run the other way.
+double sending_share(const Scene& scene, const FlowSnapshot& flow) {
+    double share = share_of(flow, {State::transmit_new, State::transmit_again}, flow.wall_ns());
+    if (const FlowSnapshot* other = scene.reverse(flow); other != nullptr && only_requests_responses(flow))
+        share = std::max(share, share_of(*other, {State::transmit_new, State::transmit_again}, other->wall_ns()));
+    return share;
+}
+
+struct Candidate {
+    double share;
+    std::string_view verdict;
+};
+
+/// Whatever takes most of the time names the verdict.
+std::string_view verdict_of(const Scene& scene, const FlowSnapshot& flow) {
+    const std::uint64_t wall = flow.wall_ns();
+    if (wall == 0 || flow.messages_total() < few_messages) return "undecidable";
+    if (share_of(flow, {State::unobserved}, wall) >= unobserved_share) return "undecidable";
+    if (sending_share(scene, flow) >= full_share) return "link_full";
+    const bool iwarp = flow.transport == dissect::Transport::iwarp;
+    const double window = share_of(flow, {State::ack_window}, wall);
+    const double queued = ratio(static_cast<double>(flow.queueing_ns), static_cast<double>(wall));
+    const bool in_queue = queued > 0.5 * window && sending_share(scene, flow) >= binding_share;
+    const std::array<Candidate, 9> candidates{{
+        {share_of(flow, {State::read_window}, wall), "read_depth"},
+        {share_of(flow, {State::credit}, wall), iwarp ? "receive_window" : "credit"},
+        {window, in_queue ? "window_queueing" : "window_too_small"},
+        {share_of(flow, {State::link_shared}, wall), "link_shared"},
+        {share_of(flow, {State::congestion_paced}, wall), "congestion_paced"},
+        {share_of(flow, {State::nic_stall}, wall), was_paused(scene, flow) ? "pause" : "nic_stall"},
+        {share_of(flow, {State::application_in_flight}, wall), "application_depth"},
+        {share_of(flow, {State::application_idle}, wall), "application_idle"},
+        {share_of(flow, {State::peer_wait}, wall), "peer_wait"},
+    }};
+    const Candidate& most = *std::max_element(candidates.begin(), candidates.end(),
+                                              [](const Candidate& a, const Candidate& b) { return a.share < b.share; });
+    if (most.share < binding_share) return "not_limited";
+    const bool pipelined = flow.messages_max >= 4 && flow.messages_mean >= 1;
+    if (pipelined && mean_message(flow) <= small_message_bytes &&
+        (most.verdict == "application_depth" || most.verdict == "application_idle" ||
+         most.verdict == "window_too_small" || most.verdict == "nic_stall"))
+        return "small_messages";
+    return most.verdict;
+}
+
+struct Words {
+    std::string summary;
+    std::string advice;
+};
+
+std::string rate_words(const FlowSnapshot& flow) {
+    const auto rate = flow.goodput_bytes_per_sec();
+    return rate ? bit_rate(*rate) : std::string("an unknown rate");
+}
+
+/// The bound that a full window sets: octets that may be outstanding, by the round trip.
+std::optional<double> window_bound(const FlowSnapshot& flow) {
+    if (!flow.round_trip_min_ns || *flow.round_trip_min_ns == 0 || flow.bytes_max == 0) return std::nullopt;
+    return static_cast<double>(flow.bytes_max) * 1e9 / static_cast<double>(*flow.round_trip_min_ns);
+}
+
+Words words_for(const Scene& scene, std::string_view verdict, const FlowSnapshot& flow, const std::string& way) {
+    const std::uint64_t wall = flow.wall_ns();
+    const auto share = [&](std::initializer_list<State> states) { return percent(share_of(flow, states, wall)); };
+    const std::string sender = scene.short_name(flow.source.address);
+    const std::string receiver = scene.short_name(flow.destination.address);
+    const std::string rate = rate_words(flow);
+    if (verdict == "link_full")
+        return {
+            fmt::format("The link is full {}: it carries frames {} of the time, {} of payload{}.", way,
+                        percent(sending_share(scene, flow)), rate,
+                        flow.link_bits_per_sec ? " at " + bit_rate(static_cast<double>(*flow.link_bits_per_sec) / 8)
+                                               : std::string()),
+            fmt::format("Compare that rate with the port's (`ethtool {0}`, `rdma link show` on {1}): if it is below, "
+                        "a rate limit or a narrow hop holds it (`tc -s qdisc`, the switch's shaper, PCIe width in "
+                        "`lspci -vv`). If it is the port's, only a faster link or a larger path MTU gives more.",
+                        "DEVICE", sender)};
+    if (verdict == "read_depth")
+        return {
+            fmt::format("As many READs or atomics {} are outstanding as may be ({}), and {} of the time is spent "
+                        "waiting for one to return ({}).",
+                        way, flow.connection.initiator_depth ? *flow.connection.initiator_depth : flow.responses_max,
+                        share({State::read_window}), rate),
+            fmt::format("Raise initiator_depth on {} and responder_resources on {} when connecting "
+                        "(max_rd_atomic, max_dest_rd_atomic; `ibv_devinfo -v` shows what the devices bear), or read "
+                        "more octets at a time.",
+                        sender, receiver)};
+    if (verdict == "receive_window")
+        return {fmt::format("The TCP receive window of {} is full {} of the time ({}).", receiver,
+                            share({State::credit}), rate),
+                fmt::format("On {} raise net.ipv4.tcp_rmem, and see why its receiver does not read faster (CPU, posted "
+                            "receives).",
+                            receiver)};
+    if (verdict == "credit")
+        return {fmt::format("{} waits for end-to-end credits {} of the time {} ({}): too few receives are posted.",
+                            sender, share({State::credit}), way, rate),
+                fmt::format("On {} post more receives and post them earlier.", receiver)};
+    if (verdict == "window_queueing")
+        return {fmt::format("All that may be outstanding is {}, and most of the round trip is waiting in a queue ({}).",
+                            way, rate),
+                "A deeper queue only waits longer. The narrowest hop decides: see its rate and who shares it."};
+    if (verdict == "window_too_small") {
+        const auto bound = window_bound(flow);
+        return {fmt::format("{} may have {} outstanding {} and waits for acknowledgements {} of the time ({}{}).",
+                            sender, counted(flow.messages_max, "message"), way, share({State::ack_window}), rate,
+                            bound ? "; at most " + bit_rate(*bound) + " is possible so" : std::string()),
+                fmt::format("Raise the depth of the send queue (max_send_wr, perftest's --tx-depth) or the size of "
+                            "messages on {}: link rate times round trip is what must be outstanding.",
+                            sender)};
+    }
+    if (verdict == "link_shared")
+        return {
+            fmt::format("Other flows of {} fill the link while messages {} wait, {} of the time ({}).", sender, way,
+                        share({State::link_shared}), rate),
+            "Look at `rdmascope flows` for the flows of that host; spread them over ports, or give them priorities."};
+    if (verdict == "congestion_paced")
+        return {fmt::format("Marks of congestion slow {} down {}: {} of the time ({}).", sender, way,
+                            share({State::congestion_paced}), rate),
+                "See the answer about congestion."};
+    if (verdict == "pause")
+        return {fmt::format("{} stops in the middle of messages {}, {} of the time, while PAUSE frames arrive ({}).",
+                            sender, way, share({State::nic_stall}), rate),
+                "See the answer about congestion."};
+    if (verdict == "nic_stall")
+        return {fmt::format("{} stops in the middle of messages {}, {} of the time ({}); the work was posted, so it is "
+                            "not the application.",
+                            sender, way, share({State::nic_stall}), rate),
+                fmt::format("On {} look at rx pause counters, PCIe width and errors (`lspci -vv`), IOMMU, the CPU's "
+                            "power states and, for software stacks, CPU load; at a rate limit (`tc -s qdisc`, the "
+                            "adapter's per-priority limits).",
+                            sender)};
+    if (verdict == "small_messages")
+        return {fmt::format(
+                    "Messages {} have {} each; {} a second are {}.", way, octets(mean_message(flow)),
+                    rough(wall == 0 ? 0 : static_cast<double>(flow.messages_total()) * 1e9 / static_cast<double>(wall)),
+                    rate),
+                "Join messages, or use more queue pairs and threads: the cost of each message is the limit. Inline "
+                "data, unsignalled sends and posting in lists make each cheaper."};
+    if (verdict == "application_depth")
+        return {fmt::format("The application keeps {} outstanding on average {} and pauses between posts, {} of the "
+                            "time ({}).",
+                            rough(flow.messages_mean), way, share({State::application_in_flight}), rate),
+                fmt::format("On {} post the next work request before the last has completed; see what the thread does "
+                            "between posts (CPU, polling, locks).",
+                            sender)};
+    if (verdict == "application_idle")
+        return {fmt::format("The application asks for nothing {}, {} of the time ({}).", way,
+                            share({State::application_idle}), rate),
+                fmt::format("Nothing is wrong on the way. If more was expected, see on {} what its program waits for.",
+                            sender)};
+    if (verdict == "peer_wait")
+        return {
+            fmt::format("{} waits for messages of {} before it sends {}, {} of the time ({}): a dialogue.", sender,
+                        receiver, way, share({State::peer_wait}), rate),
+            "Its rate is one message a round trip; see the answer about latency. More dialogues at a time give more."};
+    if (verdict == "not_limited")
+        return {fmt::format("Nothing holds the flow back for long {}: {}.", way, rate), "Nothing needs to be done."};
+    if (flow.messages_total() < few_messages)
+        return {fmt::format("Too little was sent to judge bandwidth: {} in all.",
+                            counted(flow.messages_total(), "message")),
+                "Capture while the load runs."};
+    return {fmt::format("Too much of the traffic {} is not in the capture to judge bandwidth.", way),
+            "Capture again without drops: `rdmascope dump -s 128 -B 65536 -w FILE`, and both directions."};
+}
+
+void add_figures(const Scene& scene, const FlowSnapshot& flow, Answer& answer) {
+    if (const auto rate = flow.goodput_bytes_per_sec()) add_evidence(answer, "goodput", *rate, "bytes/s");
+    if (flow.link_bits_per_sec) {
+        add_evidence(answer, "link rate", static_cast<double>(*flow.link_bits_per_sec) / 8, "bytes/s");
+        const auto on_wire = static_cast<double>(flow.wire_bytes + 24 * flow.packets);  // preamble, FCS, gap
+        if (flow.payload_bytes > 0 && !only_requests_responses(flow))
+            add_evidence(answer, "possible with these headers",
+                         static_cast<double>(*flow.link_bits_per_sec) / 8 *
+                             ratio(static_cast<double>(flow.payload_bytes), on_wire),
+                         "bytes/s");
+    }
+    add_evidence(answer, "mean message", mean_message(flow), "bytes");
+    add_evidence(answer, "messages outstanding, mean", flow.messages_mean, "messages");
+    add_evidence(answer, "messages outstanding, most", static_cast<double>(flow.messages_max), "messages");
+    if (flow.round_trip_min_ns)
+        add_evidence(answer, "least round trip", static_cast<double>(*flow.round_trip_min_ns), "ns");
+    if (const auto bound = window_bound(flow)) add_evidence(answer, "possible with this window", *bound, "bytes/s");
+    const std::uint64_t wall = flow.wall_ns();
+    for (std::size_t state = 0; state < state_count; ++state) {
+        const double share = ratio(static_cast<double>(flow.state_ns[state]), static_cast<double>(wall));
+        if (share < 0.005) continue;
+        std::vector<std::uint64_t> frames;
+        if (state == index_of(State::nic_stall)) frames = frames_of({&flow}, {EventKind::long_gap});
+        if (state == index_of(State::credit))
+            frames = frames_of({&flow}, {EventKind::zero_window, EventKind::credit_exhausted});
+        add_evidence(answer, "time in " + std::string(state_names[state]), share, "share", std::move(frames));
+    }
+    if (const FlowSnapshot* other = scene.reverse(flow); other != nullptr && only_requests_responses(flow))
+        add_evidence(answer, "responder sending", sending_share(scene, flow), "share");
+}
+
+std::uint64_t moved(const FlowSnapshot& flow) { return std::max(flow.message_bytes_total(), flow.payload_bytes); }
+
+/// The flow that moved most; those with messages first, for they know what they wait for.
+const FlowSnapshot* busiest(const Flows& flows) {
+    const FlowSnapshot* best = nullptr;
+    for (const FlowSnapshot* flow : flows) {
+        if (!carries_data(*flow)) continue;
+        const auto rank = [](const FlowSnapshot& f) { return std::make_pair(f.messages_total() > 0, moved(f)); };
+        if (best == nullptr || rank(*flow) > rank(*best)) best = flow;
+    }
+    return best;
+}
+
+Answer describe(const Scene& scene) {
+    const FlowSnapshot* flow = busiest(scene.flows());
+    std::vector<Sick> alike;
+    if (flow == nullptr) {
+        Answer answer = finding(Question::bandwidth, "undecidable", alike);
+        answer.summary = "The capture holds no RDMA message of which the bandwidth could be judged.";
+        answer.advice = "Capture while the load runs, both directions: `rdmascope dump -i IFACE -s 128 -w FILE`.";
+        return answer;
+    }
+    const std::string_view verdict = verdict_of(scene, *flow);
+    for (const Group& group : scene.groups()) {
+        if (std::find(group.flows.begin(), group.flows.end(), flow) == group.flows.end()) continue;
+        const auto most = static_cast<double>(std::max<std::uint64_t>(moved(*flow), 1));
+        for (const FlowSnapshot* each : group.flows)
+            if (each == flow ||
+                (carries_data(*each) && each->messages_total() > 0 && verdict_of(scene, *each) == verdict))
+                alike.push_back({each, ratio(static_cast<double>(moved(*each)), most)});
+    }
+    Answer answer = finding(Question::bandwidth, verdict, alike);
+    const Words words = words_for(scene, verdict, *flow, scene.from_to({flow}));
+    answer.summary = words.summary;
+    answer.advice = words.advice;
+    answer.severity = 0;
+    answer.alarm = false;
+    answer.confidence *= 1 - ratio(static_cast<double>(flow->state_unsure_ns),
+                                   static_cast<double>(std::max<std::uint64_t>(flow->wall_ns(), 1)));
+    if (verdict == "undecidable") answer.confidence = 0;
+    // A window that was shut altogether is more than a description.
+    if (verdict == "receive_window" && flow->tcp && flow->tcp->zero_windows > 0) {
+        answer.alarm = true;
+        answer.severity = share_of(*flow, {State::credit}, flow->wall_ns());
+    }
+    add_figures(scene, *flow, answer);
+    return answer;
+}
+
+}  // namespace
+
+void ask_bandwidth(const Scene& scene, std::vector<Answer>& out) {
+    const std::size_t before = out.size();
+    find_failed_connections(scene, out);
+    find_errors(scene, out);
+    find_repairs(scene, out);
+    if (out.size() == before) out.push_back(describe(scene));
+}
+
+}  // namespace metrics::why

@@ -1,0 +1,282 @@
+// Is there congestion in the network? Marks, CNPs, pauses, many to one, loss, and queues.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "metrics/why/scene.h"
+#include "metrics/why/thresholds.h"
+#include "metrics/why/words.h"
+
+namespace metrics::why {
+
+namespace {
+
+/// iWARP's receiver tells the marks that packets got behind the capture point. RFC 3168, 6.1.3.
+std::uint64_t echoes(const FlowSnapshot& flow) { return flow.tcp ? flow.tcp->ece_acks : 0; }
+
+double paced_share(const FlowSnapshot& flow) {
+    return ratio(static_cast<double>(time_in(flow, {State::congestion_paced})), static_cast<double>(active_ns(flow)));
+}
+
+double marked(const FlowSnapshot& flow) {
+    return ratio(static_cast<double>(flow.ecn_ce_packets), static_cast<double>(flow.packets));
+}
+
+struct Sums {
+    std::uint64_t packets = 0, capable = 0, ce = 0, cnp = 0, ece = 0, paced_ns = 0;
+    Histogram interval;
+};
+
+Sums sum_up(const Flows& flows) {
+    Sums sums;
+    for (const FlowSnapshot* flow : flows) {
+        sums.packets += flow->packets;
+        sums.capable += flow->ecn_capable_packets;
+        sums.ce += flow->ecn_ce_packets;
+        sums.cnp += flow->cnp_packets;
+        sums.ece += echoes(*flow);
+        sums.paced_ns += time_in(*flow, {State::congestion_paced});
+        sums.interval.merge(flow->cnp_interval_ns);
+    }
+    return sums;
+}
+
+void add_figures(Answer& answer, const Flows& flows, const Sums& sums) {
+    add_evidence(answer, "packets", static_cast<double>(sums.packets), "packets");
+    add_evidence(answer, "of them ECN-capable", static_cast<double>(sums.capable), "packets", {}, true);
+    add_evidence(answer, "marked CE", static_cast<double>(sums.ce), "packets", frames_of(flows, {EventKind::ce_mark}));
+    add_evidence(answer, "CNPs", static_cast<double>(sums.cnp), "packets", frames_of(flows, {EventKind::cnp}));
+    add_evidence(answer, "TCP acknowledgements with ECE", static_cast<double>(sums.ece), "ACKs");
+    if (const auto median = sums.interval.quantile(0.5))
+        add_evidence(answer, "median time between CNPs", static_cast<double>(*median), "ns");
+    add_evidence(answer, "time in which the sender was slowed down", static_cast<double>(sums.paced_ns), "ns");
+    for (const FlowSnapshot* flow : flows)
+        if (flow->rate_drop_after_cnp) {
+            add_evidence(answer, "rate that remains within 1 ms after a CNP", *flow->rate_drop_after_cnp, "share");
+            break;
+        }
+}
+
+void find_marks(const Scene& scene, std::vector<Answer>& out) {
+    for (const Group& group : scene.groups()) {
+        std::vector<Sick> sick;
+        for (const FlowSnapshot* flow : group.flows)
+            if (marked(*flow) >= marked_share || (flow->ecn_ce_packets == 0 && echoes(*flow) > 0))
+                sick.push_back({flow, std::max({marked(*flow), paced_share(*flow),
+                                                0.1 * ratio(static_cast<double>(echoes(*flow)),
+                                                            static_cast<double>(flow->packets))})});
+        if (!sick.empty()) {
+            Answer answer = finding(Question::congestion, "marked", sick);
+            const Flows flows = flows_of(sick);
+            const Sums sums = sum_up(flows);
+            const bool seen = sums.ce > 0;
+            const std::string what =
+                seen ? fmt::format("Switches marked {} of {} ({}) {} as having met congestion", number(sums.ce),
+                                   counted(sums.packets, "packet"),
+                                   percent(ratio(static_cast<double>(sums.ce), static_cast<double>(sums.packets))),
+                                   scene.from_to(flows))
+                     : fmt::format("{} tells in {} that packets {} were marked behind the capture point",
+                                   scene.short_name(group.destination), counted(sums.ece, "acknowledgement"),
+                                   scene.from_to(flows));
+            answer.summary =
+                fmt::format("{}; {}.", what,
+                            group.flows.front()->transport == dissect::Transport::iwarp
+                                ? (sums.ece > 0 ? std::string("TCP slows the sender down for it")
+                                                : std::string("the receiver did not echo it"))
+                                : (sums.cnp > 0 ? counted(sums.cnp, "CNP") + " asked the sender to slow down"
+                                                : std::string("no CNP told the sender of it")));
+            answer.advice = fmt::format(
+                "A queue builds up {} {}: find the port by its ECN mark counter (switch) and see who shares it in "
+                "`rdmascope flows`.{}",
+                seen ? "between the sender and the capture point, towards" : "behind the capture point, towards",
+                scene.short_name(group.destination),
+                sums.cnp == 0 && group.flows.front()->transport != dissect::Transport::iwarp
+                    ? fmt::format(
+                          " The receiver should have sent CNPs: switch on DCQCN on {} (np_ecn_marked_roce_packets "
+                          "counts marks, np_cnp_sent stands still).",
+                          scene.short_name(group.destination))
+                    : std::string(" np_ecn_marked_roce_packets and np_cnp_sent on the receiver, rp_cnp_handled on the "
+                                  "sender should grow together."));
+            add_figures(answer, flows, sums);
+            out.push_back(std::move(answer));
+            continue;
+        }
+        for (const FlowSnapshot* flow : group.flows)
+            if (flow->cnp_packets > 0) {
+                const double lost =
+                    flow->rate_drop_after_cnp ? std::clamp(1 - *flow->rate_drop_after_cnp, 0.0, 1.0) : 0;
+                sick.push_back({flow, std::max({paced_share(*flow), 0.1 * lost, 0.02})});
+            }
+        if (sick.empty()) continue;
+        Answer answer = finding(Question::congestion, "throttled", sick);
+        const Flows flows = flows_of(sick);
+        const Sums sums = sum_up(flows);
+        answer.summary = fmt::format("{} asked {} {} to slow down ({}); the marks were made behind the capture point.",
+                                     scene.host(group.destination), scene.short_name(group.source),
+                                     counted(sums.cnp, "time"), scene.from_to(flows));
+        answer.advice = fmt::format(
+            "A queue builds up between the capture point and {}: find the switch port by its ECN mark counter, and see "
+            "who else sends there in `rdmascope flows`.",
+            scene.short_name(group.destination));
+        add_figures(answer, flows, sums);
+        out.push_back(std::move(answer));
+    }
+}
+
+void find_pauses(const Scene& scene, std::vector<Answer>& out) {
+    const Snapshot& snapshot = scene.snapshot();
+    const auto wall = static_cast<double>(snapshot.capture.last_ns) - static_cast<double>(snapshot.capture.first_ns);
+    std::uint64_t link = 0;
+    for (const HostSnapshot& host : snapshot.hosts) link = std::max(link, host.link_bits_per_sec.value_or(0));
+    for (const PauseSnapshot& pause : snapshot.pauses) {
+        std::uint64_t priorities = 0;
+        std::uint64_t quanta = 0;
+        for (std::size_t i = 0; i < 8; ++i) {
+            priorities += pause.priority_frames[i];
+            quanta += pause.priority_quanta[i];
+        }
+        if (pause.pause_frames + priorities == 0) continue;
+        std::vector<Sick> sick;
+        for (const FlowSnapshot* flow : scene.flows())
+            if (flow->interface == pause.interface && carries_data(*flow) && time_in(*flow, {State::nic_stall}) > 0)
+                sick.push_back({flow, ratio(static_cast<double>(time_in(*flow, {State::nic_stall})),
+                                            static_cast<double>(active_ns(*flow)))});
+        if (scene.about_one_flow() && sick.empty()) continue;
+        Answer answer = finding(Question::congestion, "pause", sick);
+        // A quantum is 512 bit times. IEEE 802.3, 31B.2.
+        const double asked_ns = link == 0 ? 0 : static_cast<double>(quanta) * 512e9 / static_cast<double>(link);
+        answer.severity = std::max({answer.severity, wall > 0 ? ratio(asked_ns, wall) : 0, 0.02});
+        answer.confidence = 1;
+        if (answer.flows.size() > 16) answer.flows.resize(16);
+        std::string classes;
+        for (std::size_t i = 0; i < 8; ++i)
+            if (pause.priority_frames[i] > 0) classes += fmt::format("{}{}", classes.empty() ? "" : ", ", i);
+        answer.summary =
+            fmt::format("{} asked a sender to stop{}.", counted(pause.pause_frames + priorities, "PAUSE frame"),
+                        classes.empty() ? std::string() : fmt::format(" sending in priority {}", classes));
+        answer.advice =
+            "Whoever sent these frames (their source address, `dump -e`) cannot take more: a host with growing tx "
+            "pause "
+            "counters is slow itself (PCIe, CPU, cache misses), a switch passes on what a port behind it suffers: "
+            "follow "
+            "rx pause counters from port to port to the host that only sends pauses and receives none.";
+        add_evidence(answer, "PAUSE frames", static_cast<double>(pause.pause_frames), "frames",
+                     pause.pause_frames > 0 ? pause.frames : std::vector<std::uint64_t>{});
+        add_evidence(answer, "priority flow control frames", static_cast<double>(priorities), "frames",
+                     pause.pause_frames > 0 ? std::vector<std::uint64_t>{} : pause.frames);
+        add_evidence(answer, "resume frames", static_cast<double>(pause.resume_frames), "frames");
+        add_evidence(answer, "stop asked for, at this link's rate", asked_ns, "ns");
+        out.push_back(std::move(answer));
+    }
+}
+
+bool lost_packets(const FlowSnapshot& flow) {
+    return flow.missing_packets.value_or(0) > 0 &&
+           flow.missing_packets.value_or(0) >= flow.reordered_packets.value_or(0);
+}
+
+void find_incast(const Scene& scene, std::vector<Answer>& out) {
+    for (const HostSnapshot& host : scene.snapshot().hosts) {
+        if (host.incast_senders_max < incast_senders || !scene.concerns(host.address)) continue;
+        std::vector<Sick> sick;
+        for (const FlowSnapshot* flow : scene.flows()) {
+            if (flow->destination.address != host.address) continue;
+            const bool shows = flow->ecn_ce_packets > 0 || flow->cnp_packets > 0 || lost_packets(*flow);
+            if (shows) sick.push_back({flow, std::max(marked(*flow), paced_share(*flow))});
+        }
+        if (sick.empty()) continue;
+        Answer answer = finding(Question::congestion, "incast", sick);
+        answer.summary = fmt::format(
+            "Up to {} sent to {} within one millisecond, and {} of them were marked, slowed down "
+            "or lost packets.",
+            counted(host.incast_senders_max, "host"), scene.host(host.address), counted(sick.size(), "flow"));
+        answer.advice = fmt::format(
+            "Let {} ask for less at a time (limit outstanding READs, or grant senders credits in turn), spread its "
+            "peers' "
+            "answers in time, or give its switch port deeper buffers and earlier ECN marks.",
+            scene.short_name(host.address));
+        add_evidence(
+            answer, "hosts that sent within 1 ms", static_cast<double>(host.incast_senders_max), "hosts",
+            host.incast_frame != 0 ? std::vector<std::uint64_t>{host.incast_frame} : std::vector<std::uint64_t>{});
+        out.push_back(std::move(answer));
+    }
+}
+
+Answer describe(const Scene& scene) {
+    std::vector<Sick> lossy;
+    std::vector<Sick> queued;
+    std::vector<Sick> all;
+    for (const FlowSnapshot* flow : scene.flows()) {
+        if (!carries_data(*flow)) continue;
+        all.push_back({flow, 0});
+        if (lost_packets(*flow))
+            lossy.push_back(
+                {flow, ratio(static_cast<double>(*flow->missing_packets), static_cast<double>(flow->packets))});
+        Histogram latency;
+        for (const OperationFigures& operation : flow->operations) latency.merge(operation.latency_ns);
+        if (latency.count() < 50 || *latency.min() == 0) continue;
+        const double times = static_cast<double>(*latency.quantile(0.5)) / static_cast<double>(*latency.min());
+        if (times >= queueing_ratio) queued.push_back({flow, 1 - 1 / times});
+    }
+    std::string_view verdict = "none";
+    if (all.empty())
+        verdict = "undecidable";
+    else if (!lossy.empty())
+        verdict = "loss";
+    else if (!queued.empty())
+        verdict = "queueing";
+    std::vector<Sick>& sick = verdict == "loss" ? lossy : verdict == "queueing" ? queued : all;
+    Answer answer = finding(Question::congestion, verdict, sick);
+    answer.severity = 0;
+    const Flows flows = flows_of(sick);
+    const Sums sums = sum_up(flows);
+    if (verdict == "loss") {
+        const Flows first{flows.front()};
+        answer.summary = fmt::format(
+            "Packets {} were lost, which an overflowing queue can cause; nothing was marked or "
+            "paused{}.",
+            scene.from_to(first), sums.capable == 0 ? ", but no packet was ECN-capable" : "");
+        answer.advice =
+            "Compare the discard counters of the switch ports (queue full) with their CRC counters (cable). See "
+            "the answer about bandwidth.";
+        answer.confidence *= 0.5;
+    } else if (verdict == "queueing") {
+        const Flows first{flows.front()};
+        answer.summary = fmt::format(
+            "Answers {} typically take several times the least, but nothing was marked, paused or "
+            "lost: the queues are more likely in the hosts than in the network.",
+            scene.from_to(first));
+        answer.advice =
+            sums.capable == 0
+                ? "No packet is ECN-capable, so that switches cannot mark: set ECT (traffic class, DCQCN) to "
+                  "learn of queues in switches; read their queue depth counters."
+                : "Read the queue depth counters of the switches on the way.";
+        answer.confidence *= 0.6;
+    } else if (verdict == "none") {
+        answer.summary =
+            sums.capable == 0
+                ? "No sign of congestion: nothing paused, nothing lost on the way; no packet is ECN-capable, "
+                  "so that switches could not have marked any."
+                : "No sign of congestion: nothing marked, nothing paused, nothing lost on the way.";
+        answer.advice = "Nothing needs to be done.";
+        answer.confidence *= sums.capable == 0 ? 0.7 : 0.9;
+    } else {
+        answer.summary = "The capture holds no traffic that could have met congestion.";
+        answer.advice = "Capture while the load runs.";
+        answer.confidence = 0;
+    }
+    if (answer.flows.size() > 16) answer.flows.resize(16);
+    add_figures(answer, flows, sums);
+    return answer;
+}
+
+}  // namespace
+
+void ask_congestion(const Scene& scene, std::vector<Answer>& out) {
+    const std::size_t before = out.size();
+    find_marks(scene, out);
+    find_pauses(scene, out);
+    find_incast(scene, out);
+    if (out.size() == before) out.push_back(describe(scene));
+}
+
+}  // namespace metrics::why

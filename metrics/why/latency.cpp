@@ -1,0 +1,218 @@
+// Why is latency high? The way there, the responder, queues, or repairs.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "metrics/why/scene.h"
+#include "metrics/why/thresholds.h"
+#include "metrics/why/words.h"
+
+namespace metrics::why {
+
+namespace {
+
+std::uint64_t round_trips(const FlowSnapshot& flow) {
+    std::uint64_t samples = 0;
+    for (const OperationFigures& operation : flow.operations) samples += operation.latency_ns.count();
+    return flow.tcp ? std::max(samples, flow.tcp->round_trip_ns.count()) : samples;
+}
+
+Histogram latencies(const FlowSnapshot& flow) {
+    Histogram all;
+    for (const OperationFigures& operation : flow.operations) all.merge(operation.latency_ns);
+    return all;
+}
+
+void add_operation(Answer& answer, Operation operation, const OperationFigures& figures) {
+    const Histogram& latency = figures.latency_ns;
+    if (latency.empty()) return;
+    const std::string name(name_of(operation));
+    add_evidence(answer, name + " latencies", static_cast<double>(latency.count()), "samples");
+    for (const auto& [label, value] : {std::pair{"least", latency.min()}, std::pair{"median", latency.quantile(0.5)},
+                                       std::pair{"99 %", latency.quantile(0.99)}, std::pair{"longest", latency.max()}})
+        if (value) add_evidence(answer, name + " " + label, static_cast<double>(*value), "ns");
+    if (const auto first = figures.first_response_ns.quantile(0.5))
+        add_evidence(answer, name + " median to the first response", static_cast<double>(*first), "ns");
+}
+
+void find_distance(const Scene& scene, std::vector<Answer>& out) {
+    for (const Group& group : scene.groups()) {
+        std::vector<Sick> sick;
+        for (const FlowSnapshot* flow : group.flows) {
+            if (!flow->round_trip_min_ns || *flow->round_trip_min_ns < far_round_trip_ns) continue;
+            const std::uint64_t samples = round_trips(*flow);
+            if (samples < enough_round_trips) continue;
+            const double waited = static_cast<double>(*flow->round_trip_min_ns) * static_cast<double>(samples);
+            const double depth = std::max(1.0, flow->messages_mean);
+            sick.push_back({flow, std::max(0.2, ratio(waited / depth, static_cast<double>(flow->wall_ns())))});
+        }
+        if (sick.empty()) continue;
+        Answer answer = finding(Question::latency, "network_delay", sick);
+        const Flows flows = flows_of(sick);
+        const FlowSnapshot& worst = *flows.front();
+        std::uint64_t least = *worst.round_trip_min_ns;
+        Histogram all;
+        for (const FlowSnapshot* flow : flows) {
+            least = std::min(least, *flow->round_trip_min_ns);
+            all.merge(latencies(*flow));
+        }
+        const auto median = all.quantile(0.5);
+        const bool steady = median && static_cast<double>(*median) <= steady_ratio * static_cast<double>(least);
+        answer.summary = fmt::format(
+            "Even the fastest answer {} takes {}{}: the way from the capture point to {} and back is that long.",
+            scene.from_to(flows), duration(static_cast<double>(least)),
+            steady ? ", and most take little more, so it is distance or a fixed delay and no queue" : "",
+            scene.short_name(worst.destination.address));
+        answer.advice = fmt::format(
+            "`ping` {0} from the capture point shows the same if it is the network: then look for a long or wrong "
+            "route "
+            "(`tracepath {1}`), a WAN link, or a delay set by traffic control (`tc qdisc` shows netem) on {0} and on "
+            "the "
+            "way. If ping is fast, it is the adapter or the software stack of {0}.",
+            scene.short_name(worst.destination.address), to_text(worst.destination.address));
+        if (!steady) answer.confidence *= 0.8;
+        add_evidence(answer,
+                     "least round trip, capture point to " + scene.short_name(worst.destination.address) + " and back",
+                     static_cast<double>(least), "ns");
+        if (median) add_evidence(answer, "median latency", static_cast<double>(*median), "ns");
+        if (const FlowSnapshot* other = scene.reverse(worst); other != nullptr && other->round_trip_min_ns)
+            add_evidence(answer, "least round trip on the other side", static_cast<double>(*other->round_trip_min_ns),
+                         "ns");
+        for (std::size_t i = 0; i < operation_count; ++i)
+            add_operation(answer, static_cast<Operation>(i), worst.operations[i]);
+        out.push_back(std::move(answer));
+    }
+}
+
+struct Slowness {
+    double ratio;  ///< of the first response's median by the least round trip
+    Operation operation;
+};
+
+/// READ data and atomics come from memory behind the adapter; acknowledgements come from the adapter itself. RC alone:
+/// iWARP's acknowledgements are TCP's.
+std::optional<Slowness> slow_responder(const FlowSnapshot& flow) {
+    std::optional<std::uint64_t> least;
+    for (std::size_t i = 0; i < operation_count; ++i) {
+        if (wants_response(static_cast<Operation>(i))) continue;
+        if (const auto fastest = flow.operations[i].latency_ns.min())
+            least = least ? std::min(*least, *fastest) : *fastest;
+    }
+    if (!least || *least == 0) return std::nullopt;
+    std::optional<Slowness> worst;
+    for (std::size_t i = 0; i < operation_count; ++i) {
+        if (!wants_response(static_cast<Operation>(i))) continue;
+        const Histogram& first = flow.operations[i].first_response_ns.empty() ? flow.operations[i].latency_ns
+                                                                              : flow.operations[i].first_response_ns;
+        if (first.count() < enough_round_trips) continue;
+        const double times = static_cast<double>(*first.quantile(0.5)) / static_cast<double>(*least);
+        if (times >= slow_responder_ratio && (!worst || times > worst->ratio))
+            worst = Slowness{times, static_cast<Operation>(i)};
+    }
+    return worst;
+}
+
+/// A flow whose latencies are the most.
+const FlowSnapshot* most_sampled(const Scene& scene) {
+    const FlowSnapshot* best = nullptr;
+    std::uint64_t most = 0;
+    for (const FlowSnapshot* flow : scene.flows()) {
+        std::uint64_t samples = 0;
+        for (const OperationFigures& operation : flow->operations) samples += operation.latency_ns.count();
+        if (samples > most) {
+            most = samples;
+            best = flow;
+        }
+    }
+    return best;
+}
+
+std::string what_was_measured(const FlowSnapshot& flow) {
+    if (flow.transport == dissect::Transport::iwarp)
+        return "SEND and WRITE are measured to TCP's acknowledgement, READ to its last octet.";
+    return "SEND and WRITE are measured to the adapter's acknowledgement, without the remote application; READ to its "
+           "last octet.";
+}
+
+Answer describe(const Scene& scene) {
+    const FlowSnapshot* flow = most_sampled(scene);
+    std::vector<Sick> sick;
+    if (flow == nullptr) {
+        Answer answer = finding(Question::latency, "undecidable", sick);
+        answer.summary = "No message in the capture was answered, so no latency could be measured.";
+        answer.advice = "Capture both directions of a reliable service while it runs; UC and UD acknowledge nothing.";
+        return answer;
+    }
+    sick.push_back({flow, 0});
+    const Histogram all = latencies(*flow);
+    const std::string way = scene.from_to({flow});
+    const std::uint64_t least = *all.min();
+    const std::uint64_t median = *all.quantile(0.5);
+    const std::string spread =
+        fmt::format("median {}, 99 % within {}, longest {}", duration(static_cast<double>(median)),
+                    duration(static_cast<double>(*all.quantile(0.99))), duration(static_cast<double>(*all.max())));
+    const auto made = [&](std::string_view verdict, std::string summary, std::string advice) {
+        Answer answer = finding(Question::latency, verdict, sick);
+        answer.summary = std::move(summary);
+        answer.advice = std::move(advice);
+        return answer;
+    };
+    const auto slow = slow_responder(*flow);
+    Answer answer = [&] {
+        if (flow->rnr_naks > 0)
+            return made("rnr",
+                        fmt::format("Messages {} waited for receives to be posted, {} in all; the others: {}.", way,
+                                    duration(static_cast<double>(time_in(*flow, {State::rnr_wait}))), spread),
+                        "See the answer about bandwidth: post receives earlier.");
+        if (repeated_packets(*flow) > 0)
+            return made("retransmission",
+                        fmt::format("Messages {} that had to be sent again waited {} at worst; the others: {}.", way,
+                                    flow->recovery.total_ns.max()
+                                        ? duration(static_cast<double>(*flow->recovery.total_ns.max()))
+                                        : std::string("an unknown time"),
+                                    spread),
+                        "See the answer about bandwidth: what is repaired there makes the long waits.");
+        if (slow)
+            return made(
+                "responder_slow",
+                fmt::format("{} takes {} times as long to answer {} as to acknowledge ({}; {}).",
+                            scene.short_name(flow->destination.address), rough(slow->ratio),
+                            slow->operation == Operation::read ? "READs" : "atomics", way, spread),
+                fmt::format("On {} look at the way from adapter to memory: PCIe (`lspci -vv`), NUMA node of the "
+                            "buffers, IOMMU, power states; for a software stack, its CPU.",
+                            scene.short_name(flow->destination.address)));
+        if (all.count() >= 50 && flow->messages_max > 1 && least > 0 &&
+            static_cast<double>(median) >= queueing_ratio * static_cast<double>(least))
+            return made("queueing",
+                        fmt::format("Messages {} typically take {} times the least latency of {}: with up to {} "
+                                    "outstanding they wait for each other ({}).",
+                                    way, rough(static_cast<double>(median) / static_cast<double>(least)),
+                                    duration(static_cast<double>(least)), number(flow->messages_max), spread),
+                        "Fewer outstanding messages wait less and give the same bandwidth, as long as link rate times "
+                        "round trip stays outstanding.");
+        return made(
+            "normal",
+            fmt::format("Latency {} is near its least of {}: {}.", way, duration(static_cast<double>(least)), spread),
+            "Nothing needs to be done. " + what_was_measured(*flow));
+    }();
+    answer.confidence = flow->confidence * (all.count() >= enough_round_trips ? 1.0 : 0.5);
+    if (flow->round_trip_min_ns)
+        add_evidence(answer, "least round trip from the capture point", static_cast<double>(*flow->round_trip_min_ns),
+                     "ns");
+    for (std::size_t i = 0; i < operation_count; ++i)
+        add_operation(answer, static_cast<Operation>(i), flow->operations[i]);
+    add_evidence(answer, "packets transmitted again", static_cast<double>(repeated_packets(*flow)), "packets",
+                 frames_of({flow}, {EventKind::retransmission}));
+    if (const auto longest = flow->recovery.total_ns.max())
+        add_evidence(answer, "longest repair", static_cast<double>(*longest), "ns");
+    return answer;
+}
+
+}  // namespace
+
+void ask_latency(const Scene& scene, std::vector<Answer>& out) {
+    const std::size_t before = out.size();
+    find_distance(scene, out);
+    if (out.size() == before) out.push_back(describe(scene));
+}
+
+}  // namespace metrics::why

@@ -1,0 +1,193 @@
+// Is the adapter's cache of queue pairs, keys or translations thrashed? A responder that has to fetch an entry from
+// memory answers later, so turnaround against reuse distance steps up at the cache's size.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "metrics/why/scene.h"
+#include "metrics/why/thresholds.h"
+#include "metrics/why/words.h"
+
+namespace metrics::why {
+
+namespace {
+
+struct Knee {
+    double from = 0;  ///< the cache holds at least so many
+    double to = 0;    ///< and fewer than so many
+    double ratio = 0;
+    double share_beyond = 0;
+    std::uint64_t fast_ns = 0;
+    std::uint64_t slow_ns = 0;
+};
+
+struct Table {
+    const ReuseFigures* figures;
+    std::string_view what;
+    std::string_view advice;
+};
+
+std::optional<Knee> knee_of(const ReuseFigures& figures) {
+    std::optional<Knee> best;
+    for (std::size_t split = 1; split < figures.bins.size(); ++split) {
+        Histogram near;
+        Histogram far;
+        for (std::size_t i = 0; i < figures.bins.size(); ++i)
+            (i < split ? near : far).merge(figures.bins[i].turnaround_ns);
+        if (near.count() < knee_samples || far.count() < knee_samples) continue;
+        const std::uint64_t fast = *near.quantile(0.5);
+        const std::uint64_t slow = *far.quantile(0.5);
+        if (fast == 0) continue;
+        const double ratio_here = static_cast<double>(slow) / static_cast<double>(fast);
+        if (ratio_here < knee_ratio) continue;
+        // Every distance beyond must be slow; one slow bin is no cache.
+        const bool all_slow = std::all_of(figures.bins.begin() + static_cast<std::ptrdiff_t>(split), figures.bins.end(),
+                                          [fast](const ReuseBin& bin) {
+                                              const auto median = bin.turnaround_ns.quantile(0.5);
+                                              return !median || bin.turnaround_ns.count() < knee_samples / 4 ||
+                                                     static_cast<double>(*median) >= 1.25 * static_cast<double>(fast);
+                                          });
+        if (!all_slow || (best && ratio_here <= best->ratio * 1.05)) continue;
+        best = Knee{figures.bins[split - 1].distance,
+                    figures.bins[split].distance,
+                    ratio_here,
+                    ratio(static_cast<double>(far.count()), static_cast<double>(far.count() + near.count())),
+                    fast,
+                    slow};
+    }
+    return best;
+}
+
+std::uint64_t measured(const ReuseFigures& figures) {
+    std::uint64_t count = 0;
+    for (const ReuseBin& bin : figures.bins) count += bin.turnaround_ns.count();
+    return count;
+}
+
+void add_bins(Answer& answer, const ReuseFigures& figures, std::string_view what) {
+    for (const ReuseBin& bin : figures.bins)
+        if (const auto median = bin.turnaround_ns.quantile(0.5))
+            add_evidence(answer,
+                         fmt::format("median turnaround at a reuse distance of {} {}", rough(bin.distance), what),
+                         static_cast<double>(*median), "ns");
+}
+
+Answer about(const HostSnapshot& host, const Scene& scene, std::string_view verdict) {
+    std::vector<Sick> flows;
+    for (const FlowSnapshot* flow : scene.flows())
+        if (flow->destination.address == host.address && carries_data(*flow)) flows.push_back({flow, 0});
+    Answer answer = finding(Question::qp_cache, verdict, flows);
+    if (answer.flows.size() > 16) answer.flows.resize(16);
+    if (answer.vantage == Vantage::sender) answer.confidence *= 0.5;  // the way there and back is in every turnaround
+    return answer;
+}
+
+void add_sets(Answer& answer, const HostSnapshot& host) {
+    add_evidence(answer, "queue pairs addressed", static_cast<double>(host.queue_pairs.distinct), "queue pairs");
+    add_evidence(answer, "of them within 10 ms, most", static_cast<double>(host.queue_pairs.working_set_max),
+                 "queue pairs");
+    add_evidence(answer, "remote keys used", static_cast<double>(host.remote_keys.distinct), "keys");
+    add_evidence(answer, "pages of 4 KiB touched", static_cast<double>(host.pages.distinct), "pages");
+    add_evidence(answer, "of them within 10 ms, most", static_cast<double>(host.pages.working_set_max), "pages");
+}
+
+}  // namespace
+
+void ask_qp_cache(const Scene& scene, std::vector<Answer>& out) {
+    const std::size_t before = out.size();
+    const HostSnapshot* busiest = nullptr;
+    std::optional<Answer> mild;
+    for (const HostSnapshot& host : scene.snapshot().hosts) {
+        if (!scene.concerns(host.address) || host.received_requests == 0) continue;
+        if (busiest == nullptr || host.queue_pairs.distinct > busiest->queue_pairs.distinct ||
+            (host.queue_pairs.distinct == busiest->queue_pairs.distinct &&
+             host.received_requests > busiest->received_requests))
+            busiest = &host;
+        const std::array<Table, 3> tables{{
+            {&host.queue_pairs, "queue pairs",
+             "use fewer queue pairs (share them among threads, XRC or DC transport, or an SRQ), or send in bursts to "
+             "each"},
+            {&host.remote_keys, "keys", "register fewer, larger regions"},
+            {&host.pages, "pages", "back the memory with huge pages, and touch it in order"},
+        }};
+        for (const Table& table : tables) {
+            if (table.figures->distinct <= small_working_set) continue;
+            const auto knee = knee_of(*table.figures);
+            if (!knee) continue;
+            const bool thrashes = knee->share_beyond >= thrashing_share;
+            Answer answer = about(host, scene, thrashes ? "thrashing" : "knee");
+            answer.summary = fmt::format(
+                "{} answers in {} when it has met one of the last {} or so {} again, and in {} beyond: its cache seems "
+                "to "
+                "end there, and {} of the requests go beyond.",
+                scene.host(host.address), duration(static_cast<double>(knee->fast_ns)), rough(knee->from), table.what,
+                duration(static_cast<double>(knee->slow_ns)), percent(knee->share_beyond));
+            answer.advice = fmt::format(
+                "To stay within it, {}. The adapter's own counters, where it has them, confirm it (`ethtool -S {}`: "
+                "ICM "
+                "or cache misses; `perf stat` PCIe reads).",
+                table.advice, "DEVICE");
+            answer.confidence *= 0.7;  // load grows with the number of queue pairs too
+            answer.severity = thrashes ? knee->share_beyond * (1 - 1 / knee->ratio) : 0;
+            add_evidence(answer, "cache holds at least", knee->from, std::string(table.what));
+            add_evidence(answer, "and fewer than", knee->to, std::string(table.what));
+            add_evidence(answer, "requests beyond", knee->share_beyond, "share");
+            add_bins(answer, *table.figures, table.what);
+            add_sets(answer, host);
+            if (thrashes)
+                out.push_back(std::move(answer));
+            else if (!mild)
+                mild = std::move(answer);
+        }
+    }
+    if (out.size() > before) return;
+    if (mild) {
+        out.push_back(std::move(*mild));
+        return;
+    }
+    if (busiest == nullptr) {
+        std::vector<Sick> nobody;
+        Answer answer = finding(Question::qp_cache, "undecidable", nobody);
+        answer.summary = "The capture holds no requests, so nothing is known of the adapters' caches.";
+        answer.advice = "Capture at the host that is asked, while many queue pairs are in use.";
+        out.push_back(std::move(answer));
+        return;
+    }
+    const HostSnapshot& host = *busiest;
+    const std::uint64_t most =
+        std::max({host.queue_pairs.distinct, host.remote_keys.distinct, host.pages.working_set_max});
+    if (most <= small_working_set) {
+        Answer answer = about(host, scene, "small_working_set");
+        answer.summary =
+            fmt::format("{} is asked on {}, with {} and {}: any adapter holds them.", scene.host(host.address),
+                        counted(host.queue_pairs.distinct, "queue pair"), counted(host.remote_keys.distinct, "key"),
+                        counted(host.pages.working_set_max, "page") + " at a time");
+        answer.advice = "Nothing needs to be done.";
+        answer.confidence = 0.9;
+        add_sets(answer, host);
+        out.push_back(std::move(answer));
+        return;
+    }
+    const std::uint64_t samples =
+        std::max({measured(host.queue_pairs), measured(host.remote_keys), measured(host.pages)});
+    const bool enough = samples >= 2 * knee_samples;
+    Answer answer = about(host, scene, enough ? "no_knee" : "undecidable");
+    if (enough) {
+        answer.summary = fmt::format(
+            "{} answers as fast however long ago it met a queue pair, key or page ({}, {}): no "
+            "cache shows.",
+            scene.host(host.address), counted(host.queue_pairs.distinct, "queue pair"),
+            counted(host.pages.distinct, "page"));
+        answer.advice = "Nothing needs to be done.";
+    } else {
+        answer.summary = fmt::format(
+            "{} was asked on {}, but only {} could be timed: too few to find the end of a cache.",
+            scene.host(host.address), counted(host.queue_pairs.distinct, "queue pair"), counted(samples, "answer"));
+        answer.advice = "Capture longer, at that host, with requests that are answered (RC READ, or WRITE with ACKs).";
+        answer.confidence = 0;
+    }
+    add_sets(answer, host);
+    add_bins(answer, host.queue_pairs, "queue pairs");
+    out.push_back(std::move(answer));
+}
+
+}  // namespace metrics::why

@@ -1,0 +1,110 @@
+// How full are the queues? What is outstanding on the wire, against the most that was and the limits that are known.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "metrics/why/scene.h"
+#include "metrics/why/thresholds.h"
+#include "metrics/why/words.h"
+
+namespace metrics::why {
+
+namespace {
+
+const FlowSnapshot* busiest(const Flows& flows) {
+    const FlowSnapshot* best = nullptr;
+    for (const FlowSnapshot* flow : flows) {
+        if (flow->messages_total() == 0 || flow->messages_max == 0) continue;
+        if (best == nullptr || flow->message_bytes_total() > best->message_bytes_total()) best = flow;
+    }
+    return best;
+}
+
+struct Depth {
+    std::uint64_t limit = 0;  ///< as far as known: ORD, else the most that was outstanding
+    bool reads = false;       ///< the limit is ORD
+};
+
+Depth depth_of(const FlowSnapshot& flow) {
+    if (only_requests_responses(flow) && flow.connection.initiator_depth && *flow.connection.initiator_depth > 0)
+        return {std::max<std::uint64_t>(*flow.connection.initiator_depth, flow.responses_max), true};
+    return {flow.messages_max, false};
+}
+
+std::string_view verdict_of(const FlowSnapshot& flow, const Depth& depth) {
+    const std::uint64_t wall = flow.wall_ns();
+    if (flow.messages_total() < few_messages || wall == 0) return "undecidable";
+    if (flow.service == Service::uc || flow.service == Service::ud) return "undecidable";
+    const double at_limit = ratio(static_cast<double>(time_in(flow, {State::ack_window, State::read_window})),
+                                  static_cast<double>(active_ns(flow)));
+    const double at_max = ratio(static_cast<double>(flow.at_max_ns), static_cast<double>(wall));
+    const bool reached = depth.reads ? flow.responses_max >= depth.limit : true;
+    if (flow.messages_max > 1 && reached && (at_limit >= at_limit_share || at_max >= at_limit_share)) return "at_limit";
+    if (flow.messages_mean < underused_share * static_cast<double>(depth.limit)) return "underused";
+    return "ok";
+}
+
+}  // namespace
+
+void ask_queue_depth(const Scene& scene, std::vector<Answer>& out) {
+    const FlowSnapshot* flow = busiest(scene.flows());
+    std::vector<Sick> sick;
+    if (flow == nullptr) {
+        Answer answer = finding(Question::queue_depth, "undecidable", sick);
+        answer.summary = "No message was seen between its first packet and its acknowledgement, so no depth is known.";
+        answer.advice = "Capture both directions of a reliable service; UC and UD acknowledge nothing on the wire.";
+        out.push_back(std::move(answer));
+        return;
+    }
+    const Depth depth = depth_of(*flow);
+    const std::string_view verdict = verdict_of(*flow, depth);
+    sick.push_back({flow, 0});
+    Answer answer = finding(Question::queue_depth, verdict, sick);
+    const std::string way = scene.from_to({flow});
+    const std::string sender = scene.short_name(flow->source.address);
+    const std::string figures =
+        fmt::format("{} outstanding on average, {} at most{}", rough(flow->messages_mean), number(flow->messages_max),
+                    depth.reads ? fmt::format(", {} permitted (ORD)", depth.limit) : "");
+    if (verdict == "undecidable") {
+        answer.confidence = 0;
+        const bool silent = flow->service == Service::uc || flow->service == Service::ud;
+        answer.summary =
+            silent ? fmt::format("Nothing acknowledges messages {}, so the wire does not tell their depth.", way)
+                   : fmt::format("Too little was sent {} to judge the depth of its queue ({}).", way, figures);
+        answer.advice = silent ? "Trace the program itself to see its queues." : "Capture while the load runs.";
+    } else if (verdict == "at_limit") {
+        answer.summary = fmt::format("The queue {} is full most of the time: {}.", way, figures);
+        answer.advice = depth.reads
+                            ? fmt::format(
+                                  "Raise initiator_depth on {} and responder_resources at its peer, if the answer "
+                                  "about bandwidth says that it limits.",
+                                  sender)
+                            : fmt::format(
+                                  "Raise max_send_wr on {}, if the answer about bandwidth says that the window "
+                                  "limits; the wire shows what is outstanding, not what is posted behind it.",
+                                  sender);
+        answer.confidence *= depth.reads ? 1.0 : 0.8;
+    } else if (verdict == "underused") {
+        answer.summary = fmt::format("The queue {} is mostly empty: {}.", way, figures);
+        answer.advice = "Nothing needs to be done, unless more bandwidth is wanted: then post earlier.";
+        answer.confidence *= 0.8;
+    } else {
+        answer.summary = flow->messages_max == 1
+                             ? fmt::format("One message at a time is outstanding {}, {} of the time.", way,
+                                           percent(ratio(flow->messages_mean, 1)))
+                             : fmt::format("The queue {} is used without being full: {}.", way, figures);
+        answer.advice = "Nothing needs to be done.";
+    }
+    add_evidence(answer, "outstanding, mean", flow->messages_mean, "messages");
+    add_evidence(answer, "outstanding, most", static_cast<double>(flow->messages_max), "messages");
+    add_evidence(answer, "outstanding octets, mean", flow->bytes_mean, "bytes");
+    add_evidence(answer, "outstanding octets, most", static_cast<double>(flow->bytes_max), "bytes");
+    add_evidence(answer, "READs and atomics outstanding, most", static_cast<double>(flow->responses_max), "messages");
+    if (flow->connection.initiator_depth)
+        add_evidence(answer, "READs and atomics permitted (ORD)",
+                     static_cast<double>(*flow->connection.initiator_depth), "messages");
+    add_evidence(answer, "time at the most",
+                 ratio(static_cast<double>(flow->at_max_ns), static_cast<double>(flow->wall_ns())), "share");
+    out.push_back(std::move(answer));
+}
+
+}  // namespace metrics::why

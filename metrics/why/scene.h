@@ -1,0 +1,86 @@
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "metrics/why/answer.h"
+
+namespace metrics::why {
+
+using Flows = std::vector<const FlowSnapshot*>;
+
+/// The flows of one direction between two hosts over one kind of transport, ascending id.
+struct Group {
+    Address source;
+    Address destination;
+    Flows flows;
+};
+
+/// What is asked about: a snapshot, or one flow of it and its reverse.
+class Scene {
+public:
+    Scene(const Snapshot& snapshot, const metrics::HostNames& names, const std::uint64_t* flow);
+
+    const Snapshot& snapshot() const { return snapshot_; }
+    const std::vector<Group>& groups() const { return groups_; }
+    const Flows& flows() const { return flows_; }
+    bool about_one_flow() const { return one_flow_; }
+    const FlowSnapshot* reverse(const FlowSnapshot& flow) const;
+    bool concerns(const Address& host) const;  ///< whether a flow that is asked about begins or ends there
+
+    std::string host(const Address& address) const;        ///< "storage-3 (192.0.2.2)", or the address alone
+    std::string end(const Endpoint& endpoint) const;       ///< "storage-3 (192.0.2.2, qp 0x000011)"
+    std::string from_to(const Flows& flows) const;         ///< "from A (port 1) to B (port 2)"; they share both hosts
+    std::string short_name(const Address& address) const;  ///< the name alone, or the address
+
+private:
+    const Snapshot& snapshot_;
+    const metrics::HostNames& names_;
+    bool one_flow_ = false;
+    Flows flows_;
+    std::vector<Group> groups_;
+    std::unordered_map<std::uint64_t, const FlowSnapshot*> by_id_;
+};
+
+/// A flow that has what is looked for, and how badly: 0 to 1.
+struct Sick {
+    const FlowSnapshot* flow = nullptr;
+    double hurt = 0;
+};
+
+/// An answer about those flows, worst first: ids, vantage, confidence and severity are filled in.
+Answer finding(Question question, std::string_view verdict, std::vector<Sick>& sick);
+Flows flows_of(const std::vector<Sick>& sick);
+
+/// Frames that show one of these kinds of events on the flows, ascending, at most 8.
+std::vector<std::uint64_t> frames_of(const Flows& flows, std::initializer_list<EventKind> kinds);
+/// Adds a figure; a zero is left out unless `always`.
+void add_evidence(Answer& answer, std::string what, double value, std::string unit,
+                  std::vector<std::uint64_t> frames = {}, bool always = false);
+
+/// Time in which there was something to send: the wall time less what only the applications can tell.
+std::uint64_t active_ns(const FlowSnapshot& flow);
+std::uint64_t time_in(const FlowSnapshot& flow, std::initializer_list<State> states);
+double ratio(double part, double whole);  ///< 0 where the whole is 0; at most 1
+bool carries_data(const FlowSnapshot& flow);
+bool only_requests_responses(const FlowSnapshot& flow);  ///< READ and atomics and nothing else
+std::uint64_t exhibit_count(const FlowSnapshot& flow, EventKind kind);
+std::uint64_t repeated_packets(const FlowSnapshot& flow);
+
+// One file a question. Each adds its findings: those that alarm, or else the one that describes.
+void ask_bandwidth(const Scene& scene, std::vector<Answer>& out);
+void ask_latency(const Scene& scene, std::vector<Answer>& out);
+void ask_qp_cache(const Scene& scene, std::vector<Answer>& out);
+void ask_congestion(const Scene& scene, std::vector<Answer>& out);
+void ask_queue_depth(const Scene& scene, std::vector<Answer>& out);
+
+// Parts of the first question.
+void find_repairs(const Scene& scene, std::vector<Answer>& out);  ///< loss, reordering, RNR, corruption
+void find_errors(const Scene& scene, std::vector<Answer>& out);   ///< NAKs that end a queue pair, Terminates
+void find_failed_connections(const Scene& scene, std::vector<Answer>& out);
+
+}  // namespace metrics::why
