@@ -51,11 +51,10 @@ struct Side {
 
     // application
     std::uint32_t burst = 0;
-    std::uint64_t owed = 0;   ///< answers
-    std::uint64_t heard = 0;  ///< messages of the peer since it waits
+    std::uint64_t owed = 0;  ///< answers
     std::int64_t think_until = 0;
     bool waiting = false;
-    bool refilling = false;
+    std::optional<metrics::State> reacting;  ///< to what the application is about to react with a post
 
     // requester
     std::deque<Message> messages;

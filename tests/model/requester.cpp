@@ -17,7 +17,7 @@ bool Fabric::may_post(const Side& side) const {
 void Fabric::post(Side& side) {
     const Application& application = side.end->application;
     SideTruth& truth = out_.sides[side.number];
-    side.refilling = false;
+    side.reacting.reset();
     while (may_post(side)) {
         Message message;
         message.id = truth.posted;
@@ -44,8 +44,9 @@ void Fabric::post(Side& side) {
 /// A message has left the send queue.
 void Fabric::completed(Side& side) {
     ++out_.sides[side.number].completed;
-    if (side.refilling || !may_post(side)) return;
-    side.refilling = true;
+    // Room in a send queue that was not full changes nothing.
+    if (side.reacting || side.messages.size() + 1 < side.end->application.depth || !may_post(side)) return;
+    side.reacting = State::ack_window;
     at(now_ + side.end->application.reaction_ns, What::post, side.number);
 }
 
@@ -53,7 +54,8 @@ State Fabric::idle_reason(const Side& side) const {
     const Application& application = side.end->application;
     if (side.end->application.messages == 0) return State::peer_wait;
     if (out_.sides[side.number].posted == application.messages) return State::application_idle;
-    if (side.refilling || side.messages.size() >= application.depth) return State::ack_window;
+    if (side.reacting) return *side.reacting;
+    if (side.messages.size() >= application.depth) return State::ack_window;
     if (side.waiting || (application.answers && side.owed == 0)) return State::peer_wait;
     return State::application_idle;
 }

@@ -102,6 +102,7 @@ void Fabric::accept(Side& side, const Packet& packet) {
     if (told_application && adapter.receives != 0) at(now_ + adapter.repost_ns, What::repost, side.number);
     if (told_application && side.end->application.messages != 0) {
         ++side.owed;
+        if (side.waiting || side.end->application.answers) side.reacting = metrics::State::peer_wait;
         side.waiting = false;
         at(now_ + side.end->application.reaction_ns, What::post, side.number);
     }

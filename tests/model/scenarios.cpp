@@ -112,6 +112,13 @@ Plan loss_before() {
     return plan;
 }
 
+/// Losses that stop a sender with a small window until the receiver has complained.
+Plan nak_wait() {
+    Plan plan = one_sided(posting({write(8192)}, 300, 1));
+    for (std::uint32_t i = 0; i < 300; i += 3) plan.network.losses_behind.push_back({0, false, false, 8 * i + 3, 1});
+    return plan;
+}
+
 /// The last packet of a lone message is lost: nobody notices but the timer.
 Plan timeouts() {
     Application application = posting({write(2048)}, 400, 1);
@@ -198,6 +205,7 @@ std::vector<Scenario> scenarios() {
             {"rnr", rnr()},
             {"loss_behind", loss_behind()},
             {"loss_before", loss_before()},
+            {"nak_wait", nak_wait()},
             {"timeouts", timeouts()},
             {"link_shared", link_shared()},
             {"congestion", congestion()},

@@ -1,0 +1,178 @@
+#include "tests/model/figures.h"
+
+#include <algorithm>
+#include <deque>
+#include <set>
+
+#include "wire/aeth.h"
+
+namespace model {
+namespace {
+
+struct Open {
+    std::uint64_t id = 0;
+    Work work;
+    std::uint64_t first_psn = 0;
+    std::uint64_t last_psn = 0;
+    std::int64_t first_ns = 0;
+    std::int64_t last_ns = -1;  ///< -1: its last packet has not passed
+    std::int64_t response_ns = -1;
+    bool again = false;
+};
+
+/// Follows one direction's messages at the tap.
+struct Follower {
+    std::deque<Open> open;
+    std::set<std::uint64_t> seen;  ///< PSNs of requests
+    std::set<std::uint64_t> responses;
+    std::uint64_t next_message = 0;
+    std::uint64_t next_psn = 0;
+    std::vector<std::pair<std::int64_t, int>> changes;  ///< of the number outstanding
+};
+
+class Counter {
+public:
+    Counter(const History& history, Tap tap)
+        : history_(history), tap_(tap), out_(history.sides.size()), followers_(history.sides.size()) {}
+
+    std::vector<Figures> count() {
+        for (const Passage* passage : seen(history_, tap_))
+            if (!passage->packet.pause) take(*passage);
+        for (const Lost& lost : history_.lost)
+            if (lost.packet.data() && before_tap(lost)) ++out_[lost.packet.side].missing_packets;
+        for (std::size_t i = 0; i < out_.size(); ++i) integrate(out_[i], followers_[i]);
+        return std::move(out_);
+    }
+
+private:
+    bool before_tap(const Lost& lost) const {
+        if (tap_.in_the_middle) return !lost.behind;
+        return tap_.host == lost.packet.destination_host;
+    }
+
+    void take(const Passage& passage) {
+        const Packet& packet = passage.packet;
+        Figures& figures = out_[packet.side];
+        if (figures.packets++ == 0) figures.first_ns = passage.time_ns;
+        figures.last_ns = passage.time_ns;
+        figures.wire_bytes += frame_octets(packet, history_.plan.framing);
+        figures.ecn_ce_packets += packet.ecn == 3 ? 1 : 0;
+        figures.ecn_capable_packets += packet.ecn != 0 ? 1 : 0;
+        figures.late_packets += packet.late ? 1 : 0;
+        if (packet.opcode == opcode_acknowledge) ++figures.acknowledgement_packets;
+        if (packet.notification()) ++out_[packet.side ^ 1].cnp_packets;
+        if (packet.doubled)
+            ++figures.duplicate_packets;
+        else if (packet.again)
+            ++figures.retransmitted_packets;
+        if (packet.request()) request(passage);
+        if (packet.acknowledges() || packet.response()) answer(passage);
+    }
+
+    void request(const Passage& passage) {
+        const Packet& packet = passage.packet;
+        Follower& follower = followers_[packet.side];
+        const bool fresh = follower.seen.insert(packet.psn).second;
+        if (fresh) out_[packet.side].payload_bytes += packet.payload;
+        Open& message = message_of(packet, passage.time_ns);
+        if (packet.again && packet.psn >= message.first_psn) mark_again(packet);
+        if (fresh && packet.meaning().ends_message() && message.last_ns < 0) {
+            message.last_ns = passage.time_ns;
+            OperationTruth& operation = out_[packet.side].operations[metrics::index_of(message.work.operation)];
+            ++operation.count;
+            operation.bytes += message.work.bytes;
+        }
+    }
+
+    void mark_again(const Packet& packet) {
+        for (Open& each : followers_[packet.side].open)
+            if (each.id == packet.message) each.again = true;
+    }
+
+    /// Messages pass the tap in their order, so that one not met yet is the next.
+    Open& message_of(const Packet& packet, std::int64_t now_ns) {
+        static Open nobody;
+        Follower& follower = followers_[packet.side];
+        const std::vector<Work>& mix = history_.end(packet.side).application.mix;
+        while (follower.next_message <= packet.message) {
+            Open open;
+            open.id = follower.next_message;
+            open.work = mix[open.id % mix.size()];
+            const bool atomic = open.work.operation > metrics::Operation::read;
+            const std::uint64_t packets =
+                atomic ? 1 : std::max(1u, (open.work.bytes + history_.plan.mtu - 1) / history_.plan.mtu);
+            open.first_psn = follower.next_psn;
+            open.last_psn = follower.next_psn + packets - 1;
+            open.first_ns = now_ns;
+            follower.next_psn += packets;
+            ++follower.next_message;
+            follower.open.push_back(open);
+            follower.changes.push_back({now_ns, 1});
+        }
+        for (Open& open : follower.open)
+            if (open.id == packet.message) return open;
+        nobody = {};
+        nobody.last_ns = 0;
+        return nobody;
+    }
+
+    /// Something from the responder passes: what it covers is no longer outstanding.
+    void answer(const Passage& passage) {
+        const Packet& packet = passage.packet;
+        const std::uint32_t requester = packet.side ^ 1;
+        std::uint64_t below = packet.psn + 1;
+        if (packet.opcode == opcode_acknowledge) {
+            const wire::AethKind kind = wire::kind_of_syndrome(packet.syndrome);
+            if (kind != wire::AethKind::ack) below = packet.psn;
+            if (kind == wire::AethKind::nak) ++out_[requester].sequence_naks;
+            if (kind == wire::AethKind::rnr_nak) ++out_[requester].rnr_naks;
+        } else if (packet.response() && followers_[requester].responses.insert(packet.psn).second) {
+            out_[packet.side].payload_bytes += packet.payload;
+        }
+        Follower& follower = followers_[requester];
+        while (!follower.open.empty()) {
+            Open& oldest = follower.open.front();
+            const bool responds = metrics::wants_response(oldest.work.operation);
+            OperationTruth& operation = out_[requester].operations[metrics::index_of(oldest.work.operation)];
+            if (responds && packet.opcode != opcode_acknowledge && oldest.response_ns < 0 &&
+                packet.psn >= oldest.first_psn) {
+                oldest.response_ns = passage.time_ns;
+                if (!oldest.again && oldest.work.operation == metrics::Operation::read)
+                    operation.first_response_ns.push_back(since(passage.time_ns, oldest.last_ns));
+            }
+            if (oldest.last_psn >= below || oldest.last_ns < 0) return;
+            if (!oldest.again) operation.latency_ns.push_back(since(passage.time_ns, oldest.last_ns));
+            follower.changes.push_back({passage.time_ns, -1});
+            follower.open.pop_front();
+        }
+    }
+
+    static std::uint64_t since(std::int64_t now_ns, std::int64_t then_ns) {
+        return static_cast<std::uint64_t>(now_ns - then_ns);
+    }
+
+    static void integrate(Figures& figures, const Follower& follower) {
+        std::int64_t level = 0;
+        std::int64_t before = figures.first_ns;
+        for (const auto& [when, change] : follower.changes) {
+            const std::int64_t until = std::min(when, figures.last_ns);
+            if (until > before) figures.message_ns += static_cast<std::uint64_t>(level * (until - before));
+            before = std::max(before, until);
+            level += change;
+            figures.messages_max = std::max(figures.messages_max, static_cast<std::uint64_t>(level));
+        }
+        if (figures.last_ns > before)
+            figures.message_ns += static_cast<std::uint64_t>(level * (figures.last_ns - before));
+    }
+
+    const History& history_;
+    Tap tap_;
+    std::vector<Figures> out_;
+    std::vector<Follower> followers_;
+};
+
+}  // namespace
+
+std::vector<Figures> figures(const History& history, Tap tap) { return Counter(history, tap).count(); }
+
+}  // namespace model

@@ -1,0 +1,50 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "metrics/operation.h"
+#include "tests/model/run.h"
+
+namespace model {
+
+/// Values of a distribution, all of them.
+using Samples = std::vector<std::uint64_t>;
+
+struct OperationTruth {
+    std::uint64_t count = 0;
+    std::uint64_t bytes = 0;
+    Samples latency_ns;
+    Samples first_response_ns;
+};
+
+/// What passes a tap in the direction in which one end sends, counted with the model's knowledge of every packet.
+struct Figures {
+    std::int64_t first_ns = 0;  ///< since the start
+    std::int64_t last_ns = 0;
+    std::uint64_t packets = 0;
+    std::uint64_t wire_bytes = 0;
+    std::uint64_t payload_bytes = 0;  ///< repeats not counted
+    std::uint64_t acknowledgement_packets = 0;
+    std::uint64_t retransmitted_packets = 0;
+    std::uint64_t duplicate_packets = 0;
+    std::uint64_t late_packets = 0;
+    std::uint64_t missing_packets = 0;  ///< lost before the tap
+    std::uint64_t ecn_ce_packets = 0;
+    std::uint64_t ecn_capable_packets = 0;
+    std::array<OperationTruth, metrics::operation_count> operations;
+
+    // what the peer says about this direction, at the same tap
+    std::uint64_t sequence_naks = 0;
+    std::uint64_t rnr_naks = 0;
+    std::uint64_t cnp_packets = 0;
+
+    std::uint64_t messages_max = 0;
+    std::uint64_t message_ns = 0;  ///< integral of the outstanding messages over time, up to last_ns
+};
+
+/// Of every side.
+std::vector<Figures> figures(const History& history, Tap tap);
+
+}  // namespace model
