@@ -70,8 +70,9 @@ struct RequestState {
     std::uint64_t reuse_position = 0;  ///< of the message whose turnaround is being measured; 0 = none
     std::uint64_t ack_timeout_ns = 0;  ///< of the sender, as the connection's set-up told; 0 = unknown
     std::uint32_t reuse_handle = 0;
-    std::uint16_t mtu_payload = 0;  ///< largest payload of a packet that was not the last of its message
-    std::uint16_t read_slack = 0;   ///< by how much the next packet may be ahead: a READ of unknown extent came before
+    std::uint16_t mtu_payload = 0;      ///< largest payload of a packet that was not the last of its message
+    std::uint16_t responses_limit = 0;  ///< ORD, as the connection's set-up told; 0 = unknown
+    std::uint16_t read_slack = 0;  ///< by how much the next packet may be ahead: a READ of unknown extent came before
     Operation operation = Operation::send;
     bool in_message : 1 = false;
     bool message_again : 1 = false;  ///< some of the message under way was transmitted again
@@ -102,7 +103,8 @@ struct MissingRanges {
 
 /// Everything that is counted in rare cases only. Taken from a pool at the first of them.
 struct FlowTrouble {
-    std::array<std::uint32_t, nak_code_count> naks{};  ///< that travelled on this flow, about the reverse flow's requests
+    std::array<std::uint32_t, nak_code_count>
+        naks{};  ///< that travelled on this flow, about the reverse flow's requests
     std::uint32_t rnr_naks = 0;
     std::uint32_t cnps = 0;  ///< that travelled on this flow
     std::int64_t last_cnp_ns = Situation::never;
@@ -143,7 +145,7 @@ struct alignas(64) Flow {
     FlowKey key;
     FlowIndex reverse = no_flow;
     std::uint32_t hash = 0;
-    std::uint64_t id = 0;  ///< number of the frame in which it was first seen
+    std::uint64_t id = 0;   ///< number of the frame in which it was first seen
     bool live = false;      ///< the slot is in use
     bool finished = false;  ///< its key no longer leads here: the connection ended, or the QPN was used again
     PairingMethod pairing = PairingMethod::none;
@@ -158,20 +160,23 @@ struct alignas(64) Flow {
     std::array<std::uint32_t, operation_count> messages{};
     std::array<std::uint64_t, operation_count> message_bytes{};
 
-    std::array<std::uint8_t, flow_histogram_count> histogram_slot{};  ///< block * 4 + place; set to no_slot by FlowTable
-    std::uint8_t histograms = 0;                                      ///< in use
+    std::array<std::uint8_t, flow_histogram_count>
+        histogram_slot{};         ///< block * 4 + place; set to no_slot by FlowTable
+    std::uint8_t histograms = 0;  ///< in use
     HistogramOwner histogram_pages;
     std::array<std::uint32_t, 5> histogram_block{};
     std::uint32_t trouble = no_block;
     std::uint32_t exhibits = no_block;
-    std::uint32_t stream = no_block;  ///< iWARP: the tracker's block
+    std::uint32_t stream = no_block;       ///< iWARP: the tracker's block
     std::uint32_t source_qp = 0xffffffff;  ///< as a DETH or CM said it
     std::uint32_t interface = 0;
-    std::uint32_t inbound = 0;   ///< packets that the capture says came in; outbound likewise: they tell the vantage
+    std::uint32_t drop_epoch = 0;  ///< FlowStore::drop_epoch when its last data packet passed
+    std::uint32_t connection = 0;  ///< serial of the CM connection it belongs to; 0 = none known
+    std::uint32_t inbound = 0;     ///< packets that the capture says came in; outbound likewise: they tell the vantage
     std::uint32_t outbound = 0;
     std::uint64_t reuse_clock = ~std::uint64_t{0};  ///< FrameContext::destination_requests at the last request
     std::uint8_t traffic_class = 0;
-    std::uint8_t credits = 0xff;  ///< last AETH credit code that travelled on it; 0xff: none
+    std::uint8_t credits = 0xff;       ///< last AETH credit code that travelled on it; 0xff: none
     bool seen_before_capture = false;  ///< its first packet was in the middle of a message
 };
 static_assert(std::is_trivially_copyable_v<Flow>);

@@ -132,6 +132,11 @@ const FlowTrouble* FlowStore::trouble_of(const Flow& flow) const {
 
 void FlowStore::close_gap(Flow& flow, Situation& situation, const FrameContext& context, std::uint64_t frame) {
     RequestState& request = flow.request;
+    if (flow.drop_epoch != drop_epoch) {
+        situation.unobserved = situation.unobserved || flow.attribution.started();
+        flow.drop_epoch = drop_epoch;
+    }
+    situation.responses_limit = request.responses_limit;
     situation.messages = flow.ledger.messages();
     situation.bytes = flow.ledger.bytes();
     situation.responses = flow.ledger.responses();
@@ -156,6 +161,81 @@ void FlowStore::close_gap(Flow& flow, Situation& situation, const FrameContext& 
         // The frame behind the longest silence; only those that would be worth a look.
         if (request.longest_gap_ns >= 1'000'000) show(flow, EventKind::long_gap, frame, request.longest_gap_ns);
     }
+}
+
+void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
+    const Flow& flow = table[index];
+    const RequestState& request = flow.request;
+    const bool ordered = flow.key.service == Service::rc || flow.key.service == Service::xrc;
+    out.id = flow.id;
+    out.transport = flow.key.transport;
+    out.service = flow.key.service;
+    out.source.address = flow.key.source;
+    out.destination.address = flow.key.destination;
+    if (flow.key.transport == dissect::Transport::iwarp) {
+        out.source.port = static_cast<std::uint16_t>(flow.key.selector >> 16);
+        out.destination.port = static_cast<std::uint16_t>(flow.key.selector);
+    } else {
+        out.destination.qpn = flow.key.selector;
+        if (flow.source_qp != 0xffffffff) out.source.qpn = flow.source_qp;
+    }
+    out.traffic_class = flow.traffic_class;
+    out.interface = flow.interface;
+    out.first_ns = flow.counts.first_ns;
+    out.last_ns = flow.counts.last_ns;
+    out.finished = flow.finished;
+
+    out.packets = flow.counts.packets;
+    out.wire_bytes = flow.counts.wire_bytes;
+    out.payload_bytes = flow.counts.payload_bytes;
+    out.acknowledgement_packets = flow.counts.acknowledgements;
+    if (ordered) out.retransmitted_packets = request.repeated + flow.response.repeated;
+    if (ordered || flow.key.service == Service::uc) {
+        out.duplicate_packets = request.duplicates;
+        out.reordered_packets = request.reordered;
+        out.missing_packets = request.missing + flow.response.missing;
+    }
+    for (std::size_t i = 0; i < operation_count; ++i) {
+        out.operations[i].count = flow.messages[i];
+        out.operations[i].bytes = flow.message_bytes[i];
+        out.operations[i].latency_ns = unpack(flow, latency_of(static_cast<Operation>(i)));
+    }
+    out.operations[index_of(Operation::read)].first_response_ns = unpack(flow, FlowHistogram::first_response);
+    out.message_bytes = unpack(flow, FlowHistogram::message_bytes);
+    out.message_duration_ns = unpack(flow, FlowHistogram::message_duration);
+    out.rnr_timer_ns = unpack(flow, FlowHistogram::rnr_timer);
+    out.cnp_interval_ns = unpack(flow, FlowHistogram::cnp_interval);
+    out.messages_max = flow.ledger.messages_max();
+    out.bytes_max = flow.ledger.bytes_max();
+    out.responses_max = flow.ledger.responses_max();
+    out.merged_messages = flow.ledger.merged();
+    out.ecn_ce_packets = flow.counts.ce;
+    out.ecn_capable_packets = flow.counts.ecn_capable;
+    (flow.key.transport == dissect::Transport::iwarp ? out.crc_bad : out.icrc_bad) = flow.counts.crc_bad;
+    out.state_unsure_ns = flow.attribution.unsure_ns();
+    out.queueing_ns = flow.attribution.queueing_ns();
+    out.reaction_tolerance_ns = flow.attribution.reaction_tolerance_ns();
+    if (request.round_trip_min_ns != 0xffffffff) out.round_trip_min_ns = request.round_trip_min_ns;
+    if (request.reaction_min_ns != 0xffffffff) out.reaction_min_ns = request.reaction_min_ns;
+    out.recovery.nak_generation_ns = unpack(flow, FlowHistogram::nak_generation);
+    out.recovery.nak_reaction_ns = unpack(flow, FlowHistogram::nak_reaction);
+    out.recovery.total_ns = unpack(flow, FlowHistogram::recovery_total);
+    out.recovery.count = out.recovery.total_ns.count();
+    if (const FlowTrouble* trouble = trouble_of(flow)) {
+        out.timeouts = trouble->timeouts;
+        out.unseen_acknowledged_packets = trouble->unseen_acknowledged;
+        out.terminates = trouble->terminates;
+    }
+    for (std::uint32_t row = flow.exhibits; row != Flow::no_block; row = rows[row].next) {
+        const ExhibitRow& shown = rows[row];
+        out.exhibits.push_back({shown.kind,
+                                shown.count,
+                                {shown.frames.begin(), shown.frames.begin() + shown.kept},
+                                shown.value_max,
+                                shown.value_sum});
+    }
+    std::sort(out.exhibits.begin(), out.exhibits.end(),
+              [](const Exhibit& one, const Exhibit& other) { return one.kind < other.kind; });
 }
 
 std::size_t FlowStore::octets() const {

@@ -33,8 +33,8 @@ public:
 
     /// A data packet closes the gap behind its predecessor: fills in what the ledger, the request state and the frame's
     /// context tell, and hands it to the flow's attribution. `situation` holds what only the tracker knows: now_ns,
-    /// wire_bytes, again, cause, mid_message, response, unobserved, wants_response, responses_limit, inbound_ns, signal_ns,
-    /// credit_exhausted.
+    /// wire_bytes, again, cause, mid_message, response, unobserved, wants_response, responses_limit, inbound_ns,
+    /// signal_ns, credit_exhausted.
     void close_gap(Flow& flow, Situation& situation, const FrameContext& context, std::uint64_t frame);
 
     /// All that the flow itself can tell; pairing, connection and the reverse's part are put in by the engine.
@@ -50,6 +50,7 @@ public:
     PsnPairing pairing;
     /// Told before a flow is evicted, so that trackers give back what they hang on it.
     std::function<void(FlowIndex)> on_leave;
+    std::uint32_t drop_epoch = 0;  ///< grows when the capture lost frames: no flow knows what passed meanwhile
     std::uint64_t evicted = 0;
     std::uint64_t seen = 0;
 

@@ -1,11 +1,10 @@
 #include "metrics/flow/flow_table.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <new>
+#include <sys/mman.h>
 
 namespace metrics {
 
@@ -143,7 +142,8 @@ void FlowTable::remove(FlowIndex index) {
 }
 
 std::size_t FlowTable::octets() const {
-    return slots_.capacity() * sizeof(Slot) + chunks_.size() * chunk * sizeof(Flow) + free_.capacity() * sizeof(FlowIndex);
+    return slots_.capacity() * sizeof(Slot) + chunks_.size() * chunk * sizeof(Flow) +
+           free_.capacity() * sizeof(FlowIndex);
 }
 
 }  // namespace metrics

@@ -32,8 +32,8 @@ public:
     /// What the first slot of that hash names, right or not: for prefetching.
     FlowIndex guess(std::uint32_t hash) const { return slots_[hash & mask_].index; }
 
-    /// A flow that find() did not find. Where there is no room `evicted` names the one that must be taken leave of first,
-    /// with remove(); the caller tries again then.
+    /// A flow that find() did not find. Where there is no room `evicted` names the one that must be taken leave of
+    /// first, with remove(); the caller tries again then.
     FlowIndex add(const FlowKey& key, std::uint32_t hash, std::uint64_t id, std::int64_t now_ns);
     /// Who would be evicted now.
     FlowIndex idlest();

@@ -149,7 +149,8 @@ void RoceTracker::count(Flow& flow, const PacketRecord& record) {
             store_.show(flow, EventKind::ce_mark, record.frame);
         }
     }
-    if (record.direction != wire::Direction::unknown) ++(record.direction == wire::Direction::inbound ? flow.inbound : flow.outbound);
+    if (record.direction != wire::Direction::unknown)
+        ++(record.direction == wire::Direction::inbound ? flow.inbound : flow.outbound);
     if (counts.packets == 1) {
         flow.interface = record.interface;
         flow.traffic_class = record.traffic_class;
@@ -190,12 +191,9 @@ void RoceTracker::first_sight(Flow& flow, const PacketRecord& record, const wire
 }
 
 void RoceTracker::notice_reuse(Flow& flow, const PacketRecord& record, std::uint64_t position) {
-    const ReuseTracker::Access access{record.time_ns,
-                                      record.context.destination_requests,
-                                      flow.reuse_clock,
-                                      record.remote_key,
-                                      record.virtual_address,
-                                      record.has_remote_key ? record.dma_length : 0};
+    const ReuseTracker::Access access{record.time_ns,         record.context.destination_requests,
+                                      flow.reuse_clock,       record.remote_key,
+                                      record.virtual_address, record.has_remote_key ? record.dma_length : 0};
     flow.reuse_clock = record.context.destination_requests;
     const std::uint32_t handle = reuse_->access(record.key.source, record.key.destination, access);
     if (flow.request.reuse_position == 0 && wire::bth_opcode(record.opcode).ends_message()) {
@@ -244,13 +242,14 @@ void RoceTracker::new_request(Flow& flow, const PacketRecord& record, const wire
     request.read_slack = 0;
     if (opcode.operation == wire::BthOperation::read_request && span == 0) {
         // Its extent will show when the next request, or the last response, comes.
-        request.read_slack = static_cast<std::uint16_t>(std::min<std::uint32_t>((record.dma_length + 255) / 256, 0xffff));
+        request.read_slack =
+            static_cast<std::uint16_t>(std::min<std::uint32_t>((record.dma_length + 255) / 256, 0xffff));
         if (request.read_slack > 0) --request.read_slack;
     }
 }
 
-RepeatCause RoceTracker::tell_recovery(Flow& flow, const PacketRecord& record, std::uint64_t position, std::uint32_t span,
-                                       bool read, bool late) {
+RepeatCause RoceTracker::tell_recovery(Flow& flow, const PacketRecord& record, std::uint64_t position,
+                                       std::uint32_t span, bool read, bool late) {
     FlowTrouble& trouble = store_.trouble(flow);
     const Vantage vantage = vantage_of(flow);
     const RecoveryPacket packet{record.time_ns, position, std::max<std::uint32_t>(span, 1), read, late};
@@ -293,8 +292,8 @@ bool RoceTracker::past_request(Flow& flow, const PacketRecord& record, const wir
     }
     const bool busy = request.recovering;
     if (!busy) trouble.recovery.resume(request.next, request.acknowledged);
-    const RepeatCause cause = tell_recovery(flow, record, position, span,
-                                            opcode.operation == wire::BthOperation::read_request, late);
+    const RepeatCause cause =
+        tell_recovery(flow, record, position, span, opcode.operation == wire::BthOperation::read_request, late);
     if (fills) {
         first_sight(flow, record, opcode);
         if (late) {
@@ -327,7 +326,8 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
     RequestState& request = flow.request;
     const bool read = opcode.operation == wire::BthOperation::read_request;
     const std::uint32_t span = read ? read_span(flow, record.dma_length) : 1;
-    if (flow.reverse == no_flow) store_.pairing.request(flow.key, index, record.psn, std::max(span, 1u), record.time_ns);
+    if (flow.reverse == no_flow)
+        store_.pairing.request(flow.key, index, record.psn, std::max(span, 1u), record.time_ns);
     if (request.next == 0) {
         request.next = first_position + record.psn;
         request.acknowledged = request.next;
@@ -344,7 +344,8 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
     situation.wants_response = wants_response(operation_of(opcode));
     if (ahead == 0) [[likely]] {
         situation.mid_message = request.in_message && !opcode.starts_message();
-        if (request.freed_ns > request.last_data_ns && request.last_data_ns != Situation::never && !situation.mid_message)
+        if (request.freed_ns > request.last_data_ns && request.last_data_ns != Situation::never &&
+            !situation.mid_message)
             keep_least(request.reaction_min_ns, elapsed(request.freed_ns, record.time_ns));
         close_gap(flow, record, situation);
         if (request.recovering) tell_recovery(flow, record, position, span, read, false);
@@ -468,7 +469,8 @@ void RoceTracker::acknowledge(Flow& requester, std::uint64_t position, std::int6
     }
     if (position >= request.next) {
         FlowTrouble& trouble = store_.trouble(requester);
-        trouble.unseen_acknowledged += static_cast<std::uint32_t>(std::min<std::uint64_t>(position + 1 - request.next, 1u << 24));
+        trouble.unseen_acknowledged +=
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(position + 1 - request.next, 1u << 24));
         store_.show(requester, EventKind::ack_unseen, frame, position + 1 - request.next);
         if (request.recovering) {
             trouble.recovery.lost_sight();
@@ -480,8 +482,8 @@ void RoceTracker::acknowledge(Flow& requester, std::uint64_t position, std::int6
     }
     if (position < request.acknowledged) return;
     request.acknowledged = position + 1;
-    const unsigned done = requester.ledger.acknowledge(
-        store_.rings, now_ns, position, [&](const OutstandingMessage& message) {
+    const unsigned done =
+        requester.ledger.acknowledge(store_.rings, now_ns, position, [&](const OutstandingMessage& message) {
             const auto operation = static_cast<Operation>(static_cast<unsigned>(message.operation));
             if (message.again) return;
             const std::uint64_t latency = elapsed(message.last_ns, now_ns);
@@ -546,7 +548,8 @@ void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wi
     RequestState& request = requester->request;
     const std::uint64_t position = position_of(record.psn, request.next);
     if (opcode.starts_message()) {
-        if (position > 0 && position <= request.next) acknowledge(*requester, position - 1, record.time_ns, record.frame);
+        if (position > 0 && position <= request.next)
+            acknowledge(*requester, position - 1, record.time_ns, record.frame);
         OutstandingMessage* const read = requester->ledger.oldest_response(store_.rings, position);
         if (read != nullptr && !read->responded && !read->again) {
             read->responded = 1;

@@ -11,8 +11,8 @@ namespace metrics {
 /// Whose place the tap has, as far as directions and half round trips tell.
 Vantage vantage_of(const Flow& flow);
 
-/// InfiniBand's transport: requests, responses, acknowledgements and notifications of a queue pair turned into what every
-/// flow has. IBTA vol. 1, chapter 9. The flow of the record has been found by the engine.
+/// InfiniBand's transport: requests, responses, acknowledgements and notifications of a queue pair turned into what
+/// every flow has. IBTA vol. 1, chapter 9. The flow of the record has been found by the engine.
 class RoceTracker {
 public:
     RoceTracker(FlowStore& store, ReuseTracker* reuse) : store_(store), reuse_(reuse) {}
@@ -33,8 +33,8 @@ private:
     bool past_request(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode, std::uint64_t position,
                       std::uint32_t span, Situation& situation);
     void first_sight(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode);
-    RepeatCause tell_recovery(Flow& flow, const PacketRecord& record, std::uint64_t position, std::uint32_t span, bool read,
-                              bool late);
+    RepeatCause tell_recovery(Flow& flow, const PacketRecord& record, std::uint64_t position, std::uint32_t span,
+                              bool read, bool late);
     void acknowledge(Flow& requester, std::uint64_t position, std::int64_t now_ns, std::uint64_t frame);
     void refused(Flow& carrier, Flow* requester, const PacketRecord& record);
     void notice_reuse(Flow& flow, const PacketRecord& record, std::uint64_t position);

@@ -1,0 +1,166 @@
+#include "metrics/engine/analyzer.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "metrics/engine/worker.h"
+#include "metrics/hosts/host_clock.h"
+
+namespace metrics {
+
+namespace {
+
+EngineOptions share_of(EngineOptions options, unsigned threads) {
+    options.max_flows = std::max<std::size_t>(options.max_flows / threads, 2);
+    return options;
+}
+
+void add(dissect::DissectorCounters& sum, const dissect::DissectorCounters& more) {
+    sum.frames += more.frames;
+    sum.units += more.units;
+    sum.truncated += more.truncated;
+    sum.malformed += more.malformed;
+    sum.odd += more.odd;
+    sum.unsupported += more.unsupported;
+    sum.streams_evicted += more.streams_evicted;
+    sum.stream_octets_lost += more.stream_octets_lost;
+    sum.stream_octets_skipped += more.stream_octets_skipped;
+    sum.datagrams_evicted += more.datagrams_evicted;
+}
+
+}  // namespace
+
+struct Analyzer::State {
+    explicit State(const AnalyzerOptions& given)
+        : clock(given.engine.link_bits_per_sec), threads(std::clamp(given.threads, 1u, 256u)) {
+        dissect::DissectorOptions dissector = given.dissector;
+        dissector.find_repeats = false;  // flows know their own repeats
+        for (unsigned i = 0; i < threads; ++i)
+            workers.push_back(std::make_unique<Worker>(dissector, share_of(given.engine, threads)));
+        if (threads == 1) return;
+        pending.resize(threads);
+        for (unsigned i = 0; i < threads; ++i) {
+            pending[i] = workers[i]->empty_block();
+            workers[i]->start();
+        }
+    }
+
+    void note(const wire::Frame& frame) {
+        if (figures.packets == 0) figures.first_ns = figures.last_ns = frame.time_ns;
+        ++figures.packets;
+        figures.bytes += frame.wire_length;
+        figures.first_ns = std::min(figures.first_ns, frame.time_ns);
+        figures.last_ns = std::max(figures.last_ns, frame.time_ns);
+    }
+
+    void deal(const wire::Frame& frame, const FrameContext& context, bool lasting) {
+        // The hash's upper half: the lower one may be used by tables behind it.
+        const std::size_t shard = (static_cast<std::uint64_t>(context.shard_hash) * threads) >> 32;
+        if (pending[shard]->add(frame, context, lasting)) return;
+        workers[shard]->hand_over(std::move(pending[shard]));
+        pending[shard] = workers[shard]->empty_block();
+        pending[shard]->add(frame, context, lasting);
+    }
+
+    /// Everything fed so far has been worked off, and its flows may be looked at from this thread.
+    void settle() {
+        if (threads == 1) {
+            workers[0]->engine().flush();
+            return;
+        }
+        for (unsigned i = 0; i < threads; ++i) {
+            if (pending[i]->frames.empty()) continue;
+            workers[i]->hand_over(std::move(pending[i]));
+            pending[i] = workers[i]->empty_block();
+        }
+        for (const auto& worker : workers) worker->wait_until_idle();
+    }
+
+    HostClock clock;
+    unsigned threads;
+    CaptureFigures figures;
+    std::vector<std::unique_ptr<Worker>> workers;
+    std::vector<std::unique_ptr<Block>> pending;
+    dissect::DissectorCounters counters;
+};
+
+Analyzer::Analyzer(const AnalyzerOptions& options) : state_(std::make_unique<State>(options)) {}
+Analyzer::~Analyzer() = default;
+
+void Analyzer::feed(std::span<const wire::Frame> frames, bool lasting) {
+    State& state = *state_;
+    if (state.threads == 1) {
+        Worker& worker = *state.workers[0];
+        for (const wire::Frame& frame : frames) {
+            state.note(frame);
+            const FrameContext context = state.clock.observe(frame);
+            if (!context.seen_twice) worker.work(frame, context);
+        }
+        return;
+    }
+    for (const wire::Frame& frame : frames) {
+        state.note(frame);
+        const FrameContext context = state.clock.observe(frame);
+        if (!context.seen_twice) state.deal(frame, context, lasting);
+    }
+}
+
+void Analyzer::finish() {
+    state_->settle();
+    for (const auto& worker : state_->workers) worker->finish();
+    state_->settle();
+}
+
+void Analyzer::dropped(std::int64_t, std::uint64_t frames) {
+    if (frames == 0) return;
+    state_->settle();
+    for (const auto& worker : state_->workers) worker->engine().dropped();
+}
+
+const dissect::DissectorCounters& Analyzer::counters() {
+    state_->settle();
+    state_->counters = {};
+    for (const auto& worker : state_->workers) add(state_->counters, worker->dissector().counters());
+    return state_->counters;
+}
+
+Snapshot Analyzer::snapshot() {
+    State& state = *state_;
+    const dissect::DissectorCounters& counted = counters();
+    Snapshot out;
+    out.capture = state.figures;
+    out.capture.rdma_units = counted.units;
+    out.capture.truncated = counted.truncated;
+    out.capture.malformed = counted.malformed;
+    out.capture.streams_evicted = counted.streams_evicted;
+    out.capture.stream_octets_lost = counted.stream_octets_lost;
+    out.capture.stream_octets_skipped = counted.stream_octets_skipped;
+    out.capture.unsorted = state.clock.unsorted();
+    out.capture.seen_twice = state.clock.seen_twice();
+    state.clock.describe(out.hosts, out.pauses);
+    for (const auto& worker : state.workers) worker->engine().describe(out, out.capture.last_ns);
+    out.memory_octets += state.clock.octets();
+
+    std::sort(out.hosts.begin(), out.hosts.end(),
+              [](const HostSnapshot& one, const HostSnapshot& other) { return one.address < other.address; });
+    std::sort(out.attempts.begin(), out.attempts.end(),
+              [](const ConnectionAttempt& one, const ConnectionAttempt& other) {
+                  return one.request_frame < other.request_frame;
+              });
+    // Both directions of a flow may have been met in one frame; the key decides then.
+    std::sort(out.flows.begin(), out.flows.end(), [](const FlowSnapshot& one, const FlowSnapshot& other) {
+        if (one.id != other.id) return one.id < other.id;
+        return one.source.address < other.source.address;
+    });
+    for (FlowSnapshot& flow : out.flows) {
+        const auto host =
+            std::lower_bound(out.hosts.begin(), out.hosts.end(), flow.source.address,
+                             [](const HostSnapshot& one, const Address& address) { return one.address < address; });
+        if (host != out.hosts.end() && host->address == flow.source.address)
+            flow.link_bits_per_sec = host->link_bits_per_sec;
+        out.capture.icrc_bad += flow.icrc_bad;
+    }
+    return out;
+}
+
+}  // namespace metrics

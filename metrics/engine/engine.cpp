@@ -1,0 +1,238 @@
+#include "metrics/engine/engine.h"
+
+#include <algorithm>
+
+namespace metrics {
+
+namespace {
+
+constexpr std::uint32_t subnet_management_qp = 0;
+constexpr std::uint32_t general_services_qp = 1;
+constexpr std::size_t max_partners = 1u << 17;
+constexpr std::size_t max_connections = 1u << 16;
+constexpr std::size_t max_reuse_keys = 1u << 18;
+
+void prefetch(const Flow& flow, unsigned lines) {
+    const char* const first = reinterpret_cast<const char*>(&flow);  // NOLINT(*-reinterpret-cast): for its cache lines
+    for (unsigned line = 0; line < lines; ++line) __builtin_prefetch(first + std::size_t{64} * line, 1);
+}
+
+double mean_over(unsigned __int128 area, std::uint64_t wall_ns) {
+    return wall_ns == 0 ? 0 : static_cast<double>(area) / static_cast<double>(wall_ns);
+}
+
+}  // namespace
+
+Engine::Engine(const EngineOptions& options)
+    : store_(options),
+      reuse_(options.reuse ? max_reuse_keys : 1),
+      roce_(store_, options.reuse ? &reuse_ : nullptr),
+      streams_(store_),
+      connections_(max_connections) {
+    store_.on_leave = [this](FlowIndex index) { streams_.forget(index); };
+}
+
+Engine::~Engine() = default;
+
+void Engine::on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) {
+    if (dissection.has(dissect::LayerId::tcp)) streams_.on_segment(frame, dissection, context_);
+}
+
+void Engine::on_notice(const dissect::Notice& notice) { streams_.on_notice(notice, context_); }
+
+void Engine::on_unit(const dissect::Unit& unit) {
+    if (unit.transport == dissect::Transport::iwarp) {
+        streams_.on_unit(unit, context_);
+        if (unit.dissection.has(dissect::LayerId::mpa_request) || unit.dissection.has(dissect::LayerId::mpa_reply)) {
+            FlowKey key;
+            key.source = source_address(unit.frame_dissection, unit.frame.bytes);
+            key.destination = destination_address(unit.frame_dissection, unit.frame.bytes);
+            key.selector = static_cast<std::uint32_t>(unit.frame_dissection.source_port) << 16 |
+                           unit.frame_dissection.destination_port;
+            key.transport = dissect::Transport::iwarp;
+            connections_.on_mpa(unit, key);
+        }
+        return;
+    }
+    PacketRecord& record = waiting_[waiting_count_];
+    if (!make_record(unit, context_, record)) return;
+    if (record.key.service == Service::ud &&
+        (record.key.selector == general_services_qp || record.key.selector == subnet_management_qp)) {
+        // Management packets set connections up; they are no flows of anybody's.
+        on_management(unit);
+        return;
+    }
+    store_.table.prefetch_slot(record.hash);
+    if (++waiting_count_ == batch) flush();
+}
+
+/// Looks the flow up, making it where it is new. A CNP names no service: it belongs to whatever flow has its QPN.
+void Engine::find_flow(PacketRecord& record) {
+    if (wire::bth_opcode(record.opcode).role == wire::BthRole::notification) {
+        for (const Service service : {Service::rc, Service::uc, Service::xrc, Service::ud, Service::rc}) {
+            record.key.service = service;
+            record.hash = hash_of(record.key);
+            record.flow = store_.table.find(record.key, record.hash);
+            if (record.flow != no_flow) return;
+        }
+    }
+    record.flow = store_.table.find(record.key, record.hash);
+    if (record.flow != no_flow) return;
+    record.flow = store_.obtain(record.key, record.hash, record.frame, record.time_ns);
+    if (record.source_qp != 0xffffffff) store_.table[record.flow].source_qp = record.source_qp;
+    introduce(record.flow);
+}
+
+/// A new flow meets the other half that its connection's set-up, or its datagrams' source QPN, has named.
+void Engine::introduce(FlowIndex index) {
+    Flow& flow = store_.table[index];
+    flow.drop_epoch = store_.drop_epoch;
+    FlowKey other;
+    PairingMethod method = PairingMethod::none;
+    if (const auto found = partners_.find(flow.key); found != partners_.end()) {
+        const Partner& partner = found->second;
+        flow.connection = partner.serial;
+        flow.request.ack_timeout_ns = partner.ack_timeout_ns;
+        flow.request.responses_limit = partner.responses_limit;
+        flow.request.mtu_payload = partner.path_mtu;
+        flow.source_qp = partner.key.selector;
+        other = partner.key;
+        method = PairingMethod::cm;
+    } else if (flow.key.service == Service::ud && flow.source_qp != 0xffffffff) {
+        other = flow.key;
+        std::swap(other.source, other.destination);
+        other.selector = flow.source_qp;
+        method = PairingMethod::source_qp;
+    }
+    if (method == PairingMethod::none) return;
+    const FlowIndex reverse = store_.table.find(other, hash_of(other));
+    if (reverse == no_flow || reverse == index || store_.table[reverse].reverse != no_flow) return;
+    if (method == PairingMethod::source_qp && store_.table[reverse].source_qp != flow.key.selector) return;
+    store_.pair(index, reverse, method, 1.0);
+}
+
+void Engine::flush() {
+    // Three passes, so that the memory of one packet's flow arrives while the others' is asked for.
+    for (std::size_t i = 0; i < waiting_count_; ++i) {
+        const FlowIndex guess = store_.table.guess(waiting_[i].hash);
+        if (guess != no_flow) prefetch(store_.table[guess], 1);
+    }
+    for (std::size_t i = 0; i < waiting_count_; ++i) {
+        waiting_[i].flow = store_.table.find(waiting_[i].key, waiting_[i].hash);
+        if (waiting_[i].flow != no_flow) prefetch(store_.table[waiting_[i].flow], sizeof(Flow) / 64);
+    }
+    for (std::size_t i = 0; i < waiting_count_; ++i) {
+        if (waiting_[i].flow == no_flow) continue;
+        const FlowIndex reverse = store_.table[waiting_[i].flow].reverse;
+        if (reverse != no_flow) prefetch(store_.table[reverse], sizeof(Flow) / 64);
+    }
+    for (std::size_t i = 0; i < waiting_count_; ++i) {
+        PacketRecord& record = waiting_[i];
+        // Making a flow for one packet may have taken another's place.
+        if (record.flow == no_flow || !store_.table[record.flow].live || store_.table[record.flow].finished ||
+            store_.table[record.flow].key != record.key)
+            find_flow(record);
+        roce_.on_packet(record);
+    }
+    waiting_count_ = 0;
+}
+
+void Engine::on_management(const dissect::Unit& unit) {
+    flush();
+    bool ended = false;
+    const Connections::QueuePairs* const pairs = connections_.on_management(unit, ended);
+    if (pairs != nullptr && !ended) connect(*pairs);
+}
+
+void Engine::connect(const Connections::QueuePairs& pairs) {
+    const auto serial = static_cast<std::uint32_t>(pairs.serial);
+    const auto remember = [&](const FlowKey& key, const FlowKey& other, const ConnectionFigures& figures) {
+        const FlowIndex old = store_.table.find(key, hash_of(key));
+        if (old != no_flow && store_.table[old].connection != serial) store_.retire(old);
+        if (partners_.size() >= max_partners && partners_.find(key) == partners_.end())
+            partners_.erase(partners_.begin());
+        Partner& partner = partners_[key];
+        partner.key = other;
+        partner.serial = serial;
+        partner.ack_timeout_ns = figures.ack_timeout_ns.value_or(0);
+        partner.responses_limit = static_cast<std::uint16_t>(std::min(figures.initiator_depth.value_or(0), 0xffffu));
+        partner.path_mtu = static_cast<std::uint16_t>(std::min(figures.path_mtu.value_or(0), 0xffffu));
+    };
+    if (const auto known = partners_.find(pairs.to_server); known != partners_.end() && known->second.serial == serial)
+        return;
+    remember(pairs.to_server, pairs.to_client, pairs.client);
+    remember(pairs.to_client, pairs.to_server, pairs.server);
+}
+
+void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
+    const Flow& flow = store_.table[index];
+    const Flow* const reverse = flow.reverse == no_flow ? nullptr : &store_.table[flow.reverse];
+    store_.describe(index, out);
+    if (reverse != nullptr) {
+        out.reverse = reverse->id;
+        out.first_ns = std::min(out.first_ns, reverse->counts.first_ns);
+        out.last_ns = std::max(out.last_ns, reverse->counts.last_ns);
+        if (flow.key.transport != dissect::Transport::iwarp) out.source.qpn = reverse->key.selector;
+        if (reverse->credits != 0xff) out.credits_last = reverse->credits;
+    }
+    out.pairing.method = flow.pairing;
+    out.pairing.confidence = flow.pairing_percent / 100.0;
+    out.vantage = vantage_of(flow);
+    if (out.vantage == Vantage::unknown && reverse != nullptr) {
+        const Vantage seen = vantage_of(*reverse);
+        out.vantage = seen == Vantage::sender ? Vantage::receiver : seen == Vantage::receiver ? Vantage::sender : seen;
+    }
+
+    // What was said about this flow's requests travelled on the reverse flow; unpaired, a flow shows what it carries.
+    if (const FlowTrouble* const said = store_.trouble_of(reverse != nullptr ? *reverse : flow)) {
+        for (std::size_t code = 0; code < nak_code_count; ++code) out.naks[code] = said->naks[code];
+        out.rnr_naks = said->rnr_naks;
+        out.cnp_packets = said->cnps;
+        out.credits_exhausted = said->credits_exhausted;
+        if (said->rate_drop_count > 0) out.rate_drop_after_cnp = said->rate_drop_sum / said->rate_drop_count;
+    }
+
+    const std::uint64_t wall_ns = out.wall_ns();
+    out.messages_mean = mean_over(flow.ledger.message_ns(out.last_ns), wall_ns);
+    out.bytes_mean = mean_over(flow.ledger.byte_ns(out.last_ns), wall_ns);
+    out.at_max_ns = flow.ledger.at_max_ns(out.last_ns);
+
+    // The attribution's clock starts with the first data packet; before it the flow had nothing to send.
+    std::uint64_t named_ns = 0;
+    if (flow.attribution.started()) {
+        out.state_ns = flow.attribution.states(out.last_ns, flow.ledger.messages());
+        for (const std::uint64_t state : out.state_ns) named_ns += state;
+    }
+    if (named_ns <= wall_ns) out.state_ns[index_of(State::application_idle)] += wall_ns - named_ns;
+
+    if (const ConnectionFigures* const figures = connections_.about(flow.key);
+        figures != nullptr && (!flow.finished || figures->setup_frame <= flow.id))
+        out.connection = *figures;
+    if (flow.key.transport == dissect::Transport::iwarp) streams_.describe(index, out);
+
+    const bool answered = flow.key.service == Service::rc || flow.key.service == Service::xrc;
+    double confidence = 1;
+    if (flow.pairing != PairingMethod::none) confidence *= out.pairing.confidence;
+    if (answered && reverse == nullptr) confidence *= 0.5;
+    const double seen = static_cast<double>(out.packets);
+    const double unseen = static_cast<double>(out.unseen_acknowledged_packets);
+    if (unseen > 0) confidence *= seen / (seen + unseen);
+    out.confidence = confidence;
+}
+
+void Engine::describe(Snapshot& out, std::int64_t now_ns) const {
+    out.flows.reserve(out.flows.size() + store_.table.live());
+    for (FlowIndex index = 0; index < store_.table.extent(); ++index) {
+        if (!store_.table[index].live) continue;
+        out.flows.emplace_back();
+        describe(index, out.flows.back());
+    }
+    reuse_.describe(out.hosts);
+    for (ConnectionAttempt& attempt : connections_.attempts(now_ns)) out.attempts.push_back(std::move(attempt));
+    out.capture.flows_evicted += store_.evicted;
+    out.capture.flows_seen += store_.seen;
+    out.memory_octets += store_.octets() + reuse_.octets() + streams_.octets() + connections_.octets() +
+                         partners_.size() * (sizeof(FlowKey) + sizeof(Partner) + 32);
+}
+
+}  // namespace metrics

@@ -1,0 +1,70 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "dissect/dissector.h"
+#include "metrics/connection/connections.h"
+#include "metrics/flow/flow_store.h"
+#include "metrics/hosts/reuse.h"
+#include "metrics/options.h"
+#include "metrics/roce/packet_record.h"
+#include "metrics/roce/roce_tracker.h"
+#include "metrics/snapshot.h"
+#include "metrics/stream/stream_tracker.h"
+
+namespace metrics {
+
+/// One worker's part of the engine: message units in, flows kept. The caller says each frame's context before the
+/// dissector is given the frame. Not thread-safe.
+class Engine final : public dissect::Sink {
+public:
+    explicit Engine(const EngineOptions& options);
+    ~Engine() override;
+
+    void begin_frame(const FrameContext& context) { context_ = context; }
+    void on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) override;
+    void on_unit(const dissect::Unit& unit) override;
+    void on_notice(const dissect::Notice& notice) override;
+
+    /// Packets that wait for their flows are worked off. Nothing else may be asked before.
+    void flush();
+    /// Frames were lost: no flow knows what passed meanwhile.
+    void dropped() { ++store_.drop_epoch; }
+    /// Adds the flows (in no order), the reuse figures of hosts, the attempts at connections, and what they hold in
+    /// memory.
+    void describe(Snapshot& out, std::int64_t now_ns) const;
+
+private:
+    static constexpr std::size_t batch = 32;
+    struct KeyHash {
+        std::size_t operator()(const FlowKey& key) const { return hash_of(key); }
+    };
+    struct Partner {
+        FlowKey key;
+        std::uint32_t serial = 0;
+        std::uint64_t ack_timeout_ns = 0;
+        std::uint16_t responses_limit = 0;
+        std::uint16_t path_mtu = 0;
+    };
+
+    void on_management(const dissect::Unit& unit);
+    void connect(const Connections::QueuePairs& pairs);
+    void find_flow(PacketRecord& record);
+    void introduce(FlowIndex index);
+    void describe(FlowIndex index, FlowSnapshot& out) const;
+
+    FlowStore store_;
+    ReuseTracker reuse_;
+    RoceTracker roce_;
+    StreamTracker streams_;
+    Connections connections_;
+    std::unordered_map<FlowKey, Partner, KeyHash> partners_;
+    FrameContext context_;
+    std::array<PacketRecord, batch> waiting_;
+    std::size_t waiting_count_ = 0;
+};
+
+}  // namespace metrics
