@@ -7,7 +7,9 @@ or requests they are.
 import collections
 import dataclasses
 import gzip
+import re
 import struct
+import zlib
 
 # IBTA vol. 1, table 38: operation code without its service -> (operation, first, last)
 REQUESTS = {
@@ -54,6 +56,7 @@ class Packet:
     ecn: int
     octets: bytes  # from the UDP or TCP header on
     checked: bool  # the IP header's and TCP's checksums are right, or there was none
+    header: bytes  # of IP
 
 
 def packet(frame):
@@ -66,17 +69,30 @@ def packet(frame):
         checked = ones_complement(ip[:header]) == 0xFFFF
         pseudo = ip[12:20]
         found = Packet(".".join(map(str, ip[12:16])), ".".join(map(str, ip[16:20])), ip[9], ip[1] & 3,
-                       ip[header:length or None], checked)
+                       ip[header:length or None], checked, ip[:header])
     elif kind == 0x86DD:
         length, = struct.unpack_from(">H", ip, 4)
         pseudo = ip[8:40]
-        found = Packet(ip[8:24].hex(), ip[24:40].hex(), ip[6], ip[1] >> 4 & 3, ip[40:40 + length], True)
+        found = Packet(ip[8:24].hex(), ip[24:40].hex(), ip[6], ip[1] >> 4 & 3, ip[40:40 + length], True, ip[:40])
     else:
         return None
     if found.protocol == 6:
         pseudo += struct.pack(">HH", 6, len(found.octets))
         found.checked = found.checked and ones_complement(pseudo + found.octets) == 0xFFFF
     return found
+
+
+def icrc_right(ip):
+    """IBTA annex A17.3.3: CRC-32 behind 64 one bits, what routers change masked out; no options or extension headers."""
+    header, udp = bytearray(ip.header), bytearray(ip.octets[:struct.unpack_from(">H", ip.octets, 4)[0]])
+    masked = (1, 8, 10, 11) if header[0] >> 4 == 4 else (1, 2, 3, 7)
+    for at in masked:
+        header[at] = 0xFF
+    if header[0] >> 4 == 6:
+        header[0] |= 0x0F
+    udp[6:8] = b"\xFF\xFF"
+    udp[12] = 0xFF
+    return zlib.crc32(b"\xFF" * 8 + header + udp[:-4]) == struct.unpack_from("<I", udp, len(udp) - 4)[0]
 
 
 class Sequence:
@@ -109,8 +125,8 @@ class Sequence:
 
 
 class Roce:
-    def __init__(self, figures, node_of):
-        self.figures, self.node_of = figures, node_of
+    def __init__(self, figures, node_of, mtu):
+        self.figures, self.node_of, self.mtu = figures, node_of, mtu
         self.requests, self.responses = {}, {}
         self.messages = {}  # (flow, PSN of its last packet) of what is counted already
         self.payload = {}   # flow -> {PSN: octets}
@@ -127,6 +143,7 @@ class Roce:
         flow = (ip.source, ip.destination, qpn, service)
         figures = self.figures
         figures[f"packets/{node}"] += 1
+        figures[f"icrc_bad/{node}"] += not icrc_right(ip)
         figures[f"ce/{node}"] += ip.ecn == 3
         figures[f"ect/{node}"] += ip.ecn != 0
         if opcode == 0x81:
@@ -182,8 +199,6 @@ class Roce:
                 self.payload.setdefault(key, {})[psn] = (size, name if last else None)
             figures[f"messages/{name}/{node}"] += last
 
-    mtu = 1024
-
     def finish(self):
         for (flow, _), parts in self.payload.items():
             node = self.flows[flow]
@@ -207,12 +222,12 @@ class Stream:
 
     def __init__(self):
         self.next, self.waiting, self.octets, self.top = None, {}, bytearray(), None
-        self.covered = []
+        self.node, self.first, self.seen = None, None, set()
 
 
 class Iwarp:
-    def __init__(self, figures, node_of):
-        self.figures, self.node_of, self.streams = figures, node_of, {}
+    def __init__(self, figures, node_of, offloaded):
+        self.figures, self.node_of, self.streams, self.offloaded = figures, node_of, {}, offloaded
 
     def take(self, ip):
         tcp = ip.octets
@@ -223,7 +238,7 @@ class Iwarp:
         figures[f"segments/{node}"] += 1
         figures[f"ce/{node}"] += ip.ecn == 3
         figures[f"ect/{node}"] += ip.ecn != 0
-        if not ip.checked:
+        if not ip.checked and not self.offloaded:
             figures[f"bad_checksum/{node}"] += 1
             return
         figures[f"ece/{node}"] += bool(flags & 0x40) and not flags & 2
@@ -243,6 +258,10 @@ class Iwarp:
             stream.node = node
         ahead = (number - stream.top) % (1 << 32)
         figures[f"data_segments/{node}"] += 1
+        # Every octet in a set: slow, and not to be mistaken.
+        octets_ahead = range((number - stream.first) % (1 << 32), (number - stream.first) % (1 << 32) + len(data))
+        figures[f"segments_again/{node}"] += stream.seen.issuperset(octets_ahead)
+        stream.seen.update(octets_ahead)
         end = (number + len(data)) % (1 << 32)
         if ahead >= 1 << 31:
             figures[f"late_segments/{node}"] += 1
@@ -269,7 +288,7 @@ class Iwarp:
     def finish(self):
         for (source, _, destination, _), stream in self.streams.items():
             octets = bytes(stream.octets)
-            node, figures = getattr(stream, "node", None), self.figures
+            node, figures = stream.node, self.figures
             if octets[:16] not in (b"MPA ID Req Frame", b"MPA ID Rep Frame"):
                 continue
             figures[f"mpa/{'request' if octets[9:10] == b'q' else 'reply'}/{node}"] += 1
@@ -303,21 +322,28 @@ class Iwarp:
                     figures[f"terminates/{node}"] += 1
 
 
-def count(path, nodes, mtu=1024):
-    """Every figure of one capture."""
+def count(path, truth):
+    """Every figure of one capture, named by the nodes in its JSON."""
     addresses = {}
-    for node, about in nodes.items():
+    for node, about in truth["nodes"].items():
         addresses[about["ip"]] = node
         words = about["ip6"].split("::")
         addresses["".join(w.zfill(4) for w in words[0].split(":")).ljust(28, "0") + words[1].zfill(4)] = node
     figures = collections.Counter()
     node_of = lambda address: addresses.get(address, "?")
-    roce, iwarp = Roce(figures, node_of), Iwarp(figures, node_of)
-    roce.mtu = mtu
+    doubled = set()
+    mtus = re.findall(r"^ Mtu\s*: (\d+)\[B\]", str([c["output"] for c in truth["commands"]]).replace("\\n", "\n"), re.M)
+    roce = Roce(figures, node_of, int(mtus[0]) if mtus else 1024)
+    # Inside a sender's machine the checksums are not there yet.
+    iwarp = Iwarp(figures, node_of, truth["capture_point"].startswith("tcpdump"))
     for frame in frames(path):
         found = packet(frame)
         if found is None:
             continue
+        # The network doubles a frame with all its octets; whoever sends again gives it another IP identification.
+        if found.protocol in (6, 17):
+            figures["doubled/" + node_of(found.source)] += frame in doubled
+            doubled.add(frame)
         if found.protocol == 17 and struct.unpack_from(">H", found.octets, 2)[0] == 4791:
             roce.take(found)
         elif found.protocol == 6:
