@@ -223,7 +223,7 @@ struct FlowSnapshot {
     const Exhibit* exhibit(EventKind kind) const;
     std::uint64_t messages_total() const;
     std::uint64_t message_bytes_total() const;
-    std::uint64_t wall_ns() const { return static_cast<std::uint64_t>(last_ns - first_ns); }
+    std::uint64_t wall_ns() const { return static_cast<std::uint64_t>(last_ns) - static_cast<std::uint64_t>(first_ns); }
     /// messages' octets by the flow's wall time; absent where the wall time is zero
     std::optional<double> goodput_bytes_per_sec() const;
 };
