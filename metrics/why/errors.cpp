@@ -83,10 +83,35 @@ constexpr std::string_view access_advice =
     "right "
     "to be read or written.";
 
-Blame blame_of(std::uint64_t value) {
-    const auto layer = static_cast<unsigned>(value >> 12 & 0xf);
-    const auto type = static_cast<unsigned>(value >> 8 & 0xf);
-    const auto code = static_cast<unsigned>(value & 0xff);
+struct Report {
+    unsigned layer;
+    unsigned type;
+    unsigned code;
+};
+
+/// Whether the RFCs know it. RFC 5040, 4.8; RFC 5041, 6.2; RFC 5044, 8.
+bool exists(const Report& report) {
+    if (report.type == 0) return report.layer == 2 ? report.code >= 1 && report.code <= 4 : report.code == 0;
+    if (report.layer == 0 && report.type == 1) return report.code <= 4 || report.code == 9 || report.code == 0xff;
+    if (report.layer == 0 && report.type == 2) return (report.code >= 5 && report.code <= 9) || report.code == 0xff;
+    if (report.layer == 1 && report.type == 1) return report.code <= 4;
+    if (report.layer == 1 && report.type == 2) return report.code >= 1 && report.code <= 6;
+    return false;
+}
+
+/// Linux' siw writes layer and type in each other's place. Where that makes sense of what else would be none, and for
+/// the one case that could be both, "DDP local catastrophic" against "invalid STag", in a dialogue with READs, they are
+/// put back.
+Report report_of(std::uint64_t value, bool reads) {
+    const Report given{static_cast<unsigned>(value >> 12 & 0xf), static_cast<unsigned>(value >> 8 & 0xf),
+                       static_cast<unsigned>(value & 0xff)};
+    const Report exchanged{given.type, given.layer, given.code};
+    const bool ambiguous = given.layer == 1 && given.type == 0 && given.code == 0;
+    return exists(exchanged) && (!exists(given) || (ambiguous && reads)) ? exchanged : given;
+}
+
+Blame blame_of(const Report& report) {
+    const auto [layer, type, code] = report;
     if (layer == 0 && type == 1) return {"remote_access_error", "remote protection error", access_advice};
     if (layer == 0 && type == 2)
         return {"remote_operational_error", "remote operation error",
@@ -100,13 +125,19 @@ Blame blame_of(std::uint64_t value) {
         return {"remote_operational_error", "a message longer than the receive",
                 "On {} post larger receives, or let the sender split messages."};
     if (layer == 1 && type == 2)
-        return {"invalid_request", "untagged buffer error",
-                "Compare both ends' implementations: queue number, message sequence number or offset is wrong."};
+        return {
+            "invalid_request", "untagged buffer error",
+            "Compare both ends' implementations with {}: queue number, message sequence number or offset is wrong."};
     if (layer == 2 && code == 2)
         return {"corruption", "MPA CRC error",
                 "Segments are damaged on the way: see the CRC counters along the way to {}."};
     return {"terminate", "local catastrophic error",
             "Look into the log and the completion queues of {}: it met an error of its own and names no other cause."};
+}
+
+bool reads_run_towards(const Scene& scene, const FlowSnapshot& flow) {
+    const FlowSnapshot* other = scene.reverse(flow);
+    return other != nullptr && other->operations[index_of(Operation::read)].count + other->responses_max > 0;
 }
 
 void find_terminates(const Scene& scene, const Group& group, std::vector<Answer>& out) {
@@ -115,7 +146,8 @@ void find_terminates(const Scene& scene, const Group& group, std::vector<Answer>
     for (const FlowSnapshot* flow : group.flows) {
         if (flow->terminates == 0) continue;
         const Exhibit* exhibit = flow->exhibit(EventKind::terminate);
-        const Blame blame = blame_of(exhibit == nullptr ? 0 : exhibit->value_max);
+        const Blame blame =
+            blame_of(report_of(exhibit == nullptr ? 0 : exhibit->value_max, reads_run_towards(scene, *flow)));
         by_verdict[blame.verdict].push_back({flow, 1.0});
         blames.emplace(blame.verdict, blame);
     }

@@ -1,0 +1,59 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/why/page.h"
+
+namespace cli::why {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Counts are whole numbers in JSON too.
+Json value_of(double value) {
+    constexpr double exact = 9007199254740992.0;  // 2^53
+    if (!std::isfinite(value)) return nullptr;
+    if (value == std::floor(value) && std::abs(value) <= exact) return static_cast<std::int64_t>(value);
+    return value;
+}
+
+Json capture_of(const metrics::CaptureFigures& capture) {
+    return {{"packets", capture.packets},
+            {"bytes", capture.bytes},
+            {"rdma_units", capture.rdma_units},
+            {"kernel_dropped", capture.kernel_dropped ? Json(*capture.kernel_dropped) : Json(nullptr)},
+            {"truncated", capture.truncated},
+            {"malformed", capture.malformed},
+            {"first_ns", capture.packets == 0 ? Json(nullptr) : Json(capture.first_ns)},
+            {"last_ns", capture.packets == 0 ? Json(nullptr) : Json(capture.last_ns)}};
+}
+
+Json answer_of(const metrics::Answer& answer) {
+    Json evidence = Json::array();
+    for (const metrics::Evidence& each : answer.evidence)
+        evidence.push_back(
+            {{"what", each.what}, {"value", value_of(each.value)}, {"unit", each.unit}, {"frames", each.frames}});
+    const bool seen = answer.vantage != metrics::Vantage::unknown;
+    return {{"question", metrics::question_names[static_cast<std::size_t>(answer.question)]},
+            {"verdict", answer.verdict},
+            {"alarm", answer.alarm},
+            {"severity", value_of(answer.severity)},
+            {"summary", answer.summary},
+            {"confidence", value_of(answer.confidence)},
+            {"vantage", seen ? Json(metrics::name_of(answer.vantage)) : Json(nullptr)},
+            {"flows", answer.flows},
+            {"evidence", std::move(evidence)},
+            {"advice", answer.advice}};
+}
+
+}  // namespace
+
+std::string json(const metrics::Snapshot& snapshot, std::span<const metrics::Answer> answers) {
+    Json list = Json::array();
+    for (const metrics::Answer& answer : answers) list.push_back(answer_of(answer));
+    const Json all{{"capture", capture_of(snapshot.capture)}, {"answers", std::move(list)}};
+    // Names come from files that need not be UTF-8.
+    return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace cli::why

@@ -1,0 +1,68 @@
+#include "cli/why/why.h"
+
+#include <clocale>
+#include <cstring>
+#include <langinfo.h>
+#include <unistd.h>
+
+#include "cli/analysis/session.h"
+#include "cli/console.h"
+#include "cli/why/options.h"
+#include "cli/why/page.h"
+
+namespace cli::why {
+
+namespace {
+
+constexpr std::string_view usage =
+    "Usage: rdmascope why -r FILE [OPTION]... [EXPRESSION]\n"
+    "       rdmascope why -i IFACE [OPTION]... [EXPRESSION]\n\n"
+    "Answers the five questions about RDMA traffic: why not more bandwidth, why such latency, is the QP cache\n"
+    "thrashed, is there congestion, how full are the queues. What is wrong comes first, with what to do about it.\n"
+    "EXPRESSION is a pcap-filter(7) expression.\n";
+constexpr std::string_view ending = "\nManual: rdmascope-why(1), which lists all verdicts.\n";
+
+/// What the user's locale writes, without a change of the program's own.
+bool writes_utf8() {
+    const locale_t users = ::newlocale(LC_CTYPE_MASK, "", nullptr);
+    if (users == nullptr) return false;
+    const bool utf8 = std::strcmp(::nl_langinfo_l(CODESET, users), "UTF-8") == 0;
+    ::freelocale(users);
+    return utf8;
+}
+
+PageStyle style_for(const WhyOptions& options) {
+    PageStyle style;
+    style.columns = terminal_columns(STDOUT_FILENO);
+    style.color = options.color == Color::always || (options.color == Color::automatic && wants_color(STDOUT_FILENO));
+    style.utf8 = writes_utf8();
+    style.verbose = options.verbose;
+    style.read_paths = options.read_paths;
+    return style;
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments, const Environment& environment) {
+    WhyOptions options;
+    const std::string reason = analysis::parse(arguments, own_options(), options);
+    if (const auto status = analysis::answered(options, reason, "why", help(), environment.version)) return *status;
+
+    analysis::Session session(options, "why");
+    if (!session.run()) return exit_failed;
+    const metrics::Snapshot& snapshot = session.snapshot();
+    if (options.flow && snapshot.flow(*options.flow) == nullptr) {
+        tell("rdmascope why: there is no flow {}; `rdmascope flows` lists those that there are", *options.flow);
+        return exit_failed;
+    }
+    const std::vector<metrics::Answer> answers =
+        metrics::answer(snapshot, session.names(), options.flow ? &*options.flow : nullptr);
+    const int printed = print(options.json ? json(snapshot, answers) : page(snapshot, answers, style_for(options)));
+    if (printed != exit_done) return printed;
+    if (!options.json || snapshot.flows.empty()) session.tell_summary();
+    return session.failed() ? exit_failed : exit_done;
+}
+
+std::string help() { return analysis::help_page(usage, analysis::all_options(own_options()), ending); }
+
+}  // namespace cli::why

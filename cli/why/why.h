@@ -1,0 +1,13 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+
+/// `rdmascope why`: the five questions, answered.
+namespace cli::why {
+
+int run(const std::vector<std::string>& arguments, const Environment& environment);
+std::string help();
+
+}  // namespace cli::why
