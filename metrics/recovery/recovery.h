@@ -34,6 +34,7 @@ struct RecoveryPacket {
     std::uint32_t span = 1;      ///< positions that it takes: a READ request takes one for each response packet
     bool read = false;           ///< a READ request
     bool late = false;           ///< known to be late or doubled by the network, not transmitted again
+    std::int64_t sent_ns = Situation::never;  ///< when it was sent before, where that is known
 };
 
 /// How one RC flow repairs losses: why a packet is repeated, how long the steps took, and whether sender and receiver
@@ -115,14 +116,20 @@ private:
     void see_nak(std::int64_t now_ns, std::uint64_t position, NakKind kind, std::int64_t sent_ns, Findings& findings);
     void see_acknowledged(std::uint64_t position, Findings& findings);
     RepeatCause begin_run(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings);
+    void start(const RecoveryPacket& packet);
     void go_on(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings);
+    bool too_soon_for_timer(const RecoveryPacket& packet, const RecoveryVantage& vantage) const;
+    void step_back(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings);
+    void check_start(const RecoveryPacket& packet, const RecoveryVantage& vantage, RepeatCause cause,
+                     Findings& findings);
+    void measure(const RecoveryPacket& packet, RepeatCause cause, Findings& findings) const;
     void receive(const RecoveryPacket& packet);
-    void suspect(Suspicion what, std::uint64_t first, std::uint64_t end, bool sure, Findings& findings);
+    void suspect(Suspicion what, std::uint64_t first, std::uint64_t count, bool sure, Findings& findings);
     void settle(bool guilty, Findings& findings);
 
     std::uint64_t next_ = 0;           // after the highest position sent
     std::uint64_t oldest_ = 0;         // first that is not acknowledged
-    std::uint64_t expected_ = 0;       // highest position that the receiver can be waiting for
+    std::uint64_t expected_ = 0;       // the farthest that the receiver can be waiting for
     std::int64_t hole_ns_ = 0;         // first arrival past it
     std::uint64_t signal_ = 0;         // position that the pending NAK names
     std::uint64_t oldest_before_ = 0;  // what was the oldest before that NAK
@@ -133,19 +140,21 @@ private:
     std::uint64_t run_end_ = 0;  // next_ when the run began
     std::int64_t run_ns_ = 0;    // when it began
     std::uint64_t suspect_first_ = 0;
+    std::int64_t last_ns_ = 0;  // of the last packet, or `never`
     std::uint32_t suspect_count_ = 0;
     std::uint32_t run_packets_ = 0;
-    std::uint32_t past_ = 0;  // packets past the hole
+    std::uint16_t past_ = 0;  // packets past the hole
     Suspicion suspicion_ = Suspicion::none;
     RepeatCause pending_ = RepeatCause::none;
     bool running_ : 1 = false;
-    bool ran_ : 1 = false;         // run_ns_ holds
-    bool unseen_ : 1 = false;      // expected_ has never passed the tap
-    bool told_ : 1 = false;        // the receiver has sent a NAK for expected_
-    bool implied_ : 1 = false;     // the pending signal is a missing response
-    bool disordered_ : 1 = false;  // the network before the tap reorders
-    bool read_ : 1 = false;        // the suspicion is about a READ request
-    bool contiguous_ : 1 = false;  // no position was left out of the run so far
+    bool unseen_ : 1 = false;       // expected_ has never passed the tap
+    bool told_ : 1 = false;         // the receiver has sent a NAK for expected_
+    bool implied_ : 1 = false;      // the pending signal is a missing response
+    bool disordered_ : 1 = false;   // the network before the tap reorders or doubles
+    bool read_ : 1 = false;         // the suspicion is about a READ request
+    bool contiguous_ : 1 = false;   // no position was left out of the run so far
+    bool at_receiver_ : 1 = false;  // the tap, when the last packet came
+    bool loose_ : 1 = false;        // the last packet was a READ request that takes nobody knows how many positions
 };
 static_assert(sizeof(Recovery) <= 128 && std::is_trivially_copyable_v<Recovery>);
 
