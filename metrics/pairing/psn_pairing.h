@@ -11,13 +11,20 @@ namespace metrics {
 /// response carries a PSN of the requests that it answers, PSNs start at random places of 2^24, so the one unpaired
 /// flow of the opposite direction that has just sent that PSN is very likely the other half. Two candidates mean: wait
 /// for the next answer. Bounded: remembers the most recent requests only.
+///
+/// A candidate loses where an answer names a PSN that it cannot have sent; a PSN within its window that the capture
+/// does not hold counts neither way. What a finding is worth follows from how much of the PSN space the unpaired flows
+/// between the two hosts cover (and from how often their windows were seen to overlap): with few flows one answer is
+/// worth 0.9, two are worth more than 0.99; with thousands it takes three or four.
 class PsnPairing {
 public:
     struct Finding {
         FlowIndex requester = no_flow;  ///< the flow whose requests the answers answer; no_flow: not yet known
-        double confidence = 0;          ///< 0 to 1
+        double confidence = 0;          ///< 0 to 1; below 0.99 wait for more answers before others rely on it
     };
 
+    /// `max_requests`: packets remembered, 16 octets each. Those of flows with more than 1024 sequence numbers since
+    /// (16 of its longest READs, where that is more), and those older than four seconds, are no candidates any more.
     explicit PsnPairing(std::size_t max_requests);
     ~PsnPairing();
     PsnPairing(const PsnPairing&) = delete;

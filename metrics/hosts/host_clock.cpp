@@ -1,0 +1,350 @@
+#include "metrics/hosts/host_clock.h"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+
+#include "metrics/hosts/address_table.h"
+#include "metrics/hosts/glance.h"
+#include "metrics/hosts/host_listing.h"
+#include "metrics/hosts/link_rate.h"
+#include "metrics/hosts/repeated_frames.h"
+#include "wire/bth_opcode.h"
+#include "wire/linux_cooked.h"
+#include "wire/mac_control.h"
+
+namespace metrics {
+
+namespace {
+
+constexpr std::uint64_t incast_window_ns = 1'000'000;
+constexpr std::size_t max_interfaces = 1024;
+constexpr std::size_t pause_exhibits = 4;
+
+/// Frames that follow each other inside one message of one host.
+struct Run {
+    std::int64_t last_ns = 0;
+    std::uint32_t peer = 0;
+    std::uint32_t selector = 0;
+    std::uint32_t next_position = 0;
+    std::uint32_t interface = 0;
+    std::uint64_t ns = 0;  ///< of the frames since the last sample
+    std::uint32_t octets = 0;
+    std::uint16_t frames = 0;
+    Glance::Kind kind = Glance::Kind::other;
+    bool goes_on = false;  ///< the message has not ended
+};
+
+struct Host {
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+    std::uint64_t requests = 0;
+    std::uint64_t segments = 0;  ///< of TCP, with payload
+    std::uint64_t bits_per_sec = 0;
+    Run run;
+    LinkRate* rate = nullptr;
+    std::uint64_t window = 0;  ///< of 1 ms, in which `senders` have sent to it
+    std::uint32_t senders = 0;
+    std::uint32_t last_sender = AddressTable::none;
+    std::uint64_t senders_max = 0;
+    std::uint64_t senders_frame = 0;
+};
+
+/// Which host has sent to which in which window; four places to each hash.
+class SenderTable {
+public:
+    /// True where the pair is new in this window.
+    bool note(std::uint32_t source, std::uint32_t destination, std::uint64_t window) {
+        const std::uint64_t pair = std::uint64_t{destination} << 32 | source;
+        std::uint64_t hash = pair * 0x9e3779b97f4a7c15;
+        hash ^= hash >> 32;
+        Entry* const set = &entries_[(hash & (sets - 1)) * 4];
+        Entry* oldest = set;
+        for (Entry* entry = set; entry != set + 4; ++entry) {
+            if (entry->pair == pair) {
+                const bool fresh = entry->window != window + 1;
+                entry->window = window + 1;
+                return fresh;
+            }
+            if (entry->window < oldest->window) oldest = entry;
+        }
+        // Where all four belong to this window, one more sender goes uncounted.
+        if (oldest->window == window + 1) return false;
+        *oldest = {pair, window + 1};
+        return true;
+    }
+    std::size_t octets() const { return entries_.capacity() * sizeof(Entry); }
+
+private:
+    struct Entry {
+        std::uint64_t pair = 0;
+        std::uint64_t window = 0;  ///< plus 1; 0 = none
+    };
+    static constexpr std::size_t sets = 1 << 12;
+    std::vector<Entry> entries_ = std::vector<Entry>(sets * 4);
+};
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15;
+    return hash ^ hash >> 29;
+}
+
+/// The interface that a frame crossed: in a capture of `any` the cooked header names it.
+std::uint64_t interface_of(const wire::Frame& frame) {
+    constexpr std::size_t index_offset = 4;
+    if (frame.link_type != wire::LinkType::linux_sll2 || frame.bytes.size() < wire::size_of<wire::LinuxCooked2>)
+        return frame.interface;
+    return std::uint64_t{wire::load_be32(frame.bytes.data() + index_offset)} << 32 | frame.interface;
+}
+
+}  // namespace
+
+struct HostClock::State {
+    State(std::optional<std::uint64_t> link_bits_per_sec, std::size_t max_hosts)
+        : given(link_bits_per_sec), addresses(max_hosts) {
+        beyond.bits_per_sec = given.value_or(0);
+    }
+
+    struct Interface {
+        PauseSnapshot pauses;
+        std::uint32_t holding = 0;  ///< pause frames that ask for a time above zero
+        bool seen = false;
+    };
+
+    std::optional<std::uint64_t> given;
+    AddressTable addresses;
+    std::vector<Host> hosts;
+    Host beyond;
+    std::deque<LinkRate> rates;
+    std::vector<Interface> interfaces = std::vector<Interface>(1);
+    SenderTable senders;
+    RepeatedFrames repeated;
+    dissect::Dissection scratch;
+    Glance seen;
+    std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
+    std::uint64_t resolution_ns = 1'000'000;  ///< the largest power of ten that divides all times so far
+    std::uint64_t unsorted = 0;
+    std::uint64_t twice = 0;
+    std::uint64_t beyond_frames = 0;
+
+    Interface& interface_at(std::uint32_t index) {
+        const std::size_t place = std::min<std::size_t>(index, max_interfaces - 1);
+        if (place >= interfaces.size()) [[unlikely]]
+            interfaces.resize(place + 1);
+        return interfaces[place];
+    }
+    Host& host_at(std::uint32_t number) { return number == AddressTable::none ? beyond : hosts[number]; }
+
+    void note_time(std::int64_t now_ns);
+    bool is_repeated(const wire::Frame& frame, std::uint64_t addresses_hash);
+    void note_pause(const wire::Frame& frame);
+    void note_run(Host& source, std::uint32_t peer, const wire::Frame& frame, std::uint32_t wire_octets);
+    void note_sample(Host& source);
+    void note_sender(std::uint32_t source, std::uint32_t destination, const wire::Frame& frame);
+};
+
+void HostClock::State::note_time(std::int64_t now_ns) {
+    if (now_ns < last_ns) ++unsorted;
+    last_ns = now_ns;
+    while (static_cast<std::uint64_t>(now_ns) % resolution_ns != 0) [[unlikely]] resolution_ns /= 10;
+}
+
+bool HostClock::State::is_repeated(const wire::Frame& frame, std::uint64_t addresses_hash) {
+    if (seen.kind != Glance::Kind::bth && seen.kind != Glance::Kind::tcp) return false;
+    const std::byte* p = frame.bytes.data() + seen.offset;
+    std::uint64_t hash = mix(addresses_hash, seen.identification);
+    hash = mix(hash, wire::load_be64(p));
+    hash = mix(hash, wire::load_be32(p + 8));
+    if (seen.kind == Glance::Kind::tcp) hash = mix(hash, wire::load_be64(p + 12) ^ seen.payload);
+    return repeated.note(hash, interface_of(frame), frame.time_ns);
+}
+
+void HostClock::State::note_pause(const wire::Frame& frame) {
+    const wire::Bytes control = frame.bytes.subspan(seen.offset);
+    if (control.size() < wire::size_of<wire::Pause>) return;
+    Interface& interface = interface_at(frame.interface);
+    PauseSnapshot& pauses = interface.pauses;
+    bool holds = false;
+    const auto pause = *wire::parse<wire::Pause>(control);
+    if (pause.opcode == wire::mac_control_opcode::pause) {
+        holds = pause.quanta != 0;
+        ++(holds ? pauses.pause_frames : pauses.resume_frames);
+    } else if (pause.opcode == wire::mac_control_opcode::priority_pause &&
+               control.size() >= wire::size_of<wire::PriorityPause>) {
+        constexpr std::size_t enabled_offset = 3;
+        constexpr std::size_t quanta_offset = 4;
+        const unsigned enabled = wire::load_u8(control.data() + enabled_offset);
+        for (unsigned priority = 0; priority < 8; ++priority) {
+            const std::uint32_t quanta = wire::load_be16(control.data() + quanta_offset + priority * 2);
+            if ((enabled >> priority & 1) == 0 || quanta == 0) continue;
+            holds = true;
+            ++pauses.priority_frames[priority];
+            pauses.priority_quanta[priority] += quanta;
+        }
+        if (!holds) ++pauses.resume_frames;
+    } else {
+        return;
+    }
+    interface.seen = true;
+    pauses.interface = frame.interface;
+    interface.holding += holds;
+    if (holds && pauses.frames.size() < pause_exhibits) pauses.frames.push_back(frame.number);
+}
+
+/// A sample takes eight frames, and so long that the clock's resolution does not matter.
+void HostClock::State::note_sample(Host& source) {
+    constexpr std::uint16_t frames = 8;
+    constexpr std::uint64_t ticks = 32;
+    constexpr std::uint32_t again = 16;
+    Run& run = source.run;
+    if (run.frames < frames || run.ns < ticks * resolution_ns) return;
+    if (source.rate == nullptr) source.rate = &rates.emplace_back();
+    source.rate->record(run.ns, run.octets);
+    run.ns = 0;
+    run.octets = 0;
+    run.frames = 0;
+    const std::uint32_t samples = source.rate->samples();
+    if (samples <= again || samples % again == 0) source.bits_per_sec = source.rate->bits_per_sec().value_or(0);
+}
+
+void HostClock::State::note_run(Host& source, std::uint32_t peer, const wire::Frame& frame, std::uint32_t wire_octets) {
+    constexpr std::int64_t longest_ns = 1'000'000'000;
+    constexpr std::uint32_t most_octets = 1u << 30;
+    constexpr std::uint8_t push = 8;
+    constexpr std::uint32_t full_segment = 512;
+    Run& run = source.run;
+    const wire::BthOpcode& opcode = wire::bth_opcode(seen.opcode);
+    const bool bth = seen.kind == Glance::Kind::bth;
+    const bool continues = bth ? !opcode.starts_message() : seen.payload != 0;
+    if (run.goes_on && continues && run.kind == seen.kind && run.peer == peer && run.selector == seen.selector &&
+        run.next_position == seen.position && run.interface == frame.interface && frame.time_ns >= run.last_ns) {
+        const std::uint64_t ns = static_cast<std::uint64_t>(frame.time_ns) - static_cast<std::uint64_t>(run.last_ns);
+        if (ns < longest_ns && run.octets < most_octets) {
+            run.ns += ns;
+            run.octets += wire_octets;
+            run.frames = static_cast<std::uint16_t>(std::min(run.frames + 1, 0xffff));
+            note_sample(source);
+        } else {
+            run.ns = 0;
+            run.octets = 0;
+            run.frames = 0;
+        }
+    }
+    run.last_ns = frame.time_ns;
+    run.peer = peer;
+    run.selector = seen.selector;
+    run.interface = frame.interface;
+    run.kind = seen.kind;
+    if (bth) {
+        run.goes_on = !opcode.ends_message();
+        run.next_position = (seen.position + 1) & 0xffffff;
+    } else {
+        run.goes_on = seen.kind == Glance::Kind::tcp && seen.payload >= full_segment && (seen.flags & push) == 0;
+        run.next_position = seen.position + seen.payload;
+    }
+}
+
+void HostClock::State::note_sender(std::uint32_t source, std::uint32_t destination, const wire::Frame& frame) {
+    constexpr std::uint64_t late_windows = 1000;
+    if (source == AddressTable::none || destination == AddressTable::none) return;
+    Host& host = hosts[destination];
+    const std::uint64_t window = static_cast<std::uint64_t>(frame.time_ns) / incast_window_ns;
+    if (window != host.window) {
+        // A frame out of order belongs to a window that is closed; a clock that was set back opens a new one.
+        if (window < host.window && host.window - window < late_windows) return;
+        host.window = window;
+        host.senders = 0;
+        host.last_sender = AddressTable::none;
+    }
+    if (host.last_sender == source) return;
+    host.last_sender = source;
+    if (!senders.note(source, destination, window)) return;
+    if (++host.senders <= host.senders_max) return;
+    host.senders_max = host.senders;
+    host.senders_frame = frame.number;
+}
+
+HostClock::HostClock(std::optional<std::uint64_t> link_bits_per_sec, std::size_t max_hosts)
+    : state_(std::make_unique<State>(link_bits_per_sec, max_hosts)) {}
+HostClock::~HostClock() = default;
+
+FrameContext HostClock::observe(const wire::Frame& frame) {
+    State& s = *state_;
+    s.note_time(frame.time_ns);
+    glance(frame, s.scratch, s.seen);
+    FrameContext context;
+    if (s.seen.kind == Glance::Kind::mac_control) [[unlikely]] {
+        context.source_pauses = s.interface_at(frame.interface).holding;
+        s.note_pause(frame);
+        return context;
+    }
+    context.source_pauses = s.interface_at(frame.interface).holding;
+    if (s.seen.source.family == dissect::Network::Family::none) [[unlikely]]
+        return context;
+    const std::uint64_t source_hash = hash_of(s.seen.source);
+    const std::uint64_t destination_hash = hash_of(s.seen.destination);
+    context.shard_hash = static_cast<std::uint32_t>(mix(source_hash + destination_hash, 0) >> 32);
+    const std::uint32_t from = s.addresses.number(s.seen.source, source_hash);
+    const std::uint32_t to = s.addresses.number(s.seen.destination, destination_hash);
+    if (s.hosts.size() < s.addresses.size()) [[unlikely]] {
+        Host fresh;
+        fresh.bits_per_sec = s.given.value_or(0);
+        s.hosts.resize(s.addresses.size(), fresh);
+    }
+    Host& source = s.host_at(from);
+    Host& destination = s.host_at(to);
+    context.source_wire_bytes = source.sent;
+    context.source_bits_per_sec = source.bits_per_sec;
+    context.destination_requests = destination.requests + destination.segments;
+    if (s.is_repeated(frame, source_hash + 3 * destination_hash)) [[unlikely]] {
+        ++s.twice;
+        context.seen_twice = true;
+        return context;
+    }
+    const std::uint32_t wire_octets = frame.wire_length + ethernet_overhead;
+    source.sent += wire_octets;
+    destination.received += wire_octets;
+    bool data = s.seen.payload != 0;
+    if (s.seen.kind == Glance::Kind::bth) {
+        const wire::BthRole role = wire::bth_opcode(s.seen.opcode).role;
+        destination.requests += role == wire::BthRole::request;
+        data = data && (role == wire::BthRole::request || role == wire::BthRole::response);
+    } else {
+        destination.segments += data;
+    }
+    if (from == AddressTable::none || to == AddressTable::none) [[unlikely]]
+        ++s.beyond_frames;
+    else if (!s.given)
+        s.note_run(source, to, frame, wire_octets);
+    if (data) s.note_sender(from, to, frame);
+    return context;
+}
+
+void HostClock::describe(std::vector<HostSnapshot>& hosts, std::vector<PauseSnapshot>& pauses) const {
+    HostListing listing{hosts};
+    for (std::uint32_t number = 0; number < state_->hosts.size(); ++number) {
+        const Host& host = state_->hosts[number];
+        HostSnapshot& out = listing.at(state_->addresses[number]);
+        out.sent_wire_bytes = host.sent;
+        out.received_wire_bytes = host.received;
+        out.received_requests = host.requests;
+        if (host.bits_per_sec != 0) out.link_bits_per_sec = host.bits_per_sec;
+        out.incast_senders_max = host.senders_max;
+        out.incast_frame = host.senders_frame;
+    }
+    for (const State::Interface& interface : state_->interfaces)
+        if (interface.seen) pauses.push_back(interface.pauses);
+    std::sort(pauses.begin(), pauses.end(),
+              [](const PauseSnapshot& a, const PauseSnapshot& b) { return a.interface < b.interface; });
+}
+
+std::uint64_t HostClock::unsorted() const { return state_->unsorted; }
+std::uint64_t HostClock::seen_twice() const { return state_->twice; }
+std::uint64_t HostClock::beyond_hosts() const { return state_->beyond_frames; }
+std::size_t HostClock::octets() const {
+    return sizeof(State) + state_->addresses.octets() + state_->hosts.capacity() * sizeof(Host) +
+           state_->rates.size() * sizeof(LinkRate) + state_->senders.octets() + state_->repeated.octets() +
+           state_->interfaces.capacity() * sizeof(State::Interface);
+}
+
+}  // namespace metrics

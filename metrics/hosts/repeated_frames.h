@@ -1,0 +1,56 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace metrics {
+
+/// Recognises a frame that passed on another interface shortly before. A capture of one interface costs it next to
+/// nothing: the last few frames are kept in case that a second interface shows up.
+class RepeatedFrames {
+public:
+    /// True where the frame of this fingerprint was met on another interface within a second.
+    bool note(std::uint64_t fingerprint, std::uint64_t interface, std::int64_t time_ns) {
+        if (table_.empty()) [[likely]] {
+            if (next_ == 0) first_interface_ = interface;
+            if (interface == first_interface_) {
+                recent_[next_++ % recent_.size()] = {fingerprint, time_ns, interface};
+                return false;
+            }
+            begin();
+        }
+        Entry& entry = table_[fingerprint >> 40 & (table_.size() - 1)];
+        const bool met = entry.fingerprint == fingerprint && entry.interface != interface && near(entry, time_ns);
+        if (!met) entry = {fingerprint, time_ns, interface};
+        return met;
+    }
+    std::size_t octets() const { return sizeof *this + table_.capacity() * sizeof(Entry); }
+
+private:
+    struct Entry {
+        std::uint64_t fingerprint = 0;
+        std::int64_t time_ns = 0;
+        std::uint64_t interface = 0;
+    };
+    static bool near(const Entry& entry, std::int64_t time_ns) {
+        constexpr std::uint64_t second = 1'000'000'000;
+        const std::uint64_t since = static_cast<std::uint64_t>(time_ns) - static_cast<std::uint64_t>(entry.time_ns);
+        return since <= second || 0 - since <= second;
+    }
+    void begin() {
+        table_.resize(std::size_t{1} << 16);
+        const std::size_t count = next_ < recent_.size() ? next_ : recent_.size();
+        for (std::size_t i = next_ - count; i != next_; ++i) {
+            const Entry& entry = recent_[i % recent_.size()];
+            table_[entry.fingerprint >> 40 & (table_.size() - 1)] = entry;
+        }
+    }
+
+    std::array<Entry, 256> recent_{};
+    std::size_t next_ = 0;
+    std::uint64_t first_interface_ = 0;
+    std::vector<Entry> table_;
+};
+
+}  // namespace metrics
