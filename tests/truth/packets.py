@@ -228,14 +228,16 @@ class Stream:
 class Iwarp:
     def __init__(self, figures, node_of, offloaded):
         self.figures, self.node_of, self.streams, self.offloaded = figures, node_of, {}, offloaded
+        self.connections = collections.defaultdict(collections.Counter)
 
     def take(self, ip):
         tcp = ip.octets
         source, destination, number = struct.unpack_from(">HHI", tcp)
         flags, header = tcp[13], (tcp[12] >> 4) * 4
         node = self.node_of(ip.source)
-        figures = self.figures
-        figures[f"segments/{node}"] += 1
+        self.figures[f"segments/{node}"] += 1
+        figures = self.connections[frozenset([(ip.source, source), (ip.destination, destination)])]
+        figures[f"mpa_segments/{node}"] += 1
         figures[f"ce/{node}"] += ip.ecn == 3
         figures[f"ect/{node}"] += ip.ecn != 0
         if not ip.checked and not self.offloaded:
@@ -286,11 +288,13 @@ class Iwarp:
                         moved = True
 
     def finish(self):
-        for (source, _, destination, _), stream in self.streams.items():
+        for (source, port, destination, peer_port), stream in self.streams.items():
             octets = bytes(stream.octets)
             node, figures = stream.node, self.figures
             if octets[:16] not in (b"MPA ID Req Frame", b"MPA ID Rep Frame"):
                 continue
+            # Of other connections nothing but the segments is counted. Both directions of this one are, at the first.
+            figures.update(self.connections.pop(frozenset([(source, port), (destination, peer_port)]), {}))
             figures[f"mpa/{'request' if octets[9:10] == b'q' else 'reply'}/{node}"] += 1
             rejected = octets[16] & 0x20
             figures[f"rejected/{node}"] += bool(rejected)
