@@ -1,0 +1,137 @@
+// Columns that put several figures together, for people.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "exporters/flow_groups.h"
+
+namespace exporters {
+
+namespace {
+
+using metrics::FlowSnapshot;
+
+std::uint64_t naks_total(const FlowSnapshot& flow) {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t naks : flow.naks) sum += naks;
+    return sum;
+}
+
+/// "write 98% send 2%", or what a flow without messages carries.
+std::string operations_text(const FlowSnapshot& flow) {
+    const std::uint64_t total = flow.messages_total();
+    if (total == 0) {
+        if (flow.payload_bytes > 0) return "(responses)";
+        return flow.acknowledgement_packets > 0 ? "(acks)" : "-";
+    }
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < metrics::operation_count; ++i)
+        if (flow.operations[i].count > 0) order.push_back(i);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return flow.operations[a].count > flow.operations[b].count; });
+    if (order.size() == 1) return std::string(metrics::operation_names[order.front()]);
+    std::string text;
+    for (std::size_t i = 0; i < order.size() && i < 2; ++i)
+        text += fmt::format("{}{} {:.0f}%", i > 0 ? ", " : "", metrics::operation_names[order[i]],
+                            100 * static_cast<double>(flow.operations[order[i]].count) / static_cast<double>(total));
+    if (order.size() > 2) text += fmt::format(", +{}", order.size() - 2);
+    return text;
+}
+
+Value latency(const FlowSnapshot& flow, double share) {
+    const auto operation = main_operation(flow);
+    if (!operation) return {};
+    return value(flow.operations[metrics::index_of(*operation)].latency_ns.quantile(share));
+}
+
+/// The state that took the most time, and its share of it.
+struct Top {
+    std::size_t state;
+    double share;
+};
+std::optional<Top> top_state(const FlowSnapshot& flow) {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t ns : flow.state_ns) sum += ns;
+    if (sum == 0) return {};
+    const auto* const most = std::max_element(flow.state_ns.begin(), flow.state_ns.end());
+    return Top{static_cast<std::size_t>(most - flow.state_ns.begin()),
+               static_cast<double>(*most) / static_cast<double>(sum)};
+}
+
+std::string pair_text(const std::string& a, const std::string& b) { return fmt::format("{}/{}", a, b); }
+
+std::vector<FlowField> make_brief() {
+    FieldBuilder<FlowRow> fields;
+    fields.add("kind", "", "kind", Unit::text, "transport and service", [](const FlowRow& row) {
+        const bool iwarp = row.flow.transport == dissect::Transport::iwarp;
+        return iwarp ? std::string("iwarp")
+                     : fmt::format("{} {}", metrics::name_of(row.flow.transport), name_of(row.flow.service));
+    });
+    fields.add("flow", "", "source > destination", Unit::text,
+               "host/QPN of both ends where known, in hexadecimal; iWARP: host.port", [](const FlowRow& row) {
+                   return fmt::format("{} > {}", endpoint_text(row.flow.source, row.context.names),
+                                      endpoint_text(row.flow.destination, row.context.names));
+               });
+    fields.add("operations", "", "operations", Unit::text, "what the messages are, the most frequent first",
+               [](const FlowRow& row) { return operations_text(row.flow); });
+    fields.add("message_count", "", "msgs", Unit::count, "messages of all operations",
+               [](const FlowRow& row) { return row.flow.messages_total(); });
+    fields.add("goodput", "", "goodput", Unit::bytes_per_sec, "goodput_bytes_per_sec",
+               [](const FlowRow& row) { return row.flow.messages_total() == 0 ? Value{} : value(goodput(row)); });
+    fields.add("latency_p50", "", "p50", Unit::ns, "median latency of the most frequent operation",
+               [](const FlowRow& row) { return latency(row.flow, 0.5); });
+    fields.add("latency_p99", "", "p99", Unit::ns, "99th percentile of its latency",
+               [](const FlowRow& row) { return latency(row.flow, 0.99); });
+    fields
+        .add("depth", "", "depth", Unit::ratio, "outstanding messages, mean/maximum; sorted by the mean",
+             [](const FlowRow& row) { return row.flow.messages_max == 0 ? Value{} : Value{row.flow.messages_mean}; })
+        .text = [](const FlowRow& row) {
+        if (row.flow.messages_max == 0) return std::string("-");
+        return fmt::format("{:.{}f}/{}", row.flow.messages_mean, row.flow.messages_mean < 99.95 ? 1 : 0,
+                           row.flow.messages_max);
+    };
+    fields.add("resent", "", "resent", Unit::count, "retransmitted_packets",
+               [](const FlowRow& row) { return value(row.flow.retransmitted_packets); });
+    fields
+        .add("nak_rnr", "", "NAK/RNR", Unit::count, "NAKs of all codes/RNR NAKs; sorted by their sum",
+             [](const FlowRow& row) { return naks_total(row.flow) + row.flow.rnr_naks; })
+        .text = [](const FlowRow& row) {
+        return pair_text(fmt::to_string(naks_total(row.flow)), fmt::to_string(row.flow.rnr_naks));
+    };
+    fields
+        .add("ce_cnp", "", "CE/CNP", Unit::count, "packets marked by ECN/CNPs; sorted by their sum",
+             [](const FlowRow& row) { return row.flow.ecn_ce_packets + row.flow.cnp_packets; })
+        .text = [](const FlowRow& row) {
+        return pair_text(fmt::to_string(row.flow.ecn_ce_packets), fmt::to_string(row.flow.cnp_packets));
+    };
+    fields.add("top_state", "", "most time", Unit::text, "the state that took the most time, and its share",
+               [](const FlowRow& row) {
+                   const auto top = top_state(row.flow);
+                   if (!top) return Value{};
+                   return Value{fmt::format("{} {:.0f}%", metrics::state_names[top->state], 100 * top->share)};
+               });
+    return std::move(fields.all);
+}
+
+}  // namespace
+
+std::optional<metrics::Operation> main_operation(const FlowSnapshot& flow) {
+    const auto* const most = std::max_element(flow.operations.begin(), flow.operations.end(),
+                                              [](const auto& a, const auto& b) { return a.count < b.count; });
+    if (most->count == 0) return {};
+    return static_cast<metrics::Operation>(most - flow.operations.begin());
+}
+
+std::string endpoint_text(const metrics::Endpoint& endpoint, const metrics::HostNames* names) {
+    std::string text = names != nullptr ? names->name(endpoint.address) : std::string{};
+    if (text.empty()) text = metrics::to_text(endpoint.address);
+    if (endpoint.qpn) text += fmt::format("/{:#x}", *endpoint.qpn);
+    if (endpoint.port) text += fmt::format(".{}", *endpoint.port);
+    return text;
+}
+
+const std::vector<FlowField>& brief_fields() {
+    static const std::vector<FlowField> fields = make_brief();
+    return fields;
+}
+
+}  // namespace exporters

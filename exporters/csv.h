@@ -1,0 +1,12 @@
+#pragma once
+#include <string>
+
+#include "exporters/flow_fields.h"
+
+namespace exporters {
+
+/// Comma-separated values as RFC 4180 quotes them, lines ended by a line feed alone. Nothing is an empty field.
+void append_csv_header(std::string& out, const FlowColumns& columns);
+void append_csv_row(std::string& out, const FlowColumns& columns, const FlowRow& row);
+
+}  // namespace exporters

@@ -1,0 +1,284 @@
+#include "exporters/flow_fields.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <utility>
+
+#include "exporters/field_builder.h"
+#include "exporters/flow_groups.h"
+
+namespace exporters {
+
+namespace {
+
+using metrics::Endpoint;
+using metrics::FlowSnapshot;
+using Fields = FieldBuilder<FlowRow>;
+
+Value address_of(const Endpoint& endpoint) {
+    if (endpoint.address.family == dissect::Network::Family::none) return {};
+    return metrics::to_text(endpoint.address);
+}
+Value name_of_host(const Endpoint& endpoint, const metrics::HostNames* names) {
+    std::string name = names != nullptr ? names->name(endpoint.address) : std::string{};
+    return name.empty() ? Value{} : Value{std::move(name)};
+}
+
+void add_endpoint(Fields& fields, const std::string& end, Endpoint FlowSnapshot::*member) {
+    const auto of = [member](const FlowRow& row) -> const Endpoint& { return row.flow.*member; };
+    fields.add(end + ".address", "", end, Unit::text, fmt::format("the {}'s IP address, GID or LID", end),
+               [of](const FlowRow& row) { return address_of(of(row)); });
+    fields.add(end + ".name", "", end + " name", Unit::text, "what /etc/hosts calls that address",
+               [of](const FlowRow& row) { return name_of_host(of(row), row.context.names); });
+    fields.add(end + ".qpn", "", end + " QPN", Unit::code,
+               end == "source" ? "RoCE, InfiniBand: its queue pair; known once the flow is paired"
+                               : "RoCE, InfiniBand: its queue pair",
+               [of](const FlowRow& row) { return value(of(row).qpn); });
+    fields.add(end + ".port", "", end + " port", Unit::code, "iWARP: its TCP port",
+               [of](const FlowRow& row) { return value(of(row).port); });
+}
+
+void add_identity(Fields& fields) {
+    fields.add("id", "", "id", Unit::frame, "number of the frame in which the flow was first seen",
+               [](const FlowRow& row) { return row.flow.id; });
+    fields.add("transport", "", "transport", Unit::text, "roce2, roce1, infiniband or iwarp",
+               [](const FlowRow& row) { return std::string(metrics::name_of(row.flow.transport)); });
+    fields.add("service", "", "service", Unit::text, "RC, UC, RD, UD or XRC; iWARP is RC",
+               [](const FlowRow& row) { return std::string(name_of(row.flow.service)); });
+    add_endpoint(fields, "source", &FlowSnapshot::source);
+    add_endpoint(fields, "destination", &FlowSnapshot::destination);
+    fields.add("reverse", "", "reverse", Unit::frame, "id of the flow in the opposite direction",
+               [](const FlowRow& row) { return value(row.flow.reverse); });
+    fields.add("pairing.method", "", "paired by", Unit::text,
+               "how that was found: tcp, cm (the set-up names both), source_qp, psn, or none",
+               [](const FlowRow& row) { return std::string(name_of(row.flow.pairing.method)); });
+    fields.add("pairing.confidence", "", "pairing", Unit::share, "how sure that is, 0 to 1", [](const FlowRow& row) {
+        const auto& pairing = row.flow.pairing;
+        return pairing.method == metrics::PairingMethod::none ? Value{} : Value{pairing.confidence};
+    });
+    fields.add("vantage", "", "vantage", Unit::text, "where the frames were taken: sender, receiver or mid_path",
+               [](const FlowRow& row) {
+                   if (row.flow.vantage == metrics::Vantage::unknown) return Value{};
+                   return Value{std::string(name_of(row.flow.vantage))};
+               });
+}
+
+void add_traffic(Fields& fields) {
+    fields.add("packets", "", "packets", Unit::count, "frames; iWARP: TCP segments",
+               [](const FlowRow& row) { return row.flow.packets; });
+    fields.add("wire_bytes", "", "wire", Unit::bytes, "octets of those frames, without preamble, FCS and gap",
+               [](const FlowRow& row) { return row.flow.wire_bytes; });
+    fields.add("payload_bytes", "", "payload", Unit::bytes,
+               "octets of messages that passed, READ responses among them, repeats not",
+               [](const FlowRow& row) { return row.flow.payload_bytes; });
+    fields.add("acknowledgement_packets", "", "acks", Unit::count, "packets that only acknowledge",
+               [](const FlowRow& row) { return row.flow.acknowledgement_packets; });
+    fields.add("retransmitted_packets", "", "resent", Unit::count,
+               "packets sent again by the sender; null where the service repeats nothing (UC, UD)",
+               [](const FlowRow& row) { return value(row.flow.retransmitted_packets); });
+    fields.add("duplicate_packets", "", "doubled", Unit::count, "packets that the network doubled",
+               [](const FlowRow& row) { return value(row.flow.duplicate_packets); });
+    fields.add("reordered_packets", "", "reordered", Unit::count, "packets that came late but were not sent again",
+               [](const FlowRow& row) { return value(row.flow.reordered_packets); });
+    fields.add("missing_packets", "", "missing", Unit::count,
+               "packets that never passed here although later ones did: lost on the way to the tap",
+               [](const FlowRow& row) { return value(row.flow.missing_packets); });
+    fields.add("unseen_acknowledged_packets", "", "unseen", Unit::count,
+               "packets that the peer acknowledged and the capture lacks: the capture has holes",
+               [](const FlowRow& row) { return row.flow.unseen_acknowledged_packets; });
+    fields.add("timeouts", "", "timeouts", Unit::count, "recoveries that only a timer explains",
+               [](const FlowRow& row) { return row.flow.timeouts; });
+}
+
+void add_operations(Fields& fields) {
+    for (std::size_t i = 0; i < metrics::operation_count; ++i) {
+        const std::string name(metrics::operation_names[i]);
+        fields.add("messages." + name + ".count", "messages.OPERATION.count", name, Unit::count,
+                   "messages of which the last packet was seen, each once; READ: at the requester",
+                   [i](const FlowRow& row) { return row.flow.operations[i].count; });
+        fields.add("messages." + name + ".bytes", "messages.OPERATION.bytes", name + " bytes", Unit::bytes,
+                   "octets of those messages", [i](const FlowRow& row) { return row.flow.operations[i].bytes; });
+    }
+    fields.add("goodput_bytes_per_sec", "", "goodput", Unit::bytes_per_sec,
+               "octets of messages by the time from the flow's first frame to its last (by the interval's length)",
+               [](const FlowRow& row) { return value(goodput(row)); });
+    for (std::size_t i = 0; i < metrics::operation_count; ++i) {
+        const std::string name(metrics::operation_names[i]);
+        fields.histogram(
+            "latency_ns." + name, "latency_ns.OPERATION", name, Unit::ns,
+            "send, write: last packet to its acknowledgement; read, atomics: request to the last "
+            "response packet; nothing that was sent again",
+            [i](const FlowRow& row) -> const metrics::Histogram& { return row.flow.operations[i].latency_ns; });
+    }
+    constexpr std::size_t read = metrics::index_of(metrics::Operation::read);
+    fields.histogram(
+        "first_response_ns.read", "", "first response", Unit::ns, "READ request to the first response packet",
+        [](const FlowRow& row) -> const metrics::Histogram& { return row.flow.operations[read].first_response_ns; });
+    fields.histogram("message_bytes", "", "size", Unit::bytes, "octets of a message",
+                     [](const FlowRow& row) -> const metrics::Histogram& { return row.flow.message_bytes; });
+    fields.histogram("message_duration_ns", "", "duration", Unit::ns,
+                     "first to last packet, of messages of two packets and more",
+                     [](const FlowRow& row) -> const metrics::Histogram& { return row.flow.message_duration_ns; });
+}
+
+void add_outstanding(Fields& fields) {
+    fields.add("outstanding.messages_mean", "", "depth", Unit::ratio,
+               "messages waiting for an acknowledgement or a response, averaged over the flow's time",
+               [](const FlowRow& row) { return row.flow.messages_mean; });
+    fields.add("outstanding.messages_max", "", "depth max", Unit::count, "most of them at once",
+               [](const FlowRow& row) { return row.flow.messages_max; });
+    fields.add("outstanding.bytes_mean", "", "in flight", Unit::bytes, "their octets, averaged over time",
+               [](const FlowRow& row) { return row.flow.bytes_mean; });
+    fields.add("outstanding.bytes_max", "", "in flight max", Unit::bytes, "most octets at once",
+               [](const FlowRow& row) { return row.flow.bytes_max; });
+    fields.add("outstanding.responses_max", "", "reads max", Unit::count, "most READs and atomics at once",
+               [](const FlowRow& row) { return row.flow.responses_max; });
+    fields.add("outstanding.at_max_ns", "", "time at max", Unit::ns, "time spent with messages_max outstanding",
+               [](const FlowRow& row) { return row.flow.at_max_ns; });
+    fields.add("outstanding.merged_messages", "", "merged", Unit::count,
+               "messages without a latency sample, because too many were outstanding",
+               [](const FlowRow& row) { return row.flow.merged_messages; });
+}
+
+void add_answers(Fields& fields) {
+    for (std::size_t i = 0; i < metrics::nak_code_count; ++i) {
+        const std::string name(metrics::nak_code_names[i]);
+        fields.add("naks." + name, "naks.CODE", name, Unit::count,
+                   "negative acknowledgements of this flow's requests, by code",
+                   [i](const FlowRow& row) { return row.flow.naks[i]; });
+    }
+    fields.add("rnr_naks", "", "RNR", Unit::count, "receiver-not-ready answers to this flow's requests",
+               [](const FlowRow& row) { return row.flow.rnr_naks; });
+    fields.histogram("rnr_timer_ns", "", "RNR timer", Unit::ns, "the wait that they asked for",
+                     [](const FlowRow& row) -> const metrics::Histogram& { return row.flow.rnr_timer_ns; });
+    fields.add("credits.last", "", "credits", Unit::code, "last AETH credit count, as its code; null: no limit given",
+               [](const FlowRow& row) { return value(row.flow.credits_last); });
+    fields.add("credits.exhausted", "", "out of credits", Unit::count, "times that the credits ran out",
+               [](const FlowRow& row) { return row.flow.credits_exhausted; });
+    fields.add("ecn_ce_packets", "", "CE", Unit::count, "packets marked congestion experienced (ECN)",
+               [](const FlowRow& row) { return row.flow.ecn_ce_packets; });
+    fields.add("ecn_capable_packets", "", "ECT", Unit::count, "packets that may be marked: ECT(0), ECT(1) or CE",
+               [](const FlowRow& row) { return row.flow.ecn_capable_packets; });
+    fields.add("cnp_packets", "", "CNP", Unit::count,
+               "congestion notification packets that the receiver sent because of this flow",
+               [](const FlowRow& row) { return row.flow.cnp_packets; });
+    fields.histogram("cnp_interval_ns", "", "CNP interval", Unit::ns, "time between them",
+                     [](const FlowRow& row) -> const metrics::Histogram& { return row.flow.cnp_interval_ns; });
+    fields.add("rate_drop_after_cnp", "", "rate left", Unit::share,
+               "share of the rate that remains in the millisecond after a CNP, on average",
+               [](const FlowRow& row) { return value(row.flow.rate_drop_after_cnp); });
+    fields.add("icrc_bad", "", "ICRC bad", Unit::count,
+               "RoCE, InfiniBand: packets with a wrong ICRC; null where it was not verified", [](const FlowRow& row) {
+                   const bool verified = row.context.crc_verified && row.flow.transport != dissect::Transport::iwarp;
+                   return verified ? Value{row.flow.icrc_bad} : Value{};
+               });
+    fields.add("crc_bad", "", "CRC bad", Unit::count,
+               "iWARP: FPDUs with a wrong MPA CRC; null where it was not verified", [](const FlowRow& row) {
+                   const bool verified = row.context.crc_verified && row.flow.transport == dissect::Transport::iwarp;
+                   return verified ? Value{row.flow.crc_bad} : Value{};
+               });
+    fields.add("terminates", "", "terminates", Unit::count, "iWARP: Terminate messages",
+               [](const FlowRow& row) { return row.flow.terminates; });
+}
+
+std::vector<FlowField> make_fields() {
+    Fields fields;
+    add_identity(fields);
+    add_traffic(fields);
+    add_operations(fields);
+    add_outstanding(fields);
+    add_answers(fields);
+    add_states(fields);
+    fields.add("confidence", "", "confidence", Unit::share,
+               "0 to 1: how much of what should be there was captured, and how surely the flow was paired",
+               [](const FlowRow& row) { return row.flow.confidence; });
+    add_recovery(fields);
+    add_connection(fields);
+    add_tcp(fields);
+    add_life(fields);
+    add_exhibits(fields);
+    return std::move(fields.all);
+}
+
+template <class Wanted>
+void append_matching(FlowColumns& found, const std::vector<FlowField>& fields, Wanted&& wanted) {
+    for (const FlowField& field : fields)
+        if (wanted(field.path)) found.push_back(&field);
+}
+
+}  // namespace
+
+std::optional<double> goodput(const FlowRow& row) {
+    if (!row.context.interval) return row.flow.goodput_bytes_per_sec();
+    if (row.context.interval->length_ns == 0) return {};
+    return static_cast<double>(row.flow.message_bytes_total()) * 1e9 /
+           static_cast<double>(row.context.interval->length_ns);
+}
+
+const std::vector<FlowField>& flow_fields() {
+    static const std::vector<FlowField> fields = make_fields();
+    return fields;
+}
+
+const std::vector<FlowField>& interval_fields() {
+    static const std::vector<FlowField> fields = [] {
+        Fields made;
+        made.add(
+            "interval.start_ns", "", "interval", Unit::time, "with --interval: when it began, ns since 1970",
+            [](const FlowRow& row) { return row.context.interval ? Value{row.context.interval->start_ns} : Value{}; });
+        made.add(
+            "interval.length_ns", "", "length", Unit::ns, "with --interval: how long it is",
+            [](const FlowRow& row) { return row.context.interval ? Value{row.context.interval->length_ns} : Value{}; });
+        return std::move(made.all);
+    }();
+    return fields;
+}
+
+FlowColumns find_fields(std::string_view name) {
+    FlowColumns found;
+    const std::array<const std::vector<FlowField>*, 3> tables{&brief_fields(), &interval_fields(), &flow_fields()};
+    for (const auto* table : tables)
+        append_matching(found, *table, [&](std::string_view path) { return path == name; });
+    if (!found.empty()) return found;
+    const std::string group = fmt::format("{}.", name);
+    for (const auto* table : tables)
+        append_matching(found, *table, [&](std::string_view path) { return path.starts_with(group); });
+    return found;
+}
+
+std::vector<std::string_view> field_names() {
+    std::vector<std::string_view> names;
+    const auto add = [&](std::string_view name) {
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    };
+    for (const FlowField& field : brief_fields()) add(field.path);
+    for (const auto* table : {&interval_fields(), &flow_fields()})
+        for (const FlowField& field : *table) {
+            const std::string_view path = field.path;
+            for (std::size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.', dot + 1))
+                add(path.substr(0, dot));
+            add(path);
+        }
+    return names;
+}
+
+FlowColumns all_columns(bool by_interval) {
+    FlowColumns columns;
+    if (by_interval) append_matching(columns, interval_fields(), [](std::string_view) { return true; });
+    append_matching(columns, flow_fields(), [](std::string_view) { return true; });
+    return columns;
+}
+
+std::string column_reference() {
+    std::size_t width = 0;
+    for (const auto* table : {&brief_fields(), &interval_fields(), &flow_fields()})
+        for (const FlowField& field : *table) width = std::max(width, field.path.size());
+    std::string out;
+    for (const auto* table : {&brief_fields(), &interval_fields(), &flow_fields()})
+        for (const FlowField& field : *table)
+            out += fmt::format("{:<{}}  {:<8} {}\n", field.path, width, name_of(field.unit), field.help);
+    return out;
+}
+
+}  // namespace exporters

@@ -1,0 +1,59 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "exporters/field.h"
+#include "metrics/snapshot.h"
+#include "metrics/why/answer.h"
+
+namespace exporters {
+
+/// The stretch of the capture's clock that a row is about, where it is not the whole.
+struct Interval {
+    std::int64_t start_ns = 0;
+    std::uint64_t length_ns = 0;
+};
+
+/// What a snapshot alone does not say.
+struct Context {
+    const metrics::HostNames* names = nullptr;
+    bool crc_verified = true;  ///< otherwise how many were bad is unknown
+    std::optional<Interval> interval = {};
+};
+
+struct FlowRow {
+    const metrics::FlowSnapshot& flow;
+    const Context& context;
+};
+using FlowField = Field<FlowRow>;
+
+/// Everything there is to say of a flow, in the order of JSON and CSV. With `by_interval`, the interval's start and
+/// length come first.
+const std::vector<FlowField>& flow_fields();
+const std::vector<FlowField>& interval_fields();
+/// Columns for people: figures put together, `latency_p99` of the operation that the flow does most, and the like. They
+/// can be chosen and sorted by, and are no part of JSON and CSV unless chosen.
+const std::vector<FlowField>& brief_fields();
+
+using FlowColumns = std::vector<const FlowField*>;
+
+/// The fields that `name` means: a field by its path, or all of a group such as `latency_ns.send`. Empty where there is
+/// none.
+FlowColumns find_fields(std::string_view name);
+/// Every name that find_fields knows.
+std::vector<std::string_view> field_names();
+/// All of flow_fields(), behind interval_fields() where asked for.
+FlowColumns all_columns(bool by_interval);
+
+/// "192.0.2.1/0x11", "storage-3.7174": an end of a flow as the table shows it.
+std::string endpoint_text(const metrics::Endpoint& endpoint, const metrics::HostNames* names);
+/// The operation with the most messages; absent where no message was seen.
+std::optional<metrics::Operation> main_operation(const metrics::FlowSnapshot& flow);
+
+/// What `--columns help` prints: a line a column, with its unit and what it is.
+std::string column_reference();
+
+}  // namespace exporters

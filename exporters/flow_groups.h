@@ -1,0 +1,18 @@
+#pragma once
+#include "exporters/field_builder.h"
+#include "exporters/flow_fields.h"
+
+/// Parts of flow_fields(), apart to keep files short.
+namespace exporters {
+
+void add_states(FieldBuilder<FlowRow>& fields);
+void add_recovery(FieldBuilder<FlowRow>& fields);
+void add_connection(FieldBuilder<FlowRow>& fields);
+void add_tcp(FieldBuilder<FlowRow>& fields);
+void add_life(FieldBuilder<FlowRow>& fields);
+void add_exhibits(FieldBuilder<FlowRow>& fields);
+
+/// Octets of messages per second: of the interval where the row is about one, else of the flow's wall time.
+std::optional<double> goodput(const FlowRow& row);
+
+}  // namespace exporters

@@ -1,0 +1,244 @@
+#include "exporters/json.h"
+
+#include <algorithm>
+
+#include "exporters/field_builder.h"
+
+namespace exporters {
+
+namespace {
+
+std::string_view parents_of(std::string_view path) {
+    const std::size_t dot = path.rfind('.');
+    return dot == std::string_view::npos ? std::string_view{} : path.substr(0, dot);
+}
+std::string_view outermost(std::string_view path) { return path.substr(0, path.find('.')); }
+bool is_nothing(const Value& value) { return std::holds_alternative<std::monostate>(value); }
+
+/// How much of both paths is the same, in whole names.
+std::size_t common(std::string_view a, std::string_view b) {
+    std::size_t same = 0;
+    for (std::size_t i = 0;; ++i) {
+        const bool a_ends = i == a.size() || a[i] == '.';
+        const bool b_ends = i == b.size() || b[i] == '.';
+        if (a_ends && b_ends) same = i;
+        if (i == a.size() || i == b.size() || a[i] != b[i]) return same;
+    }
+}
+std::size_t names_in(std::string_view path) {
+    return path.empty() ? 0 : 1 + static_cast<std::size_t>(std::count(path.begin(), path.end(), '.'));
+}
+
+void put_endpoint(ObjectWriter& object, const std::string& name, const metrics::Endpoint& endpoint,
+                  const Context& context) {
+    const std::string host = context.names != nullptr ? context.names->name(endpoint.address) : std::string{};
+    const bool known = endpoint.address.family != dissect::Network::Family::none;
+    // The paths outlive the object: these are all there are.
+    static const std::array<std::string, 8> paths{"client.address", "client.name", "client.qpn", "client.port",
+                                                  "server.address", "server.name", "server.qpn", "server.port"};
+    const std::size_t base = name == "client" ? 0 : 4;
+    object.put(paths[base], known ? Value{metrics::to_text(endpoint.address)} : Value{});
+    object.put(paths[base + 1], host.empty() ? Value{} : Value{host});
+    object.put(paths[base + 2], value(endpoint.qpn));
+    object.put(paths[base + 3], value(endpoint.port));
+}
+
+}  // namespace
+
+void ObjectWriter::key(std::string_view name) {
+    if (!first_) out_ += ',';
+    first_ = false;
+    out_.append(1, '"').append(name).append("\":");
+}
+
+void ObjectWriter::enter(std::string_view parents) {
+    if (parents == parents_) return;
+    const std::size_t same = common(parents_, parents);
+    const std::size_t closing = names_in(parents_) - names_in(parents.substr(0, same));
+    if (closing > 0) {
+        out_.append(closing, '}');
+        first_ = false;
+    }
+    for (std::size_t at = same; at < parents.size();) {
+        if (at > 0) ++at;  // the dot
+        const std::size_t end = std::min(parents.find('.', at), parents.size());
+        key(parents.substr(at, end - at));
+        out_ += '{';
+        first_ = true;
+        at = end;
+    }
+    parents_ = parents;
+}
+
+void ObjectWriter::put(std::string_view path, const Value& value) {
+    const std::string_view parents = parents_of(path);
+    enter(parents);
+    key(parents.empty() ? path : path.substr(parents.size() + 1));
+    append_json(out_, value);
+}
+
+void ObjectWriter::finish() {
+    enter({});
+    out_ += '}';
+}
+
+FlowColumns in_json_order(const FlowColumns& columns) {
+    FlowColumns ordered;
+    const auto take = [&](const std::vector<FlowField>& table) {
+        for (const FlowField& field : table)
+            if (std::find(columns.begin(), columns.end(), &field) != columns.end()) ordered.push_back(&field);
+    };
+    take(interval_fields());
+    take(flow_fields());
+    take(brief_fields());
+    return ordered;
+}
+
+void append_json(std::string& out, const FlowColumns& columns, const FlowRow& row) {
+    ObjectWriter object(out);
+    for (auto at = columns.begin(); at != columns.end(); ++at) {
+        const FlowField& field = **at;
+        if (field.presence == Presence::with_group) {
+            // Either some of the group is known, or all of it is one null.
+            const std::string_view group = outermost(field.path);
+            const auto end = std::find_if(at, columns.end(),
+                                          [&](const FlowField* other) { return outermost(other->path) != group; });
+            const bool unknown = std::all_of(at, end, [&](const FlowField* other) {
+                const Value known = other->value(row);
+                // A distribution without samples is nothing known either.
+                const auto* count = std::get_if<std::uint64_t>(&known);
+                return is_nothing(known) || (count != nullptr && *count == 0 && other->path.ends_with("_ns.count"));
+            });
+            if (unknown)
+                object.put(group, {});
+            else
+                for (auto member = at; member != end; ++member) object.put((*member)->path, (*member)->value(row));
+            at = end - 1;
+            continue;
+        }
+        const Value known = field.value(row);
+        if (field.presence == Presence::when_present && is_nothing(known))
+            object.open(parents_of(field.path));
+        else
+            object.put(field.path, known);
+    }
+    object.finish();
+}
+
+void append_json(std::string& out, const metrics::CaptureFigures& capture) {
+    ObjectWriter object(out);
+    object.put("packets", capture.packets);
+    object.put("bytes", capture.bytes);
+    object.put("rdma_units", capture.rdma_units);
+    object.put("kernel_dropped", value(capture.kernel_dropped));
+    object.put("truncated", capture.truncated);
+    object.put("malformed", capture.malformed);
+    const bool any = capture.packets > 0;
+    object.put("first_ns", any ? Value{capture.first_ns} : Value{});
+    object.put("last_ns", any ? Value{capture.last_ns} : Value{});
+    object.put("unsorted", capture.unsorted);
+    object.put("seen_twice", capture.seen_twice);
+    object.put("vlan_or_tunnelled", capture.vlan_or_tunnelled);
+    object.put("icrc_bad", capture.icrc_bad);
+    object.put("flows_seen", capture.flows_seen);
+    object.put("flows_evicted", capture.flows_evicted);
+    object.put("streams_evicted", capture.streams_evicted);
+    object.put("stream_octets_lost", capture.stream_octets_lost);
+    object.put("stream_octets_skipped", capture.stream_octets_skipped);
+    object.finish();
+}
+
+void append_json(std::string& out, const metrics::HostSnapshot& host, const Context& context) {
+    const std::string name = context.names != nullptr ? context.names->name(host.address) : std::string{};
+    ObjectWriter object(out);
+    object.put("address", metrics::to_text(host.address));
+    object.put("name", name.empty() ? Value{} : Value{name});
+    object.put("sent_wire_bytes", host.sent_wire_bytes);
+    object.put("received_wire_bytes", host.received_wire_bytes);
+    object.put("received_requests", host.received_requests);
+    object.put("link_bits_per_sec", value(host.link_bits_per_sec));
+    object.put("senders", host.senders);
+    object.put("incast.senders_max", host.incast_senders_max);
+    object.put("incast.frame", host.incast_frame == 0 ? Value{} : Value{host.incast_frame});
+    const auto reuse = [&](const std::array<std::string_view, 4>& paths, const metrics::ReuseFigures& figures) {
+        object.put(paths[0], figures.accesses);
+        object.put(paths[1], figures.distinct);
+        object.put(paths[2], figures.working_set_mean);
+        object.put(paths[3], figures.working_set_max);
+    };
+    reuse(
+        {"queue_pairs.accesses", "queue_pairs.distinct", "queue_pairs.working_set_mean", "queue_pairs.working_set_max"},
+        host.queue_pairs);
+    reuse(
+        {"remote_keys.accesses", "remote_keys.distinct", "remote_keys.working_set_mean", "remote_keys.working_set_max"},
+        host.remote_keys);
+    reuse({"pages.accesses", "pages.distinct", "pages.working_set_mean", "pages.working_set_max"}, host.pages);
+    object.finish();
+}
+
+void append_json(std::string& out, const metrics::PauseSnapshot& pauses) {
+    const auto list = [](const std::array<std::uint64_t, 8>& by_class) {
+        return Value{Frames(by_class.begin(), by_class.end())};
+    };
+    ObjectWriter object(out);
+    object.put("interface", std::uint64_t{pauses.interface});
+    object.put("pause_frames", pauses.pause_frames);
+    object.put("resume_frames", pauses.resume_frames);
+    object.put("priority_frames", list(pauses.priority_frames));
+    object.put("priority_quanta", list(pauses.priority_quanta));
+    object.put("frames", pauses.frames);
+    object.finish();
+}
+
+void append_json(std::string& out, const metrics::ConnectionAttempt& attempt, const Context& context) {
+    ObjectWriter object(out);
+    object.put("transport", std::string(metrics::name_of(attempt.transport)));
+    put_endpoint(object, "client", attempt.client, context);
+    put_endpoint(object, "server", attempt.server, context);
+    object.put("request_frame", attempt.request_frame);
+    object.put("requests", attempt.requests);
+    object.put("end_frame", attempt.end_frame == 0 ? Value{} : Value{attempt.end_frame});
+    object.put("request_ns", attempt.request_ns);
+    object.put("outcome", attempt.outcome.empty() ? Value{} : Value{attempt.outcome});
+    object.put("reason", attempt.reason.empty() ? Value{} : Value{attempt.reason});
+    object.finish();
+}
+
+void FlowsDocument::begin(std::string& out) { out += "{\"flows\":["; }
+
+void FlowsDocument::begin(std::string& out, const metrics::CaptureFigures& capture) {
+    out += "{\"capture\":";
+    append_json(out, capture);
+    out += ",\n\"flows\":[";
+    capture_written_ = true;
+}
+
+void FlowsDocument::flow(std::string& out, const FlowRow& row) {
+    out += first_ ? "\n" : ",\n";
+    first_ = false;
+    append_json(out, columns_, row);
+}
+
+void FlowsDocument::end(std::string& out, const metrics::Snapshot& snapshot, const Context& context) {
+    const auto list = [&](const char* name, const auto& all, const auto& append) {
+        out += "],\n\"";
+        out.append(name).append("\":[");
+        bool first = true;
+        for (const auto& one : all) {
+            out += first ? "\n" : ",\n";
+            first = false;
+            append(one);
+        }
+    };
+    list("hosts", snapshot.hosts, [&](const auto& host) { append_json(out, host, context); });
+    list("pauses", snapshot.pauses, [&](const auto& pauses) { append_json(out, pauses); });
+    list("attempts", snapshot.attempts, [&](const auto& attempt) { append_json(out, attempt, context); });
+    out += ']';
+    if (!capture_written_) {
+        out += ",\n\"capture\":";
+        append_json(out, snapshot.capture);
+    }
+    out += "}\n";
+}
+
+}  // namespace exporters

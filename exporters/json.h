@@ -1,0 +1,58 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "exporters/flow_fields.h"
+#include "metrics/snapshot.h"
+
+namespace exporters {
+
+/// One object from figures with dotted paths, which come in the order of their table: members of a group together.
+class ObjectWriter {
+public:
+    explicit ObjectWriter(std::string& out) : out_(out) { out_ += '{'; }
+
+    void put(std::string_view path, const Value& value);
+    /// Opens the groups of `path` without a member: they are there, though empty.
+    void open(std::string_view path) { enter(path.substr(0, path.rfind('.'))); }
+    void finish();
+
+private:
+    void enter(std::string_view parents);
+    void key(std::string_view name);
+
+    std::string& out_;
+    std::string_view parents_ = {};  ///< "latency_ns.send" while its members are written
+    bool first_ = true;
+};
+
+/// One flow as an object of INTERFACES' `flows`: nested by the paths of `columns`, which are in the order of their
+/// table.
+void append_json(std::string& out, const FlowColumns& columns, const FlowRow& row);
+/// Columns in the order that nesting asks for, each once.
+FlowColumns in_json_order(const FlowColumns& columns);
+
+void append_json(std::string& out, const metrics::CaptureFigures& capture);
+void append_json(std::string& out, const metrics::HostSnapshot& host, const Context& context);
+void append_json(std::string& out, const metrics::PauseSnapshot& pauses);
+void append_json(std::string& out, const metrics::ConnectionAttempt& attempt, const Context& context);
+
+/// The document `{"flows": [...], "capture": {...}, "hosts": [...], "pauses": [...], "attempts": [...]}` in pieces, so
+/// that a million flows need no memory: begin, flow for each, end.
+class FlowsDocument {
+public:
+    explicit FlowsDocument(FlowColumns columns) : columns_(in_json_order(columns)) {}
+
+    void begin(std::string& out);
+    /// The same, with the capture's figures in front, where they are known already.
+    void begin(std::string& out, const metrics::CaptureFigures& capture);
+    void flow(std::string& out, const FlowRow& row);
+    void end(std::string& out, const metrics::Snapshot& snapshot, const Context& context);
+
+private:
+    FlowColumns columns_;
+    bool capture_written_ = false;
+    bool first_ = true;
+};
+
+}  // namespace exporters

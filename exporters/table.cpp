@@ -1,0 +1,133 @@
+#include "exporters/table.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+
+namespace exporters {
+
+namespace {
+
+constexpr std::size_t between = 2;  ///< blanks between columns
+
+/// The columns for people from left to right, and how soon each gives way to the others.
+struct Choice {
+    std::string_view name;
+    int importance;
+};
+constexpr std::array choices{
+    Choice{"interval.start_ns", 100},
+    Choice{"id", 6},
+    Choice{"kind", 3},
+    Choice{"flow", 99},
+    Choice{"operations", 12},
+    Choice{"message_count", 11},
+    Choice{"goodput", 13},
+    Choice{"latency_p50", 8},
+    Choice{"latency_p99", 10},
+    Choice{"depth", 5},
+    Choice{"resent", 9},
+    Choice{"nak_rnr", 7},
+    Choice{"ce_cnp", 4},
+    Choice{"top_state", 14},
+};
+
+bool tells_nothing(const std::string& text) { return text.find_first_not_of("-0/") == std::string::npos; }
+
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
+
+}  // namespace
+
+std::size_t display_width(std::string_view text) {
+    return static_cast<std::size_t>(
+        std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(c); }));
+}
+
+Table::Table(std::vector<Heading> headings) : headings_(std::move(headings)) {
+    for (const Heading& heading : headings_) widths_.push_back(display_width(heading.title));
+}
+
+void Table::add(std::vector<std::string> cells) {
+    assert(cells.size() == headings_.size());
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        const std::size_t width = display_width(cells[i]);
+        if (width <= widths_[i]) continue;
+        widths_[i] = width;
+        titles_due_ = true;
+    }
+    rows_.push_back(std::move(cells));
+}
+
+void Table::flush(std::string& out) {
+    if (titles_due_) {
+        std::vector<std::string> titles;
+        for (const Heading& heading : headings_) titles.push_back(heading.title);
+        append_line(out, titles);
+    }
+    titles_due_ = false;
+    for (const auto& row : rows_) append_line(out, row);
+    rows_.clear();
+}
+
+void Table::append_line(std::string& out, const std::vector<std::string>& cells) const {
+    std::size_t blanks = 0;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        const std::size_t room = widths_[i] - display_width(cells[i]);
+        if (!headings_[i].left_aligned) blanks += room;
+        if (!cells[i].empty()) {
+            out.append(blanks, ' ');
+            out += cells[i];
+            blanks = 0;
+        }
+        if (headings_[i].left_aligned) blanks += room;
+        blanks += between;
+    }
+    out += '\n';
+}
+
+std::string cell(const FlowField& field, const FlowRow& row) {
+    return field.text ? field.text(row) : readable(field.value(row), field.unit);
+}
+
+Table flow_table(const FlowColumns& columns) {
+    std::vector<Table::Heading> headings;
+    for (const FlowField* field : columns) headings.push_back({field->title, is_left_aligned(field->unit)});
+    return Table(std::move(headings));
+}
+
+FlowColumns default_columns(const std::vector<FlowRow>& rows, bool by_interval, std::optional<std::size_t> width) {
+    struct Column {
+        const FlowField* field;
+        int importance;
+        std::size_t width;
+    };
+    std::vector<Column> columns;
+    std::size_t total = 0;
+    for (const Choice& choice : choices) {
+        if (choice.name == "interval.start_ns" && !by_interval) continue;
+        const FlowColumns found = find_fields(choice.name);
+        assert(found.size() == 1);
+        Column column{found.front(), choice.importance, display_width(found.front()->title)};
+        bool silent = true;
+        for (const FlowRow& row : rows) {
+            const std::string text = cell(*column.field, row);
+            column.width = std::max(column.width, display_width(text));
+            silent = silent && tells_nothing(text);
+        }
+        if (silent) column.importance -= 1000;
+        total += column.width + between;
+        columns.push_back(column);
+    }
+    while (width && total > *width + between && columns.size() > 1) {
+        const auto least = std::min_element(columns.begin(), columns.end(), [](const Column& a, const Column& b) {
+            return a.importance < b.importance;
+        });
+        total -= least->width + between;
+        columns.erase(least);
+    }
+    FlowColumns chosen;
+    for (const Column& column : columns) chosen.push_back(column.field);
+    return chosen;
+}
+
+}  // namespace exporters

@@ -1,0 +1,46 @@
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exporters/flow_fields.h"
+
+namespace exporters {
+
+/// Columns that a UTF-8 text takes on a terminal, as far as combining and wide characters do not matter.
+std::size_t display_width(std::string_view text);
+
+/// An aligned table. Numbers to the right, text to the left; two blanks between columns; no blanks at ends of lines.
+class Table {
+public:
+    struct Heading {
+        std::string title;
+        bool left_aligned = true;
+    };
+    explicit Table(std::vector<Heading> headings);
+
+    void add(std::vector<std::string> cells);
+    /// Appends the heading (the first time, or where columns became wider) and the rows; forgets the rows.
+    void flush(std::string& out);
+    bool empty() const { return rows_.empty(); }
+
+private:
+    void append_line(std::string& out, const std::vector<std::string>& cells) const;
+
+    std::vector<Heading> headings_;
+    std::vector<std::size_t> widths_;
+    std::vector<std::vector<std::string>> rows_ = {};
+    bool titles_due_ = true;
+};
+
+/// A cell of the table.
+std::string cell(const FlowField& field, const FlowRow& row);
+Table flow_table(const FlowColumns& columns);
+
+/// What the table shows unless told otherwise, of `rows`, within `width` columns of the terminal where there is one:
+/// columns that have nothing to tell of any row go first, then those that matter least.
+FlowColumns default_columns(const std::vector<FlowRow>& rows, bool by_interval, std::optional<std::size_t> width);
+
+}  // namespace exporters

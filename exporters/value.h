@@ -1,0 +1,41 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace exporters {
+
+/// One figure on its way out: nothing where it is unknown, and frames where it is a list of them.
+using Frames = std::vector<std::uint64_t>;
+using Value = std::variant<std::monostate, bool, std::uint64_t, std::int64_t, double, std::string, Frames>;
+
+enum class Unit : std::uint8_t {
+    text,
+    count,
+    ns,
+    bytes,
+    bytes_per_sec,
+    bits_per_sec,
+    share,  ///< 0 to 1
+    ratio,  ///< a number with decimals and without a dimension
+    frame,  ///< frame numbers
+    time,   ///< ns since 1970-01-01 UTC
+    code,   ///< a number that is a name: a QPN, a port
+};
+/// "ns", "bytes/s"; empty for text.
+std::string_view name_of(Unit unit);
+constexpr bool is_left_aligned(Unit unit) { return unit == Unit::text; }
+
+/// As JSON writes it: null, true, 17, 0.5, "text", [1,2]. A number that is none (infinite) is null.
+void append_json(std::string& out, const Value& value);
+/// As a field of CSV, quoted where RFC 4180 asks for it; frames are joined by blanks.
+void append_csv(std::string& out, const Value& value);
+/// For people: three digits and a unit; `-` for nothing.
+std::string readable(const Value& value, Unit unit);
+
+/// -1, 0, 1: how values follow one another when sorted upwards. Nothing goes first, numbers before text.
+int compare(const Value& a, const Value& b);
+
+}  // namespace exporters
