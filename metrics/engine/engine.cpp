@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "metrics/flow/vantage.h"
+
 namespace metrics {
 
 namespace {
@@ -177,11 +179,7 @@ void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
     }
     out.pairing.method = flow.pairing;
     out.pairing.confidence = flow.pairing_percent / 100.0;
-    out.vantage = vantage_of(flow);
-    if (out.vantage == Vantage::unknown && reverse != nullptr) {
-        const Vantage seen = vantage_of(*reverse);
-        out.vantage = seen == Vantage::sender ? Vantage::receiver : seen == Vantage::receiver ? Vantage::sender : seen;
-    }
+    out.vantage = vantage_of(flow, reverse);
 
     // What was said about this flow's requests travelled on the reverse flow; unpaired, a flow shows what it carries.
     if (const FlowTrouble* const said = store_.trouble_of(reverse != nullptr ? *reverse : flow)) {

@@ -176,6 +176,7 @@ struct alignas(64) Flow {
     std::uint32_t outbound = 0;
     std::uint64_t reuse_clock = ~std::uint64_t{0};  ///< FrameContext::destination_requests at the last request
     std::uint8_t traffic_class = 0;
+    std::uint8_t hops = 0xff;          ///< that its packets had taken at the tap, by their hop limit; 0xff: unknown
     std::uint8_t credits = 0xff;       ///< last AETH credit code that travelled on it; 0xff: none
     bool seen_before_capture = false;  ///< its first packet was in the middle of a message
 };

@@ -197,7 +197,8 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
     }
     for (std::size_t i = 0; i < operation_count; ++i) {
         out.operations[i].count = flow.messages[i];
-        out.operations[i].bytes = flow.message_bytes[i];
+        const auto bytes = static_cast<std::int64_t>(flow.message_bytes[i]);  // see reassign_bytes
+        out.operations[i].bytes = bytes < 0 ? 0 : static_cast<std::uint64_t>(bytes);
         out.operations[i].latency_ns = unpack(flow, latency_of(static_cast<Operation>(i)));
     }
     out.operations[index_of(Operation::read)].first_response_ns = unpack(flow, FlowHistogram::first_response);

@@ -42,6 +42,9 @@ bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketR
     out.payload_length = bth.payload_length;
     out.opcode = bth.opcode;
     out.traffic_class = dissection.network.traffic_class;
+    const bool routed = dissection.network.family == dissect::Network::Family::ipv4 ||
+                        dissection.network.family == dissect::Network::Family::ipv6;
+    out.hop_limit = routed ? dissection.network.hop_limit : std::uint8_t{0};
     out.direction = unit.frame.direction;
     out.becn = bth.becn;
     out.crc_bad = bth.icrc == dissect::CrcStatus::bad || bth.vcrc == dissect::CrcStatus::bad;

@@ -28,6 +28,7 @@ struct PacketRecord {
     std::uint8_t opcode = 0;
     std::uint8_t syndrome = 0;
     std::uint8_t traffic_class = 0;
+    std::uint8_t hop_limit = 0;  ///< 0 = none
     wire::Direction direction = wire::Direction::unknown;
     bool becn = false;
     bool crc_bad = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "metrics/flow/vantage.h"
 #include "wire/aeth.h"
 
 namespace metrics {
@@ -16,6 +17,9 @@ constexpr std::int32_t another_life_behind = -(1 << 17);
 constexpr std::int32_t another_life_ahead = 1 << 20;
 /// A network that doubles or overtakes packets does so within this; retransmission timers are longer.
 constexpr std::int64_t network_disorder_ns = 1'000'000;
+
+/// A second answer within the window of the flow that the first one named: chance would have to strike twice.
+constexpr std::uint8_t confirmed_percent = 99;
 
 std::int32_t psn_difference(std::uint32_t psn, std::uint64_t reference) {
     const std::uint32_t difference = (psn - static_cast<std::uint32_t>(reference)) & psn_mask;
@@ -63,6 +67,17 @@ std::uint32_t moved_by(const PacketRecord& record, const wire::BthOpcode& opcode
     }
 }
 
+/// Immediate data and invalidation show at a message's end only: what came before was counted as the plain operation's.
+/// Packets of a hole may be counted after this, so the plain operation's figure may pass below zero for a while.
+void reassign_bytes(Flow& flow, Operation operation, std::uint64_t bytes) {
+    const Operation plain = operation == Operation::write_immediate ? Operation::write
+                            : operation == Operation::send_immediate || operation == Operation::send_invalidate
+                                ? Operation::send
+                                : operation;
+    flow.message_bytes[index_of(plain)] -= bytes;
+    flow.message_bytes[index_of(operation)] += bytes;
+}
+
 void note_missing(MissingRanges& missing, std::uint64_t begin, std::uint64_t end, std::int64_t now_ns) {
     MissingRanges::Range* place = &missing.ranges[0];
     for (MissingRanges::Range& range : missing.ranges) {
@@ -94,23 +109,6 @@ bool take_missing(MissingRanges& missing, std::uint64_t position, std::int64_t& 
 }
 
 }  // namespace
-
-Vantage vantage_of(const Flow& flow) {
-    const std::uint64_t told = std::uint64_t{flow.inbound} + flow.outbound;
-    if (told > 0) {
-        if (flow.outbound == told) return Vantage::sender;
-        if (flow.inbound == told) return Vantage::receiver;
-    }
-    const RequestState& request = flow.request;
-    if (request.round_trip_min_ns == 0xffffffff || request.reaction_min_ns == 0xffffffff) return Vantage::unknown;
-    // The half that holds the wire is the longer one; both hold an adapter.
-    constexpr std::uint64_t clearly = 3;
-    const std::uint64_t to_receiver = request.round_trip_min_ns;
-    const std::uint64_t to_sender = request.reaction_min_ns;
-    if (to_receiver >= clearly * to_sender) return Vantage::sender;
-    if (to_sender >= clearly * to_receiver) return Vantage::receiver;
-    return Vantage::mid_path;
-}
 
 void RoceTracker::on_packet(const PacketRecord& record) {
     const FlowIndex index = record.flow;
@@ -152,6 +150,7 @@ void RoceTracker::count(Flow& flow, const PacketRecord& record) {
     if (record.direction != wire::Direction::unknown)
         ++(record.direction == wire::Direction::inbound ? flow.inbound : flow.outbound);
     if (counts.packets == 1) {
+        if (record.hop_limit != 0) flow.hops = hops_taken(record.hop_limit);
         flow.interface = record.interface;
         flow.traffic_class = record.traffic_class;
     }
@@ -209,6 +208,7 @@ void RoceTracker::new_request(Flow& flow, const PacketRecord& record, const wire
     const std::uint32_t moved = moved_by(record, opcode);
     const std::uint64_t last = position + std::max<std::uint32_t>(span, 1) - 1;
     flow.counts.payload_bytes += record.payload_length;
+    flow.message_bytes[index_of(operation)] += moved;
     if (opcode.starts_message()) {
         request.message_bytes = 0;
         request.message_first_ns = record.time_ns;
@@ -220,7 +220,7 @@ void RoceTracker::new_request(Flow& flow, const PacketRecord& record, const wire
     if (opcode.ends_message()) {
         const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.message_bytes, 0xffffffff));
         ++flow.messages[index_of(operation)];
-        flow.message_bytes[index_of(operation)] += request.message_bytes;
+        if (!opcode.starts_message()) reassign_bytes(flow, operation, request.message_bytes - moved);
         store_.record(flow, FlowHistogram::message_bytes, request.message_bytes);
         if (opcode.starts_message()) {
             flow.ledger.post(store_.rings, record.time_ns, operation, last, bytes);
@@ -251,7 +251,7 @@ void RoceTracker::new_request(Flow& flow, const PacketRecord& record, const wire
 RepeatCause RoceTracker::tell_recovery(Flow& flow, const PacketRecord& record, std::uint64_t position,
                                        std::uint32_t span, bool read, bool late) {
     FlowTrouble& trouble = store_.trouble(flow);
-    const Vantage vantage = vantage_of(flow);
+    const Vantage vantage = vantage_of(flow, flow.reverse == no_flow ? nullptr : &store_.table[flow.reverse]);
     const RecoveryPacket packet{record.time_ns, position, std::max<std::uint32_t>(span, 1), read, late};
     const auto report = [&](auto what, std::uint64_t value) {
         if constexpr (std::is_same_v<decltype(what), EventKind>) {
@@ -344,8 +344,9 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
     situation.wants_response = wants_response(operation_of(opcode));
     if (ahead == 0) [[likely]] {
         situation.mid_message = request.in_message && !opcode.starts_message();
-        if (request.freed_ns > request.last_data_ns && request.last_data_ns != Situation::never &&
-            !situation.mid_message)
+        // Only where nothing else was under way did the acknowledgement set this packet free.
+        if (flow.ledger.messages_max() == 1 && request.freed_ns > request.last_data_ns &&
+            request.last_data_ns != Situation::never && !situation.mid_message)
             keep_least(request.reaction_min_ns, elapsed(request.freed_ns, record.time_ns));
         close_gap(flow, record, situation);
         if (request.recovering) tell_recovery(flow, record, position, span, read, false);
@@ -360,14 +361,11 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
         tell_recovery(flow, record, position, span, read, false);
         close_gap(flow, record, situation);
         if (request.in_message && !opcode.starts_message()) {
-            // The packets of the hole will be counted when they are seen; the message's size is known without them.
+            // The packets of the hole are counted when they are seen; the message's size is known without them.
             request.message_bytes += std::uint64_t{hole} * request.mtu_payload;
-            const auto counted = index_of(operation_of(opcode));
-            flow.message_bytes[counted] -= opcode.ends_message() ? std::uint64_t{hole} * request.mtu_payload : 0;
         } else if (request.in_message) {
             // The end of the message before lies in the hole.
             flow.ledger.end(store_.rings, record.time_ns, request.operation, position - 1, 0);
-            flow.message_bytes[index_of(request.operation)] += request.message_bytes;
             request.message_bytes = 0;
             request.in_message = false;
         } else if (!opcode.starts_message()) {
@@ -420,17 +418,8 @@ void RoceTracker::unreliable_request(Flow& flow, const PacketRecord& record, con
         store_.record(flow, FlowHistogram::message_bytes, request.message_bytes);
         if (!opcode.starts_message())
             store_.record(flow, FlowHistogram::message_duration, elapsed(request.message_first_ns, record.time_ns));
-        // Immediate data shows at the end only: what came before was counted as the plain operation's.
-        const Operation operation = operation_of(opcode);
-        const Operation plain = operation == Operation::write_immediate  ? Operation::write
-                                : operation == Operation::send_immediate ? Operation::send
-                                                                         : operation;
-        if (plain != operation && request.message_bytes >= record.payload_length) {
-            const std::uint64_t before =
-                std::min(request.message_bytes - record.payload_length, flow.message_bytes[index_of(plain)]);
-            flow.message_bytes[index_of(plain)] -= before;
-            flow.message_bytes[index_of(operation)] += before;
-        }
+        if (!opcode.starts_message())
+            reassign_bytes(flow, operation_of(opcode), request.message_bytes - record.payload_length);
         request.message_end_ns = record.time_ns;
         request.message_bytes = 0;
     }
@@ -447,7 +436,11 @@ Flow* RoceTracker::requester_of(FlowIndex carrier, const PacketRecord& record) {
         const bool guessed = requester.pairing == PairingMethod::psn;
         if (!guessed || requester.request.next == 0) return &requester;
         const std::int32_t ahead = psn_difference(record.psn, requester.request.next);
-        if (ahead < another_life_ahead / 64 && ahead > another_life_behind) return &requester;
+        if (ahead < another_life_ahead / 64 && ahead > another_life_behind) {
+            if (flow.pairing_percent < confirmed_percent && ahead <= 0)
+                flow.pairing_percent = requester.pairing_percent = confirmed_percent;
+            return &requester;
+        }
         // These answers are about other requests: the hypothesis was wrong.
         flow.reverse = requester.reverse = no_flow;
         flow.pairing = requester.pairing = PairingMethod::none;

@@ -8,9 +8,6 @@
 
 namespace metrics {
 
-/// Whose place the tap has, as far as directions and half round trips tell.
-Vantage vantage_of(const Flow& flow);
-
 /// InfiniBand's transport: requests, responses, acknowledgements and notifications of a queue pair turned into what
 /// every flow has. IBTA vol. 1, chapter 9. The flow of the record has been found by the engine.
 class RoceTracker {
