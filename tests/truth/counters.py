@@ -81,9 +81,9 @@ def expected(truth):
             add(f"rnr_naks/{peer}", delta(truth, node, "rxe0/send_rnr_err"), f"send_rnr_err of {node}")
             # After an RNR NAK the receiver expects what comes again: that is no duplicate to it.
             if kind in ("", "delay", "rate", "ecn") and not delta(truth, node, "rxe0/send_rnr_err"):
-                add(f"retransmitted/{peer}", delta(truth, node, "rxe0/duplicate_request"), f"duplicate_request of {node}")
+                add(f"request_repeats/{peer}", delta(truth, node, "rxe0/duplicate_request"), f"duplicate_request of {node}")
             if not delta(truth, node, "rxe0/completer_retry_err") and not delta(truth, node, "rxe0/rcvd_rnr_err"):
-                add(f"retransmitted/{node}", 0, f"completer_retry_err and rcvd_rnr_err of {node}")
+                add(f"request_repeats/{node}", 0, f"completer_retry_err and rcvd_rnr_err of {node}")
             if kind == "corrupt":
                 damaged = delta(truth, peer, "rxe0/sent_pkts") - delta(truth, node, "rxe0/rcvd_pkts")
                 add(f"damaged/{peer}", damaged, f"sent_pkts of {peer} less rcvd_pkts of {node}")

@@ -102,6 +102,9 @@ class Sequence:
         self.seen, self.next = set(), None
         self.again = self.filled = self.missing = 0
 
+    def late(self, number):
+        return self.next is not None and (number - self.next) % PSNS >= PSNS // 2
+
     def take(self, number, count=1):
         """True where something of it was not seen before."""
         if self.next is None:
@@ -159,9 +162,11 @@ class Roce:
                 figures[f"rnr_naks/{peer}"] += 1
             elif syndrome >> 5 == 3:
                 figures[f"naks/{NAKS.get(syndrome & 31, 'other')}/{peer}"] += 1
-        if operation in RESPONSES or operation == ATOMIC_ACKNOWLEDGE:
-            if not self.responses.setdefault(flow, Sequence()).take(psn):
-                figures[f"responses_again/{node}"] += 1
+        if operation in RESPONSES:
+            sequence = self.responses.setdefault(flow, Sequence())
+            # PSNs between two READs belong to other requests: what is ahead is no hole.
+            figures[f"responses_late/{node}"] += sequence.late(psn)
+            figures[f"responses_again/{node}"] += not sequence.take(psn)
         if operation not in REQUESTS:
             return
         name, first, last = REQUESTS[operation]
@@ -180,13 +185,12 @@ class Roce:
             figures[f"messages/{kind}/{node}"] += last
             return
         sequence = self.requests.setdefault(flow, Sequence())
-        late = sequence.next is not None and (psn - sequence.next) % PSNS >= PSNS // 2
-        figures[f"retransmitted/{node}"] += late
+        figures[f"requests_late/{node}"] += sequence.late(psn)
         before = sequence.missing
         new = sequence.take(psn, count)
         figures[f"missing/{node}"] += sequence.missing - before
         figures[f"request_packets/{node}"] += 1
-        figures[f"again/{node}"] += not new
+        figures[f"requests_again/{node}"] += not new
         if new:
             figures[f"request_packets_once/{node}"] += 1
             # Middle packets carry the first one's name: a Send or a Write that ends otherwise takes its octets along.

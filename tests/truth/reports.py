@@ -53,6 +53,9 @@ class Report:
         least_before, most_before, source_before = self.found.get(figure, (0, 0, source))
         self.found[figure] = (least_before + least, most_before + (least if most is None else most), source_before)
 
+    def bound(self, figure, most, source):
+        self.found[figure] = (0, max(most, self.found.get(figure, (0, 0))[1]), source)
+
     def messages(self, node, operation, count, octets, source):
         self.add(f"messages/{operation}/{node}", count, source)
         self.add(f"bytes/{operation}/{node}", octets, source)
@@ -84,6 +87,9 @@ def perftest(report, command, truth):
         if node == "B" or both:
             report.messages(node, name, count * pairs, count * pairs * size, source)
         report.messages(node, "send", *control, source + ", and its control messages")
+        if node == "B" or both:
+            depth = re.search(r"^ TX depth\s*: (\d+)", command["output"], re.M)
+            report.bound(f"depth/{node}", int(depth.group(1)), "TX depth in perftest's report")
         service = flags.get("-c", "RC")
         # One more connection for the control messages with -R. UC and UD: a node that sends nothing has no flow.
         if service == "RC" or node == "B" or both:
@@ -121,6 +127,8 @@ def pingpong(report, command, truth):
         # The tool counts the octets of both directions.
         report.messages(node, "send", count, octets // 2, source)
         report.add(f"queue_pairs/{service.upper()}/{node}", 1, source)
+        if service == "rc":
+            report.bound(f"depth/{node}", 1, source + ", each after the answer to the last")
 
 
 def ucmatose(report, command, truth):
@@ -204,6 +212,10 @@ def vtest(report, command, truth):
     # in each of these captures, as sent_pkts says (no request was longer than what goes out before an answer comes).
     for name, size in wanted:
         report.messages(node, OPERATIONS[name], 1, size, source)
+    # rxe completes a request when its answer is there; siw when TCP has taken it.
+    if truth["driver"] == "rxe":
+        depth = {"mix": 16, "fence": 3}.get(mode, 1)
+        report.bound(f"depth/{node}", depth, f"vtest {mode} waits for a completion when {depth} are outstanding")
     if mode == "inv":
         report.messages("A", "send", 1, 64, "vtest inv: the server tells the window's key")
     for side in "AB":
@@ -217,6 +229,15 @@ def vtest(report, command, truth):
         for text in failed:
             if text in codes:
                 report.add(f"naks/{codes[text]}/{node}", 1, f"vtest {mode}: a completion says '{text}'")
+
+
+def delayed(report, truth):
+    """A node whose packets traffic control delays answers its peer that much later; the tap is at A."""
+    commands = truth.get("impairment", {}).get("commands", [""])
+    delay = re.search(r"netem (?:loss \S+ )?delay (\d+)ms(?! reorder)", commands[-1])
+    if delay and truth["impairment"]["node"] == "B":
+        for operation in ("send", "write"):
+            report.found[f"latency_min/{operation}/A"] = (int(delay.group(1)) * 1000000, 1 << 62, commands[-1])
 
 
 TOOLS = [(r"\bib_\w+_(bw|lat) ", perftest, "B"), (r"^rping ", rping, "B"), (r"^ibv_\w+_pingpong ", pingpong, "B"),
@@ -237,4 +258,5 @@ def expected(truth):
                 if partner["node"] != node and partner["rc"] not in (0, None):
                     continue  # the server failed: see UNREPORTED
                 tool(report, command, truth)
+    delayed(report, truth)
     return report.found
