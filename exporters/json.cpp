@@ -125,7 +125,7 @@ void append_json(std::string& out, const FlowColumns& columns, const FlowRow& ro
     object.finish();
 }
 
-void append_json(std::string& out, const metrics::CaptureFigures& capture) {
+void append_json(std::string& out, const metrics::CaptureFigures& capture, const Context& context) {
     ObjectWriter object(out);
     object.put("packets", capture.packets);
     object.put("bytes", capture.bytes);
@@ -139,7 +139,7 @@ void append_json(std::string& out, const metrics::CaptureFigures& capture) {
     object.put("unsorted", capture.unsorted);
     object.put("seen_twice", capture.seen_twice);
     object.put("vlan_or_tunnelled", capture.vlan_or_tunnelled);
-    object.put("icrc_bad", capture.icrc_bad);
+    object.put("icrc_bad", context.crc_verified ? Value{capture.icrc_bad} : Value{});
     object.put("flows_seen", capture.flows_seen);
     object.put("flows_evicted", capture.flows_evicted);
     object.put("streams_evicted", capture.streams_evicted);
@@ -206,9 +206,9 @@ void append_json(std::string& out, const metrics::ConnectionAttempt& attempt, co
 
 void FlowsDocument::begin(std::string& out) { out += "{\"flows\":["; }
 
-void FlowsDocument::begin(std::string& out, const metrics::CaptureFigures& capture) {
+void FlowsDocument::begin(std::string& out, const metrics::CaptureFigures& capture, const Context& context) {
     out += "{\"capture\":";
-    append_json(out, capture);
+    append_json(out, capture, context);
     out += ",\n\"flows\":[";
     capture_written_ = true;
 }
@@ -236,7 +236,7 @@ void FlowsDocument::end(std::string& out, const metrics::Snapshot& snapshot, con
     out += ']';
     if (!capture_written_) {
         out += ",\n\"capture\":";
-        append_json(out, snapshot.capture);
+        append_json(out, snapshot.capture, context);
     }
     out += "}\n";
 }

@@ -32,7 +32,7 @@ void append_json(std::string& out, const FlowColumns& columns, const FlowRow& ro
 /// Columns in the order that nesting asks for, each once.
 FlowColumns in_json_order(const FlowColumns& columns);
 
-void append_json(std::string& out, const metrics::CaptureFigures& capture);
+void append_json(std::string& out, const metrics::CaptureFigures& capture, const Context& context);
 void append_json(std::string& out, const metrics::HostSnapshot& host, const Context& context);
 void append_json(std::string& out, const metrics::PauseSnapshot& pauses);
 void append_json(std::string& out, const metrics::ConnectionAttempt& attempt, const Context& context);
@@ -45,7 +45,7 @@ public:
 
     void begin(std::string& out);
     /// The same, with the capture's figures in front, where they are known already.
-    void begin(std::string& out, const metrics::CaptureFigures& capture);
+    void begin(std::string& out, const metrics::CaptureFigures& capture, const Context& context);
     void flow(std::string& out, const FlowRow& row);
     void end(std::string& out, const metrics::Snapshot& snapshot, const Context& context);
 

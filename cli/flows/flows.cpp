@@ -1,0 +1,38 @@
+#include "cli/flows/flows.h"
+
+#include <unistd.h>
+
+#include "cli/analysis/session.h"
+#include "cli/console.h"
+#include "cli/flows/options.h"
+#include "cli/flows/report.h"
+#include "cli/text_output.h"
+
+namespace cli::flows {
+
+int run(const std::vector<std::string>& arguments, const Environment& environment) {
+    FlowsOptions options;
+    const std::string reason = parse_options(arguments, options);
+    if (const auto status = analysis::answered(options, reason, "flows", help(), environment.version)) return *status;
+    if (options.column_help()) return print(exporters::column_reference());
+
+    analysis::Session session(options, "flows");
+    TextOutput output(STDOUT_FILENO);
+    Report report(options, session.names(), output);
+    if (options.interval_ns)
+        session.by_interval(*options.interval_ns,
+                            [&](const analysis::Session::Interval& interval) { return report.interval(interval); });
+    if (!session.run()) return exit_failed;
+    report.finish(session.snapshot());
+    if (output.reader_is_gone()) {
+        session.end_by_broken_pipe();
+        return exit_failed;
+    }
+    if (output.failed()) session.fail(output.error());
+    session.tell_summary();
+    return session.failed() ? exit_failed : exit_done;
+}
+
+std::string help() { return help_text(); }
+
+}  // namespace cli::flows

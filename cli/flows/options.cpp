@@ -1,0 +1,126 @@
+#include "cli/flows/options.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+#include "cli/similar.h"
+
+namespace cli::flows {
+
+namespace {
+
+using analysis::Group;
+using Row = analysis::OptionRow<FlowsOptions>;
+
+std::string choose(FlowsOptions& options, Form form) {
+    if (options.form != Form::table && options.form != form) return "either --json or --csv, not both, ";
+    options.form = form;
+    return {};
+}
+
+void append_words(std::vector<std::string>& words, std::string_view list) {
+    while (!list.empty()) {
+        const std::size_t comma = std::min(list.find(','), list.size());
+        if (comma > 0) words.emplace_back(list.substr(0, comma));
+        list.remove_prefix(std::min(comma + 1, list.size()));
+    }
+}
+
+constexpr std::array own{
+    Row{{0, "json", "", "one JSON object with all there is to know"},
+        Group::printing,
+        [](FlowsOptions& o, const std::string&) { return choose(o, Form::json); }},
+    Row{{0, "csv", "", "comma-separated values, a header in front"},
+        Group::printing,
+        [](FlowsOptions& o, const std::string&) { return choose(o, Form::csv); }},
+    Row{{0, "columns", "LIST", "these columns, or groups of columns, with commas between; `help` lists them"},
+        Group::printing,
+        [](FlowsOptions& o, const std::string& v) {
+            append_words(o.columns, v);
+            return std::string(o.columns.empty() ? "a list such as flow,packets,latency_ns.write" : "");
+        }},
+    Row{{0, "sort", "COLUMN", "begin with the greatest number or the first text; -COLUMN the other way round"},
+        Group::printing,
+        [](FlowsOptions& o, const std::string& v) {
+            o.sort = v;
+            return std::string(v.empty() || v == "-" ? "a column, as `--columns help` lists them," : "");
+        }},
+    Row{{0, "reverse", "", "the other way round"},
+        Group::printing,
+        [](FlowsOptions& o, const std::string&) { return o.reverse = true, std::string{}; }},
+    Row{{0, "top", "N", "the first N flows alone; without --sort those with the most octets on the wire"},
+        Group::printing,
+        [](FlowsOptions& o, const std::string& v) {
+            return analysis::take_number(v, 1, 1'000'000'000, o.top.emplace());
+        }},
+    Row{{0, "interval", "TIME", "a row for every TIME (100ms, 1s) in which the flow had traffic"},
+        Group::printing,
+        [](FlowsOptions& o, const std::string& v) { return analysis::take_duration(v, o.interval_ns.emplace()); }},
+};
+
+std::string unknown(std::string_view option, std::string_view name) {
+    const auto known = exporters::field_names();
+    return fmt::format("{} {}: there is no such column{}; `rdmascope flows --columns help` lists them", option, name,
+                       did_you_mean(name, known));
+}
+
+}  // namespace
+
+std::string parse_options(const std::vector<std::string>& arguments, FlowsOptions& out) {
+    std::string reason = analysis::parse<FlowsOptions>(arguments, own, out);
+    if (out.column_help() || out.help || out.version) return out.column_help() ? std::string{} : reason;
+    if (!reason.empty()) return reason;
+    columns_of(out.columns, reason);
+    if (reason.empty()) order_of(out, reason);
+    return reason;
+}
+
+std::string help_text() {
+    return analysis::help_page(
+        "Usage: rdmascope flows -r FILE [OPTION]... [EXPRESSION]\n"
+        "       rdmascope flows -i IFACE [OPTION]... [EXPRESSION]\n\n"
+        "One row for every direction of every queue pair's conversation, with what was sent, how long it took, what\n"
+        "was waiting, what went wrong, and where the time went. EXPRESSION is a pcap-filter(7) expression.\n",
+        analysis::all_options<FlowsOptions>(own),
+        "\nExamples:\n"
+        "  rdmascope flows -r rdma.pcapng --sort latency_p99 --top 10\n"
+        "      the ten flows with the longest tails\n"
+        "  rdmascope flows -r rdma.pcapng --json | jq '.flows[] | select(.retransmitted_packets > 0)'\n"
+        "      those that had to repeat something\n"
+        "  rdmascope flows -r rdma.pcapng --interval 100ms --csv --columns interval,id,goodput_bytes_per_sec\n"
+        "      a time series for a plot\n"
+        "  rdmascope flows -i eth0 --seconds 10 udp port 4791\n"
+        "      look at live traffic for ten seconds\n"
+        "\nExit status: 0 done, 1 the work failed, 2 usage. Manual: rdmascope-flows(1).\n");
+}
+
+exporters::FlowColumns columns_of(const std::vector<std::string>& names, std::string& error) {
+    exporters::FlowColumns columns;
+    for (const std::string& name : names) {
+        const exporters::FlowColumns found = exporters::find_fields(name);
+        if (found.empty() && error.empty()) error = unknown("--columns", name);
+        for (const exporters::FlowField* field : found)
+            if (std::find(columns.begin(), columns.end(), field) == columns.end()) columns.push_back(field);
+    }
+    return columns;
+}
+
+Order order_of(const FlowsOptions& options, std::string& error) {
+    const bool turned = options.sort.starts_with('-');
+    std::string name = turned ? options.sort.substr(1) : options.sort;
+    const bool by_id = name.empty() && !options.top;
+    if (name.empty()) name = by_id ? "id" : "wire_bytes";
+    const exporters::FlowColumns found = exporters::find_fields(name);
+    if (found.size() != 1) {
+        error = found.empty() ? unknown("--sort", name)
+                              : fmt::format("--sort {}: a group of columns is no order; {} is one of them", name,
+                                            found.front()->path);
+        return {};
+    }
+    // Ids tell when a flow began: they go upwards.
+    const bool downwards = !exporters::is_left_aligned(found.front()->unit) && !by_id;
+    return {found.front(), (downwards != turned) != options.reverse};
+}
+
+}  // namespace cli::flows

@@ -1,0 +1,42 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/analysis/options.h"
+#include "exporters/flow_fields.h"
+
+namespace cli::flows {
+
+enum class Form : std::uint8_t { table, json, csv };
+
+/// The command line of `flows`.
+struct FlowsOptions : analysis::AnalysisOptions {
+    Form form = Form::table;
+    std::vector<std::string> columns = {};  ///< names as given; empty: the form's own choice
+    std::string sort = {};                  ///< a name, `-` in front of it for the other direction; empty: by id
+    bool reverse = false;
+    std::optional<std::uint64_t> top = {};
+    std::optional<std::uint64_t> interval_ns = {};
+
+    bool column_help() const { return columns.size() == 1 && columns.front() == "help"; }
+};
+
+/// Reads the command line; returns why it cannot be obeyed, or an empty string.
+std::string parse_options(const std::vector<std::string>& arguments, FlowsOptions& out);
+std::string help_text();
+
+/// What `names` select, in their order and each once; a name that is none leaves its reason in `error`.
+exporters::FlowColumns columns_of(const std::vector<std::string>& names, std::string& error);
+
+/// How rows are put in order.
+struct Order {
+    const exporters::FlowField* field = nullptr;
+    bool descending = true;
+};
+/// Numbers begin with the greatest, text at A; `-NAME`, --reverse turn that round. Both together: as before.
+Order order_of(const FlowsOptions& options, std::string& error);
+
+}  // namespace cli::flows

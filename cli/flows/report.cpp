@@ -1,0 +1,120 @@
+#include "cli/flows/report.h"
+
+#include <algorithm>
+#include <unistd.h>
+
+#include "cli/console.h"
+
+namespace cli::flows {
+
+namespace {
+
+exporters::FlowColumns chosen_columns(const FlowsOptions& options) {
+    std::string error;
+    exporters::FlowColumns columns = columns_of(options.columns, error);
+    if (columns.empty() && options.form != Form::table) return exporters::all_columns(options.interval_ns.has_value());
+    if (columns.empty() || !options.interval_ns) return columns;
+    // A time series without its times would be none.
+    const exporters::FlowField* start = exporters::find_fields("interval.start_ns").front();
+    if (std::find(columns.begin(), columns.end(), start) == columns.end()) columns.insert(columns.begin(), start);
+    return columns;
+}
+
+Order chosen_order(const FlowsOptions& options) {
+    std::string error;
+    return order_of(options, error);
+}
+
+}  // namespace
+
+Report::Report(const FlowsOptions& options, const analysis::Names& names, TextOutput& output)
+    : options_(options),
+      output_(output),
+      context_{&names, options.verify_crc, {}},
+      order_(chosen_order(options)),
+      columns_(chosen_columns(options)),
+      document_(columns_) {}
+
+bool Report::interval(const analysis::Session::Interval& interval) {
+    exporters::Context context = context_;
+    context.interval = exporters::Interval{interval.start_ns, interval.length_ns};
+    // What is live is looked at while it happens.
+    return print(interval.difference, context) && (options_.interfaces.empty() || output_.flush());
+}
+
+bool Report::finish(const metrics::Snapshot& snapshot) {
+    if (!options_.interval_ns) {
+        if (options_.form == Form::json) document_.begin(output_.text(), snapshot.capture, context_);
+        begun_ = true;
+        if (!print(snapshot, context_)) return false;
+    } else if (!begun_) {
+        print({}, context_);
+    }
+    if (options_.form == Form::json) document_.end(output_.text(), snapshot, context_);
+    return output_.flush();
+}
+
+bool Report::print(const metrics::Snapshot& snapshot, const exporters::Context& context) {
+    std::string& out = output_.text();
+    if (!begun_ && options_.form == Form::json) document_.begin(out);
+    if ((!begun_ || !options_.interval_ns) && options_.form == Form::csv) exporters::append_csv_header(out, columns_);
+    begun_ = true;
+    const auto flows = ordered(snapshot, context);
+    if (options_.form == Form::table) return print_table(flows, context);
+    for (const metrics::FlowSnapshot* flow : flows) {
+        const exporters::FlowRow row{*flow, context};
+        if (options_.form == Form::json)
+            document_.flow(out, row);
+        else
+            exporters::append_csv_row(out, columns_, row);
+        if (!output_.settle()) return false;
+    }
+    return true;
+}
+
+std::vector<const metrics::FlowSnapshot*> Report::ordered(const metrics::Snapshot& snapshot,
+                                                          const exporters::Context& context) const {
+    struct Keyed {
+        exporters::Value key;
+        const metrics::FlowSnapshot* flow;
+    };
+    std::vector<Keyed> keyed;
+    keyed.reserve(snapshot.flows.size());
+    for (const metrics::FlowSnapshot& flow : snapshot.flows)
+        keyed.push_back({order_.field->value({flow, context}), &flow});
+    // Flows of which the figure is unknown come last, whatever the direction.
+    const auto unknown = [](const Keyed& row) { return std::holds_alternative<std::monostate>(row.key); };
+    std::stable_sort(keyed.begin(), keyed.end(), [&](const Keyed& a, const Keyed& b) {
+        if (unknown(a) != unknown(b)) return unknown(b);
+        const int order = exporters::compare(a.key, b.key);
+        return order_.descending ? order > 0 : order < 0;
+    });
+    if (options_.top && keyed.size() > *options_.top) keyed.resize(static_cast<std::size_t>(*options_.top));
+    std::vector<const metrics::FlowSnapshot*> flows;
+    flows.reserve(keyed.size());
+    for (const Keyed& row : keyed) flows.push_back(row.flow);
+    return flows;
+}
+
+bool Report::print_table(const std::vector<const metrics::FlowSnapshot*>& flows, const exporters::Context& context) {
+    if (flows.empty()) return true;
+    if (!table_) {
+        if (columns_.empty()) {
+            std::vector<exporters::FlowRow> rows;
+            for (const metrics::FlowSnapshot* flow : flows) rows.push_back({*flow, context});
+            std::optional<std::size_t> width;
+            if (is_terminal(STDOUT_FILENO)) width = terminal_columns(STDOUT_FILENO);
+            columns_ = exporters::default_columns(rows, options_.interval_ns.has_value(), width);
+        }
+        table_ = exporters::flow_table(columns_);
+    }
+    for (const metrics::FlowSnapshot* flow : flows) {
+        std::vector<std::string> cells;
+        for (const exporters::FlowField* field : columns_) cells.push_back(exporters::cell(*field, {*flow, context}));
+        table_->add(std::move(cells));
+    }
+    table_->flush(output_.text());
+    return output_.settle();
+}
+
+}  // namespace cli::flows

@@ -1,0 +1,40 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/analysis/session.h"
+#include "cli/flows/options.h"
+#include "cli/text_output.h"
+#include "exporters/csv.h"
+#include "exporters/json.h"
+#include "exporters/table.h"
+
+namespace cli::flows {
+
+/// Prints flows as the options ask: chosen, sorted, cut to the first ones, in one of three forms.
+class Report {
+public:
+    Report(const FlowsOptions& options, const analysis::Names& names, TextOutput& output);
+
+    /// Of one interval, as soon as it has ended; false where printing has failed.
+    bool interval(const analysis::Session::Interval& interval);
+    /// The end: of the whole capture, or behind the last interval.
+    bool finish(const metrics::Snapshot& snapshot);
+
+private:
+    bool print(const metrics::Snapshot& snapshot, const exporters::Context& context);
+    std::vector<const metrics::FlowSnapshot*> ordered(const metrics::Snapshot& snapshot,
+                                                      const exporters::Context& context) const;
+    bool print_table(const std::vector<const metrics::FlowSnapshot*>& flows, const exporters::Context& context);
+
+    const FlowsOptions& options_;
+    TextOutput& output_;
+    exporters::Context context_;
+    Order order_;
+    exporters::FlowColumns columns_;  ///< empty: the table's are chosen when its first rows are known
+    exporters::FlowsDocument document_;
+    std::optional<exporters::Table> table_ = {};
+    bool begun_ = false;
+};
+
+}  // namespace cli::flows
