@@ -1,0 +1,129 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+
+#include "dissect/stream/tcp_checksum.h"
+#include "metrics/flow/flow.h"
+#include "metrics/stream/fpdu_walk.h"
+#include "metrics/stream/handshake_table.h"
+
+/// What TCP and RDMAP need of a flow beyond `Flow` itself. Positions are those of `RequestState`: sequence numbers
+/// with their wraps counted; `next` is one past the highest octet seen, `acknowledged` one past the highest
+/// acknowledged.
+namespace metrics::stream {
+
+/// Positions begin here, so that octets before the first seen have one too.
+inline constexpr std::uint64_t first_position = std::uint64_t{1} << 32;
+/// The ledger holds positions of 48 bits: beyond this they are moved back by whole wraps.
+inline constexpr std::uint64_t highest_position = std::uint64_t{1} << 47;
+
+/// Octets that were not seen while later ones were.
+struct Hole {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;  ///< begin == end: unused
+    std::int64_t noticed_ns = 0;
+    std::uint32_t timestamp = 0;  ///< TSval of the segment behind it
+    bool has_timestamp = false;
+};
+
+/// Octets sent and not yet acknowledged, for the round trip.
+struct SentMark {
+    std::uint64_t end = 0;
+    std::int64_t sent_ns = 0;
+};
+
+/// What tells a segment doubled by the network from one sent again.
+struct SegmentPrint {
+    std::uint32_t sequence = 0;
+    std::uint32_t length = 0;  ///< 0: unused
+    std::uint16_t checksum = 0;
+    std::uint16_t identification = 0;
+};
+
+/// RDMAP messages under way in one direction. RFC 5040.
+struct MessageState {
+    std::uint64_t next_offset = 0;  ///< tagged offset at which the Write goes on
+    std::uint32_t stag = 0;         ///< of the Write
+    std::uint32_t message_sequence = 0;
+    std::uint64_t write_end = 0;  ///< position of a Write that Immediate Data may follow; 0 = none
+    std::int64_t write_ns = 0;    ///< when its last octet passed
+    std::uint32_t write_bytes = 0;
+    bool write_was_last = false;  ///< the last request was a Write, not yet paired with Immediate Data
+    bool request_seen = false;    ///< a READ or atomic request was captured
+    std::uint32_t forgotten = 0;  ///< READs and atomics given up, whose responses may still come
+    std::uint64_t response_bytes = 0;
+    std::uint64_t first_frame = 0;  ///< that held the first octet of the message under way
+};
+
+/// Requests and responses outstanding together: maxima are not the sum of the two ledgers' maxima.
+struct OutstandingLevel {
+    std::uint32_t messages = 0;
+    std::uint32_t messages_max = 0;
+    std::uint64_t bytes_max = 0;
+    std::uint64_t at_max_ns = 0;
+    std::int64_t changed_ns = 0;
+
+    void note(const Ledger& requests, const Ledger& responses, std::int64_t now_ns);
+    std::uint64_t at_max(std::int64_t now_ns) const;
+};
+
+/// Of one direction, in its sender's view: what it sends, and what the receiver's segments say about it.
+struct Direction {
+    // TCP, as it is sent
+    std::uint64_t retransmitted_bytes = 0;
+    std::uint64_t recover = 0;  ///< while `acknowledged` is below, a loss is being repaired
+    std::uint64_t run_position = 0;
+    std::uint64_t head_again = 0;  ///< the first unacknowledged octet when it was last sent again
+    std::array<Hole, 3> holes{};
+    std::array<SentMark, 6> marks{};
+    std::array<SegmentPrint, 4> prints{};
+    std::uint32_t largest_segment = 0;
+    std::uint32_t last_unit_octets = 0;  ///< of the stream, markers included
+    std::uint32_t out_of_order = 0;
+    std::uint32_t cwr = 0;
+
+    // as it is answered
+    std::int64_t ece_ns = Situation::never;
+    std::int64_t first_duplicate_ns = Situation::never;  ///< ACK that repeats `acknowledged`
+    std::uint32_t duplicate_acks = 0;
+    std::uint32_t duplicate_run = 0;
+    std::uint32_t sack_blocks = 0;
+    std::uint32_t zero_windows = 0;
+    std::uint32_t ece_acks = 0;
+    std::uint32_t window = 0;  ///< last advertised, octets
+    std::uint32_t window_min = 0xffffffff;
+    std::uint32_t window_max = 0;
+    std::uint64_t window_edge = 0;  ///< position up to which may be sent; 0 = not known
+    std::int64_t limited_since_ns = Situation::never;
+    std::uint64_t limited_ns = 0;
+    std::uint64_t limited_in_gap_ns = 0;  ///< since the last data segment
+
+    Ledger responses;  ///< READs and atomics of this flow's sender; Sends and Writes are in Flow::ledger
+    OutstandingLevel level;
+    MessageState message;
+    FpduWalk walk;
+
+    std::uint64_t handshake_ns = 0;
+    std::uint32_t initial_sequence = 0;
+    std::uint16_t mss = 0;  ///< that the receiver asked for; 0 = not known
+    std::uint8_t mark_head = 0;
+    std::uint8_t mark_count = 0;
+    std::uint8_t print_next = 0;
+    std::uint8_t window_scale = 0xff;  ///< of the receiver's windows; 0xff = not known
+    std::uint8_t wrong_checksums = 0;
+    dissect::stream::ChecksumVerdict checksums = dissect::stream::ChecksumVerdict::unknown;
+    RepeatCause cause = RepeatCause::none;  ///< of the loss being repaired
+    bool sequence_known : 1 = false;        ///< `initial_sequence` holds
+    bool running : 1 = false;               ///< the last data segment was one of a run of repeated ones
+    bool evidence : 1 = false;              ///< the receiver has said that something is missing
+    bool probed : 1 = false;                ///< an octet beyond a closed window was sent
+    bool fin_sent : 1 = false;
+    bool closed : 1 = false;  ///< both FINs, or a RST
+
+    bool recovering(const RequestState& request) const { return recover > request.acknowledged; }
+};
+static_assert(std::is_trivially_copyable_v<Direction>);
+
+}  // namespace metrics::stream

@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdint>
+
+#include "dissect/dissection.h"
+#include "wire/bytes.h"
+
+namespace metrics::stream {
+
+/// What stands at the head of an FPDU, as far as it tells segments of one message from those of another.
+struct FpduHead {
+    std::uint32_t size = 0;  ///< octets of the stream, without markers
+    std::uint8_t opcode = 0;
+    bool last = false;
+};
+
+/// The head at the first of these octets, where they can be one. RFC 5044, 4.1; RFC 5041, 4.1; RFC 5040, 4.1.
+bool read_head(wire::Bytes bytes, FpduHead& head);
+
+/// Follows FPDU boundaries through the segments of a direction as they pass, before the stream's octets are put in
+/// order: what a segment goes on with must be known when it passes, not when a hole before it has been filled.
+class FpduWalk {
+public:
+    /// New octets from `position` to `end`, of which `bytes` were captured. Returns the opcode of the first FPDU that
+    /// they hold some of, or the last one known.
+    std::uint8_t advance(std::uint64_t position, std::uint64_t end, wire::Bytes bytes);
+    /// An FPDU delivered by the dissector ends at `end`.
+    void unit(std::uint64_t end, const dissect::DdpSummary& ddp, bool markers);
+    void lose() { known_ = false; }
+    void move_back(std::uint64_t by) { end_ = end_ > by ? end_ - by : 0; }
+
+    /// Octets from `position` on go on with a message that was begun before.
+    bool inside_message(std::uint64_t position) const { return known_ && (position < end_ || !last_); }
+    std::uint8_t opcode() const { return opcode_; }
+
+private:
+    std::uint64_t end_ = 0;  ///< of the latest FPDU that began
+    std::uint8_t opcode_ = 3;
+    bool last_ = true;
+    bool known_ = false;
+    bool markers_ = false;  ///< heads do not lie where lengths say
+};
+
+}  // namespace metrics::stream

@@ -1,0 +1,284 @@
+#include "metrics/stream/messages.h"
+
+#include <algorithm>
+
+#include "wire/rdmap.h"
+#include "wire/rdmap_atomic.h"
+
+namespace metrics::stream {
+
+using wire::RdmapOpcode;
+
+namespace {
+
+constexpr std::uint32_t atomic_octets = 8;
+
+std::uint32_t bounded(std::uint64_t bytes) {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, 0xffffffff));
+}
+
+bool is_atomic(const OutstandingMessage& message) {
+    return static_cast<Operation>(static_cast<unsigned>(message.operation)) != Operation::read;
+}
+
+}  // namespace
+
+/// An FPDU and where its octets end.
+struct Messages::Part {
+    const dissect::Unit& unit;
+    const dissect::DdpSummary& ddp;
+    std::uint64_t end;
+
+    std::int64_t now_ns() const { return unit.frame.time_ns; }
+};
+
+void Messages::unit(const Half& half, const Half& back, const dissect::Unit& unit, std::uint64_t end) {
+    const Part part{unit, unit.dissection.ddp, end};
+    Flow& flow = *half.flow;
+    half.direction->last_unit_octets = unit.stream_length;
+    switch (static_cast<RdmapOpcode>(part.ddp.opcode)) {
+        case RdmapOpcode::write: write(half, part); break;
+        case RdmapOpcode::send:
+        case RdmapOpcode::send_solicited: send(half, part, Operation::send); break;
+        case RdmapOpcode::send_invalidate:
+        case RdmapOpcode::send_solicited_invalidate: send(half, part, Operation::send_invalidate); break;
+        case RdmapOpcode::immediate:
+        case RdmapOpcode::immediate_solicited: immediate(half, part); break;
+        case RdmapOpcode::read_request: request(half, part, Operation::read, part.ddp.read_size); break;
+        case RdmapOpcode::atomic_request: {
+            const bool swap =
+                part.ddp.atomic_operation == static_cast<std::uint8_t>(wire::AtomicOperation::compare_swap);
+            request(half, part, swap ? Operation::compare_swap : Operation::fetch_add, atomic_octets);
+            break;
+        }
+        case RdmapOpcode::read_response: response(half, back, part); break;
+        case RdmapOpcode::atomic_response: atomic_response(back, part); break;
+        case RdmapOpcode::terminate: {
+            const std::uint64_t value = std::uint64_t{part.ddp.terminate_layer} << 12 |
+                                        std::uint64_t{part.ddp.terminate_type} << 8 | part.ddp.terminate_code;
+            ++store_.trouble(flow).terminates;
+            store_.show(flow, EventKind::terminate, unit.frame.number, value);
+            break;
+        }
+    }
+}
+
+/// Immediate Data tells only afterwards what a Write was: its end is entered when the next message begins, or when it
+/// is acknowledged. RFC 7306, 6.
+void Messages::settle_write(const Half& half) {
+    MessageState& message = half.direction->message;
+    if (message.write_end == 0) return;
+    half.flow->ledger.end(store_.rings, message.write_ns, Operation::write, message.write_end, message.write_bytes);
+    message.write_end = 0;
+}
+
+void Messages::begin(const Half& half, const Part& part, Operation operation) {
+    RequestState& request = half.request();
+    settle_write(half);
+    half.direction->message.write_was_last = false;
+    request.in_message = true;
+    request.message_again = false;
+    request.message_bytes = 0;
+    request.message_first_ns = part.now_ns();
+    request.operation = operation;
+    half.direction->message.first_frame = part.unit.first_frame;
+    half.flow->ledger.begin(part.now_ns(), operation);
+}
+
+void Messages::count(Flow& flow, Operation operation, std::uint64_t bytes) {
+    ++flow.messages[index_of(operation)];
+    flow.message_bytes[index_of(operation)] += bytes;
+    store_.record(flow, FlowHistogram::message_bytes, bytes);
+}
+
+/// The message ends with this part, in the ledger as well unless it is a Write.
+void Messages::finish(const Half& half, const Part& part, Operation operation, std::uint64_t bytes) {
+    Flow& flow = *half.flow;
+    RequestState& request = half.request();
+    MessageState& message = half.direction->message;
+    count(flow, operation, bytes);
+    if (message.first_frame != part.unit.frame.number && message.first_frame == part.unit.first_frame) {
+        // One FPDU over several segments: when its first octet passed is not known.
+    } else if (message.first_frame != part.unit.frame.number) {
+        store_.record(flow, FlowHistogram::message_duration, elapsed(request.message_first_ns, part.now_ns()));
+    }
+    request.in_message = false;
+    request.message_bytes = 0;
+    request.message_end_ns = part.now_ns();
+    if (operation == Operation::write) {
+        message.write_end = part.end;
+        message.write_ns = part.now_ns();
+        message.write_bytes = bounded(bytes);
+        message.write_was_last = true;
+    } else {
+        flow.ledger.end(store_.rings, part.now_ns(), operation, part.end, bounded(bytes));
+    }
+    covered(half, part.end, part.now_ns());
+}
+
+/// The acknowledgement may have come first: the octets were lost before the tap, or put in order late.
+void Messages::covered(const Half& half, std::uint64_t end, std::int64_t now_ns) {
+    Direction& direction = *half.direction;
+    direction.level.note(half.flow->ledger, direction.responses, now_ns);
+    if (end <= half.request().acknowledged) sender_.complete(half, half.request().acknowledged, now_ns, false);
+}
+
+void Messages::write(const Half& half, const Part& part) {
+    RequestState& request = half.request();
+    MessageState& message = half.direction->message;
+    const bool goes_on = request.in_message && request.operation == Operation::write && message.stag == part.ddp.stag &&
+                         message.next_offset == part.ddp.tagged_offset;
+    if (!goes_on) begin(half, part, Operation::write);
+    message.stag = part.ddp.stag;
+    message.next_offset = part.ddp.tagged_offset + part.ddp.payload_length;
+    half.flow->counts.payload_bytes += part.ddp.payload_length;
+    request.message_bytes += part.ddp.payload_length;
+    half.flow->ledger.add_bytes(part.now_ns(), part.ddp.payload_length);
+    if (part.ddp.last)
+        finish(half, part, Operation::write, request.message_bytes);
+    else
+        half.direction->level.note(half.flow->ledger, half.direction->responses, part.now_ns());
+}
+
+void Messages::send(const Half& half, const Part& part, Operation operation) {
+    RequestState& request = half.request();
+    MessageState& message = half.direction->message;
+    const bool goes_on = request.in_message && request.operation == operation &&
+                         message.message_sequence == part.ddp.msn && part.ddp.message_offset != 0;
+    if (!goes_on) begin(half, part, operation);
+    message.message_sequence = part.ddp.msn;
+    half.flow->counts.payload_bytes += part.ddp.payload_length;
+    // The offset counts what came before, captured or not. RFC 5041, 4.3.
+    request.message_bytes = std::uint64_t{part.ddp.message_offset} + part.ddp.payload_length;
+    half.flow->ledger.add_bytes(part.now_ns(), part.ddp.payload_length);
+    if (part.ddp.last)
+        finish(half, part, operation, request.message_bytes);
+    else
+        half.direction->level.note(half.flow->ledger, half.direction->responses, part.now_ns());
+}
+
+void Messages::immediate(const Half& half, const Part& part) {
+    Flow& flow = *half.flow;
+    MessageState& message = half.direction->message;
+    if (!message.write_was_last) {
+        begin(half, part, Operation::send_immediate);
+        finish(half, part, Operation::send_immediate, 0);
+        return;
+    }
+    message.write_was_last = false;
+    const std::uint64_t bytes = message.write_bytes;
+    auto& messages = flow.messages;
+    auto& octets = flow.message_bytes;
+    --messages[index_of(Operation::write)];
+    ++messages[index_of(Operation::write_immediate)];
+    const std::uint64_t moved = std::min(octets[index_of(Operation::write)], bytes);
+    octets[index_of(Operation::write)] -= moved;
+    octets[index_of(Operation::write_immediate)] += moved;
+    flow.request.message_end_ns = part.now_ns();
+    if (message.write_end == 0) return;  // acknowledged before the Immediate Data came
+    message.write_end = 0;
+    flow.ledger.end(store_.rings, part.now_ns(), Operation::write_immediate, part.end, message.write_bytes);
+    covered(half, part.end, part.now_ns());
+}
+
+/// A READ or atomic: it waits for its response, whatever TCP acknowledges.
+void Messages::request(const Half& half, const Part& part, Operation operation, std::uint32_t bytes) {
+    Direction& direction = *half.direction;
+    settle_write(half);
+    direction.message.write_was_last = false;
+    direction.message.request_seen = true;
+    half.request().in_message = false;
+    half.request().message_end_ns = part.now_ns();
+    count(*half.flow, operation, bytes);
+    direction.responses.post(store_.rings, part.now_ns(), operation, part.end, bytes);
+    direction.level.note(half.flow->ledger, direction.responses, part.now_ns());
+}
+
+/// A response can be to the oldest request only if its sender had that request when it sent the response: the
+/// acknowledgement in the segment says so.
+bool Messages::belongs(const Half& requester, const Part& part) const {
+    const OutstandingMessage* oldest = requester.direction->responses.oldest(store_.rings);
+    if (oldest == nullptr) return false;
+    const dissect::Dissection& frame = part.unit.frame_dissection;
+    if (frame.layer_count == 0 || (frame.tcp.flags & tcp_ack) == 0) return true;
+    const std::uint64_t acknowledged = position_of(requester.request().next, frame.tcp.acknowledgment);
+    return acknowledged >= oldest->position;
+}
+
+void Messages::first_response(const Half& requester, const Part& part) {
+    OutstandingMessage* const oldest = requester.direction->responses.oldest(store_.rings);
+    if (oldest == nullptr || oldest->responded) return;
+    oldest->responded = 1;
+    if (oldest->again || oldest->merged || is_atomic(*oldest)) return;
+    store_.record(*requester.flow, FlowHistogram::first_response, elapsed(oldest->last_ns, part.now_ns()));
+}
+
+void Messages::answered(const Half& requester, std::int64_t now_ns, bool atomic) {
+    Direction& direction = *requester.direction;
+    const OutstandingMessage* oldest = direction.responses.oldest(store_.rings);
+    // Responses come in the order of the requests: one of the other kind means that this one's was missed.
+    while (oldest != nullptr && is_atomic(*oldest) != atomic) {
+        direction.responses.complete_oldest(store_.rings, now_ns, [](const OutstandingMessage&) {});
+        oldest = direction.responses.oldest(store_.rings);
+    }
+    direction.responses.complete_oldest(store_.rings, now_ns, [&](const OutstandingMessage& outstanding) {
+        if (outstanding.again || outstanding.merged) return;
+        const auto operation = static_cast<Operation>(static_cast<unsigned>(outstanding.operation));
+        store_.record(*requester.flow, latency_of(operation), elapsed(outstanding.last_ns, now_ns));
+    });
+    requester.request().response_ns = now_ns;
+    requester.request().freed_ns = now_ns;
+    direction.level.note(requester.flow->ledger, direction.responses, now_ns);
+}
+
+void Messages::response(const Half& half, const Half& back, const Part& part) {
+    ResponseState& responses = half.flow->response;
+    MessageState& message = half.direction->message;
+    half.flow->counts.payload_bytes += part.ddp.payload_length;
+    if (!responses.in_response) message.response_bytes = 0;
+    const bool starts = !responses.in_response;
+    message.response_bytes += part.ddp.payload_length;
+    responses.seen = true;
+    responses.in_response = !part.ddp.last;
+    if (part.ddp.last) responses.message_end_ns = part.now_ns();
+    if (!back) return;
+    const bool known = (!starts && back.direction->message.request_seen) || belongs(back, part);
+    if (known && starts) first_response(back, part);
+    if (!part.ddp.last) return;
+    const OutstandingMessage* oldest = back.direction->responses.oldest(store_.rings);
+    if (known && oldest != nullptr && (starts || oldest->responded)) {
+        answered(back, part.now_ns(), false);
+    } else if (back.direction->message.forgotten != 0) {
+        --back.direction->message.forgotten;
+    } else {
+        // The request passed before the capture began.
+        count(*back.flow, Operation::read, message.response_bytes);
+    }
+}
+
+void Messages::atomic_response(const Half& back, const Part& part) {
+    if (!back) return;
+    if (belongs(back, part)) {
+        first_response(back, part);
+        answered(back, part.now_ns(), true);
+    } else if (back.direction->message.forgotten != 0) {
+        --back.direction->message.forgotten;
+    }
+}
+
+void Messages::gap(const Half& half, const Half& back, std::int64_t now_ns) {
+    RequestState& request = half.request();
+    MessageState& message = half.direction->message;
+    settle_write(half);
+    message.write_was_last = false;
+    if (request.in_message && request.operation == Operation::write) request.in_message = false;
+    half.flow->response.in_response = false;
+    if (!back) return;
+    // Which of the responses lay in the gap cannot be told.
+    Direction& requester = *back.direction;
+    requester.message.forgotten += requester.responses.messages();
+    requester.responses.clear(store_.rings, now_ns);
+    requester.level.note(back.flow->ledger, requester.responses, now_ns);
+}
+
+}  // namespace metrics::stream

@@ -1,0 +1,42 @@
+#pragma once
+#include "dissect/dissector.h"
+#include "metrics/flow/flow_store.h"
+#include "metrics/stream/sender.h"
+
+namespace metrics::stream {
+
+/// FPDUs in the order of the stream -> operations: what was asked for, how much of it, and when it was answered. RFC
+/// 5040, 7306.
+class Messages {
+public:
+    Messages(FlowStore& store, Sender& sender) : store_(store), sender_(sender) {}
+
+    /// An FPDU of `half`, whose octets of the stream end at `end`; `back` is the opposite direction, if there is one.
+    void unit(const Half& half, const Half& back, const dissect::Unit& unit, std::uint64_t end);
+    /// Octets of the stream were never captured: what was under way cannot be told to its end.
+    void gap(const Half& half, const Half& back, std::int64_t now_ns);
+
+private:
+    struct Part;
+
+    void write(const Half& half, const Part& part);
+    void send(const Half& half, const Part& part, Operation operation);
+    void immediate(const Half& half, const Part& part);
+    void request(const Half& half, const Part& part, Operation operation, std::uint32_t bytes);
+    void response(const Half& half, const Half& back, const Part& part);
+    void first_response(const Half& requester, const Part& part);
+    void atomic_response(const Half& back, const Part& part);
+    void answered(const Half& requester, std::int64_t now_ns, bool atomic);
+    bool belongs(const Half& requester, const Part& part) const;
+
+    void begin(const Half& half, const Part& part, Operation operation);
+    void settle_write(const Half& half);
+    void finish(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);
+    void count(Flow& flow, Operation operation, std::uint64_t bytes);
+    void covered(const Half& half, std::uint64_t end, std::int64_t now_ns);
+
+    FlowStore& store_;
+    Sender& sender_;
+};
+
+}  // namespace metrics::stream

@@ -1,0 +1,59 @@
+#pragma once
+#include "metrics/flow/flow_store.h"
+#include "metrics/stream/direction.h"
+#include "metrics/stream/segment.h"
+
+namespace metrics::stream {
+
+/// One direction of a connection, taken at hand for the time of a call.
+struct Half {
+    FlowIndex index = no_flow;
+    Flow* flow = nullptr;
+    Direction* direction = nullptr;
+
+    explicit operator bool() const { return direction != nullptr; }
+    RequestState& request() const { return flow->request; }
+};
+
+/// TCP as the sender of a direction uses it: which octets are new, sent again, late or doubled, and what the gap before
+/// them was. RFC 9293, 5681, 6298, 6675.
+class Sender {
+public:
+    explicit Sender(FlowStore& store) : store_(store) {}
+
+    /// A segment of `half`; its acknowledgement has been told to `back` (which may be nothing) before.
+    void segment(const Half& half, const Half& back, const Segment& segment);
+    /// A segment of `back` acknowledges what `half` sent.
+    void acknowledged(const Half& half, const Segment& segment);
+    /// The dissector knows that the receiver dropped the segment.
+    void dropped(const Half& half, std::uint64_t frame);
+    /// Everything up to `position` is with the receiver.
+    void complete(const Half& half, std::uint64_t position, std::int64_t now_ns, bool measure);
+
+private:
+    struct Arrival;
+
+    void payload(const Half& half, const Half& back, const Segment& segment);
+    bool trusted(Direction& direction, const Segment& segment) const;
+    void begin(const Half& half, const Segment& segment);
+    void new_data(const Half& half, const Arrival& arrival);
+    bool past_data(const Half& half, const Arrival& arrival, Situation& situation);
+    void sent_again(const Half& half, const Arrival& arrival, Situation& situation);
+    bool doubled(const Half& half, const Arrival& arrival) const;
+    void note_hole(const Half& half, const Arrival& arrival, std::uint64_t begin, std::uint64_t end);
+    Hole* hole_at(Direction& direction, const Arrival& arrival) const;
+    void fill(Direction& direction, Hole& hole, const Arrival& arrival) const;
+    bool late(const Half& half, const Hole& hole, const Arrival& arrival) const;
+    void close_gap(const Half& half, const Half& back, const Arrival& arrival, Situation& situation);
+    void jump(const Half& half, const Segment& segment);
+    void move_back(const Half& half);
+
+    void unseen(const Half& half, std::uint64_t octets, std::uint64_t frame);
+    void take_round_trip(const Half& half, std::uint64_t position, std::int64_t now_ns);
+    void receive_window(const Half& half, const Segment& segment, std::uint64_t position);
+    void watch_window(const Half& half, std::int64_t now_ns);
+
+    FlowStore& store_;
+};
+
+}  // namespace metrics::stream

@@ -1,0 +1,287 @@
+#include "metrics/stream/stream_tracker.h"
+
+#include <algorithm>
+
+#include "metrics/stream/handshake_table.h"
+#include "metrics/stream/messages.h"
+#include "metrics/stream/sender.h"
+
+namespace metrics {
+
+using dissect::LayerId;
+using stream::Direction;
+using stream::Half;
+using stream::Handshake;
+using stream::Segment;
+
+namespace {
+
+FlowKey key_of(const dissect::Dissection& dissection, wire::Bytes bytes) {
+    FlowKey key;
+    key.source = source_address(dissection, bytes);
+    key.destination = destination_address(dissection, bytes);
+    key.selector = std::uint32_t{dissection.source_port} << 16 | dissection.destination_port;
+    key.transport = dissect::Transport::iwarp;
+    key.service = Service::rc;
+    return key;
+}
+
+FlowKey turned(const FlowKey& key) {
+    FlowKey out = key;
+    out.source = key.destination;
+    out.destination = key.source;
+    out.selector = key.selector << 16 | key.selector >> 16;
+    return out;
+}
+
+bool addressed(const FlowKey& key) {
+    return key.source.family != dissect::Network::Family::none &&
+           key.destination.family != dissect::Network::Family::none;
+}
+
+std::uint32_t bounded(std::size_t value) {
+    return static_cast<std::uint32_t>(std::min<std::size_t>(value, 0xfffffffe));
+}
+
+}  // namespace
+
+struct StreamTracker::State {
+    explicit State(FlowStore& flows)
+        : store(flows), directions(bounded(flows.options.max_flows)), sender(flows), messages(flows, sender) {}
+
+    Half half_of(FlowIndex index) {
+        Half half;
+        if (index == no_flow) return half;
+        half.index = index;
+        half.flow = &store.table[index];
+        if (half.flow->stream != Flow::no_block) half.direction = &directions[half.flow->stream];
+        return half;
+    }
+    FlowIndex find(const FlowKey& key) const { return store.table.find(key, hash_of(key)); }
+    Half back_of(const Half& half) { return half_of(half.flow->reverse); }
+
+    Half open(const FlowKey& key, const wire::Frame& frame);
+    void set_up(const Half& half, const FlowKey& key);
+    bool opens_anew(FlowIndex index, const Segment& segment);
+    void take(const Half& half, const Segment& segment);
+    void count(Flow& flow, const Segment& segment);
+
+    FlowStore& store;
+    Slab<Direction> directions;
+    stream::HandshakeTable handshakes;
+    stream::Sender sender;
+    stream::Messages messages;
+    std::uint64_t last_segment = 0;  ///< number of the frame last given to on_segment
+};
+
+StreamTracker::StreamTracker(FlowStore& store) : state_(std::make_unique<State>(store)) {}
+StreamTracker::~StreamTracker() = default;
+
+/// A direction of a connection that is known to carry RDMA, seen for the first time since.
+Half StreamTracker::State::open(const FlowKey& key, const wire::Frame& frame) {
+    const FlowIndex index = store.obtain(key, hash_of(key), frame.number, frame.time_ns);
+    Flow& flow = store.table[index];
+    if (flow.stream == Flow::no_block) {
+        flow.stream = directions.take();
+        if (flow.stream == Slab<Direction>::none) flow.stream = Flow::no_block;
+    }
+    const Half half = half_of(index);
+    if (!half) return half;
+    flow.interface = frame.interface;
+    set_up(half, key);
+    const FlowIndex other = find(turned(key));
+    if (other != no_flow) store.pair(index, other, PairingMethod::tcp, 1);
+    return half;
+}
+
+/// What the SYNs said of this direction.
+void StreamTracker::State::set_up(const Half& half, const FlowKey& key) {
+    bool by_client = false;
+    const Handshake* handshake = handshakes.find(key, by_client);
+    if (handshake == nullptr) return;
+    Direction& direction = *half.direction;
+    const Handshake::Side& own = by_client ? handshake->client : handshake->server;
+    const Handshake::Side& receiver = by_client ? handshake->server : handshake->client;
+    direction.sequence_known = own.seen;
+    direction.initial_sequence = own.initial_sequence;
+    direction.mss = receiver.mss.value_or(0);
+    direction.window_scale = handshake->scale_of(!by_client).value_or(0xff);
+    if (!handshake->acknowledged || !handshake->client.seen || !handshake->server.seen) return;
+    direction.handshake_ns = stream::elapsed(handshake->syn_ns, handshake->ack_ns);
+    if (handshake->client.again || handshake->server.again) return;
+    const std::uint64_t to_server = stream::elapsed(handshake->syn_ns, handshake->syn_ack_ns);
+    const std::uint64_t to_client = stream::elapsed(handshake->syn_ack_ns, handshake->ack_ns);
+    stream::keep_least(half.request().round_trip_min_ns, by_client ? to_server : to_client);
+    stream::keep_least(half.request().reaction_min_ns, by_client ? to_client : to_server);
+}
+
+/// A SYN on the ports of a connection that is known: true where it begins another one.
+bool StreamTracker::State::opens_anew(FlowIndex index, const Segment& segment) {
+    const Half half = half_of(index);
+    if (!half || !half.direction->sequence_known) return true;
+    return half.direction->initial_sequence != segment.tcp().sequence;
+}
+
+void StreamTracker::State::count(Flow& flow, const Segment& segment) {
+    PacketCounts& counts = flow.counts;
+    const wire::Frame& frame = segment.frame;
+    ++counts.packets;
+    counts.wire_bytes += frame.wire_length;
+    counts.last_ns = std::max(counts.last_ns, frame.time_ns);
+    flow.request.own_bytes_since += frame.wire_length + ethernet_overhead;
+    const unsigned ecn = segment.dissection.network.ecn();
+    if (ecn != 0) {
+        ++counts.ecn_capable;
+        if (ecn == 3) {
+            ++counts.ce;
+            store.show(flow, EventKind::ce_mark, frame.number);
+        }
+    }
+    if (counts.packets == 1) flow.traffic_class = segment.dissection.network.traffic_class;
+    if (frame.direction != wire::Direction::unknown)
+        ++(frame.direction == wire::Direction::inbound ? flow.inbound : flow.outbound);
+}
+
+void StreamTracker::State::take(const Half& half, const Segment& segment) {
+    count(*half.flow, segment);
+    if (!half) return;
+    const Half back = back_of(half);
+    if (back) sender.acknowledged(back, segment);
+    sender.segment(half, back, segment);
+}
+
+void StreamTracker::on_segment(const wire::Frame& frame, const dissect::Dissection& dissection,
+                               const FrameContext& context) {
+    State& state = *state_;
+    state.last_segment = frame.number;
+    const Segment segment{frame, dissection, context};
+    const FlowKey key = key_of(dissection, frame.bytes);
+    if (!addressed(key)) return;
+    FlowIndex index = state.find(key);
+    FlowIndex reverse = index != no_flow ? state.store.table[index].reverse : state.find(turned(key));
+    if (segment.has(stream::tcp_syn)) {
+        state.handshakes.segment(key, segment);
+        const bool known = index != no_flow || reverse != no_flow;
+        if (known && (index == no_flow || state.opens_anew(index, segment))) {
+            // The direction that has no flow yet may still send its SYN ACK again.
+            if (index == no_flow && segment.has(stream::tcp_ack)) return;
+            if (index != no_flow) state.store.retire(index);
+            if (reverse != no_flow) state.store.retire(reverse);
+            return;
+        }
+    }
+    if (index == no_flow && reverse == no_flow) {
+        if (!segment.has(stream::tcp_syn)) state.handshakes.segment(key, segment);
+        return;
+    }
+    const Half half = index != no_flow ? state.half_of(index) : state.open(key, frame);
+    state.take(half, segment);
+}
+
+void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& context) {
+    State& state = *state_;
+    if (unit.transport != dissect::Transport::iwarp) return;
+    const dissect::Dissection& carrier = unit.frame_dissection;
+    const bool whole = carrier.find(LayerId::tcp) != nullptr;  // else it only stands for one of this direction
+    // A datagram put together from fragments is no frame of its own.
+    if (whole && state.last_segment != unit.frame.number) on_segment(unit.frame, carrier, context);
+    const FlowKey key = key_of(carrier, unit.frame.bytes);
+    if (!addressed(key)) return;
+    const FlowIndex index = state.find(key);
+    Half half = state.half_of(index);
+    if (index == no_flow) {
+        half = state.open(key, unit.frame);
+        if (!half) return;
+        if (whole) {
+            // Octets of the unit that came in earlier segments passed before anybody knew what they were.
+            half.direction->sequence_known = half.direction->sequence_known && unit.first_frame == unit.frame.number;
+            state.take(half, Segment{unit.frame, carrier, context});
+        }
+    }
+    if (!half) return;
+    RequestState& request = half.request();
+    if (request.next == 0) {
+        request.next = stream::first_position + unit.sequence + unit.stream_length;
+        request.acknowledged = stream::first_position + unit.sequence;
+    }
+    const dissect::DdpSummary& ddp = unit.dissection.ddp;
+    const std::uint64_t end = stream::position_of(request.next, unit.sequence) + unit.stream_length;
+    if (!unit.dissection.has(LayerId::rdmap)) return;
+    half.direction->walk.unit(end, ddp, unit.markers != 0);
+    half.flow->counts.last_ns = std::max(half.flow->counts.last_ns, unit.frame.time_ns);
+    if (ddp.crc == dissect::CrcStatus::bad) {
+        // Its receiver ends the stream, and nothing in it can be trusted. RFC 5044, 5.
+        ++half.flow->counts.crc_bad;
+        state.store.show(*half.flow, EventKind::crc_bad, unit.frame.number);
+        return;
+    }
+    state.messages.unit(half, state.back_of(half), unit, end);
+}
+
+void StreamTracker::on_notice(const dissect::Notice& notice, const FrameContext&) {
+    using Kind = dissect::Notice::Kind;
+    State& state = *state_;
+    if (notice.kind != Kind::stream_gap && notice.kind != Kind::tcp_checksum_wrong) return;
+    const FlowKey key = key_of(notice.frame_dissection, notice.frame.bytes);
+    const Half half = state.half_of(state.find(key));
+    if (!half) return;
+    if (notice.kind == Kind::stream_gap)
+        state.messages.gap(half, state.back_of(half), notice.frame.time_ns);
+    else
+        state.sender.dropped(half, notice.frame.number);
+}
+
+void StreamTracker::describe(FlowIndex index, FlowSnapshot& out) const {
+    const Flow& flow = state_->store.table[index];
+    if (flow.stream == Flow::no_block) return;
+    const Direction& direction = state_->directions[flow.stream];
+    const std::int64_t now_ns = flow.counts.last_ns;
+    TcpFigures tcp;
+    tcp.segments = flow.counts.packets;
+    tcp.retransmitted_segments = flow.request.repeated;
+    tcp.retransmitted_bytes = direction.retransmitted_bytes;
+    tcp.out_of_order_segments = direction.out_of_order;
+    tcp.duplicate_acks = direction.duplicate_acks;
+    tcp.sack_blocks = direction.sack_blocks;
+    tcp.zero_windows = direction.zero_windows;
+    tcp.ece_acks = direction.ece_acks;
+    tcp.cwr_segments = direction.cwr;
+    tcp.round_trip_ns = state_->store.unpack(flow, FlowHistogram::round_trip);
+    if (direction.handshake_ns != 0) tcp.handshake_ns = direction.handshake_ns;
+    if (direction.mss != 0) tcp.mss = direction.mss;
+    if (direction.window_min <= direction.window_max) {
+        tcp.receive_window_min = direction.window_min;
+        tcp.receive_window_max = direction.window_max;
+    }
+    tcp.window_limited_ns = direction.limited_ns;
+    if (direction.limited_since_ns != Situation::never)
+        tcp.window_limited_ns += stream::elapsed(direction.limited_since_ns, now_ns);
+    out.tcp = std::move(tcp);
+
+    out.finished = out.finished || direction.closed;
+    const auto wall_ns = static_cast<double>(stream::elapsed(flow.counts.first_ns, now_ns));
+    if (wall_ns > 0) {
+        out.messages_mean =
+            static_cast<double>(flow.ledger.message_ns(now_ns) + direction.responses.message_ns(now_ns)) / wall_ns;
+        out.bytes_mean =
+            static_cast<double>(flow.ledger.byte_ns(now_ns) + direction.responses.byte_ns(now_ns)) / wall_ns;
+    }
+    out.messages_max = direction.level.messages_max;
+    out.bytes_max = direction.level.bytes_max;
+    out.responses_max = direction.responses.responses_max();
+    out.at_max_ns = direction.level.at_max(now_ns);
+    out.merged_messages = std::uint64_t{flow.ledger.merged()} + direction.responses.merged();
+}
+
+void StreamTracker::forget(FlowIndex index) {
+    Flow& flow = state_->store.table[index];
+    if (flow.stream == Flow::no_block) return;
+    Direction& direction = state_->directions[flow.stream];
+    direction.responses.clear(state_->store.rings, flow.counts.last_ns);
+    state_->directions.give_back(flow.stream);
+    flow.stream = Flow::no_block;
+}
+
+std::size_t StreamTracker::octets() const { return state_->directions.octets() + state_->handshakes.octets(); }
+
+}  // namespace metrics
