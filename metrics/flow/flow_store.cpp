@@ -137,12 +137,13 @@ void FlowStore::close_gap(Flow& flow, Situation& situation, const FrameContext& 
         flow.drop_epoch = drop_epoch;
     }
     situation.responses_limit = request.responses_limit;
-    situation.messages = flow.ledger.messages();
-    situation.bytes = flow.ledger.bytes();
-    situation.responses = flow.ledger.responses();
-    situation.messages_max = flow.ledger.messages_max();
-    situation.bytes_max = flow.ledger.bytes_max();
-    situation.responses_max = flow.ledger.responses_max();
+    // A tracker may have put in what it keeps outside the flow's ledger.
+    situation.messages += flow.ledger.messages();
+    situation.bytes += flow.ledger.bytes();
+    situation.responses += flow.ledger.responses();
+    situation.messages_max = std::max(situation.messages_max, flow.ledger.messages_max());
+    situation.bytes_max = std::max(situation.bytes_max, flow.ledger.bytes_max());
+    situation.responses_max = std::max(situation.responses_max, flow.ledger.responses_max());
     situation.freed_ns = request.freed_ns;
     situation.response_ns = request.response_ns;
     const std::uint64_t host_bytes = context.source_wire_bytes - request.sibling_bytes_then;
