@@ -46,11 +46,12 @@ private:
 ///
 /// A message is outstanding from its first packet (`begin`) until it is acknowledged. `end` gives it its position.
 ///
-/// A ring that is full and cannot grow is thinned out: every two neighbours become one entry that stands for both and
-/// has the time and position of the younger. A merged entry is acknowledged in part, in proportion of the positions:
-/// counts and bytes stay exact where its messages are of one size, and are never off by more than what it stands for.
-/// Its youngest message is handed out by itself, as any other; the rest is handed out as `merged`, without a latency.
-/// Bounds of an entry: 65535 messages, 4 GiB; what exceeds them is taken from the ledger and counted as merged.
+/// A ring that is full and cannot grow is thinned out: neighbours become one entry that stands for all of them and has
+/// the time and position of the youngest; all entries stand for about as many. A merged entry is acknowledged in part,
+/// in proportion of the positions: counts and bytes stay exact where its messages are of one size, and are never off by
+/// more than what it stands for. Its youngest message is handed out by itself, as any other; the rest is handed out as
+/// `merged`, without a latency. Bounds of an entry: 65535 messages, 4 GiB; what exceeds them is taken from the ledger
+/// and counted as merged.
 ///
 /// Trivially copyable, but the ring has one owner: copy to move, and `clear` before it is dropped.
 class Ledger {
