@@ -12,8 +12,7 @@ namespace {
 std::string digits(double value) {
     const double size = std::abs(value);
     if (size >= 99.95) return fmt::format("{:.0f}", value);
-    if (size >= 9.995) return fmt::format("{:.1f}", value);
-    std::string text = fmt::format("{:.2f}", value);
+    std::string text = size >= 9.995 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value);
     while (text.back() == '0') text.pop_back();
     if (text.back() == '.') text.pop_back();
     return text;

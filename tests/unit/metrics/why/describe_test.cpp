@@ -1,0 +1,273 @@
+// What is said where nothing is wrong, and the alarms of the other questions.
+#include <gmock/gmock.h>
+
+#include "support.h"
+
+namespace {
+
+using namespace why_test;
+using metrics::EventKind;
+using metrics::Question;
+using metrics::State;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct StateCase {
+    State state;
+    const char* verdict;
+};
+class Binding : public testing::TestWithParam<StateCase> {};
+
+TEST_P(Binding, TheStateThatTakesMostTimeNamesTheVerdict) {
+    auto flow = healthy();
+    flow.state_ns = {};
+    set_state(flow, State::transmit_new, 100'000'000);
+    set_state(flow, GetParam().state, 900'000'000);
+    const auto answers = ask(snapshot_of({flow}));
+    EXPECT_THAT(alarms(answers), IsEmpty());
+    EXPECT_EQ(about(answers, Question::bandwidth).verdict, GetParam().verdict);
+    const auto* share =
+        evidence(about(answers, Question::bandwidth), "time in " + std::string(metrics::name_of(GetParam().state)));
+    ASSERT_NE(share, nullptr);
+    EXPECT_DOUBLE_EQ(share->value, 0.9);
+}
+INSTANTIATE_TEST_SUITE_P(
+    States, Binding,
+    testing::Values(StateCase{State::unobserved, "undecidable"}, StateCase{State::read_window, "read_depth"},
+                    StateCase{State::credit, "credit"}, StateCase{State::ack_window, "window_too_small"},
+                    StateCase{State::link_shared, "link_shared"},
+                    StateCase{State::congestion_paced, "congestion_paced"}, StateCase{State::nic_stall, "nic_stall"},
+                    StateCase{State::application_in_flight, "application_depth"},
+                    StateCase{State::peer_wait, "peer_wait"}, StateCase{State::application_idle, "application_idle"}));
+
+const metrics::Answer bandwidth_of(const metrics::FlowSnapshot& flow) {
+    return about(ask(snapshot_of({flow})), Question::bandwidth);
+}
+
+TEST(Bandwidth, AFullLink) {
+    auto flow = healthy();
+    flow.state_ns = {};
+    set_state(flow, State::transmit_new, 950'000'000);
+    set_state(flow, State::application_idle, 50'000'000);
+    flow.link_bits_per_sec = 10'000'000;
+    const auto answer = bandwidth_of(flow);
+    EXPECT_EQ(answer.verdict, "link_full");
+    EXPECT_THAT(answer.summary, HasSubstr("at 10 Mbit/s"));
+}
+
+TEST(Bandwidth, TheWindowsBoundIsOctetsByRoundTrip) {
+    auto flow = healthy();
+    flow.state_ns = {};
+    set_state(flow, State::ack_window, 1'000'000'000);
+    const auto answer = bandwidth_of(flow);
+    EXPECT_EQ(answer.verdict, "window_too_small");
+    const auto* bound = evidence(answer, "possible with this window");
+    ASSERT_NE(bound, nullptr);
+    EXPECT_DOUBLE_EQ(bound->value, 40'960 / 100e-6);
+    EXPECT_THAT(answer.summary, HasSubstr("3.28 Gbit/s"));  // 409.6 MB/s
+}
+
+TEST(Bandwidth, SmallMessagesInAPipelineAreWhatTheyCost) {
+    auto flow = healthy();
+    flow.operations[metrics::index_of(metrics::Operation::write)].bytes = 64'000;
+    EXPECT_EQ(bandwidth_of(flow).verdict, "small_messages");
+    flow.messages_max = 1;  // not a pipeline: a dialogue or a lazy program
+    EXPECT_EQ(bandwidth_of(flow).verdict, "application_depth");
+}
+
+TEST(Bandwidth, AShutReceiveWindowAlarmsAFullOneDoesNot) {
+    auto flow = healthy();
+    flow.transport = dissect::Transport::iwarp;
+    flow.tcp.emplace();
+    flow.state_ns = {};
+    set_state(flow, State::credit, 600'000'000);
+    set_state(flow, State::transmit_new, 400'000'000);
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), IsEmpty());
+    EXPECT_EQ(bandwidth_of(flow).verdict, "receive_window");
+    flow.tcp->zero_windows = 3;
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:receive_window"));
+}
+
+TEST(Bandwidth, NothingToJudge) {
+    const auto answers = ask(snapshot_of({}));
+    ASSERT_EQ(answers.size(), metrics::question_count);
+    for (const auto& answer : answers) {
+        EXPECT_EQ(answer.verdict, "undecidable");
+        EXPECT_FALSE(answer.summary.empty());
+        EXPECT_FALSE(answer.advice.empty());
+    }
+}
+
+TEST(Latency, DistanceIsALeastRoundTripThatIsLong) {
+    auto flow = healthy();
+    auto& writes = flow.operations[metrics::index_of(metrics::Operation::write)];
+    writes.latency_ns = {};
+    writes.latency_ns.record(20'100'000, 30);
+    writes.latency_ns.record(21'000'000, 30);
+    flow.round_trip_min_ns = 20'100'000;
+    const auto answers = ask(snapshot_of({flow}));
+    ASSERT_THAT(alarms(answers), ElementsAre("latency:network_delay"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("20.1 ms"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("no queue"));
+}
+
+TEST(Latency, AFewLongAnswersAreNoDistance) {
+    auto flow = healthy();
+    auto& writes = flow.operations[metrics::index_of(metrics::Operation::write)];
+    writes.latency_ns = {};
+    writes.latency_ns.record(20'100'000, 3);
+    flow.round_trip_min_ns = 20'100'000;
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), IsEmpty());
+}
+
+TEST(Latency, QueuesMakeTheMedianAMultipleOfTheLeast) {
+    auto flow = healthy();
+    auto& writes = flow.operations[metrics::index_of(metrics::Operation::write)];
+    writes.latency_ns = {};
+    writes.latency_ns.record(100'000, 10);
+    writes.latency_ns.record(1'000'000, 90);
+    const auto answers = ask(snapshot_of({flow}));
+    EXPECT_THAT(alarms(answers), IsEmpty());
+    EXPECT_EQ(about(answers, Question::latency).verdict, "queueing");
+    EXPECT_EQ(about(answers, Question::congestion).verdict, "queueing");
+}
+
+TEST(Latency, AResponderThatTakesLongerThanTheWay) {
+    auto flow = healthy();
+    auto& reads = flow.operations[metrics::index_of(metrics::Operation::read)];
+    reads.count = 50;
+    reads.latency_ns.record(900'000, 50);
+    reads.first_response_ns.record(500'000, 50);  // against 100 us for an acknowledgement
+    const auto answers = ask(snapshot_of({flow}));
+    EXPECT_EQ(about(answers, Question::latency).verdict, "responder_slow");
+    EXPECT_THAT(about(answers, Question::latency).summary, HasSubstr("5 times"));
+}
+
+TEST(Congestion, MarksAlarmThoughThroughputIsFine) {
+    auto flow = healthy();
+    flow.ecn_capable_packets = 4000;
+    flow.ecn_ce_packets = 200;
+    exhibit(flow, EventKind::ce_mark, {9, 12}, 200);
+    const auto answers = ask(snapshot_of({flow}));
+    ASSERT_THAT(alarms(answers), ElementsAre("congestion:marked"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("200 of 4,000 packets (5 %)"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("no CNP"));
+    EXPECT_THAT(answers[0].advice, HasSubstr("DCQCN"));
+}
+
+TEST(Congestion, CnpsWithoutMarksWereMadeBehindTheTap) {
+    auto flow = healthy();
+    flow.cnp_packets = 7;
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("congestion:throttled"));
+}
+
+TEST(Congestion, PauseFramesAlarm) {
+    auto snapshot = snapshot_of({healthy()});
+    metrics::PauseSnapshot pause;
+    pause.priority_frames[3] = 2;
+    pause.priority_quanta[3] = 131'070;
+    pause.frames = {4, 5};
+    snapshot.pauses.push_back(pause);
+    const auto answers = ask(snapshot);
+    ASSERT_THAT(alarms(answers), ElementsAre("congestion:pause"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("priority 3"));
+}
+
+TEST(Congestion, ResumesAloneArePeaceful) {
+    auto snapshot = snapshot_of({healthy()});
+    metrics::PauseSnapshot pause;
+    pause.resume_frames = 2;
+    snapshot.pauses.push_back(pause);
+    EXPECT_THAT(alarms(ask(snapshot)), IsEmpty());
+}
+
+TEST(Congestion, ManyToOneAlarmsWhereItShows) {
+    auto lossy = healthy();
+    auto snapshot = snapshot_of({lossy});
+    metrics::HostSnapshot host;
+    host.address = ipv4(1);
+    host.incast_senders_max = 12;
+    snapshot.hosts.push_back(host);
+    EXPECT_THAT(alarms(ask(snapshot)), IsEmpty());
+    snapshot.flows[0].ecn_ce_packets = 400;
+    EXPECT_THAT(alarms(ask(snapshot)), ElementsAre("congestion:marked", "congestion:incast"));
+}
+
+TEST(QueueDepth, ReadsAtTheirLimit) {
+    auto flow = healthy();
+    flow.operations = {};
+    auto& reads = flow.operations[metrics::index_of(metrics::Operation::read)];
+    reads.count = 1000;
+    reads.bytes = 4'096'000;
+    flow.connection.initiator_depth = 4;
+    flow.messages_max = 4;
+    flow.responses_max = 4;
+    flow.messages_mean = 3.9;
+    flow.state_ns = {};
+    set_state(flow, State::read_window, 900'000'000);
+    set_state(flow, State::transmit_new, 100'000'000);
+    const auto answers = ask(snapshot_of({flow}));
+    EXPECT_EQ(about(answers, Question::queue_depth).verdict, "at_limit");
+    EXPECT_THAT(about(answers, Question::queue_depth).summary, HasSubstr("4 permitted (ORD)"));
+    EXPECT_EQ(about(answers, Question::bandwidth).verdict, "read_depth");
+}
+
+TEST(QueueDepth, MostlyEmpty) {
+    auto flow = healthy();
+    flow.messages_max = 100;
+    EXPECT_EQ(about(ask(snapshot_of({flow})), Question::queue_depth).verdict, "underused");
+}
+
+TEST(QueueDepth, DatagramsTellNothing) {
+    auto flow = healthy();
+    flow.service = metrics::Service::ud;
+    EXPECT_EQ(about(ask(snapshot_of({flow})), Question::queue_depth).verdict, "undecidable");
+}
+
+/// Turnaround of 2 us up to `knee` and 4 us beyond.
+metrics::HostSnapshot host_with(double knee, std::uint64_t queue_pairs) {
+    metrics::HostSnapshot host;
+    host.address = ipv4(1);
+    host.received_requests = 100'000;
+    host.queue_pairs.accesses = 100'000;
+    host.queue_pairs.distinct = queue_pairs;
+    for (double distance = 1; distance <= static_cast<double>(queue_pairs); distance *= 2) {
+        metrics::ReuseBin bin;
+        bin.count = 1000;
+        bin.distance = distance;
+        bin.turnaround_ns.record(distance <= knee ? 2000 : 4000, 1000);
+        host.queue_pairs.bins.push_back(bin);
+    }
+    return host;
+}
+
+const metrics::Answer cache_of(const metrics::HostSnapshot& host) {
+    auto snapshot = snapshot_of({healthy()});
+    snapshot.hosts.push_back(host);
+    return about(ask(snapshot), Question::qp_cache);
+}
+
+TEST(QpCache, AStepInTheTurnaroundIsTheCachesEnd) {
+    const auto answer = cache_of(host_with(256, 1024));  // distances 1 to 1024: 9 bins within, 2 beyond
+    EXPECT_EQ(answer.verdict, "thrashing");
+    EXPECT_TRUE(answer.alarm);
+    EXPECT_DOUBLE_EQ(evidence(answer, "cache holds at least")->value, 256);
+    EXPECT_DOUBLE_EQ(evidence(answer, "and fewer than")->value, 512);
+    EXPECT_DOUBLE_EQ(evidence(answer, "requests beyond")->value, 2.0 / 11);
+}
+
+TEST(QpCache, NoStepNoKnee) { EXPECT_EQ(cache_of(host_with(1e9, 1024)).verdict, "no_knee"); }
+
+TEST(QpCache, AFewQueuePairsFitAnywhere) { EXPECT_EQ(cache_of(host_with(2, 16)).verdict, "small_working_set"); }
+
+TEST(QpCache, TooFewAnswersToTell) {
+    auto host = host_with(256, 1024);
+    for (auto& bin : host.queue_pairs.bins) {
+        bin.turnaround_ns = {};
+        bin.turnaround_ns.record(2000, 3);
+    }
+    EXPECT_EQ(cache_of(host).verdict, "undecidable");
+}
+
+}  // namespace

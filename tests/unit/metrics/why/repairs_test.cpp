@@ -1,0 +1,171 @@
+// Which illness a flow is said to have: the one that explains its other symptoms.
+#include <gmock/gmock.h>
+
+#include "support.h"
+
+namespace {
+
+using namespace why_test;
+using metrics::EventKind;
+using metrics::NakCode;
+using metrics::Question;
+using metrics::State;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+void nak(metrics::FlowSnapshot& flow, NakCode code, std::uint64_t count) {
+    flow.naks[static_cast<std::size_t>(code)] = count;
+}
+
+TEST(Repairs, HealthyTrafficIsSilent) {
+    const auto answers = ask(snapshot_of({healthy()}));
+    EXPECT_THAT(alarms(answers), IsEmpty());
+    EXPECT_EQ(answers.size(), metrics::question_count);
+    for (std::size_t i = 0; i < answers.size(); ++i) EXPECT_EQ(static_cast<std::size_t>(answers[i].question), i);
+}
+
+TEST(Repairs, LossThatTheTapSeesIsUpstream) {
+    auto flow = healthy();
+    flow.missing_packets = 8;
+    flow.retransmitted_packets = 40;
+    nak(flow, NakCode::psn_sequence_error, 8);
+    set_state(flow, State::recover_nak, 300'000'000);
+    set_state(flow, State::application_in_flight, 200'000'000);
+    exhibit(flow, EventKind::gap, {100, 200, 300, 400}, 8);
+    const auto answers = ask(snapshot_of({flow}));
+    ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:loss_before_tap"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("8 of 4,000 packets (0.2 %)"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("from 192.0.2.2 (qp 0x000012) to 192.0.2.1 (qp 0x000011)"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("30 % of the time"));  // 300 of 1000 ms
+    EXPECT_DOUBLE_EQ(answers[0].severity, 0.3);
+    const auto* missing = evidence(answers[0], "packets missing at the capture point");
+    ASSERT_NE(missing, nullptr);
+    EXPECT_THAT(missing->frames, ElementsAre(100, 200, 300, 400));
+    EXPECT_EQ(about(answers, Question::congestion).verdict, "loss");
+    EXPECT_EQ(about(answers, Question::latency).verdict, "retransmission");
+}
+
+TEST(Repairs, RepeatsWithoutAHoleAreLossDownstream) {
+    auto flow = healthy();
+    flow.retransmitted_packets = 40;
+    nak(flow, NakCode::psn_sequence_error, 8);
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:loss_after_tap"));
+}
+
+TEST(Repairs, LatePacketsExplainNaksAndRepeats) {
+    auto flow = healthy();
+    flow.reordered_packets = 300;
+    flow.missing_packets = 5;
+    flow.retransmitted_packets = 2000;
+    nak(flow, NakCode::psn_sequence_error, 60);
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:reordering"));
+}
+
+TEST(Repairs, AFewLatePacketsThatHurtNobodyAreNoAlarm) {
+    auto flow = healthy();
+    flow.reordered_packets = 3;
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), IsEmpty());
+}
+
+TEST(Repairs, ReceiverNotReadyExplainsTheNakBehindIt) {
+    auto flow = healthy();
+    flow.rnr_naks = 1;
+    flow.rnr_timer_ns.record(655'360'000);
+    flow.retransmitted_packets = 2;
+    nak(flow, NakCode::psn_sequence_error, 1);
+    set_state(flow, State::rnr_wait, 400'000'000);
+    set_state(flow, State::application_in_flight, 100'000'000);
+    exhibit(flow, EventKind::rnr_nak, {6}, 1, 655'360'000);
+    const auto answers = ask(snapshot_of({flow}));
+    ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:rnr"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("400 ms"));
+    EXPECT_THAT(answers[0].advice, HasSubstr("655 ms"));
+    EXPECT_EQ(about(answers, Question::latency).verdict, "rnr");
+}
+
+TEST(Repairs, DamagedPacketsExplainTheRepeats) {
+    auto flow = healthy();
+    flow.icrc_bad = 40;
+    flow.retransmitted_packets = 40;
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:corruption"));
+}
+
+TEST(Repairs, ChecksumsThatAreAllBadWereNotThereYet) {
+    auto flow = healthy();
+    flow.icrc_bad = 4000;
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), IsEmpty());
+}
+
+TEST(Repairs, TimersAloneAreTimeouts) {
+    auto flow = healthy();
+    flow.retransmitted_packets = 3;
+    flow.timeouts = 3;
+    set_state(flow, State::recover_timeout, 100'000'000);
+    exhibit(flow, EventKind::timeout, {10, 20, 30});
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:timeout_recovery"));
+}
+
+TEST(Repairs, RepeatedReadsAreTheResponsesLoss) {
+    auto reads = healthy(1);
+    reads.operations = {};
+    reads.operations[metrics::index_of(metrics::Operation::read)].count = 1000;
+    reads.payload_bytes = 0;
+    reads.retransmitted_packets = 4;
+    reads.reverse = 2;
+    auto responses = healthy(2, 1, 2);
+    responses.operations = {};
+    responses.reverse = 1;
+    responses.missing_packets = 4;
+    responses.retransmitted_packets = 12;
+    const auto answers = ask(snapshot_of({reads, responses}));
+    ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:loss_before_tap"));
+    EXPECT_THAT(answers[0].flows, ElementsAre(2));
+}
+
+TEST(Repairs, TheSameIllnessBetweenTheSameHostsIsOneFindingWorstFirst) {
+    auto mild = healthy(1);
+    mild.missing_packets = 4;
+    mild.retransmitted_packets = 40;
+    auto severe = healthy(2);
+    severe.missing_packets = 40;
+    severe.retransmitted_packets = 400;
+    auto elsewhere = healthy(3, 2, 7);
+    elsewhere.missing_packets = 1;
+    elsewhere.retransmitted_packets = 4;
+    const auto answers = ask(snapshot_of({mild, severe, elsewhere}));
+    ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:loss_before_tap", "bandwidth:loss_before_tap"));
+    EXPECT_THAT(answers[0].flows, ElementsAre(2, 1));
+    EXPECT_THAT(answers[0].summary, HasSubstr("44 of 8,000 packets"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("(2 flows)"));
+    EXPECT_THAT(answers[1].flows, ElementsAre(3));
+    EXPECT_GT(answers[0].severity, answers[1].severity);
+}
+
+TEST(Repairs, ALapseOfTheProtocolComesAfterTheLossThatShowedIt) {
+    auto flow = healthy();
+    flow.missing_packets = 1;
+    flow.retransmitted_packets = 2000;
+    exhibit(flow, EventKind::go_back_wrong_start, {77}, 1, 3);
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))),
+                ElementsAre("bandwidth:loss_before_tap", "bandwidth:go_back_n_violation"));
+}
+
+TEST(Repairs, AsForOneFlowTheOthersAreSilent) {
+    auto sick = healthy(1);
+    sick.missing_packets = 40;
+    const std::uint64_t well = 2;
+    EXPECT_THAT(alarms(ask(snapshot_of({sick, healthy(2)}), &well)), IsEmpty());
+    const std::uint64_t ill = 1;
+    EXPECT_THAT(alarms(ask(snapshot_of({sick, healthy(2)}), &ill)), ElementsAre("bandwidth:loss_before_tap"));
+}
+
+TEST(Repairs, NamesStandBeforeAddresses) {
+    auto flow = healthy();
+    flow.missing_packets = 40;
+    const auto answers = metrics::answer(snapshot_of({flow}), TwoNames{});
+    EXPECT_THAT(answers[0].summary,
+                HasSubstr("from client (192.0.2.2, qp 0x000012) to server (192.0.2.1, qp 0x000011)"));
+}
+
+}  // namespace
