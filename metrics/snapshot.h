@@ -128,6 +128,9 @@ struct ConnectionFigures {
     std::optional<std::uint32_t> retry_count;
     std::optional<std::uint32_t> rnr_retry_count;  ///< 7 = for ever
     std::optional<std::uint32_t> starting_psn;
+    std::optional<std::uint32_t> mpa_revision;  ///< iWARP: of the reply, or of the request while there is none
+    std::optional<bool> mpa_crc;                ///< iWARP: FPDUs carry CRCs
+    std::optional<bool> mpa_markers;            ///< iWARP: this flow's stream has markers
     std::string end;  ///< how it ended: "DREQ", "TCP RST", "REJ: stale connection"; empty while it lives
     std::uint64_t end_frame = 0;
 };

@@ -14,6 +14,14 @@ namespace metrics {
 /// caches would feel. Keys are counted per pair of hosts, so that the figures do not depend on who works on what; the
 /// distance is derived from the time between uses, counted in requests to the host (average footprint; Xiang et al.,
 /// HOTL, ASPLOS 2013), because a stack cannot be kept across workers.
+///
+/// - A queue pair, remote key or page (4 KiB) is one of its pair of hosts: two clients that use the same number use two
+///   keys.
+/// - Of a message that covers more than four pages, four count: the first, the last, and two between them.
+/// - A message's turnaround goes to the row of the page that was not used for longest; it goes to none where a key was
+///   used for the first time.
+/// - Where `max_keys` are remembered, one that was not used for long makes room and is counted as evicted; if it comes
+///   back, it looks new.
 class ReuseTracker {
 public:
     explicit ReuseTracker(std::size_t max_keys);
@@ -35,8 +43,33 @@ public:
     void turnaround(const Address& destination, std::uint32_t handle, std::uint64_t responder_ns);
 
     /// Fills in queue_pairs, remote_keys, pages of the hosts that are listed already, and adds those that are not.
+    /// Where several trackers share the traffic of a host, ReuseTotals is exact; this adds rows up.
     void describe(std::vector<HostSnapshot>& hosts) const;
+    std::uint64_t evicted() const;  ///< keys and hosts forgotten, or never noted, for want of room
     std::size_t octets() const;
+
+private:
+    friend class ReuseTotals;
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+/// What several trackers have seen at the same time, each of other pairs of hosts, put together: the same as if one had
+/// seen it all. A distance is a matter of all keys of a host, so it is computed from the sums.
+///
+/// Windows: exact for 1024 windows (10.24 s from the first to the last access to a host); of a longer capture two,
+/// four,
+/// ... neighbouring windows share one figure, the greater.
+class ReuseTotals {
+public:
+    ReuseTotals();
+    ~ReuseTotals();
+    ReuseTotals(const ReuseTotals&) = delete;
+    ReuseTotals& operator=(const ReuseTotals&) = delete;
+
+    void add(const ReuseTracker& tracker);
+    /// As ReuseTracker::describe; figures that are there already are added to.
+    void describe(std::vector<HostSnapshot>& hosts) const;
 
 private:
     struct State;
