@@ -24,28 +24,23 @@ std::uint64_t end_of(const RecoveryPacket& packet) {
 }  // namespace
 
 void Recovery::Findings::add(RecoveryStep what, std::uint64_t value) {
-    if (steps == step.size()) {
-        return;
-    }
+    if (steps == step.size()) return;
     step[steps] = what;
     step_value[steps++] = value;
 }
 
 void Recovery::Findings::add(EventKind what, std::uint64_t value) {
-    if (events == event.size()) {
-        return;
-    }
+    if (events == event.size()) return;
     event[events] = what;
     event_value[events++] = value;
 }
 
-void Recovery::resume(std::uint64_t next, std::uint64_t oldest) {
-    if (busy()) {
-        return;
-    }
+void Recovery::resume(std::uint64_t next, std::uint64_t oldest, std::int64_t last_ns) {
+    if (busy()) return;
+    heard_ = heard_ || (oldest_ != 0 && oldest > oldest_);
     next_ = expected_ = next;
     oldest_ = std::min(oldest, next);
-    last_ns_ = Situation::never;
+    last_ns_ = last_ns;
     past_ = 0;
     unseen_ = told_ = loose_ = false;
 }
@@ -89,9 +84,7 @@ RepeatCause Recovery::see_data(const RecoveryPacket& packet, const RecoveryVanta
 
 /// A receiver takes packets in their order only and drops all past a hole. IBTA vol. 1, 9.7.4.1.2.
 void Recovery::receive(const RecoveryPacket& packet) {
-    if (loose_ && packet.position > expected_ && past_ == 0) {
-        expected_ = packet.position;
-    }
+    if (loose_ && packet.position > expected_ && past_ == 0) expected_ = packet.position;
     if (packet.position <= expected_) {
         if (end_of(packet) > expected_) {
             expected_ = end_of(packet);
@@ -104,20 +97,26 @@ void Recovery::receive(const RecoveryPacket& packet) {
         hole_ns_ = packet.now_ns;
         unseen_ = expected_ >= next_;
     }
-    if (past_ != UINT16_MAX) {
-        ++past_;
-    }
+    if (past_ != UINT16_MAX) ++past_;
 }
 
 /// Whether the sender's timer cannot have fired yet, so that the network has shuffled packets or the sender did it of
-/// its own accord.
+/// its own accord. What it would begin with is the oldest packet; rxe's timer fires in the midst of a stream.
 bool Recovery::too_soon_for_timer(const RecoveryPacket& packet, const RecoveryVantage& vantage) const {
     const std::uint64_t timer_ns =
         vantage.ack_timeout_ns != 0 ? std::min(vantage.ack_timeout_ns, disorder_most_ns) : shortest_timer_ns;
-    if (packet.sent_ns != Situation::never && elapsed(packet.sent_ns, packet.now_ns) < timer_ns) {
-        return true;
-    }
-    return last_ns_ != Situation::never && elapsed(last_ns_, packet.now_ns) < timer_ns;
+    if (packet.sent_ns != Situation::never && elapsed(packet.sent_ns, packet.now_ns) < timer_ns) return true;
+    if (last_ns_ == Situation::never || elapsed(last_ns_, packet.now_ns) >= timer_ns) return false;
+    const bool fills = unseen_ && past_ != 0 && packet.position == expected_;
+    return disordered_ || fills || packet.position != oldest_;
+}
+
+/// A READ request for what the tap has seen already: responses were lost on their way from it to the requester, which
+/// notices when the next one comes, or by its timer.
+bool Recovery::lacks_responses(const RecoveryPacket& packet, const RecoveryVantage& vantage) const {
+    if (!packet.read || packet.position >= oldest_) return false;
+    return last_ns_ == Situation::never || vantage.ack_timeout_ns == 0 ||
+           elapsed(last_ns_, packet.now_ns) < vantage.ack_timeout_ns;
 }
 
 RepeatCause Recovery::begin_run(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings) {
@@ -125,26 +124,20 @@ RepeatCause Recovery::begin_run(const RecoveryPacket& packet, const RecoveryVant
         oldest_ > signal_ && packet.position > signal_ && elapsed(signal_ns_, packet.now_ns) > stale_signal_ns;
     RepeatCause cause = stale ? RepeatCause::none : pending_;
     if (cause == RepeatCause::none) {
-        if (too_soon_for_timer(packet, vantage)) {
-            // A READ request comes again so soon where responses were lost on their way from the tap to the requester.
-            if (packet.read && !running_) {
-                cause = RepeatCause::nak;
-                implied_ = true;
-                signal_ = packet.position;
-                signal_ns_ = Situation::never;
-                lost_ns_ = Situation::never;
-                oldest_before_ = 0;
-            } else {
-                step_back(packet, vantage, findings);
-                return RepeatCause::none;
-            }
+        if (lacks_responses(packet, vantage)) {
+            cause = RepeatCause::nak;
+            implied_ = true;
+            signal_ = packet.position;
+            signal_ns_ = lost_ns_ = Situation::never;
+            oldest_before_ = 0;
+        } else if (too_soon_for_timer(packet, vantage)) {
+            step_back(packet, vantage, findings);
+            return RepeatCause::none;
         } else {
             cause = RepeatCause::timeout;
         }
     }
-    if (packet.position <= suspect_first_) {
-        settle(false, findings);
-    }
+    if (packet.position < suspect_first_ + suspect_count_) settle(false, findings);
     measure(packet, cause, findings);
     check_start(packet, vantage, cause, findings);
     if (cause == RepeatCause::timeout && at_receiver_ && unseen_ && !told_ && past_ >= 2 && !disordered_ &&
@@ -152,9 +145,7 @@ RepeatCause Recovery::begin_run(const RecoveryPacket& packet, const RecoveryVant
         findings.add(EventKind::nak_missing, past_);
     }
     // A sender that begins before the NAKed packet may not have seen that NAK yet.
-    if (cause == RepeatCause::timeout || packet.position >= signal_) {
-        pending_ = RepeatCause::none;
-    }
+    if (cause == RepeatCause::timeout || end_of(packet) > signal_) pending_ = RepeatCause::none;
     run_start_ = packet.position;
     run_end_ = next_;
     run_ns_ = packet.now_ns;
@@ -166,9 +157,7 @@ RepeatCause Recovery::begin_run(const RecoveryPacket& packet, const RecoveryVant
 
 void Recovery::start(const RecoveryPacket& packet) {
     run_next_ = end_of(packet);
-    if (run_packets_ != UINT32_MAX) {
-        ++run_packets_;
-    }
+    if (run_packets_ != UINT32_MAX) ++run_packets_;
     running_ = run_next_ < run_end_;
 }
 
@@ -183,29 +172,24 @@ void Recovery::step_back(const RecoveryPacket& packet, const RecoveryVantage& va
     } else if (!vantage.at_sender) {
         disordered_ = true;
     }
-    if (running_) {
-        start(packet);
-    }
+    if (running_) start(packet);
 }
 
 void Recovery::check_start(const RecoveryPacket& packet, const RecoveryVantage& vantage, RepeatCause cause,
                            Findings& findings) {
     const bool timer = cause == RepeatCause::timeout;
     const std::uint64_t asked = timer ? oldest_ : signal_;
-    if (disordered_ || (timer && oldest_ == 0)) {
-        return;
-    }
+    if (disordered_ || (timer && !heard_)) return;
     if (packet.position > asked && packet.position > oldest_) {
         // What the tap has not seen of the responses the requester cannot have either.
         read_ = packet.read && implied_ && !timer;
-        suspect(Suspicion::skipped_start, std::max(asked, oldest_), packet.position - std::max(asked, oldest_),
-                vantage.at_sender || read_, findings);
+        suspect(Suspicion::skipped_start, std::max(asked, oldest_), packet.position - std::max(asked, oldest_), read_,
+                findings);
     } else if (packet.position < asked && !timer && implied_) {
         // The requester may lack responses that the tap has seen, unless the tap sees what it receives.
         read_ = true;
-        if (packet.read && vantage.at_sender) {
+        if (packet.read && vantage.at_sender)
             suspect(Suspicion::too_far_back, end_of(packet), asked - packet.position, true, findings);
-        }
     } else if (packet.position < asked && !timer && oldest_before_ != 0 && packet.position > oldest_before_) {
         // Neither this NAK asks for it, nor can a timer or an earlier acknowledgement.
         read_ = false;
@@ -214,20 +198,12 @@ void Recovery::check_start(const RecoveryPacket& packet, const RecoveryVantage& 
 }
 
 void Recovery::measure(const RecoveryPacket& packet, RepeatCause cause, Findings& findings) const {
-    if (cause == RepeatCause::rnr_nak) {
-        return;
-    }
+    if (cause == RepeatCause::rnr_nak) return;
     findings.add(RecoveryStep::begun, next_ - packet.position);
     if (cause == RepeatCause::nak) {
-        if (packet.position != signal_) {
-            return;
-        }
-        if (!implied_) {
-            findings.add(RecoveryStep::nak_reaction, elapsed(signal_ns_, packet.now_ns));
-        }
-        if (lost_ns_ != Situation::never) {
-            findings.add(RecoveryStep::total, elapsed(lost_ns_, packet.now_ns));
-        }
+        if (packet.position != signal_) return;
+        if (!implied_) findings.add(RecoveryStep::nak_reaction, elapsed(signal_ns_, packet.now_ns));
+        if (lost_ns_ != Situation::never) findings.add(RecoveryStep::total, elapsed(lost_ns_, packet.now_ns));
     } else if (past_ != 0 && packet.position == expected_) {
         findings.add(RecoveryStep::total, elapsed(hole_ns_, packet.now_ns));
     } else if (packet.sent_ns != Situation::never) {
@@ -236,9 +212,8 @@ void Recovery::measure(const RecoveryPacket& packet, RepeatCause cause, Findings
 }
 
 void Recovery::go_on(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings) {
-    if (suspicion_ == Suspicion::too_far_back || suspicion_ == Suspicion::second_start) {
+    if (suspicion_ == Suspicion::too_far_back || suspicion_ == Suspicion::second_start)
         settle(packet.position == suspect_first_, findings);
-    }
     // An acknowledgement may have told the sender meanwhile that it need not repeat so much.
     const std::uint64_t from = std::max(run_next_, oldest_);
     const std::uint64_t to = std::min(packet.position, run_end_);
@@ -249,9 +224,10 @@ void Recovery::go_on(const RecoveryPacket& packet, const RecoveryVantage& vantag
             suspect(Suspicion::skipped, from, to - from, vantage.at_sender, findings);
         }
     }
-    if (packet.position == signal_) {
-        pending_ = RepeatCause::none;
+    if (suspicion_ == Suspicion::skipped_start && vantage.at_sender && packet.position == run_next_) {
+        settle(true, findings);
     }
+    if (signal_ >= run_next_ && signal_ < end_of(packet)) pending_ = RepeatCause::none;
     if (packet.position < run_end_) {
         start(packet);
     } else {
@@ -261,23 +237,19 @@ void Recovery::go_on(const RecoveryPacket& packet, const RecoveryVantage& vantag
 
 void Recovery::see_nak(std::int64_t now_ns, std::uint64_t position, NakKind kind, std::int64_t sent_ns,
                        Findings& findings) {
-    if (position > next_) {
-        return;
-    }  // the tap has not seen what it is about
+    if (position >= next_) return;  // the tap has not seen what it is about
     if (suspicion_ == Suspicion::skipped || suspicion_ == Suspicion::skipped_start) {
         // The receiver lacks it: it was sent, and lost before the tap.
-        if (position < suspect_first_ + suspect_count_) {
-            settle(false, findings);
-        }
+        if (position < suspect_first_ + suspect_count_) settle(false, findings);
     }
-    const std::uint64_t oldest_before = oldest_;
+    const std::uint64_t oldest_before = heard_ ? oldest_ : 0;
     oldest_ = std::max(oldest_, position);
-    if (kind == NakKind::other) {
-        return;
-    }
+    const bool heard = heard_;
+    heard_ = true;
+    if (kind == NakKind::other) return;
 
     if (kind == NakKind::sequence) {
-        if (!disordered_ && position < oldest_before) {
+        if (!disordered_ && heard && position < oldest_before) {
             findings.add(EventKind::nak_wrong_psn, oldest_before - position);
         } else if (!disordered_ && at_receiver_ && unseen_ && past_ != 0 && position > expected_) {
             findings.add(EventKind::nak_wrong_psn, position - expected_);
@@ -296,9 +268,7 @@ void Recovery::see_nak(std::int64_t now_ns, std::uint64_t position, NakKind kind
     if (pending_ == RepeatCause::rnr_nak && kind == NakKind::sequence) {
         return;  // packets behind the one that found no receive: rxe complains of them, too; the timer decides
     }
-    if (pending_ != RepeatCause::none && !implied_ && signal_ == position && kind == NakKind::sequence) {
-        return;
-    }
+    if (pending_ != RepeatCause::none && !implied_ && signal_ == position && kind == NakKind::sequence) return;
     pending_ = kind == NakKind::rnr ? RepeatCause::rnr_nak : RepeatCause::nak;
     implied_ = false;
     signal_ = position;
@@ -308,9 +278,7 @@ void Recovery::see_nak(std::int64_t now_ns, std::uint64_t position, NakKind kind
 }
 
 void Recovery::response_missing(std::int64_t now_ns, std::uint64_t missing) {
-    if (missing >= next_ || pending_ != RepeatCause::none) {
-        return;
-    }
+    if (missing >= next_ || pending_ != RepeatCause::none) return;
     pending_ = RepeatCause::nak;
     implied_ = true;
     signal_ = missing;
@@ -320,10 +288,9 @@ void Recovery::response_missing(std::int64_t now_ns, std::uint64_t missing) {
 }
 
 void Recovery::see_acknowledged(std::uint64_t position, Findings& findings) {
-    if (position >= next_) {
-        return;
-    }  // of packets that the tap has not seen
+    if (position >= next_) return;  // of packets that the tap has not seen
     oldest_ = std::max(oldest_, position + 1);
+    heard_ = true;
     if (oldest_ > expected_) {
         expected_ = oldest_;
         past_ = 0;
@@ -337,21 +304,19 @@ void Recovery::see_acknowledged(std::uint64_t position, Findings& findings) {
 
 void Recovery::suspect(Suspicion what, std::uint64_t first, std::uint64_t count, bool sure, Findings& findings) {
     if (suspicion_ != Suspicion::none) {
-        if (!sure) {
-            return;
-        }  // one at a time: the earlier one
+        if (!sure) return;  // one at a time: the earlier one
         settle(false, findings);
     }
     suspicion_ = what;
     suspect_first_ = first;
     suspect_count_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, UINT32_MAX));
-    if (sure) {
-        settle(true, findings);
-    }
+    if (sure) settle(true, findings);
 }
 
 void Recovery::settle(bool guilty, Findings& findings) {
-    if (suspicion_ != Suspicion::none && guilty) {
+    // A single packet, however far back, may be the network's doing.
+    const bool run = suspicion_ != Suspicion::skipped_start || read_ || !contiguous_ || run_next_ > run_start_ + 1;
+    if (suspicion_ != Suspicion::none && guilty && run) {
         findings.add(suspicion_ == Suspicion::skipped ? EventKind::go_back_incomplete
                      : read_                          ? EventKind::read_restart_wrong
                                                       : EventKind::go_back_wrong_start,

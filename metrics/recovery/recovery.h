@@ -49,8 +49,9 @@ struct RecoveryPacket {
 class Recovery {
 public:
     /// The flow was in order until now: `next` is the position after the highest packet seen (before the event that
-    /// is told next), `oldest` the first that is not acknowledged yet. Does nothing while busy().
-    void resume(std::uint64_t next, std::uint64_t oldest);
+    /// is told next), `oldest` the first that is not acknowledged yet, `last_ns` when either direction last carried
+    /// something of it, where that is known. Does nothing while busy().
+    void resume(std::uint64_t next, std::uint64_t oldest, std::int64_t last_ns = Situation::never);
     bool busy() const;
 
     /// A request packet, whether new, past a hole, late or repeated. Returns why, for the first packet of a run of
@@ -63,7 +64,8 @@ public:
         findings.deliver(report);
         return cause;
     }
-    /// A NAK. `sent_ns`: when the packet that it names was last sent, where that is known.
+    /// A NAK, which also acknowledges all before `position`: tell the NAK alone. `sent_ns`: when the packet that it
+    /// names was last sent, where that is known.
     template <class Report>
     void nak(std::int64_t now_ns, std::uint64_t position, NakKind kind, std::int64_t sent_ns, Report&& report) {
         Findings findings;
@@ -119,6 +121,7 @@ private:
     void start(const RecoveryPacket& packet);
     void go_on(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings);
     bool too_soon_for_timer(const RecoveryPacket& packet, const RecoveryVantage& vantage) const;
+    bool lacks_responses(const RecoveryPacket& packet, const RecoveryVantage& vantage) const;
     void step_back(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings);
     void check_start(const RecoveryPacket& packet, const RecoveryVantage& vantage, RepeatCause cause,
                      Findings& findings);
@@ -154,6 +157,7 @@ private:
     bool read_ : 1 = false;         // the suspicion is about a READ request
     bool contiguous_ : 1 = false;   // no position was left out of the run so far
     bool at_receiver_ : 1 = false;  // the tap, when the last packet came
+    bool heard_ : 1 = false;        // oldest_ comes from an acknowledgement
     bool loose_ : 1 = false;        // the last packet was a READ request that takes nobody knows how many positions
 };
 static_assert(sizeof(Recovery) <= 128 && std::is_trivially_copyable_v<Recovery>);
