@@ -34,9 +34,9 @@ std::string to_text(const Address& address) {
     std::string text;
     const wire::Bytes octets = std::as_bytes(std::span(address.octets));
     switch (address.family) {
-        case Family::none: text = "?"; break;
+        case Family::none: text.push_back('?'); break;
         case Family::lid:
-            text = "lid ";
+            text.append("lid ");
             dissect::output::append_decimal(text, wire::load_be16(octets.data()));
             break;
         case Family::ipv4: dissect::output::append_ipv4(text, octets.first(4)); break;

@@ -19,7 +19,7 @@ void prefetch(const Flow& flow, unsigned lines) {
     for (unsigned line = 0; line < lines; ++line) __builtin_prefetch(first + std::size_t{64} * line, 1);
 }
 
-double mean_over(unsigned __int128 area, std::uint64_t wall_ns) {
+double mean_over(Wide area, std::uint64_t wall_ns) {
     return wall_ns == 0 ? 0 : static_cast<double>(area) / static_cast<double>(wall_ns);
 }
 
