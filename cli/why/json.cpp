@@ -1,3 +1,5 @@
+#include "exporters/json.h"
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -17,15 +19,13 @@ Json value_of(double value) {
     return value;
 }
 
-Json capture_of(const metrics::CaptureFigures& capture) {
-    return {{"packets", capture.packets},
-            {"bytes", capture.bytes},
-            {"rdma_units", capture.rdma_units},
-            {"kernel_dropped", capture.kernel_dropped ? Json(*capture.kernel_dropped) : Json(nullptr)},
-            {"truncated", capture.truncated},
-            {"malformed", capture.malformed},
-            {"first_ns", capture.packets == 0 ? Json(nullptr) : Json(capture.first_ns)},
-            {"last_ns", capture.packets == 0 ? Json(nullptr) : Json(capture.last_ns)}};
+/// As `flows --json` has it.
+Json capture_of(const metrics::CaptureFigures& capture, bool crc_verified) {
+    exporters::Context context;
+    context.crc_verified = crc_verified;
+    std::string text;
+    exporters::append_json(text, capture, context);
+    return Json::parse(text);
 }
 
 Json answer_of(const metrics::Answer& answer) {
@@ -48,10 +48,10 @@ Json answer_of(const metrics::Answer& answer) {
 
 }  // namespace
 
-std::string json(const metrics::Snapshot& snapshot, std::span<const metrics::Answer> answers) {
+std::string json(const metrics::Snapshot& snapshot, std::span<const metrics::Answer> answers, bool crc_verified) {
     Json list = Json::array();
     for (const metrics::Answer& answer : answers) list.push_back(answer_of(answer));
-    const Json all{{"capture", capture_of(snapshot.capture)}, {"answers", std::move(list)}};
+    const Json all{{"capture", capture_of(snapshot.capture, crc_verified)}, {"answers", std::move(list)}};
     // Names come from files that need not be UTF-8.
     return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

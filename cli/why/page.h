@@ -22,6 +22,6 @@ struct PageStyle {
 std::string page(const metrics::Snapshot& snapshot, std::span<const metrics::Answer> answers, const PageStyle& style);
 
 /// One JSON object, with a newline: `capture` and `answers`.
-std::string json(const metrics::Snapshot& snapshot, std::span<const metrics::Answer> answers);
+std::string json(const metrics::Snapshot& snapshot, std::span<const metrics::Answer> answers, bool crc_verified);
 
 }  // namespace cli::why

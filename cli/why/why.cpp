@@ -57,7 +57,8 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     }
     const std::vector<metrics::Answer> answers =
         metrics::answer(snapshot, session.names(), options.flow ? &*options.flow : nullptr);
-    const int printed = print(options.json ? json(snapshot, answers) : page(snapshot, answers, style_for(options)));
+    const int printed =
+        print(options.json ? json(snapshot, answers, options.verify_crc) : page(snapshot, answers, style_for(options)));
     if (printed != exit_done) return printed;
     if (!options.json || snapshot.flows.empty()) session.tell_summary();
     return session.failed() ? exit_failed : exit_done;

@@ -157,11 +157,10 @@ void find_terminates(const Scene& scene, const Group& group, std::vector<Answer>
         const FlowSnapshot& first = *flows.front();
         const Blame& blame = blames.at(verdict);
         answer.severity = fatal(sick.size(), group.flows.size());
-        answer.summary =
-            fmt::format("{} ended {} with {} ({}).", scene.short_name(first.source.address),
-                        sick.size() == 1 ? std::string("the connection") : counted(sick.size(), "connection"),
-                        sick.size() == 1 ? "a Terminate message" : "Terminate messages", blame.words);
-        answer.summary.insert(answer.summary.size() - 1, " " + scene.from_to(flows));
+        answer.summary = fmt::format(
+            "{} ended {} with {} ({}) {}.", scene.short_name(first.source.address),
+            sick.size() == 1 ? std::string("the connection") : counted(sick.size(), "connection"),
+            sick.size() == 1 ? "a Terminate message" : "Terminate messages", blame.words, scene.from_to(flows));
         answer.advice = fmt::format(fmt::runtime(blame.advice), scene.short_name(first.source.address));
         add_evidence(answer, "Terminate messages", static_cast<double>(sick.size()), "messages",
                      frames_of(flows, {EventKind::terminate}));
@@ -209,7 +208,7 @@ void find_failed_connections(const Scene& scene, std::vector<Answer>& out) {
         std::vector<std::uint64_t> requests;
         std::vector<std::uint64_t> ends;
         for (const ConnectionAttempt* attempt : attempts) {
-            if (reason.empty() && !attempt->reason.empty()) reason = ": " + attempt->reason;
+            if (reason.empty() && !attempt->reason.empty()) reason = fmt::format(": {}", attempt->reason);
             if (requests.size() < 4) requests.push_back(attempt->request_frame);
             if (ends.size() < 4 && attempt->end_frame != 0) ends.push_back(attempt->end_frame);
         }

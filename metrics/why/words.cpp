@@ -54,8 +54,12 @@ std::string percent(double share) {
 }
 
 std::string number(std::uint64_t value) {
-    std::string text = std::to_string(value);
-    for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+    const std::string plain = std::to_string(value);
+    std::string text;
+    for (std::size_t at = 0; at < plain.size(); ++at) {
+        if (at > 0 && (plain.size() - at) % 3 == 0) text += ',';
+        text += plain[at];
+    }
     return text;
 }
 
@@ -66,8 +70,9 @@ std::string rough(double value) {
 }
 
 std::string counted(std::uint64_t value, std::string_view singular, std::string_view plural) {
-    if (value == 1) return "1 " + std::string(singular);
-    return number(value) + " " + (plural.empty() ? std::string(singular) + "s" : std::string(plural));
+    if (value == 1) return fmt::format("1 {}", singular);
+    return plural.empty() ? fmt::format("{} {}s", number(value), singular)
+                          : fmt::format("{} {}", number(value), plural);
 }
 
 std::string figure(const Evidence& evidence) {
@@ -76,7 +81,7 @@ std::string figure(const Evidence& evidence) {
     if (evidence.unit == "bytes/s") return bit_rate(evidence.value);
     if (evidence.unit == "share") return percent(evidence.value);
     if (evidence.unit.empty()) return rough(evidence.value);
-    return rough(evidence.value) + " " + evidence.unit;
+    return fmt::format("{} {}", rough(evidence.value), evidence.unit);
 }
 
 }  // namespace metrics::why
