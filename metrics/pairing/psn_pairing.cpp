@@ -43,7 +43,8 @@ std::uint32_t distance(std::uint32_t from, std::uint32_t to) { return (to - from
 struct Entry {
     FlowIndex flow = no_flow;
     std::uint32_t generation = 0;
-    std::uint32_t psn = 0;
+    std::uint32_t psn : 24 = 0;
+    std::uint32_t crowded : 8 = 0;  ///< another flow's packet of this PSN had to make room
     std::uint32_t time_ms = 0;
 };
 static_assert(sizeof(Entry) == 16);
@@ -126,8 +127,12 @@ struct PsnPairing::State {
     bool within(const Record& requester, std::uint32_t psn) const {
         return distance(psn, requester.newest) < requester.span;
     }
-    unsigned find(FlowIndex flow, const Record& answerer, std::uint32_t psn, std::uint32_t time_ms,
-                  std::array<FlowIndex, ways>& found);
+    struct Found {
+        std::array<FlowIndex, ways> flows;
+        unsigned count = 0;
+        bool crowded = false;  ///< there may be more
+    };
+    Found find(FlowIndex flow, const Record& answerer, std::uint32_t psn, std::uint32_t time_ms);
     void note_overlap(std::uint32_t direction, bool overlapping) {
         Direction& d = directions[direction];
         if (++d.answers >= 4096) {
@@ -239,22 +244,25 @@ void PsnPairing::State::insert(std::uint32_t direction, FlowIndex flow, std::uin
             place = &entry;
         }
     }
-    *place = {flow, generation, psn, time_ms};
+    const bool same_psn = place->generation != 0 && place->psn == psn;
+    const bool crowded = same_psn && (place->crowded != 0 || place->flow != flow);
+    *place = {flow, generation, psn & psn_mask, crowded, time_ms};
 }
 
 /// The flows of the opposite direction that have sent this PSN lately.
-unsigned PsnPairing::State::find(FlowIndex flow, const Record& answerer, std::uint32_t psn, std::uint32_t time_ms,
-                                 std::array<FlowIndex, ways>& found) {
-    unsigned count = 0;
+PsnPairing::State::Found PsnPairing::State::find(FlowIndex flow, const Record& answerer, std::uint32_t psn,
+                                                 std::uint32_t time_ms) {
+    Found found;
     for (const Entry& entry : set_of(answerer.opposite, psn)) {
-        if (entry.psn != psn || entry.generation == 0 || entry.flow == flow) continue;
-        const Record* requester = live(entry.flow, entry.generation);
-        if (requester == nullptr || requester->direction != answerer.opposite || !within(*requester, psn)) continue;
+        if (entry.psn != psn || entry.generation == 0) continue;
         const std::uint32_t age = time_ms - entry.time_ms;
         if (age > max_age_ms && 0u - age > max_age_ms) continue;
-        found[count++] = entry.flow;
+        found.crowded = found.crowded || entry.crowded != 0;
+        const Record* requester = live(entry.flow, entry.generation);
+        if (requester == nullptr || requester->direction != answerer.opposite || entry.flow == flow) continue;
+        if (within(*requester, psn)) found.flows[found.count++] = entry.flow;
     }
-    return count;
+    return found;
 }
 
 void PsnPairing::State::join(Record& answerer, FlowIndex flow) {
@@ -369,11 +377,12 @@ PsnPairing::Finding PsnPairing::answer(const FlowKey& key, FlowIndex flow, std::
         record.opposite = state_->enter(direction_of(key.destination, key.source, key));
     psn &= psn_mask;
     if (record.last_psn != psn) {
-        std::array<FlowIndex, ways> found;
-        const unsigned count = state_->find(flow, record, psn, to_ms(now_ns), found);
-        if (count != 0) state_->note_overlap(record.opposite, count > 1);
+        const State::Found found = state_->find(flow, record, psn, to_ms(now_ns));
+        if (found.count == 0 && record.candidate_count == 0) return {};
+        if (found.count != 0) state_->note_overlap(record.opposite, found.count > 1 || found.crowded);
         record.last_psn = psn;
-        state_->weigh(record, psn, found.data(), count);
+        // Where more flows have sent this PSN than are remembered, it speaks against those that have not only.
+        state_->weigh(record, psn, found.flows.data(), found.crowded ? 0 : found.count);
     }
     return state_->decide(flow, record);
 }
