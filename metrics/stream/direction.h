@@ -8,6 +8,7 @@
 #include "metrics/flow/flow.h"
 #include "metrics/stream/fpdu_walk.h"
 #include "metrics/stream/handshake_table.h"
+#include "metrics/stream/holes.h"
 
 /// What TCP and RDMAP need of a flow beyond `Flow` itself. Positions are those of `RequestState`: sequence numbers
 /// with their wraps counted; `next` is one past the highest octet seen, `acknowledged` one past the highest
@@ -18,15 +19,6 @@ namespace metrics::stream {
 inline constexpr std::uint64_t first_position = std::uint64_t{1} << 32;
 /// The ledger holds positions of 48 bits: beyond this they are moved back by whole wraps.
 inline constexpr std::uint64_t highest_position = std::uint64_t{1} << 47;
-
-/// Octets that were not seen while later ones were.
-struct Hole {
-    std::uint64_t begin = 0;
-    std::uint64_t end = 0;  ///< begin == end: unused
-    std::int64_t noticed_ns = 0;
-    std::uint32_t timestamp = 0;  ///< TSval of the segment behind it
-    bool has_timestamp = false;
-};
 
 /// Octets sent and not yet acknowledged, for the round trip.
 struct SentMark {
@@ -76,12 +68,16 @@ struct Direction {
     std::uint64_t recover = 0;  ///< while `acknowledged` is below, a loss is being repaired
     std::uint64_t run_position = 0;
     std::uint64_t head_again = 0;  ///< the first unacknowledged octet when it was last sent again
-    std::array<Hole, 3> holes{};
+    std::int64_t head_again_ns = Situation::never;
+    std::uint64_t evidence_end = 0;  ///< the receiver has said that octets before it are missing
+    std::int64_t evidence_ns = Situation::never;
+    std::uint64_t holes_lost = 0;  ///< up to here a hole may have been given up
     std::array<SentMark, 6> marks{};
     std::array<SegmentPrint, 4> prints{};
     std::uint32_t largest_segment = 0;
     std::uint32_t last_unit_octets = 0;  ///< of the stream, markers included
     std::uint32_t out_of_order = 0;
+    std::uint32_t holes = Flow::no_block;
     std::uint32_t cwr = 0;
 
     // as it is answered
@@ -106,6 +102,8 @@ struct Direction {
     FpduWalk walk;
 
     std::uint64_t handshake_ns = 0;
+    std::uint64_t bad_frame = 0;  ///< the last that was counted as damaged
+    SendOrder newest;             ///< of the segment sent last, as far as seen
     std::uint32_t initial_sequence = 0;
     std::uint16_t mss = 0;  ///< that the receiver asked for; 0 = not known
     std::uint8_t mark_head = 0;
@@ -113,11 +111,11 @@ struct Direction {
     std::uint8_t print_next = 0;
     std::uint8_t window_scale = 0xff;  ///< of the receiver's windows; 0xff = not known
     std::uint8_t wrong_checksums = 0;
+    std::uint8_t orderly = 0;  ///< how regularly the sender counts its identification up
     dissect::stream::ChecksumVerdict checksums = dissect::stream::ChecksumVerdict::unknown;
     RepeatCause cause = RepeatCause::none;  ///< of the loss being repaired
     bool sequence_known : 1 = false;        ///< `initial_sequence` holds
     bool running : 1 = false;               ///< the last data segment was one of a run of repeated ones
-    bool evidence : 1 = false;              ///< the receiver has said that something is missing
     bool probed : 1 = false;                ///< an octet beyond a closed window was sent
     bool fin_sent : 1 = false;
     bool closed : 1 = false;  ///< both FINs, or a RST

@@ -32,6 +32,10 @@ bool wants_answer(std::uint8_t opcode) {
 
 }  // namespace
 
+Sender::Sender(FlowStore& store)
+    : store_(store),
+      holes_(static_cast<std::uint32_t>(std::clamp<std::size_t>(store.options.max_flows / 16, 256, 1u << 24))) {}
+
 /// A segment with payload, and where it lies.
 struct Sender::Arrival {
     const Segment& segment;
@@ -153,6 +157,7 @@ void Sender::new_data(const Half& half, const Arrival& arrival) {
     RequestState& request = half.request();
     const std::uint32_t length = arrival.segment.tcp().payload_length;
     direction.running = false;
+    learn_order(direction, arrival);
     direction.largest_segment = std::max(direction.largest_segment, length);
     request.next = arrival.end;
     // While a loss is repaired, acknowledgements wait for the repair.
@@ -161,54 +166,65 @@ void Sender::new_data(const Half& half, const Arrival& arrival) {
     direction.marks[place] = {arrival.end, arrival.now_ns()};
 }
 
+Holes* Sender::holes_of(const Direction& direction) {
+    return direction.holes == Flow::no_block ? nullptr : &holes_[direction.holes];
+}
+
+void Sender::drop_holes(Direction& direction) {
+    if (direction.holes == Flow::no_block) return;
+    holes_.give_back(direction.holes);
+    direction.holes = Flow::no_block;
+}
+
+void Sender::forget(Direction& direction) {
+    drop_holes(direction);
+    direction.responses.clear(store_.rings, direction.level.changed_ns);
+}
+
+SendOrder Sender::order_of(const Direction& direction, const Arrival& arrival) const {
+    constexpr std::uint8_t orderly_enough = 4;
+    const auto identification = arrival.segment.identification();
+    return {arrival.options.timestamp.value_or(0), identification.value_or(0), arrival.options.timestamp.has_value(),
+            identification.has_value() && direction.orderly >= orderly_enough};
+}
+
+/// Whether identifications go up by small steps from one new segment to the next. RFC 6864 leaves them free.
+void Sender::learn_order(Direction& direction, const Arrival& arrival) const {
+    constexpr std::uint16_t small_step = 64;
+    constexpr std::uint8_t most = 16;
+    const SendOrder now = order_of(direction, arrival);
+    const auto step = static_cast<std::uint16_t>(now.identification - direction.newest.identification);
+    if (step != 0 && step <= small_step)
+        direction.orderly = std::min<std::uint8_t>(static_cast<std::uint8_t>(direction.orderly + 1), most);
+    else
+        direction.orderly = static_cast<std::uint8_t>(direction.orderly / 2);
+    direction.newest = now;
+}
+
 void Sender::note_hole(const Half& half, const Arrival& arrival, std::uint64_t begin, std::uint64_t end) {
     Direction& direction = *half.direction;
-    Hole* place = &direction.holes[0];
-    for (Hole& hole : direction.holes) {
-        if (hole.begin == hole.end) {
-            place = &hole;
-            break;
-        }
-        if (hole.noticed_ns < place->noticed_ns) place = &hole;  // the oldest is given up
-    }
-    *place = {begin, end, arrival.now_ns(), arrival.options.timestamp.value_or(0),
-              arrival.options.timestamp.has_value()};
     const std::uint64_t octets = end - begin;
     const std::uint64_t segment =
         std::max<std::uint64_t>({direction.largest_segment, arrival.segment.tcp().payload_length, direction.mss, 1});
     half.request().missing += static_cast<std::uint32_t>((octets + segment - 1) / segment);
     ++direction.out_of_order;
     store_.show(*half.flow, EventKind::gap, arrival.frame(), octets);
-}
-
-Hole* Sender::hole_at(Direction& direction, const Arrival& arrival) const {
-    for (Hole& hole : direction.holes)
-        if (hole.begin < hole.end && arrival.begin < hole.end && arrival.end > hole.begin) return &hole;
-    return nullptr;
-}
-
-void Sender::fill(Direction& direction, Hole& hole, const Arrival& arrival) const {
-    const Hole whole = hole;
-    hole.begin = hole.end = 0;
-    Hole before = whole;
-    before.end = std::max(whole.begin, arrival.begin);
-    Hole after = whole;
-    after.begin = std::min(whole.end, arrival.end);
-    if (before.begin < before.end) hole = before;
-    if (after.begin >= after.end) return;
-    for (Hole& free : direction.holes) {
-        if (free.begin != free.end) continue;
-        free = after;
-        return;
+    if (direction.holes == Flow::no_block) {
+        direction.holes = holes_.take();
+        if (direction.holes == Slab<Holes>::none) direction.holes = Flow::no_block;
     }
+    Holes* const holes = holes_of(direction);
+    const bool kept =
+        holes != nullptr && holes->note({begin, end, arrival.now_ns(), order_of(direction, arrival), false});
+    if (!kept) direction.holes_lost = arrival.end;
 }
 
-/// Octets that fill a hole were overtaken, or sent again because they were lost before the tap. The latter takes a
-/// word from the receiver, and its way through the tap.
+/// Octets that fill a hole were overtaken, or sent again because they were lost before the tap. Where the segments do
+/// not tell in which order they were made: the latter takes a word from the receiver, and its way through the tap.
 bool Sender::late(const Half& half, const Hole& hole, const Arrival& arrival) const {
     const Direction& direction = *half.direction;
-    if (hole.has_timestamp && arrival.options.timestamp && *arrival.options.timestamp != hole.timestamp)
-        return static_cast<std::int32_t>(*arrival.options.timestamp - hole.timestamp) < 0;
+    const int order = order_of(direction, arrival).compare(hole.order);
+    if (order != 0) return order < 0;
     if (direction.duplicate_run >= duplicates_that_tell) return false;
     const RequestState& request = half.request();
     std::uint64_t reaction_ns = request.round_trip_min_ns == 0xffffffff ? 0 : request.round_trip_min_ns;
@@ -218,6 +234,15 @@ bool Sender::late(const Half& half, const Hole& hole, const Arrival& arrival) co
     }
     if (reaction_ns == 0) reaction_ns = network_disorder_ns;
     return elapsed(hole.noticed_ns, arrival.now_ns()) < reaction_ns;
+}
+
+void Sender::overtaken(const Half& half, const Arrival& arrival) {
+    RequestState& request = half.request();
+    ++request.reordered;
+    ++half.direction->out_of_order;
+    const std::uint64_t segment = std::max<std::uint64_t>(arrival.segment.tcp().payload_length, 1);
+    const std::uint64_t behind = (request.next - std::min(request.next, arrival.begin) + segment - 1) / segment;
+    store_.show(*half.flow, EventKind::reordered, arrival.frame(), behind);
 }
 
 /// The same datagram for a second time: what its sender sends again has another identification, and mostly other
@@ -243,28 +268,38 @@ bool Sender::doubled(const Half& half, const Arrival& arrival) const {
 bool Sender::past_data(const Half& half, const Arrival& arrival, Situation& situation) {
     Direction& direction = *half.direction;
     RequestState& request = half.request();
-    Hole* const hole = hole_at(direction, arrival);
-    if (hole == nullptr && doubled(half, arrival)) {
-        ++request.duplicates;
-        store_.show(*half.flow, EventKind::duplicate, arrival.frame());
-        return false;
-    }
-    if (hole != nullptr) {
+    Holes* const holes = holes_of(direction);
+    const SendOrder order = order_of(direction, arrival);
+    if (Hole* hole = holes == nullptr ? nullptr : holes->find(arrival.begin, arrival.end, false); hole != nullptr) {
         if (late(half, *hole, arrival)) {
-            ++request.reordered;
-            ++direction.out_of_order;
             if (request.missing > 0) --request.missing;
-            const std::uint64_t segment = std::max<std::uint64_t>(arrival.segment.tcp().payload_length, 1);
-            const std::uint64_t behind = (request.next - arrival.begin + segment - 1) / segment;
-            store_.show(*half.flow, EventKind::reordered, arrival.frame(), behind);
-            fill(direction, *hole, arrival);
+            overtaken(half, arrival);
+            holes->fill(*hole, arrival.begin, arrival.end);
             return false;
         }
         store_.record(*half.flow, FlowHistogram::recovery_total, elapsed(hole->noticed_ns, arrival.now_ns()));
-        for (Hole* filled = hole; filled != nullptr; filled = hole_at(direction, arrival))
-            fill(direction, *filled, arrival);
+        for (; hole != nullptr; hole = holes->find(arrival.begin, arrival.end, false))
+            holes->fill(*hole, arrival.begin, arrival.end);
+        holes->note({arrival.begin, arrival.end, arrival.now_ns(), order, true});
+    } else {
+        if (doubled(half, arrival)) {
+            ++request.duplicates;
+            store_.show(*half.flow, EventKind::duplicate, arrival.frame());
+            return false;
+        }
+        Hole* const repaired = holes == nullptr ? nullptr : holes->find(arrival.begin, arrival.end, true);
+        const bool original_late = repaired != nullptr && order.compare(repaired->order) < 0;
+        const bool perhaps_missing = arrival.begin < direction.holes_lost && order.compare(direction.newest) < 0;
+        if (original_late || perhaps_missing) {
+            // What had been taken for lost before the tap.
+            if (request.missing > 0) --request.missing;
+            overtaken(half, arrival);
+            if (repaired != nullptr) holes->fill(*repaired, arrival.begin, arrival.end);
+            return false;
+        }
     }
     sent_again(half, arrival, situation);
+    if (order.compare(direction.newest) > 0) direction.newest = order;
     return true;
 }
 
@@ -278,10 +313,12 @@ void Sender::sent_again(const Half& half, const Arrival& arrival, Situation& sit
     direction.responses.mark_again(store_.rings, arrival.begin + 1);
     direction.mark_count = 0;
     situation.again = true;
-    const bool head_lost_again = direction.head_again == arrival.begin && !direction.evidence;
+    // The receiver's word may be older than its last acknowledgement: that one the sender had not yet, perhaps.
+    const bool head_lost_again =
+        direction.head_again == arrival.begin && direction.evidence_ns <= direction.head_again_ns;
     const bool begins = !direction.running || arrival.begin <= direction.run_position || head_lost_again;
     if (begins) {
-        const bool told = direction.evidence || direction.duplicate_run >= duplicates_that_tell;
+        const bool told = arrival.begin < direction.evidence_end && !head_lost_again;
         situation.cause = told ? RepeatCause::nak : RepeatCause::timeout;
         store_.show(*half.flow, EventKind::retransmission, arrival.frame(), 1);
         if (!told) {
@@ -295,9 +332,11 @@ void Sender::sent_again(const Half& half, const Arrival& arrival, Situation& sit
             direction.first_duplicate_ns = Situation::never;
         }
         direction.cause = situation.cause;
-        direction.evidence = false;
     }
-    if (arrival.begin <= request.acknowledged) direction.head_again = arrival.begin;
+    if (arrival.begin <= request.acknowledged) {
+        direction.head_again = arrival.begin;
+        direction.head_again_ns = arrival.now_ns();
+    }
     direction.running = true;
     direction.run_position = arrival.begin;
     direction.recover = std::max(direction.recover, request.next);
@@ -339,12 +378,14 @@ void Sender::jump(const Half& half, const Segment& segment) {
     half.flow->ledger.clear(store_.rings, segment.now_ns());
     direction.responses.clear(store_.rings, segment.now_ns());
     direction.level.note(half.flow->ledger, direction.responses, segment.now_ns());
-    direction.holes = {};
+    drop_holes(direction);
+    direction.holes_lost = 0;
     direction.mark_count = 0;
     direction.walk.lose();
     direction.message = {};
     direction.recover = direction.head_again = direction.run_position = 0;
-    direction.running = direction.evidence = false;
+    direction.running = false;
+    direction.evidence_end = 0;
     direction.duplicate_run = 0;
     direction.window_edge = 0;
     watch_window(half, segment.now_ns());
@@ -366,8 +407,9 @@ void Sender::move_back(const Half& half) {
     half.flow->ledger.clear(store_.rings, request.last_data_ns);
     direction.message.forgotten += direction.responses.messages();
     direction.responses.clear(store_.rings, request.last_data_ns);
-    direction.message.write_end = 0;
-    direction.holes = {};
+    direction.message.write_end = direction.evidence_end = 0;
+    drop_holes(direction);
+    direction.holes_lost = 0;
     direction.mark_count = 0;
     direction.recover = direction.head_again = direction.run_position = 0;
     request.next -= by;
@@ -377,6 +419,9 @@ void Sender::move_back(const Half& half) {
 }
 
 void Sender::dropped(const Half& half, std::uint64_t frame) {
+    // The dissector may have shown what the segment held before.
+    if (half.direction->bad_frame == frame) return;
+    half.direction->bad_frame = frame;
     ++half.flow->counts.crc_bad;
     store_.show(*half.flow, EventKind::crc_bad, frame);
 }
@@ -415,13 +460,31 @@ void Sender::take_round_trip(const Half& half, std::uint64_t position, std::int6
     keep_least(half.request().round_trip_min_ns, round_trip_ns);
 }
 
-/// The receiver has octets that the capture does not.
-void Sender::unseen(const Half& half, std::uint64_t octets, std::uint64_t frame) {
+/// The receiver has octets that the capture does not. Returns how many segments they will have been.
+std::uint32_t Sender::unseen(const Half& half, std::uint64_t octets, std::uint64_t frame) {
     const std::uint64_t segment = std::max<std::uint64_t>({half.direction->largest_segment, half.direction->mss, 1});
     const auto packets = static_cast<std::uint32_t>((octets + segment - 1) / segment);
     store_.trouble(*half.flow).unseen_acknowledged += packets;
     store_.show(*half.flow, EventKind::ack_unseen, frame, packets);
     half.request().unobserved = true;
+    return packets;
+}
+
+/// The receiver has said that octets before `end` are missing.
+void Sender::believe(Direction& direction, std::uint64_t end, std::int64_t now_ns) {
+    direction.evidence_end = std::max(direction.evidence_end, end);
+    direction.evidence_ns = now_ns;
+}
+
+/// Holes that are acknowledged were not lost before the tap, but by it.
+void Sender::lost_holes(const Half& half, std::uint64_t position, std::uint64_t frame) {
+    Direction& direction = *half.direction;
+    RequestState& request = half.request();
+    Holes& holes = holes_[direction.holes];
+    holes.acknowledge(position, [&](std::uint64_t octets) {
+        request.missing -= std::min(request.missing, unseen(half, octets, frame));
+    });
+    if (position >= request.next && holes.empty()) drop_holes(direction);
 }
 
 void Sender::acknowledged(const Half& half, const Segment& segment) {
@@ -448,15 +511,7 @@ void Sender::acknowledged(const Half& half, const Segment& segment) {
     const TcpOptions options = segment.options();
     direction.sack_blocks += options.sack_blocks;
     if (position > request.acknowledged) {
-        for (Hole& hole : direction.holes) {
-            if (hole.begin == hole.end || hole.begin >= position) continue;
-            const std::uint64_t octets = std::min(hole.end, position) - hole.begin;
-            const std::uint32_t before = store_.trouble(*half.flow).unseen_acknowledged;
-            unseen(half, octets, segment.frame.number);
-            const std::uint32_t packets = store_.trouble(*half.flow).unseen_acknowledged - before;
-            request.missing -= std::min(request.missing, packets);
-            hole.begin = std::min(hole.end, position);
-        }
+        if (direction.holes != Flow::no_block) lost_holes(half, position, segment.frame.number);
         request.acknowledged = position;
         request.freed_ns = now_ns;
         take_round_trip(half, position, now_ns);
@@ -464,7 +519,8 @@ void Sender::acknowledged(const Half& half, const Segment& segment) {
         direction.duplicate_run = 0;
         direction.first_duplicate_ns = Situation::never;
         // A partial acknowledgement tells of the next loss. RFC 6582, 3.2.
-        direction.evidence = direction.recovering(request) && direction.cause == RepeatCause::nak;
+        if (direction.recovering(request) && direction.cause == RepeatCause::nak)
+            believe(direction, direction.recover, now_ns);
     } else if (position == request.acknowledged && segment.tcp().payload_length == 0 && !segment.has(tcp_fin) &&
                request.next > request.acknowledged && segment.tcp().window == direction.window) {
         // RFC 5681, 2.
@@ -472,14 +528,15 @@ void Sender::acknowledged(const Half& half, const Segment& segment) {
         ++direction.duplicate_run;
         if (direction.duplicate_run == 1) {
             direction.first_duplicate_ns = now_ns;
-            for (const Hole& hole : direction.holes)
-                if (hole.begin < hole.end && hole.begin == position)
-                    store_.record(*half.flow, FlowHistogram::nak_generation, elapsed(hole.noticed_ns, now_ns));
+            Holes* const holes = holes_of(direction);
+            const Hole* hole = holes == nullptr ? nullptr : holes->find(position, position + 1, false);
+            if (hole != nullptr)
+                store_.record(*half.flow, FlowHistogram::nak_generation, elapsed(hole->noticed_ns, now_ns));
         }
-        if (direction.duplicate_run >= duplicates_that_tell) direction.evidence = true;
+        if (direction.duplicate_run >= duplicates_that_tell) believe(direction, request.next, now_ns);
     }
     if (options.sack_above && position == request.acknowledged) {
-        direction.evidence = true;
+        believe(direction, std::min(position_of(request.next, options.sack_top), request.next), now_ns);
         if (direction.first_duplicate_ns == Situation::never) direction.first_duplicate_ns = now_ns;
     }
     if (position == request.acknowledged) receive_window(half, segment, position);

@@ -19,7 +19,7 @@ struct Half {
 /// them was. RFC 9293, 5681, 6298, 6675.
 class Sender {
 public:
-    explicit Sender(FlowStore& store) : store_(store) {}
+    explicit Sender(FlowStore& store);
 
     /// A segment of `half`; its acknowledgement has been told to `back` (which may be nothing) before.
     void segment(const Half& half, const Half& back, const Segment& segment);
@@ -27,6 +27,8 @@ public:
     void acknowledged(const Half& half, const Segment& segment);
     /// The dissector knows that the receiver dropped the segment.
     void dropped(const Half& half, std::uint64_t frame);
+    void forget(Direction& direction);
+    std::size_t octets() const { return holes_.octets(); }
     /// Everything up to `position` is with the receiver.
     void complete(const Half& half, std::uint64_t position, std::int64_t now_ns, bool measure);
 
@@ -41,19 +43,25 @@ private:
     void sent_again(const Half& half, const Arrival& arrival, Situation& situation);
     bool doubled(const Half& half, const Arrival& arrival) const;
     void note_hole(const Half& half, const Arrival& arrival, std::uint64_t begin, std::uint64_t end);
-    Hole* hole_at(Direction& direction, const Arrival& arrival) const;
-    void fill(Direction& direction, Hole& hole, const Arrival& arrival) const;
+    Holes* holes_of(const Direction& direction);
+    void drop_holes(Direction& direction);
+    void lost_holes(const Half& half, std::uint64_t position, std::uint64_t frame);
     bool late(const Half& half, const Hole& hole, const Arrival& arrival) const;
+    void overtaken(const Half& half, const Arrival& arrival);
+    void learn_order(Direction& direction, const Arrival& arrival) const;
+    SendOrder order_of(const Direction& direction, const Arrival& arrival) const;
     void close_gap(const Half& half, const Half& back, const Arrival& arrival, Situation& situation);
     void jump(const Half& half, const Segment& segment);
     void move_back(const Half& half);
 
-    void unseen(const Half& half, std::uint64_t octets, std::uint64_t frame);
+    std::uint32_t unseen(const Half& half, std::uint64_t octets, std::uint64_t frame);
+    static void believe(Direction& direction, std::uint64_t end, std::int64_t now_ns);
     void take_round_trip(const Half& half, std::uint64_t position, std::int64_t now_ns);
     void receive_window(const Half& half, const Segment& segment, std::uint64_t position);
     void watch_window(const Half& half, std::int64_t now_ns);
 
     FlowStore& store_;
+    Slab<Holes> holes_;
 };
 
 }  // namespace metrics::stream

@@ -211,8 +211,7 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
     half.flow->counts.last_ns = std::max(half.flow->counts.last_ns, unit.frame.time_ns);
     if (ddp.crc == dissect::CrcStatus::bad) {
         // Its receiver ends the stream, and nothing in it can be trusted. RFC 5044, 5.
-        ++half.flow->counts.crc_bad;
-        state.store.show(*half.flow, EventKind::crc_bad, unit.frame.number);
+        state.sender.dropped(half, unit.frame.number);
         return;
     }
     state.messages.unit(half, state.back_of(half), unit, end);
@@ -276,12 +275,13 @@ void StreamTracker::describe(FlowIndex index, FlowSnapshot& out) const {
 void StreamTracker::forget(FlowIndex index) {
     Flow& flow = state_->store.table[index];
     if (flow.stream == Flow::no_block) return;
-    Direction& direction = state_->directions[flow.stream];
-    direction.responses.clear(state_->store.rings, flow.counts.last_ns);
+    state_->sender.forget(state_->directions[flow.stream]);
     state_->directions.give_back(flow.stream);
     flow.stream = Flow::no_block;
 }
 
-std::size_t StreamTracker::octets() const { return state_->directions.octets() + state_->handshakes.octets(); }
+std::size_t StreamTracker::octets() const {
+    return state_->directions.octets() + state_->handshakes.octets() + state_->sender.octets();
+}
 
 }  // namespace metrics
