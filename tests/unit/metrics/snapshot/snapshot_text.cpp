@@ -1,0 +1,150 @@
+#include "snapshot_text.h"
+
+#include <cmath>
+#include <sstream>
+
+namespace metrics::test {
+namespace {
+struct Writer {
+    std::ostringstream out;
+
+    Writer() { out.precision(9); }
+    void value(double number) { out << (std::abs(number) < 1e-6 ? 0.0 : number); }
+    void value(const std::string& text) { out << '"' << text << '"'; }
+    void value(bool flag) { out << (flag ? "yes" : "no"); }
+    void value(const Address& address) { out << to_text(address); }
+    void value(const Histogram& histogram) {
+        out << '{' << histogram.count() << ' ' << histogram.sum() << ' ' << histogram.min().value_or(0) << ' '
+            << histogram.max().value_or(0);
+        for (const Histogram::Bucket& bucket : histogram.buckets()) out << ' ' << bucket.index << ':' << bucket.count;
+        out << '}';
+    }
+    void value(const Endpoint& end) {
+        value(end.address);
+        out << '/';
+        value(end.qpn);
+        out << '/';
+        value(end.port);
+    }
+    void value(const Exhibit& exhibit) {
+        out << name_of(exhibit.kind);
+        all(exhibit.count, exhibit.frames, exhibit.value_max, exhibit.value_sum);
+    }
+    void value(const ReuseBin& bin) { all(bin.count, bin.distance, bin.turnaround_ns); }
+    void value(const ReuseFigures& reuse) {
+        all(reuse.accesses, reuse.distinct, reuse.bins, reuse.working_set_mean, reuse.working_set_max);
+    }
+    void value(const OperationFigures& figures) {
+        all(figures.count, figures.bytes, figures.latency_ns, figures.first_response_ns);
+    }
+    void value(const TcpFigures& tcp) {
+        all(tcp.segments, tcp.retransmitted_segments, tcp.retransmitted_bytes, tcp.out_of_order_segments,
+            tcp.duplicate_acks, tcp.sack_blocks, tcp.zero_windows, tcp.ece_acks, tcp.cwr_segments, tcp.round_trip_ns,
+            tcp.handshake_ns, tcp.mss, tcp.receive_window_min, tcp.receive_window_max, tcp.window_limited_ns);
+    }
+    template <class T>
+    requires std::is_integral_v<T>
+    void value(T number) { out << +number; }
+    template <class T>
+    requires std::is_enum_v<T>
+    void value(T name) { out << static_cast<unsigned>(name); }
+    template <class T>
+    void value(const std::optional<T>& maybe) {
+        if (maybe)
+            value(*maybe);
+        else
+            out << '-';
+    }
+    template <class T>
+    void list(const T& values) {
+        out << '[';
+        for (const auto& one : values) {
+            value(one);
+            out << ' ';
+        }
+        out << ']';
+    }
+    template <class T>
+    void value(const std::vector<T>& values) {
+        list(values);
+    }
+    template <class T, std::size_t size>
+    void value(const std::array<T, size>& values) {
+        list(values);
+    }
+    template <class... T>
+    void all(const T&... values) {
+        ((out << ' ', value(values)), ...);
+    }
+
+    void flow(const FlowSnapshot& f) {
+        out << "flow";
+        all(f.id, f.transport, f.service, f.source, f.destination, f.reverse, f.pairing.method, f.pairing.confidence);
+        out << "\n  life";
+        all(f.vantage, f.confidence, f.traffic_class, f.interface, f.first_ns, f.last_ns, f.finished);
+        out << "\n  packets";
+        all(f.packets, f.wire_bytes, f.payload_bytes, f.acknowledgement_packets, f.retransmitted_packets,
+            f.duplicate_packets, f.reordered_packets, f.missing_packets, f.timeouts, f.unseen_acknowledged_packets);
+        out << "\n  operations";
+        all(f.operations, f.message_bytes, f.message_duration_ns);
+        out << "\n  depth";
+        all(f.messages_mean, f.bytes_mean, f.messages_max, f.bytes_max, f.responses_max, f.at_max_ns,
+            f.merged_messages);
+        out << "\n  errors";
+        all(f.naks, f.rnr_naks, f.rnr_timer_ns, f.credits_last, f.credits_exhausted, f.ecn_ce_packets,
+            f.ecn_capable_packets, f.cnp_packets, f.cnp_interval_ns, f.icrc_bad, f.crc_bad, f.terminates);
+        out << "\n  states";
+        all(f.state_ns, f.state_unsure_ns, f.reaction_tolerance_ns, f.queueing_ns, f.link_bits_per_sec,
+            f.round_trip_min_ns, f.reaction_min_ns, f.rate_drop_after_cnp);
+        out << "\n  recovery";
+        all(f.recovery.count, f.recovery.nak_generation_ns, f.recovery.nak_reaction_ns, f.recovery.total_ns);
+        out << "\n  connection";
+        const ConnectionFigures& c = f.connection;
+        all(c.setup_frame, c.setup_ns, c.initiator_depth, c.responder_resources, c.path_mtu, c.ack_timeout_ns,
+            c.retry_count, c.rnr_retry_count, c.starting_psn, c.end, c.end_frame);
+        out << "\n  tcp";
+        all(f.tcp, f.exhibits);
+        out << '\n';
+    }
+    void snapshot(const Snapshot& s) {
+        const CaptureFigures& c = s.capture;
+        out << "capture";
+        all(c.packets, c.bytes, c.rdma_units, c.kernel_dropped, c.truncated, c.malformed, c.unsorted, c.seen_twice,
+            c.vlan_or_tunnelled, c.icrc_bad, c.first_ns, c.last_ns, c.flows_evicted, c.flows_seen, c.streams_evicted,
+            c.stream_octets_lost, c.stream_octets_skipped, s.memory_octets);
+        out << '\n';
+        for (const FlowSnapshot& f : s.flows) flow(f);
+        for (const HostSnapshot& h : s.hosts) {
+            out << "host";
+            all(h.address, h.sent_wire_bytes, h.received_wire_bytes, h.received_requests, h.link_bits_per_sec,
+                h.senders, h.incast_senders_max, h.incast_frame, h.queue_pairs, h.remote_keys, h.pages);
+            out << '\n';
+        }
+        for (const PauseSnapshot& p : s.pauses) {
+            out << "pause";
+            all(p.interface, p.pause_frames, p.resume_frames, p.priority_frames, p.priority_quanta, p.frames);
+            out << '\n';
+        }
+        for (const ConnectionAttempt& a : s.attempts) {
+            out << "attempt";
+            all(a.transport, a.client, a.server, a.request_frame, a.requests, a.end_frame, a.request_ns, a.outcome,
+                a.reason);
+            out << '\n';
+        }
+    }
+};
+}  // namespace
+
+std::string text_of(const Snapshot& snapshot) {
+    Writer writer;
+    writer.snapshot(snapshot);
+    return writer.out.str();
+}
+
+std::string text_of(const FlowSnapshot& flow) {
+    Writer writer;
+    writer.flow(flow);
+    return writer.out.str();
+}
+
+}  // namespace metrics::test
