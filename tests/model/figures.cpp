@@ -27,7 +27,7 @@ struct Follower {
     std::set<std::uint64_t> responses;
     std::uint64_t next_message = 0;
     std::uint64_t next_psn = 0;
-    std::vector<std::pair<std::int64_t, int>> changes;  ///< of the number outstanding
+    std::uint64_t ahead = 0;  ///< all requests below it have passed or are missing
 };
 
 class Counter {
@@ -38,18 +38,10 @@ public:
     std::vector<Figures> count() {
         for (const Passage* passage : seen(history_, tap_))
             if (!passage->packet.pause) take(*passage);
-        for (const Lost& lost : history_.lost)
-            if (lost.packet.data() && before_tap(lost)) ++out_[lost.packet.side].missing_packets;
-        for (std::size_t i = 0; i < out_.size(); ++i) integrate(out_[i], followers_[i]);
         return std::move(out_);
     }
 
 private:
-    bool before_tap(const Lost& lost) const {
-        if (tap_.in_the_middle) return !lost.behind;
-        return tap_.host == lost.packet.destination_host;
-    }
-
     void take(const Passage& passage) {
         const Packet& packet = passage.packet;
         Figures& figures = out_[packet.side];
@@ -58,7 +50,6 @@ private:
         figures.wire_bytes += frame_octets(packet, history_.plan.framing);
         figures.ecn_ce_packets += packet.ecn == 3 ? 1 : 0;
         figures.ecn_capable_packets += packet.ecn != 0 ? 1 : 0;
-        figures.late_packets += packet.late ? 1 : 0;
         if (packet.opcode == opcode_acknowledge) ++figures.acknowledgement_packets;
         if (packet.notification()) ++out_[packet.side ^ 1].cnp_packets;
         if (packet.doubled)
@@ -74,6 +65,15 @@ private:
         Follower& follower = followers_[packet.side];
         const bool fresh = follower.seen.insert(packet.psn).second;
         if (fresh) out_[packet.side].payload_bytes += packet.payload;
+        if (packet.psn > follower.ahead) out_[packet.side].missing_packets += packet.psn - follower.ahead;
+        if (fresh && packet.psn < follower.ahead && packet.late && !packet.again) {
+            ++out_[packet.side].late_packets;
+            --out_[packet.side].missing_packets;
+        }
+        const bool read = packet.meaning().operation == wire::BthOperation::read_request;
+        const std::uint64_t span =
+            read ? std::max(1u, (packet.dma_length + history_.plan.mtu - 1) / history_.plan.mtu) : 1;
+        follower.ahead = std::max(follower.ahead, packet.psn + span);
         Open& message = message_of(packet, passage.time_ns);
         if (packet.again && packet.psn >= message.first_psn) mark_again(packet);
         if (fresh && packet.meaning().ends_message() && message.last_ns < 0) {
@@ -107,7 +107,7 @@ private:
             follower.next_psn += packets;
             ++follower.next_message;
             follower.open.push_back(open);
-            follower.changes.push_back({now_ns, 1});
+            out_[packet.side].outstanding.push_back({now_ns, 1});
         }
         for (Open& open : follower.open)
             if (open.id == packet.message) return open;
@@ -142,27 +142,13 @@ private:
             }
             if (oldest.last_psn >= below || oldest.last_ns < 0) return;
             if (!oldest.again) operation.latency_ns.push_back(since(passage.time_ns, oldest.last_ns));
-            follower.changes.push_back({passage.time_ns, -1});
+            out_[requester].outstanding.push_back({passage.time_ns, -1});
             follower.open.pop_front();
         }
     }
 
     static std::uint64_t since(std::int64_t now_ns, std::int64_t then_ns) {
         return static_cast<std::uint64_t>(now_ns - then_ns);
-    }
-
-    static void integrate(Figures& figures, const Follower& follower) {
-        std::int64_t level = 0;
-        std::int64_t before = figures.first_ns;
-        for (const auto& [when, change] : follower.changes) {
-            const std::int64_t until = std::min(when, figures.last_ns);
-            if (until > before) figures.message_ns += static_cast<std::uint64_t>(level * (until - before));
-            before = std::max(before, until);
-            level += change;
-            figures.messages_max = std::max(figures.messages_max, static_cast<std::uint64_t>(level));
-        }
-        if (figures.last_ns > before)
-            figures.message_ns += static_cast<std::uint64_t>(level * (figures.last_ns - before));
     }
 
     const History& history_;
@@ -172,6 +158,26 @@ private:
 };
 
 }  // namespace
+
+std::uint64_t Figures::messages_max() const {
+    std::int64_t level = 0;
+    std::int64_t most = 0;
+    for (const Change& change : outstanding) most = std::max(most, level += change.by);
+    return static_cast<std::uint64_t>(most);
+}
+
+std::uint64_t Figures::message_ns(std::int64_t from_ns, std::int64_t to_ns) const {
+    std::int64_t level = 0;
+    std::int64_t before = from_ns;
+    std::uint64_t area = 0;
+    for (const Change& change : outstanding) {
+        const std::int64_t until = std::clamp(change.time_ns, before, to_ns);
+        area += static_cast<std::uint64_t>(level * (until - before));
+        before = until;
+        level += change.by;
+    }
+    return area + static_cast<std::uint64_t>(level * (to_ns - before));
+}
 
 std::vector<Figures> figures(const History& history, Tap tap) { return Counter(history, tap).count(); }
 

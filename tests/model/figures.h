@@ -21,7 +21,7 @@ struct OperationTruth {
 
 /// What passes a tap in the direction in which one end sends, counted with the model's knowledge of every packet.
 struct Figures {
-    std::int64_t first_ns = 0;  ///< since the start
+    std::int64_t first_ns = 0;  ///< of the direction's first packet, since the start
     std::int64_t last_ns = 0;
     std::uint64_t packets = 0;
     std::uint64_t wire_bytes = 0;
@@ -29,8 +29,8 @@ struct Figures {
     std::uint64_t acknowledgement_packets = 0;
     std::uint64_t retransmitted_packets = 0;
     std::uint64_t duplicate_packets = 0;
-    std::uint64_t late_packets = 0;
-    std::uint64_t missing_packets = 0;  ///< lost before the tap
+    std::uint64_t late_packets = 0;     ///< behind a later one, though sent once
+    std::uint64_t missing_packets = 0;  ///< had not passed when a later one did, those that were merely late aside
     std::uint64_t ecn_ce_packets = 0;
     std::uint64_t ecn_capable_packets = 0;
     std::array<OperationTruth, metrics::operation_count> operations;
@@ -40,8 +40,15 @@ struct Figures {
     std::uint64_t rnr_naks = 0;
     std::uint64_t cnp_packets = 0;
 
-    std::uint64_t messages_max = 0;
-    std::uint64_t message_ns = 0;  ///< integral of the outstanding messages over time, up to last_ns
+    struct Change {
+        std::int64_t time_ns = 0;
+        int by = 0;
+    };
+    std::vector<Change> outstanding;  ///< messages, from their first packet to what acknowledges them
+
+    std::uint64_t messages_max() const;
+    /// Integral of the outstanding messages over time, in message-nanoseconds.
+    std::uint64_t message_ns(std::int64_t from_ns, std::int64_t to_ns) const;
 };
 
 /// Of every side.

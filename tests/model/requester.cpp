@@ -34,7 +34,10 @@ void Fabric::post(Side& side) {
         side.burst = 0;
         side.waiting = application.waits;
         if (application.think_ns != 0) {
-            side.think_until = now_ + application.think_ns;
+            // Half to one and a half times: a constant phase to the ACKs would look like a window.
+            side.think_until =
+                now_ + application.think_ns / 2 +
+                static_cast<std::int64_t>(side.random.below(static_cast<std::uint64_t>(application.think_ns)));
             at(side.think_until, What::post, side.number);
         }
     }
