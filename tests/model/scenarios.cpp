@@ -27,6 +27,18 @@ Plan one_sided(Application application) {
 
 /// The window is smaller than what the round trip needs.
 Plan window() { return one_sided(posting({write(4096)}, 1500, 2)); }
+/// Far away, several messages at once.
+Plan deep_window() {
+    Plan plan = one_sided(posting({write(4096)}, 2000, 8));
+    plan.hosts[0].delay_ns = plan.hosts[1].delay_ns = 10'000;
+    return plan;
+}
+/// One ACK for several messages.
+Plan coalesced() {
+    Plan plan = one_sided(posting({write(4096)}, 2000, 8));
+    plan.connections[0].b.adapter.ack_messages = 4;
+    return plan;
+}
 Plan line_rate() { return one_sided(posting({write(65536)}, 100, 32)); }
 
 Plan idle() {
@@ -59,6 +71,13 @@ Plan reads() {
     Plan plan = one_sided(posting({read(4096)}, 1200, 32));
     plan.connections[0].a.adapter.read_depth = 2;
     plan.connections[0].b.adapter.read_ns = 3000;
+    return plan;
+}
+
+/// Responses are lost; the requester sees the hole and asks for the rest again, without any NAK.
+Plan read_losses() {
+    Plan plan = reads();
+    for (std::uint32_t i = 10; i < 1200; i += 20) plan.network.losses_behind.push_back({0, true, true, 4 * i + 1, 1});
     return plan;
 }
 
@@ -194,11 +213,14 @@ Plan pair_plan() {
 
 std::vector<Scenario> scenarios() {
     return {{"window", window()},
+            {"deep_window", deep_window()},
+            {"coalesced", coalesced()},
             {"line_rate", line_rate()},
             {"idle", idle()},
             {"in_flight", in_flight()},
             {"request_reply", request_reply()},
             {"reads", reads()},
+            {"read_losses", read_losses()},
             {"atomics", atomics()},
             {"mix", mix()},
             {"credits", credits()},
