@@ -59,8 +59,9 @@ def reading(path, truth):
         figures[f"sends/{node}"] = sends
         figures[f"consumed/{node}"] = sends + of("messages/write_immediate")
         figures[f"damaged/{node}"] = of("icrc_bad") + of("bad_checksum")
-        if kind == "reorder":
-            figures[f"missing/{node}"] = 0
+        figures[f"icrc/{node}"] = of("icrc_bad")
+        # Only what is lost before the tap is missing there.
+        figures[f"missing/{node}"] = of("missing") + of("gaps") if kind == "loss" else 0
     return figures
 
 

@@ -162,7 +162,7 @@ class Roce:
                 figures[f"rnr_naks/{peer}"] += 1
             elif syndrome >> 5 == 3:
                 figures[f"naks/{NAKS.get(syndrome & 31, 'other')}/{peer}"] += 1
-        if operation in RESPONSES:
+        if operation in RESPONSES or operation == ATOMIC_ACKNOWLEDGE:
             sequence = self.responses.setdefault(flow, Sequence())
             # PSNs between two READs belong to other requests: what is ahead is no hole.
             figures[f"responses_late/{node}"] += sequence.late(psn)
@@ -241,7 +241,9 @@ class Iwarp:
         node = self.node_of(ip.source)
         self.figures[f"segments/{node}"] += 1
         figures = self.connections[frozenset([(ip.source, source), (ip.destination, destination)])]
-        figures[f"mpa_segments/{node}"] += 1
+        # RDMA begins with the first octets, the MPA request: what opens the TCP connection is none of it.
+        begun = figures["begun"] = figures["begun"] or len(tcp) > header
+        figures[f"mpa_segments/{node}"] += begun
         figures[f"ce/{node}"] += ip.ecn == 3
         figures[f"ect/{node}"] += ip.ecn != 0
         if not ip.checked and not self.offloaded:
@@ -272,7 +274,7 @@ class Iwarp:
         if ahead >= 1 << 31:
             figures[f"late_segments/{node}"] += 1
         elif ahead:
-            figures[f"gaps/{node}"] += 1
+            figures[f"gaps/{node}"] += 1  # each one segment: there are no two losses in a row in these captures
         if (end - stream.top) % (1 << 32) < 1 << 31:
             stream.top = end
         stream.waiting.setdefault(number, b"")
@@ -298,12 +300,14 @@ class Iwarp:
             if octets[:16] not in (b"MPA ID Req Frame", b"MPA ID Rep Frame"):
                 continue
             # Of other connections nothing but the segments is counted. Both directions of this one are, at the first.
-            figures.update(self.connections.pop(frozenset([(source, port), (destination, peer_port)]), {}))
+            if counted := self.connections.pop(frozenset([(source, port), (destination, peer_port)]), None):
+                figures.update(counted)
+                for end in (source, destination):
+                    figures[f"queue_pairs/RC/{self.node_of(end)}"] += 1
             figures[f"mpa/{'request' if octets[9:10] == b'q' else 'reply'}/{node}"] += 1
             rejected = octets[16] & 0x20
             figures[f"rejected/{node}"] += bool(rejected)
             at = 20 + struct.unpack_from(">H", octets, 18)[0]
-            figures[f"queue_pairs/RC/{node}"] += 1
             pending = collections.Counter()
             while at + 2 <= len(octets):
                 length, = struct.unpack_from(">H", octets, at)
