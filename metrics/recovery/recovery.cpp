@@ -101,14 +101,22 @@ void Recovery::receive(const RecoveryPacket& packet) {
 }
 
 /// Whether the sender's timer cannot have fired yet, so that the network has shuffled packets or the sender did it of
-/// its own accord. What it would begin with is the oldest packet; rxe's timer fires in the midst of a stream.
+/// its own accord. What a timer repeats first is the oldest packet, or one before it where the acknowledgement is still
+/// under way; that of rxe fires in the midst of a stream, too.
 bool Recovery::too_soon_for_timer(const RecoveryPacket& packet, const RecoveryVantage& vantage) const {
     const std::uint64_t timer_ns =
         vantage.ack_timeout_ns != 0 ? std::min(vantage.ack_timeout_ns, disorder_most_ns) : shortest_timer_ns;
     if (packet.sent_ns != Situation::never && elapsed(packet.sent_ns, packet.now_ns) < timer_ns) return true;
-    if (last_ns_ == Situation::never || elapsed(last_ns_, packet.now_ns) >= timer_ns) return false;
+    if (last_ns_ == Situation::never) return false;
+    if (running_ && packet.position == run_start_ && elapsed(run_ns_, packet.now_ns) < vantage.ack_timeout_ns) {
+        return true;
+    }
+    const std::uint64_t silence_ns = elapsed(last_ns_, packet.now_ns);
+    if (end_of(packet) >= next_ && silence_ns < shortest_timer_ns) return true;  // it was the last one itself
+    if (silence_ns >= timer_ns) return false;
     const bool fills = unseen_ && past_ != 0 && packet.position == expected_;
-    return disordered_ || fills || packet.position != oldest_;
+    const bool left_out = suspicion_ != Suspicion::none || (running_ && !contiguous_);
+    return disordered_ || fills || left_out || packet.position > oldest_;
 }
 
 /// A READ request for what the tap has seen already: responses were lost on their way from it to the requester, which
@@ -224,15 +232,14 @@ void Recovery::go_on(const RecoveryPacket& packet, const RecoveryVantage& vantag
             suspect(Suspicion::skipped, from, to - from, vantage.at_sender, findings);
         }
     }
-    if (suspicion_ == Suspicion::skipped_start && vantage.at_sender && packet.position == run_next_) {
-        settle(true, findings);
-    }
+    const bool next = packet.position == run_next_;
     if (signal_ >= run_next_ && signal_ < end_of(packet)) pending_ = RepeatCause::none;
     if (packet.position < run_end_) {
         start(packet);
     } else {
         running_ = false;
     }
+    if (suspicion_ == Suspicion::skipped_start && vantage.at_sender && next) settle(true, findings);
 }
 
 void Recovery::see_nak(std::int64_t now_ns, std::uint64_t position, NakKind kind, std::int64_t sent_ns,
