@@ -9,6 +9,7 @@
 #include "metrics/stream/fpdu_walk.h"
 #include "metrics/stream/handshake_table.h"
 #include "metrics/stream/holes.h"
+#include "metrics/stream/sent_marks.h"
 
 /// What TCP and RDMAP need of a flow beyond `Flow` itself. Positions are those of `RequestState`: sequence numbers
 /// with their wraps counted; `next` is one past the highest octet seen, `acknowledged` one past the highest
@@ -19,12 +20,6 @@ namespace metrics::stream {
 inline constexpr std::uint64_t first_position = std::uint64_t{1} << 32;
 /// The ledger holds positions of 48 bits: beyond this they are moved back by whole wraps.
 inline constexpr std::uint64_t highest_position = std::uint64_t{1} << 47;
-
-/// Octets sent and not yet acknowledged, for the round trip.
-struct SentMark {
-    std::uint64_t end = 0;
-    std::int64_t sent_ns = 0;
-};
 
 /// What tells a segment doubled by the network from one sent again.
 struct SegmentPrint {
@@ -72,7 +67,7 @@ struct Direction {
     std::uint64_t evidence_end = 0;  ///< the receiver has said that octets before it are missing
     std::int64_t evidence_ns = Situation::never;
     std::uint64_t holes_lost = 0;  ///< up to here a hole may have been given up
-    std::array<SentMark, 6> marks{};
+    SentMarks marks;
     std::array<SegmentPrint, 4> prints{};
     std::uint32_t largest_segment = 0;
     std::uint32_t last_unit_octets = 0;  ///< of the stream, markers included
@@ -106,8 +101,6 @@ struct Direction {
     SendOrder newest;             ///< of the segment sent last, as far as seen
     std::uint32_t initial_sequence = 0;
     std::uint16_t mss = 0;  ///< that the receiver asked for; 0 = not known
-    std::uint8_t mark_head = 0;
-    std::uint8_t mark_count = 0;
     std::uint8_t print_next = 0;
     std::uint8_t window_scale = 0xff;  ///< of the receiver's windows; 0xff = not known
     std::uint8_t wrong_checksums = 0;

@@ -32,6 +32,13 @@ struct Messages::Part {
     std::int64_t now_ns() const { return unit.frame.time_ns; }
 };
 
+/// Octets that a Read Request asks for; absent where the snap length cut it.
+std::optional<std::uint32_t> Messages::read_size(const Part& part) {
+    const dissect::LayerRef* layer = part.unit.dissection.find(dissect::LayerId::rdmap_read_request);
+    if (layer == nullptr || layer->length < layer->wire_length) return std::nullopt;
+    return part.ddp.read_size;
+}
+
 void Messages::unit(const Half& half, const Half& back, const dissect::Unit& unit, std::uint64_t end) {
     const Part part{unit, unit.dissection.ddp, end};
     Flow& flow = *half.flow;
@@ -44,7 +51,7 @@ void Messages::unit(const Half& half, const Half& back, const dissect::Unit& uni
         case RdmapOpcode::send_solicited_invalidate: send(half, part, Operation::send_invalidate); break;
         case RdmapOpcode::immediate:
         case RdmapOpcode::immediate_solicited: immediate(half, part); break;
-        case RdmapOpcode::read_request: request(half, part, Operation::read, part.ddp.read_size); break;
+        case RdmapOpcode::read_request: request(half, part, Operation::read, read_size(part)); break;
         case RdmapOpcode::atomic_request: {
             const bool swap =
                 part.ddp.atomic_operation == static_cast<std::uint8_t>(wire::AtomicOperation::compare_swap);
@@ -182,15 +189,18 @@ void Messages::immediate(const Half& half, const Part& part) {
 }
 
 /// A READ or atomic: it waits for its response, whatever TCP acknowledges.
-void Messages::request(const Half& half, const Part& part, Operation operation, std::uint32_t bytes) {
+void Messages::request(const Half& half, const Part& part, Operation operation, std::optional<std::uint32_t> size) {
     Direction& direction = *half.direction;
     settle_write(half);
     direction.message.write_was_last = false;
     direction.message.request_seen = true;
     half.request().in_message = false;
     half.request().message_end_ns = part.now_ns();
-    count(*half.flow, operation, bytes);
-    direction.responses.post(store_.rings, part.now_ns(), operation, part.end, bytes);
+    if (size)
+        count(*half.flow, operation, *size);
+    else
+        ++half.flow->messages[index_of(operation)];
+    direction.responses.post(store_.rings, part.now_ns(), operation, part.end, size.value_or(0));
     direction.level.note(half.flow->ledger, direction.responses, part.now_ns());
 }
 
@@ -247,6 +257,11 @@ void Messages::response(const Half& half, const Half& back, const Part& part) {
     if (!part.ddp.last) return;
     const OutstandingMessage* oldest = back.direction->responses.oldest(store_.rings);
     if (known && oldest != nullptr && (starts || oldest->responded)) {
+        if (oldest->bytes == 0 && !oldest->merged && message.response_bytes != 0) {
+            // The request was cut.
+            back.flow->message_bytes[index_of(Operation::read)] += message.response_bytes;
+            store_.record(*back.flow, FlowHistogram::message_bytes, message.response_bytes);
+        }
         answered(back, part.now_ns(), false);
     } else if (back.direction->message.forgotten != 0) {
         --back.direction->message.forgotten;

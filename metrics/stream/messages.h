@@ -1,4 +1,6 @@
 #pragma once
+#include <optional>
+
 #include "dissect/dissector.h"
 #include "metrics/flow/flow_store.h"
 #include "metrics/stream/sender.h"
@@ -22,7 +24,8 @@ private:
     void write(const Half& half, const Part& part);
     void send(const Half& half, const Part& part, Operation operation);
     void immediate(const Half& half, const Part& part);
-    void request(const Half& half, const Part& part, Operation operation, std::uint32_t bytes);
+    static std::optional<std::uint32_t> read_size(const Part& part);
+    void request(const Half& half, const Part& part, Operation operation, std::optional<std::uint32_t> size);
     void response(const Half& half, const Half& back, const Part& part);
     void first_response(const Half& requester, const Part& part);
     void atomic_response(const Half& back, const Part& part);

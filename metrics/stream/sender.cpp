@@ -161,9 +161,7 @@ void Sender::new_data(const Half& half, const Arrival& arrival) {
     direction.largest_segment = std::max(direction.largest_segment, length);
     request.next = arrival.end;
     // While a loss is repaired, acknowledgements wait for the repair.
-    if (direction.recovering(request) || direction.mark_count == direction.marks.size()) return;
-    const auto place = (direction.mark_head + direction.mark_count++) % direction.marks.size();
-    direction.marks[place] = {arrival.end, arrival.now_ns()};
+    if (!direction.recovering(request)) direction.marks.sent(arrival.end, arrival.now_ns());
 }
 
 Holes* Sender::holes_of(const Direction& direction) {
@@ -311,7 +309,7 @@ void Sender::sent_again(const Half& half, const Arrival& arrival, Situation& sit
     if (request.in_message) request.message_again = true;
     half.flow->ledger.mark_again(store_.rings, arrival.begin + 1);
     direction.responses.mark_again(store_.rings, arrival.begin + 1);
-    direction.mark_count = 0;
+    direction.marks.clear();
     situation.again = true;
     // The receiver's word may be older than its last acknowledgement: that one the sender had not yet, perhaps.
     const bool head_lost_again =
@@ -380,7 +378,7 @@ void Sender::jump(const Half& half, const Segment& segment) {
     direction.level.note(half.flow->ledger, direction.responses, segment.now_ns());
     drop_holes(direction);
     direction.holes_lost = 0;
-    direction.mark_count = 0;
+    direction.marks.clear();
     direction.walk.lose();
     direction.message = {};
     direction.recover = direction.head_again = direction.run_position = 0;
@@ -410,7 +408,7 @@ void Sender::move_back(const Half& half) {
     direction.message.write_end = direction.evidence_end = 0;
     drop_holes(direction);
     direction.holes_lost = 0;
-    direction.mark_count = 0;
+    direction.marks.clear();
     direction.recover = direction.head_again = direction.run_position = 0;
     request.next -= by;
     request.acknowledged -= by;
@@ -446,18 +444,10 @@ void Sender::complete(const Half& half, std::uint64_t position, std::int64_t now
 }
 
 void Sender::take_round_trip(const Half& half, std::uint64_t position, std::int64_t now_ns) {
-    Direction& direction = *half.direction;
-    std::int64_t sent_ns = Situation::never;
-    while (direction.mark_count != 0 && direction.marks[direction.mark_head].end <= position) {
-        sent_ns = direction.marks[direction.mark_head].sent_ns;
-        direction.mark_head = static_cast<std::uint8_t>((direction.mark_head + 1u) % direction.marks.size());
-        --direction.mark_count;
-    }
-    // The youngest of the segments covered: the others waited for a delayed ACK as well.
-    if (sent_ns == Situation::never) return;
-    const std::uint64_t round_trip_ns = elapsed(sent_ns, now_ns);
-    store_.record(*half.flow, FlowHistogram::round_trip, round_trip_ns);
-    keep_least(half.request().round_trip_min_ns, round_trip_ns);
+    const auto round_trip_ns = half.direction->marks.acknowledged(position, now_ns);
+    if (!round_trip_ns) return;
+    store_.record(*half.flow, FlowHistogram::round_trip, *round_trip_ns);
+    keep_least(half.request().round_trip_min_ns, *round_trip_ns);
 }
 
 /// The receiver has octets that the capture does not. Returns how many segments they will have been.
