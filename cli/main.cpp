@@ -8,12 +8,18 @@
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/dump/dump.h"
+#include "cli/flows/flows.h"
+#include "cli/why/why.h"
 #include "dissect/registry.h"
 
 int main(int argc, char** argv) {
     constexpr std::array commands{
         cli::Command{"dump", "print, filter, save and convert packets, with tcpdump's letters", cli::dump::run,
                      cli::dump::help},
+        cli::Command{"flows", "one row a flow: operations, latency, queue depth, what went wrong, where time went",
+                     cli::flows::run, cli::flows::help},
+        cli::Command{"why", "why it is slow: bandwidth, latency, QP cache, congestion, queue depth, and what to do",
+                     cli::why::run, cli::why::help},
     };
     try {
         const dissect::FieldRegistry fields;
