@@ -143,7 +143,7 @@ std::string readable(const Value& value, Unit unit) {
     if (const auto* truth = std::get_if<bool>(&value)) return *truth ? "yes" : "no";
     std::string out;
     if (const auto* frames = std::get_if<Frames>(&value)) append_frames(out, *frames, ' ');
-    if (std::holds_alternative<std::monostate>(value)) out = "-";
+    if (std::holds_alternative<std::monostate>(value)) out.push_back('-');
     if (!out.empty()) return out;
     switch (unit) {
         case Unit::ns: return duration(number_of(value));
