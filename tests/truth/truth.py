@@ -98,6 +98,20 @@ def tally(answer, truth):
     return found
 
 
+def inconsistent(name, flows):
+    """What no capture may show: times that do not add up, halves that do not know each other."""
+    failures, by_id = [], {flow["id"]: flow for flow in flows}
+    for flow in flows:
+        wall, split = flow["last_ns"] - flow["first_ns"], sum(flow["state_ns"].values())
+        if wall != split:
+            failures.append(f"{name}: flow {flow['id']}: states add up to {split} ns of {wall}")
+        if flow["reverse"] is not None and by_id.get(flow["reverse"], {}).get("reverse") != flow["id"]:
+            failures.append(f"{name}: flow {flow['id']}: its reverse, {flow['reverse']}, has another one")
+        if flow["service"] == "RC" and flow["reverse"] is None:
+            failures.append(f"{name}: flow {flow['id']}: both directions are in the capture, but it has no reverse")
+    return failures
+
+
 def check_witnesses(name, path, truth, exceptions):
     """Every witness says what the others say."""
     said, failures = expected.words(path, truth), []
@@ -117,6 +131,7 @@ def check_flows(name, path, truth, exceptions, binary):
     found, failures, compared = tally(answer, truth), [], 0
     if answer["capture"]["packets"] != truth["frames"]:
         failures.append(f"{name}: capture.packets: expected {truth['frames']}, found {answer['capture']['packets']}")
+    failures += inconsistent(name, answer["flows"])
     said = expected.words(path, truth)
     # Management datagrams are no flows (docs/metrics.md), but counters and applications' hosts count them.
     for node in "AB":
