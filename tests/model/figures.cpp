@@ -27,6 +27,7 @@ struct Follower {
     std::set<std::uint64_t> responses;
     std::uint64_t next_message = 0;
     std::uint64_t next_psn = 0;
+    std::uint64_t response_ahead = 0;
     std::uint64_t ahead = 0;  ///< all requests below it have passed or are missing
 };
 
@@ -126,25 +127,50 @@ private:
             if (kind != wire::AethKind::ack) below = packet.psn;
             if (kind == wire::AethKind::nak) ++out_[requester].sequence_naks;
             if (kind == wire::AethKind::rnr_nak) ++out_[requester].rnr_naks;
-        } else if (packet.response() && followers_[requester].responses.insert(packet.psn).second) {
-            out_[packet.side].payload_bytes += packet.payload;
+        } else if (packet.response()) {
+            response(packet, out_[packet.side], followers_[requester]);
         }
         Follower& follower = followers_[requester];
+        if (packet.opcode != opcode_acknowledge) first_response(passage, follower);
         while (!follower.open.empty()) {
             Open& oldest = follower.open.front();
-            const bool responds = metrics::wants_response(oldest.work.operation);
+            if (oldest.last_psn >= below || oldest.last_ns < 0 || !complete(follower, oldest)) return;
             OperationTruth& operation = out_[requester].operations[metrics::index_of(oldest.work.operation)];
-            if (responds && packet.opcode != opcode_acknowledge && oldest.response_ns < 0 &&
-                packet.psn >= oldest.first_psn) {
-                oldest.response_ns = passage.time_ns;
-                if (!oldest.again && oldest.work.operation == metrics::Operation::read)
-                    operation.first_response_ns.push_back(since(passage.time_ns, oldest.last_ns));
-            }
-            if (oldest.last_psn >= below || oldest.last_ns < 0) return;
             if (!oldest.again) operation.latency_ns.push_back(since(passage.time_ns, oldest.last_ns));
             out_[requester].outstanding.push_back({passage.time_ns, -1});
             follower.open.pop_front();
         }
+    }
+
+    static void response(const Packet& packet, Figures& figures, Follower& requester) {
+        if (requester.responses.insert(packet.psn).second) figures.payload_bytes += packet.payload;
+        if (requester.response_ahead == 0) requester.response_ahead = packet.psn;
+        // PSNs between two READs' responses belong to other requests: a hole is one within a response.
+        if (packet.psn > requester.response_ahead && packet.opcode != response_opcode(0, 1) &&
+            packet.opcode != response_opcode(0, 2))
+            figures.missing_packets += packet.psn - requester.response_ahead;
+        requester.response_ahead = std::max(requester.response_ahead, packet.psn + 1);
+    }
+
+    void first_response(const Passage& passage, Follower& follower) {
+        for (Open& each : follower.open) {
+            if (passage.packet.psn < each.first_psn || passage.packet.psn > each.last_psn) continue;
+            if (each.response_ns >= 0 || each.work.operation != metrics::Operation::read) return;
+            each.response_ns = passage.time_ns;
+            if (!each.again)
+                out_[passage.packet.side ^ 1]
+                    .operations[metrics::index_of(metrics::Operation::read)]
+                    .first_response_ns.push_back(since(passage.time_ns, each.last_ns));
+            return;
+        }
+    }
+
+    /// A READ is done when all of its responses have passed, whatever an ACK of a later request implies.
+    static bool complete(const Follower& follower, const Open& open) {
+        if (open.work.operation != metrics::Operation::read) return true;
+        for (std::uint64_t psn = open.first_psn; psn <= open.last_psn; ++psn)
+            if (follower.responses.count(psn) == 0) return false;
+        return true;
     }
 
     static std::uint64_t since(std::int64_t now_ns, std::int64_t then_ns) {

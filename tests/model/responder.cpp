@@ -40,6 +40,7 @@ void Fabric::on_request(Side& side, const Packet& packet) {
         job.psn = packet.psn;
         job.bytes = packet.dma_length;
         job.packets = std::max(1u, (packet.dma_length + out_.plan.mtu - 1) / out_.plan.mtu);
+        side.repair = metrics::State::recover_nak;  // to be asked again is to be told what is missing
     } else if (packet.meaning().has(wire::ExtendedHeader::atomiceth)) {
         job.kind = Job::Kind::atomic;
         job.psn = packet.psn;
@@ -176,7 +177,9 @@ Packet Fabric::next_response(Side& side) {
     packet.message = job.message;
     if (read) {
         packet.payload = std::min(out_.plan.mtu, job.bytes - static_cast<std::uint32_t>(job.index) * out_.plan.mtu);
-        close_gap(side, false);
+        packet.again = packet.psn < side.response_top;
+        side.response_top = std::max(side.response_top, packet.psn + 1);
+        close_gap(side, packet.again);
     }
     if (++job.index == job.packets) side.jobs.pop_front();
     return packet;
