@@ -19,6 +19,7 @@ struct OutstandingMessage {
     std::uint64_t again : 1 = 0;      ///< some of it was transmitted again: no latency is taken from it (Karn)
     std::uint64_t responded : 1 = 0;  ///< a first response packet was seen
     std::uint64_t merged : 1 = 0;     ///< stands for several messages, because the ring was full: no latency either
+    std::uint64_t reserved : 9 = 0;
     std::uint32_t bytes = 0;
     std::uint16_t messages = 1;   ///< how many it stands for
     std::uint16_t responses = 0;  ///< how many of these want a response
@@ -227,20 +228,28 @@ inline void Ledger::post(LedgerPool& pool, std::int64_t now_ns, Operation operat
 
 inline void Ledger::push(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position,
                          std::uint32_t bytes, bool again) {
-    OutstandingMessage message;
-    message.last_ns = now_ns;
-    message.position = std::min(position, max_position) & max_position;
-    message.operation = static_cast<std::uint8_t>(operation) & 15u;
-    message.again = again;
-    message.bytes = bytes;
-    message.responses = wants_response(operation) ? 1 : 0;
+    const std::uint64_t place = std::min(position, max_position);
+    const std::uint16_t response = wants_response(operation) ? 1 : 0;
     if (size_ == capacity_ && !make_room(pool)) [[unlikely]] {
-        take_out(message);  // not even the least ring was to be had
+        --messages_;  // not even the least ring was to be had
+        bytes_ -= bytes;
+        responses_ -= response;
         ++merged_;
         return;
     }
-    if (floor_ == no_floor) floor_ = message.position == 0 ? 0 : message.position - 1u;
-    at(size_) = message;
+    if (floor_ == no_floor) [[unlikely]]
+        floor_ = place == 0 ? 0 : place - 1u;
+    // Straight into its place, in one piece: octets stored apart and loaded together would stall.
+    at(size_) = OutstandingMessage{.last_ns = now_ns,
+                                   .position = place & max_position,
+                                   .operation = static_cast<std::uint8_t>(operation) & 15u,
+                                   .again = again,
+                                   .responded = 0,
+                                   .merged = 0,
+                                   .reserved = 0,
+                                   .bytes = bytes,
+                                   .messages = 1,
+                                   .responses = response};
     ++size_;
 }
 
