@@ -86,13 +86,16 @@ void Attribution::packet(const Situation& situation, const AttributionOptions& o
                               since(situation.response_ns, last_ns_, situation.now_ns),
                               since(situation.inbound_ns, last_ns_, situation.now_ns)};
             learn(situation, clues, options);
-            const State state = name(situation, clues, options, tolerance_ns_);
-            const auto near = [this](std::uint64_t ns) {
-                return ns != no_event && ns > tolerance_ns_ / 2 && ns <= doubled(tolerance_ns_);
-            };
+            // Who reacted within a quarter of the gap had waited for most of it.
+            const std::uint64_t share_ns =
+                options.reaction_tolerance_ns != 0 ? 0 : std::min(clues.rest_ns / 4, tolerance_most_ns);
+            const std::uint64_t half_ns = std::max(tolerance_ns_ / 2, share_ns);
+            const std::uint64_t twice_ns = std::max(doubled(tolerance_ns_), share_ns);
+            const State state = name(situation, clues, options, std::max(tolerance_ns_, share_ns));
+            const auto near = [=](std::uint64_t ns) { return ns > half_ns && ns <= twice_ns && ns != no_event; };
             if ((near(clues.since_freed_ns) || near(clues.since_response_ns) || near(clues.since_inbound_ns)) &&
-                (name(situation, clues, options, tolerance_ns_ / 2) != state ||
-                 name(situation, clues, options, doubled(tolerance_ns_)) != state)) {
+                (name(situation, clues, options, half_ns) != state ||
+                 name(situation, clues, options, twice_ns) != state)) {
                 unsure_ns_ += clues.rest_ns;
             }
             if (state == State::ack_window && situation.round_trip_min_ns != 0) {

@@ -66,6 +66,8 @@ struct AttributionOptions {
 /// What the rules leave open is decided thus:
 /// - A window was full if it was so after the gap's first packet; until the gap closes it can only empty, and one
 ///   acknowledgement may free many places. The acknowledgement (response, message) must have come within the gap.
+/// - Where ε is learnt, a reaction within a quarter of the gap counts, too (up to 100 ms): a gap has one name, and most
+///   of it was the wait. An ε that was asked for is taken as it is.
 /// - Packets of a run of repeated ones are posted already: between messages, too, their gaps are not the application's.
 /// - A sender that has no more than one message under way and sends within ε of the peer's message waited for that
 ///   message (peer_wait), whether the acknowledgement of its own came before, after, or not yet: a latency test. With

@@ -351,6 +351,25 @@ TEST(Tolerance, FollowsTheFastReactions) {
     EXPECT_LE(attribution.reaction_tolerance_ns(), 60'000u);
 }
 
+/// A ping of 20 ms whose sender mostly reacts in 10 µs, once in 4 ms.
+TEST(Tolerance, IsAQuarterOfALongWait) {
+    const auto state_after = [](std::int64_t reaction_ns, const AttributionOptions& options) {
+        Attribution attribution;
+        Situation packet = full_window(1);
+        attribution.packet(packet, options);
+        for (int i = 1; i <= 3; ++i) {
+            packet.now_ns = start + i * 20 * ms;
+            packet.inbound_ns = packet.now_ns - (i == 3 ? reaction_ns : 10 * us);
+            attribution.packet(packet, options);
+        }
+        EXPECT_EQ(attribution.unsure_ns(), options.reaction_tolerance_ns == 0 ? 0u : 39'998'000u);
+        return attribution.last_state();
+    };
+    EXPECT_EQ(state_after(4 * ms, {}), State::peer_wait);
+    EXPECT_EQ(state_after(6 * ms, {}), State::application_idle);
+    EXPECT_EQ(state_after(4 * ms, ten_us), State::application_idle);
+}
+
 TEST(Tolerance, DoubtIsTheTimeThatHalfOrTwiceOfItWouldNameOtherwise) {
     Situation closing = full_window(4);
     closing.messages = 3;
