@@ -47,7 +47,7 @@ struct Hash {
     }
 };
 
-enum class Progress : std::uint8_t { requested, replied, ready, rejected, reset, ended };
+enum class Progress : std::uint8_t { requested, replied, ready, rejected, reset, abandoned, ended };
 
 bool finished(Progress progress) { return progress >= Progress::rejected; }
 
@@ -439,10 +439,8 @@ void Connections::on_tcp(const wire::Frame& frame, const dissect::Dissection& di
         s.finish(place, waiting ? Progress::reset : Progress::ended, "TCP RST", frame);
     else if ((flags & syn) != 0)
         s.finish(place, Progress::ended, "ports used again", frame);
-    else if ((flags & fin) != 0 && !waiting)
-        s.finish(place, Progress::ended, "TCP FIN", frame);
     else if ((flags & fin) != 0)
-        place->pairs.client.end = place->pairs.server.end = "TCP FIN";
+        s.finish(place, waiting ? Progress::abandoned : Progress::ended, "TCP FIN", frame);
 }
 
 const ConnectionFigures* Connections::about(const FlowKey& key) const {
@@ -457,10 +455,12 @@ std::vector<ConnectionAttempt> Connections::attempts(std::int64_t now_ns) const 
     const auto add = [&](const Connection& connection, std::string_view outcome) {
         out.push_back(connection.attempt);
         out.back().outcome = outcome;
+        if (outcome != "rejected") out.back().reason.clear();
     };
     for (const Connection& connection : state_->done) {
         if (connection.progress == Progress::rejected) add(connection, "rejected");
         if (connection.progress == Progress::reset) add(connection, "reset");
+        if (connection.progress == Progress::abandoned) add(connection, "unanswered");
     }
     for (const Connection& connection : state_->live) {
         if (connection.progress != Progress::requested) continue;
