@@ -100,7 +100,7 @@ class Sequence:
 
     def __init__(self):
         self.seen, self.next = set(), None
-        self.again = self.filled = self.missing = 0
+        self.missing = 0
 
     def late(self, number):
         return self.next is not None and (number - self.next) % PSNS >= PSNS // 2
@@ -120,20 +120,15 @@ class Sequence:
         past = (number + count - self.next) % PSNS
         if 0 < past < PSNS // 2:
             self.next = (number + count) % PSNS
-        if fresh:
-            self.filled += 1
-            return True
-        self.again += 1
-        return False
+        return bool(fresh)
 
 
 class Roce:
     def __init__(self, figures, node_of, mtu):
         self.figures, self.node_of, self.mtu = figures, node_of, mtu
         self.requests, self.responses = {}, {}
-        self.messages = {}  # (flow, PSN of its last packet) of what is counted already
-        self.payload = {}   # flow -> {PSN: octets}
-        self.flows, self.pairs = {}, collections.Counter()
+        self.payload = {}  # flow and operation -> {PSN: octets}
+        self.flows = {}
 
     def take(self, ip):
         udp = ip.octets

@@ -23,6 +23,7 @@ import sys
 
 sys.dont_write_bytecode = True
 import expected
+import reports
 
 HERE = pathlib.Path(__file__).resolve().parent
 WORKERS = 2
@@ -115,6 +116,10 @@ def inconsistent(name, flows):
 def check_witnesses(name, path, truth, exceptions):
     """Every witness says what the others say."""
     said, failures = expected.words(path, truth), []
+    reported = any(word.witness == "report" and figure.startswith("messages/") for figure in said for word in said[figure])
+    excused = [pattern for pattern in reports.UNREPORTED if fnmatch.fnmatch(name, pattern)]
+    if reported == bool(excused):
+        failures.append(f"{name}: reports.UNREPORTED has " + ("it, but a report was found" if reported else "no reason for it"))
     for figure, words in sorted(said.items()):
         reader = words[-1]
         if reader.witness != "reader":
@@ -217,6 +222,9 @@ def main():
     failures = [failure for found, _ in results for failure in found]
     if arguments.only == "*" and arguments.what != "why":
         failures += exceptions.orphans(["flows"] if arguments.what == "flows" else ["report", "counter"])
+    if arguments.what == "witnesses" and arguments.only == "*":
+        failures += [f"reports.UNREPORTED: there is no capture {pattern}" for pattern in reports.UNREPORTED
+                     if not fnmatch.filter(captures, pattern)]
     if arguments.what == "why" and arguments.only == "*":
         failures += wanted.orphans()
     print("\n".join(failures))
