@@ -102,6 +102,20 @@ TEST(Merge, is_associative_and_commutative) {
     }
 }
 
+TEST(Merge, figures_of_the_whole_are_the_sum_of_the_parts) {
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+        const auto parts = RandomSnapshots(seed).parts_at_once(3);
+        std::vector<std::uint64_t> expected = test::additive_figures({});
+        Snapshot whole;
+        for (const Snapshot& part : parts) {
+            const auto figures = test::additive_figures(part);
+            for (std::size_t i = 0; i < figures.size(); ++i) expected[i] += figures[i];
+            merge(whole, part);
+        }
+        ASSERT_EQ(test::additive_figures(whole), expected) << seed;
+    }
+}
+
 TEST(Merge, with_nothing_changes_nothing) {
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
         RandomSnapshots random(seed);

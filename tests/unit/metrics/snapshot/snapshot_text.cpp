@@ -147,4 +147,88 @@ std::string text_of(const FlowSnapshot& flow) {
     return writer.out.str();
 }
 
+namespace {
+struct Summer {
+    std::vector<std::uint64_t> sums;
+    std::size_t place = 0;
+
+    void value(std::uint64_t figure) {
+        if (place == sums.size()) sums.push_back(0);
+        sums[place++] += figure;
+    }
+    void value(const std::optional<std::uint64_t>& figure) { value(figure.value_or(0)); }
+    void value(const Histogram& histogram) {
+        value(histogram.count());
+        value(histogram.sum());
+    }
+    void value(const ReuseFigures& reuse) {
+        Histogram turnaround;
+        std::uint64_t count = 0;
+        for (const ReuseBin& bin : reuse.bins) {
+            count += bin.count;
+            turnaround.merge(bin.turnaround_ns);
+        }
+        all(reuse.accesses, count, turnaround);
+    }
+    template <class... T>
+    void all(const T&... figures) {
+        (value(figures), ...);
+    }
+    void flow(const FlowSnapshot& f) {
+        all(f.packets, f.wire_bytes, f.payload_bytes, f.acknowledgement_packets, f.retransmitted_packets,
+            f.duplicate_packets, f.reordered_packets, f.missing_packets, f.timeouts, f.unseen_acknowledged_packets,
+            f.message_bytes, f.message_duration_ns, f.merged_messages, f.rnr_naks, f.rnr_timer_ns, f.credits_exhausted,
+            f.ecn_ce_packets, f.ecn_capable_packets, f.cnp_packets, f.cnp_interval_ns, f.icrc_bad, f.crc_bad,
+            f.terminates, f.state_unsure_ns, f.queueing_ns, f.recovery.count, f.recovery.nak_generation_ns,
+            f.recovery.nak_reaction_ns, f.recovery.total_ns);
+        for (const OperationFigures& o : f.operations) all(o.count, o.bytes, o.latency_ns, o.first_response_ns);
+        for (const std::uint64_t naks : f.naks) value(naks);
+        for (const std::uint64_t time_ns : f.state_ns) value(time_ns);
+        const TcpFigures t = f.tcp.value_or(TcpFigures{});
+        all(t.segments, t.retransmitted_segments, t.retransmitted_bytes, t.out_of_order_segments, t.duplicate_acks,
+            t.sack_blocks, t.zero_windows, t.ece_acks, t.cwr_segments, t.round_trip_ns, t.window_limited_ns);
+        for (std::size_t kind = 0; kind < event_kind_count; ++kind) {
+            const Exhibit* const exhibit = f.exhibit(static_cast<EventKind>(kind));
+            all(exhibit == nullptr ? 0 : exhibit->count, exhibit == nullptr ? 0 : exhibit->value_sum);
+        }
+    }
+};
+}  // namespace
+
+std::vector<std::uint64_t> additive_figures(const Snapshot& snapshot) {
+    std::vector<std::uint64_t> figures;
+    const auto keep = [&figures](const Summer& summer) {
+        figures.insert(figures.end(), summer.sums.begin(), summer.sums.end());
+    };
+    Summer capture;
+    const CaptureFigures& c = snapshot.capture;
+    capture.all(c.packets, c.bytes, c.rdma_units, c.kernel_dropped, c.truncated, c.malformed, c.unsorted, c.seen_twice,
+                c.vlan_or_tunnelled, c.icrc_bad, c.flows_evicted, c.streams_evicted, c.stream_octets_lost,
+                c.stream_octets_skipped, snapshot.memory_octets);
+    keep(capture);
+    Summer flows;
+    flows.flow({});
+    for (const FlowSnapshot& f : snapshot.flows) {
+        flows.place = 0;
+        flows.flow(f);
+    }
+    keep(flows);
+    Summer hosts;
+    for (const HostSnapshot& h : snapshot.hosts) {
+        hosts.place = 0;
+        hosts.all(h.sent_wire_bytes, h.received_wire_bytes, h.received_requests, h.queue_pairs, h.remote_keys, h.pages);
+    }
+    hosts.sums.resize(64);
+    keep(hosts);
+    Summer pauses;
+    for (const PauseSnapshot& p : snapshot.pauses) {
+        pauses.place = 0;
+        pauses.all(p.pause_frames, p.resume_frames);
+        for (std::size_t i = 0; i < 8; ++i) pauses.all(p.priority_frames[i], p.priority_quanta[i]);
+    }
+    pauses.sums.resize(64);
+    keep(pauses);
+    return figures;
+}
+
 }  // namespace metrics::test
