@@ -23,6 +23,7 @@ struct Glance {
     std::uint32_t selector = 0;        ///< destination QPN, or both ports
     std::uint32_t position = 0;        ///< PSN, or sequence number
     std::uint32_t payload = 0;         ///< octets on the wire
+    bool plain = false;                ///< see is_plain
 };
 
 /// The usual shapes are read in place; all others are dissected into `scratch`. The addresses of a fragment are those

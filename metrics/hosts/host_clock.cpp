@@ -1,8 +1,10 @@
 #include "metrics/hosts/host_clock.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <limits>
+#include <span>
 
 #include "metrics/hosts/address_table.h"
 #include "metrics/hosts/glance.h"
@@ -99,6 +101,14 @@ std::uint64_t interface_of(const wire::Frame& frame) {
 
 }  // namespace
 
+/// Two hosts that were met lately, by their IPv4 addresses.
+struct KnownPair {
+    std::uint64_t addresses = 0;  ///< source, destination; 0 = none
+    std::uint32_t from = 0;
+    std::uint32_t to = 0;
+    std::uint32_t shard_hash = 0;
+};
+
 struct HostClock::State {
     State(std::optional<std::uint64_t> link_bits_per_sec, std::size_t max_hosts)
         : given(link_bits_per_sec), addresses(max_hosts) {
@@ -117,12 +127,16 @@ struct HostClock::State {
     Host beyond;
     std::deque<LinkRate> rates;
     std::vector<Interface> interfaces = std::vector<Interface>(1);
+    static constexpr unsigned pairs_bits = 10;
+    std::array<KnownPair, 1u << pairs_bits> pairs;
     SenderTable senders;
     RepeatedFrames repeated;
     dissect::Dissection scratch;
     Glance seen;
     std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
     std::uint64_t resolution_ns = 1'000'000;  ///< the largest power of ten that divides all times so far
+    static constexpr std::uint32_t times_enough = 4096;
+    std::uint32_t times = 0;
     std::uint64_t unsorted = 0;
     std::uint64_t twice = 0;
     std::uint64_t beyond_frames = 0;
@@ -135,6 +149,7 @@ struct HostClock::State {
     }
     Host& host_at(std::uint32_t number) { return number == AddressTable::none ? beyond : hosts[number]; }
 
+    KnownPair pair_of(const Address& source, const Address& destination);
     void note_time(std::int64_t now_ns);
     bool is_repeated(const wire::Frame& frame, std::uint64_t addresses_hash);
     void note_pause(const wire::Frame& frame);
@@ -143,9 +158,33 @@ struct HostClock::State {
     void note_sender(std::uint32_t source, std::uint32_t destination, const wire::Frame& frame);
 };
 
+KnownPair HostClock::State::pair_of(const Address& source, const Address& destination) {
+    std::uint64_t both = 0;
+    KnownPair* place = nullptr;
+    if (source.family == dissect::Network::Family::ipv4) {
+        both = std::uint64_t{wire::load_be32(std::as_bytes(std::span(source.octets)).data())} << 32 |
+               wire::load_be32(std::as_bytes(std::span(destination.octets)).data());
+        place = &pairs[both * 0x9e3779b97f4a7c15 >> (64 - pairs_bits)];
+        if (place->addresses == both && both != 0) [[likely]]
+            return *place;
+    }
+    const std::uint64_t source_hash = hash_of(source);
+    const std::uint64_t destination_hash = hash_of(destination);
+    KnownPair pair;
+    pair.shard_hash = static_cast<std::uint32_t>(mix(source_hash + destination_hash, 0) >> 32);
+    pair.from = addresses.number(source, source_hash);
+    pair.to = addresses.number(destination, destination_hash);
+    pair.addresses = place != nullptr ? both : source_hash + 3 * destination_hash;
+    if (place != nullptr) *place = pair;
+    return pair;
+}
+
 void HostClock::State::note_time(std::int64_t now_ns) {
     if (now_ns < last_ns) ++unsorted;
     last_ns = now_ns;
+    // A division a frame; what a few thousand times have in common, the rest has.
+    if (times >= times_enough) return;
+    ++times;
     while (static_cast<std::uint64_t>(now_ns) % resolution_ns != 0) [[unlikely]] resolution_ns /= 10;
 }
 
@@ -281,11 +320,11 @@ FrameContext HostClock::observe(const wire::Frame& frame) {
     context.source_pauses = s.interface_at(frame.interface).holding;
     if (s.seen.source.family == dissect::Network::Family::none) [[unlikely]]
         return context;
-    const std::uint64_t source_hash = hash_of(s.seen.source);
-    const std::uint64_t destination_hash = hash_of(s.seen.destination);
-    context.shard_hash = static_cast<std::uint32_t>(mix(source_hash + destination_hash, 0) >> 32);
-    const std::uint32_t from = s.addresses.number(s.seen.source, source_hash);
-    const std::uint32_t to = s.addresses.number(s.seen.destination, destination_hash);
+    context.plain_bth = s.seen.plain ? static_cast<std::uint16_t>(s.seen.offset) : std::uint16_t{0};
+    const KnownPair pair = s.pair_of(s.seen.source, s.seen.destination);
+    context.shard_hash = pair.shard_hash;
+    const std::uint32_t from = pair.from;
+    const std::uint32_t to = pair.to;
     if (s.hosts.size() < s.addresses.size()) [[unlikely]] {
         Host fresh;
         fresh.bits_per_sec = s.given.value_or(0);
@@ -296,7 +335,7 @@ FrameContext HostClock::observe(const wire::Frame& frame) {
     context.source_wire_bytes = source.sent;
     context.source_bits_per_sec = source.bits_per_sec;
     context.destination_requests = destination.requests + destination.segments;
-    if (s.is_repeated(frame, source_hash + 3 * destination_hash)) [[unlikely]] {
+    if (s.is_repeated(frame, pair.addresses)) [[unlikely]] {
         ++s.twice;
         context.seen_twice = true;
         return context;
