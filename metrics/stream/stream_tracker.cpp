@@ -63,6 +63,7 @@ struct StreamTracker::State {
     Half open(const FlowKey& key, const wire::Frame& frame);
     void set_up(const Half& half, const FlowKey& key);
     bool opens_anew(FlowIndex index, const Segment& segment);
+    void end(FlowIndex index);
     void take(const Half& half, const Segment& segment);
     void count(Flow& flow, const Segment& segment);
 
@@ -122,6 +123,12 @@ bool StreamTracker::State::opens_anew(FlowIndex index, const Segment& segment) {
     return half.direction->initial_sequence != segment.tcp().sequence;
 }
 
+void StreamTracker::State::end(FlowIndex index) {
+    const Half half = half_of(index);
+    if (half) sender.forget(*half.direction);
+    store.retire(index);
+}
+
 void StreamTracker::State::count(Flow& flow, const Segment& segment) {
     PacketCounts& counts = flow.counts;
     const wire::Frame& frame = segment.frame;
@@ -165,8 +172,8 @@ void StreamTracker::on_segment(const wire::Frame& frame, const dissect::Dissecti
         if (known && (index == no_flow || state.opens_anew(index, segment))) {
             // The direction that has no flow yet may still send its SYN ACK again.
             if (index == no_flow && segment.has(stream::tcp_ack)) return;
-            if (index != no_flow) state.store.retire(index);
-            if (reverse != no_flow) state.store.retire(reverse);
+            for (const FlowIndex ended : {index, reverse})
+                if (ended != no_flow) state.end(ended);
             return;
         }
     }
@@ -260,10 +267,12 @@ void StreamTracker::describe(FlowIndex index, FlowSnapshot& out) const {
     out.finished = out.finished || direction.closed;
     const auto wall_ns = static_cast<double>(stream::elapsed(flow.counts.first_ns, now_ns));
     if (wall_ns > 0) {
+        // The last acknowledgement comes after the flow's last packet: a mean is no more than the most.
+        const Wide messages = flow.ledger.message_ns(now_ns) + direction.responses.message_ns(now_ns);
+        const Wide bytes = flow.ledger.byte_ns(now_ns) + direction.responses.byte_ns(now_ns);
         out.messages_mean =
-            static_cast<double>(flow.ledger.message_ns(now_ns) + direction.responses.message_ns(now_ns)) / wall_ns;
-        out.bytes_mean =
-            static_cast<double>(flow.ledger.byte_ns(now_ns) + direction.responses.byte_ns(now_ns)) / wall_ns;
+            std::min(static_cast<double>(messages) / wall_ns, static_cast<double>(direction.level.messages_max));
+        out.bytes_mean = std::min(static_cast<double>(bytes) / wall_ns, static_cast<double>(direction.level.bytes_max));
     }
     out.messages_max = direction.level.messages_max;
     out.bytes_max = direction.level.bytes_max;

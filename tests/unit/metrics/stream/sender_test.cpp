@@ -1,0 +1,408 @@
+#include <gtest/gtest.h>
+
+#include "script.h"
+
+/// What TCP does under the messages. An FPDU of a Send of 100 octets takes 2 + 18 + 100 + 4 = 124.
+namespace {
+
+using namespace metrics;
+using namespace stream_test;
+
+constexpr std::int64_t unit = 124;
+Octets message(std::uint32_t msn) { return send_of(msn, 100); }
+
+/// Acknowledgements that name what came behind the hole. RFC 2018.
+Extras sacked(std::int64_t left, std::int64_t right) {
+    Extras extras;
+    extras.sack = {{static_cast<std::uint32_t>(left), static_cast<std::uint32_t>(right)}};
+    return extras;
+}
+
+TEST(Sender, silence_and_then_the_same_octets_is_a_timeout) {
+    Script script;
+    script.establish();
+    const std::int64_t at = script.sent(true);
+    script.data(true, message(1));
+    script.after_us(250'000);
+    script.segment(true, at, message(1), script.sent(false));
+    EXPECT_EQ(script.flow(true)->request.repeated, 1u);
+    EXPECT_EQ(script.shown(true).tcp->retransmitted_bytes, 124u);
+    EXPECT_EQ(script.store.trouble_of(*script.flow(true))->timeouts, 1u);
+    EXPECT_EQ(script.value_max(true, EventKind::timeout), 250'000'000u);
+    EXPECT_EQ(script.flow(true)->attribution.last_state(), State::recover_timeout);
+    EXPECT_EQ(script.messages(true, Operation::send), 1u);
+    script.after_us(100);
+    script.ack(false, script.sent(true));
+    EXPECT_EQ(script.latency(true, Operation::send).count(), 0u) << "Karn";
+    EXPECT_EQ(script.flow(true)->ledger.messages(), 0u);
+}
+
+TEST(Sender, three_duplicate_acknowledgements_explain_a_repetition) {
+    Script script;
+    script.establish();
+    const std::int64_t at = script.sent(true);
+    script.data(true, message(1));
+    script.data(true, message(2) + message(3) + message(4));
+    for (int i = 0; i < 4; ++i) {
+        script.after_us(100);
+        script.ack(false, at);
+    }
+    // the first acknowledges the MPA request and no more; three repeat it
+    EXPECT_EQ(script.shown(true).tcp->duplicate_acks, 4u - (script.flow(true)->request.acknowledged == 0 ? 1 : 0) - 0u);
+    script.segment(true, at, message(1), script.sent(false));
+    EXPECT_EQ(script.flow(true)->attribution.last_state(), State::recover_nak);
+    EXPECT_EQ(script.count(true, EventKind::timeout), 0u);
+    EXPECT_EQ(script.count(true, EventKind::retransmission), 1u);
+}
+
+TEST(Sender, a_changed_window_or_octets_make_no_duplicate_acknowledgement) {
+    Script script;
+    script.establish();
+    const std::int64_t at = script.sent(true);
+    script.data(true, message(1));
+    script.ack(false, at);
+    const std::uint64_t before = script.shown(true).tcp->duplicate_acks;
+    Extras window;
+    window.window = 900;
+    script.ack(false, at, window);
+    EXPECT_EQ(script.shown(true).tcp->duplicate_acks, before);
+    script.segment(false, script.sent(false), message(1), at, window);
+    EXPECT_EQ(script.shown(true).tcp->duplicate_acks, before);
+    script.ack(false, at, window);
+    EXPECT_EQ(script.shown(true).tcp->duplicate_acks, before + 1);
+}
+
+TEST(Sender, a_sack_explains_a_repetition_and_a_second_one_without_news_is_a_timeout) {
+    Script script;
+    script.establish();
+    const std::int64_t at = script.sent(true);
+    script.data(true, message(1));
+    script.data(true, message(2));
+    script.after_us(100);
+    script.ack(false, at, sacked(at + unit, at + 2 * unit));
+    EXPECT_EQ(script.shown(true).tcp->sack_blocks, 1u);
+    script.after_us(10);
+    script.segment(true, at, message(1), script.sent(false));
+    EXPECT_EQ(script.flow(true)->attribution.last_state(), State::recover_nak);
+    script.after_us(200'000);
+    script.segment(true, at, message(1), script.sent(false));
+    EXPECT_EQ(script.flow(true)->attribution.last_state(), State::recover_timeout);
+    EXPECT_EQ(script.store.trouble_of(*script.flow(true))->timeouts, 1u);
+    EXPECT_EQ(script.flow(true)->request.repeated, 2u);
+}
+
+TEST(Sender, a_sack_below_the_acknowledgement_reports_a_double_and_no_loss) {
+    Script script;
+    script.establish();
+    const std::int64_t at = script.sent(true);
+    script.data(true, message(1));
+    script.data(true, message(2));
+    script.after_us(100);
+    script.ack(false, at + unit, sacked(at, at + unit));  // RFC 2883
+    script.after_us(250'000);
+    script.segment(true, at + unit, message(2), script.sent(false));
+    EXPECT_EQ(script.flow(true)->attribution.last_state(), State::recover_timeout);
+}
+
+/// The tap saw the second copy alone: the first was lost before it.
+TEST(Sender, octets_lost_before_the_tap_are_missing_and_their_repetition_counts) {
+    Script script;
+    script.establish();
+    const std::int64_t at = script.sent(true);
+    script.data(true, message(1));
+    script.after_us(10);
+    script.segment(true, at + 2 * unit, message(3), script.sent(false));
+    EXPECT_EQ(script.flow(true)->request.missing, 1u);
+    EXPECT_EQ(script.value_max(true, EventKind::gap), 124u);
+    script.after_us(100);
+    script.ack(false, at + unit, sacked(at + 2 * unit, at + 3 * unit));
+    script.after_us(100);
+    script.ack(false, at + unit, sacked(at + 2 * unit, at + 3 * unit));
+    script.after_us(100);
+    script.segment(true, at + unit, message(2), script.sent(false));
+    EXPECT_EQ(script.flow(true)->request.repeated, 1u);
+    EXPECT_EQ(script.flow(true)->request.missing, 1u);
+    EXPECT_EQ(script.flow(true)->request.reordered, 0u);
+    EXPECT_EQ(script.messages(true, Operation::send), 3u);
+    EXPECT_EQ(script.histogram(true, FlowHistogram::recovery_total).max(), 300'000u);
+    EXPECT_EQ(script.count(true, EventKind::timeout), 0u);
+}
+
+TEST(Sender, octets_made_before_those_that_overtook_them_are_late) {
+    Script script;
+    script.establish();
+    for (std::uint32_t i = 1; i <= 6; ++i) script.data(true, message(i));  // 104 to 109
+    const std::int64_t at = script.sent(true);
+    Extras first;
+    first.identification = 110;
+    Extras second;
+    second.identification = 111;
+    Extras third;
+    third.identification = 112;
+    script.segment(true, at + unit, message(8), script.sent(false), second);
+    script.after_us(500'000);
+    script.segment(true, at, message(7), script.sent(false), first);
+    EXPECT_EQ(script.flow(true)->request.reordered, 1u);
+    EXPECT_EQ(script.flow(true)->request.repeated, 0u);
+    EXPECT_EQ(script.flow(true)->request.missing, 0u);
+    script.data(true, message(9), third);
+    EXPECT_EQ(script.messages(true, Operation::send), 9u);
+    EXPECT_EQ(script.value_max(true, EventKind::reordered), 2u);
+}
+
+TEST(Sender, timestamps_tell_late_octets_from_repeated_ones) {
+    for (const std::uint32_t stamp : {99u, 101u}) {
+        Script script;
+        script.establish();
+        const std::int64_t at = script.sent(true);
+        Extras now;
+        now.timestamp = 100;
+        now.identification = 0;
+        script.data(true, message(1), now);
+        script.segment(true, at + 2 * unit, message(3), script.sent(false), now);
+        script.after_us(1'000'000);
+        Extras then = now;
+        then.timestamp = stamp;
+        script.segment(true, at + unit, message(2), script.sent(false), then);
+        EXPECT_EQ(script.flow(true)->request.reordered, stamp == 99u ? 1u : 0u);
+        EXPECT_EQ(script.flow(true)->request.repeated, stamp == 99u ? 0u : 1u);
+    }
+}
+
+/// Nothing in the segments tells; the round trip (100 µs to the server, 100 µs to the client) does.
+TEST(Sender, without_order_in_the_segments_late_is_what_comes_before_a_round_trip) {
+    for (const std::int64_t us : {150, 250}) {
+        Script script;
+        script.establish();
+        const std::int64_t at = script.sent(true);
+        Extras none;
+        none.identification = 0;
+        script.data(true, message(1), none);
+        script.segment(true, at + 2 * unit, message(3), script.sent(false), none);
+        script.after_us(us);
+        script.segment(true, at + unit, message(2), script.sent(false), none);
+        EXPECT_EQ(script.flow(true)->request.reordered, us == 150 ? 1u : 0u);
+        EXPECT_EQ(script.flow(true)->request.repeated, us == 150 ? 0u : 1u);
+    }
+}
+
+TEST(Sender, the_same_datagram_again_was_doubled_by_the_network) {
+    Script script;
+    script.establish();
+    Extras extras;
+    extras.identification = 777;
+    const std::int64_t at = script.sent(true);
+    script.data(true, message(1), extras);
+    script.after_us(2);
+    script.segment(true, at, message(1), script.sent(false), extras);
+    EXPECT_EQ(script.flow(true)->request.duplicates, 1u);
+    EXPECT_EQ(script.flow(true)->request.repeated, 0u);
+    script.after_us(30);
+    script.ack(false, script.sent(true));
+    EXPECT_EQ(script.latency(true, Operation::send).max(), 32'000u);
+}
+
+TEST(Sender, keep_alives_and_window_probes_are_neither_data_nor_repetition) {
+    Script script;
+    script.establish();
+    script.data(true, message(1));
+    script.after_us(100);
+    script.ack(false, script.sent(true));
+    script.after_us(7'000'000);
+    script.segment(true, script.sent(true) - 1, {}, script.sent(false));                       // Linux
+    script.segment(true, script.sent(true) - 1, Octets(1, std::byte{0}), script.sent(false));  // with one octet
+    Extras closed;
+    closed.window = 0;
+    script.ack(false, script.sent(true), closed);
+    EXPECT_EQ(script.count(true, EventKind::zero_window), 1u);
+    script.segment(true, script.sent(true), Octets(1, std::byte{0}), script.sent(false));
+    EXPECT_EQ(script.flow(true)->request.repeated, 0u);
+    EXPECT_EQ(script.flow(true)->request.missing, 0u);
+    EXPECT_EQ(script.count(true, EventKind::ack_unseen), 0u);
+}
+
+/// Windows of 1000 << 7 = 128000 octets, then 0 for 400 µs, in a gap of 600.
+TEST(Sender, the_receive_window_is_scaled_and_the_time_below_the_next_fpdu_counted) {
+    Script script;
+    script.establish(7);
+    script.data(true, message(1));
+    script.after_us(100);
+    Extras closed;
+    closed.window = 0;
+    script.ack(false, script.sent(true), closed);
+    script.after_us(400);
+    script.ack(false, script.sent(true));
+    script.after_us(100);
+    script.data(true, message(2));
+    const TcpFigures tcp = *script.shown(true).tcp;
+    EXPECT_EQ(tcp.zero_windows, 1u);
+    EXPECT_EQ(tcp.window_limited_ns, 400'000u);
+    EXPECT_EQ(tcp.receive_window_min, 0u);
+    EXPECT_EQ(tcp.receive_window_max, 128000u);
+    EXPECT_EQ(script.flow(true)->attribution.last_state(), State::credit);
+}
+
+TEST(Sender, without_the_syns_no_window_is_known) {
+    Script script;
+    script.data(true, mpa_start(true));
+    script.data(false, mpa_start(false));
+    script.data(true, message(1));
+    script.ack(false, script.sent(true));
+    EXPECT_FALSE(script.shown(true).tcp->receive_window_max.has_value());
+    EXPECT_FALSE(script.shown(true).tcp->handshake_ns.has_value());
+    EXPECT_FALSE(script.shown(true).tcp->mss.has_value());
+    EXPECT_EQ(script.messages(true, Operation::send), 1u);
+}
+
+TEST(Sender, congestion_marks_echoes_and_reductions_are_the_marked_flows) {
+    Script script;
+    script.establish();
+    Extras marked;
+    marked.ecn = 3;
+    script.data(true, message(1), marked);
+    Extras echo;
+    echo.flags = 0x40;
+    script.ack(false, script.sent(true), echo);
+    Extras reduced;
+    reduced.ecn = 2;
+    reduced.flags = 0x80;
+    script.data(true, message(2), reduced);
+    EXPECT_EQ(script.flow(true)->counts.ce, 1u);
+    EXPECT_EQ(script.flow(true)->counts.ecn_capable, 2u);
+    EXPECT_EQ(script.shown(true).tcp->ece_acks, 1u);
+    EXPECT_EQ(script.shown(true).tcp->cwr_segments, 1u);
+    EXPECT_EQ(script.shown(false).tcp->ece_acks, 0u);
+    EXPECT_EQ(script.first_frame(true, EventKind::ce_mark), 6u);
+}
+
+TEST(Sender, an_acknowledgement_of_octets_never_seen_says_so) {
+    Script script;
+    script.establish();
+    script.data(true, message(1));
+    script.ack(false, script.sent(true) + 2 * unit);
+    EXPECT_EQ(script.store.trouble_of(*script.flow(true))->unseen_acknowledged, 1u) << "one segment of up to the MSS";
+    EXPECT_EQ(script.count(true, EventKind::ack_unseen), 1u);
+    script.after_us(100);
+    script.segment(true, script.sent(true) + 2 * unit, message(4), script.sent(false));
+    EXPECT_EQ(script.flow(true)->attribution.last_state(), State::unobserved);
+    EXPECT_EQ(script.flow(true)->request.missing, 0u);
+}
+
+TEST(Sender, a_hole_that_is_acknowledged_was_not_lost_on_the_way) {
+    Script script;
+    script.establish();
+    const std::int64_t at = script.sent(true);
+    script.data(true, message(1));
+    script.segment(true, at + 2 * unit, message(3), script.sent(false));
+    EXPECT_EQ(script.flow(true)->request.missing, 1u);
+    script.ack(false, script.sent(true));
+    EXPECT_EQ(script.flow(true)->request.missing, 0u);
+    EXPECT_EQ(script.store.trouble_of(*script.flow(true))->unseen_acknowledged, 1u);
+    script.finish();
+    EXPECT_EQ(script.messages(true, Operation::send), 2u);
+}
+
+TEST(Sender, ports_used_again_are_another_flow) {
+    Script script;
+    script.establish();
+    script.data(true, message(1));
+    script.restart(3'000'000'000u, 77);
+    script.after_us(1'000'000);
+    script.establish();
+    script.data(true, message(1) + message(2));
+    EXPECT_EQ(script.flows(), 4u);
+    EXPECT_EQ(script.messages(true, Operation::send), 2u);
+    EXPECT_EQ(script.flow(true)->id, 10u);
+    EXPECT_EQ(script.flow(true)->request.repeated, 0u);
+}
+
+TEST(Sender, a_syn_sent_again_ends_nothing) {
+    Script script;
+    script.establish();
+    Extras syn;
+    syn.flags = 2;
+    syn.no_ack = true;
+    script.segment(true, -1, {}, 0, syn);
+    script.data(true, message(1));
+    EXPECT_EQ(script.flows(), 2u);
+    EXPECT_EQ(script.messages(true, Operation::send), 1u);
+}
+
+TEST(Sender, the_end_is_shown) {
+    Script script;
+    script.establish();
+    Extras fin;
+    fin.flags = 1;
+    script.segment(true, script.sent(true), {}, script.sent(false), fin);
+    EXPECT_FALSE(script.shown(true).finished);
+    script.segment(false, script.sent(false), {}, script.sent(true) + 1, fin);
+    EXPECT_TRUE(script.shown(true).finished);
+    EXPECT_TRUE(script.shown(false).finished);
+    EXPECT_EQ(script.count(true, EventKind::disconnected), 1u);
+    EXPECT_EQ(script.count(true, EventKind::ack_unseen), 0u) << "a FIN takes a sequence number";
+
+    Script torn;
+    torn.establish();
+    Extras reset;
+    reset.flags = 4;
+    torn.segment(false, torn.sent(false), {}, torn.sent(true), reset);
+    EXPECT_EQ(torn.count(false, EventKind::reset), 1u);
+    EXPECT_TRUE(torn.shown(true).finished);
+}
+
+/// Everything that happens must be told the same wherever in it the sequence numbers wrap.
+TEST(Sender, sequence_numbers_may_wrap_anywhere) {
+    std::vector<std::uint64_t> expected;
+    for (std::uint32_t back = 0; back <= 1200; ++back) {
+        Script script(0u - back, 0u - back / 2);
+        script.establish();
+        const std::int64_t at = script.sent(true);
+        script.data(true, message(1));
+        script.data(true, write_of(5, 0, 300, false));
+        script.after_us(100);
+        script.ack(false, at + unit);
+        script.segment(true, script.sent(true) + unit, message(3), script.sent(false));
+        script.after_us(100);
+        script.ack(false, at + unit, sacked(script.sent(true) - unit, script.sent(true)));
+        script.after_us(100);
+        script.segment(true, at + unit, write_of(5, 0, 300, false), script.sent(false));
+        script.after_us(300);
+        script.segment(true, script.sent(true) - 2 * unit, write_of(5, 300, 104), script.sent(false));
+        script.data(true, read_request(1, 200));
+        script.after_us(50);
+        script.data(false, read_response(7, 0, 200));
+        script.after_us(50);
+        script.ack(true, script.sent(false));
+        const FlowSnapshot shown = script.shown(true);
+        const Flow& flow = *script.flow(true);
+        const std::vector<std::uint64_t> found{flow.messages[0],
+                                               flow.messages[3],
+                                               flow.message_bytes[3],
+                                               flow.messages[5],
+                                               flow.request.repeated,
+                                               flow.request.missing,
+                                               flow.request.reordered,
+                                               shown.tcp->retransmitted_bytes,
+                                               shown.tcp->duplicate_acks,
+                                               script.latency(true, Operation::send).sum(),
+                                               script.latency(true, Operation::read).sum(),
+                                               script.histogram(true, FlowHistogram::round_trip).sum(),
+                                               script.histogram(false, FlowHistogram::round_trip).sum(),
+                                               flow.ledger.messages(),
+                                               script.count(true, EventKind::ack_unseen),
+                                               flow.counts.crc_bad};
+        if (back == 0) {
+            expected = found;
+            EXPECT_EQ(found[0], 2u);
+            EXPECT_EQ(found[1], 1u);
+            EXPECT_EQ(found[2], 404u);
+            EXPECT_EQ(found[3], 1u);
+            EXPECT_EQ(found[4], 2u) << "the Write's two segments, one seen before and one not";
+            EXPECT_EQ(found[10], 50'000u);
+            EXPECT_EQ(found[14], 0u);
+        }
+        ASSERT_EQ(found, expected) << "wrap " << back << " octets in";
+    }
+}
+
+}  // namespace
