@@ -35,6 +35,16 @@ double sending_share(const Scene& scene, const FlowSnapshot& flow) {
     return share;
 }
 
+bool too_little(const FlowSnapshot& flow) { return flow.messages_total() < few_messages && flow.packets < few_packets; }
+
+/// A link's learnt rate is the fastest that was seen, so what jitters at a full one is counted as stalls.
+bool fills_link(const Scene& scene, const FlowSnapshot& flow) {
+    const double sending = sending_share(scene, flow);
+    const double stalled =
+        ratio(static_cast<double>(time_in(flow, {State::nic_stall})), static_cast<double>(flow.wall_ns()));
+    return sending >= full_share || (sending >= 0.5 && sending + stalled >= 0.9);
+}
+
 struct Candidate {
     double share;
     std::string_view verdict;
@@ -43,9 +53,9 @@ struct Candidate {
 /// Whatever takes most of the time names the verdict.
 std::string_view verdict_of(const Scene& scene, const FlowSnapshot& flow) {
     const std::uint64_t wall = flow.wall_ns();
-    if (wall == 0 || flow.messages_total() < few_messages) return "undecidable";
+    if (wall == 0 || too_little(flow)) return "undecidable";
     if (share_of(flow, {State::unobserved}, wall) >= unobserved_share) return "undecidable";
-    if (sending_share(scene, flow) >= full_share) return "link_full";
+    if (fills_link(scene, flow)) return "link_full";
     const bool iwarp = flow.transport == dissect::Transport::iwarp;
     const double window = share_of(flow, {State::ack_window}, wall);
     const double queued = ratio(static_cast<double>(flow.queueing_ns), static_cast<double>(wall));
@@ -64,6 +74,11 @@ std::string_view verdict_of(const Scene& scene, const FlowSnapshot& flow) {
     const Candidate& most = *std::max_element(candidates.begin(), candidates.end(),
                                               [](const Candidate& a, const Candidate& b) { return a.share < b.share; });
     if (most.share < binding_share) return "not_limited";
+    // Near the receiver everything is acknowledged at once, so that a sender that is held back between messages looks
+    // as if it had nothing to send; one that stops within them has been seen to be held back.
+    if (most.verdict == "application_idle" && flow.vantage == Vantage::receiver &&
+        share_of(flow, {State::nic_stall}, wall) >= binding_share)
+        return was_paused(scene, flow) ? "pause" : "nic_stall";
     const bool pipelined = flow.messages_max >= 4 && flow.messages_mean >= 1;
     if (pipelined && mean_message(flow) <= small_message_bytes &&
         (most.verdict == "application_depth" || most.verdict == "application_idle" ||
@@ -184,7 +199,7 @@ Words words_for(const Scene& scene, std::string_view verdict, const FlowSnapshot
             "Its rate is one message a round trip; see the answer about latency. More dialogues at a time give more."};
     if (verdict == "not_limited")
         return {fmt::format("Nothing holds the flow back for long {}: {}.", way, rate), "Nothing needs to be done."};
-    if (flow.messages_total() < few_messages)
+    if (too_little(flow))
         return {fmt::format("Too little was sent to judge bandwidth: {} in all.",
                             counted(flow.messages_total(), "message")),
                 "Capture while the load runs."};

@@ -157,10 +157,12 @@ void find_terminates(const Scene& scene, const Group& group, std::vector<Answer>
         const FlowSnapshot& first = *flows.front();
         const Blame& blame = blames.at(verdict);
         answer.severity = fatal(sick.size(), group.flows.size());
-        answer.summary = fmt::format(
-            "{} ended {} with {} ({}) {}.", scene.short_name(first.source.address),
-            sick.size() == 1 ? std::string("the connection") : counted(sick.size(), "connection"),
-            sick.size() == 1 ? "a Terminate message" : "Terminate messages", blame.words, scene.from_to(flows));
+        answer.summary =
+            sick.size() == 1
+                ? fmt::format("{} ended its connection with {} by a Terminate message: {}.", scene.end(first.source),
+                              scene.end(first.destination), blame.words)
+                : fmt::format("{} ended {} with {} by Terminate messages: {}.", scene.host(first.source.address),
+                              counted(sick.size(), "connection"), scene.host(first.destination.address), blame.words);
         answer.advice = fmt::format(fmt::runtime(blame.advice), scene.short_name(first.source.address));
         add_evidence(answer, "Terminate messages", static_cast<double>(sick.size()), "messages",
                      frames_of(flows, {EventKind::terminate}));

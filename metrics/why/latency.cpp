@@ -91,6 +91,7 @@ struct Slowness {
 /// READ data and atomics come from memory behind the adapter; acknowledgements come from the adapter itself. RC alone:
 /// iWARP's acknowledgements are TCP's.
 std::optional<Slowness> slow_responder(const FlowSnapshot& flow) {
+    if (flow.transport == dissect::Transport::iwarp) return std::nullopt;
     std::optional<std::uint64_t> least;
     for (std::size_t i = 0; i < operation_count; ++i) {
         if (wants_response(static_cast<Operation>(i))) continue;
@@ -189,10 +190,9 @@ Answer describe(const Scene& scene) {
                                     duration(static_cast<double>(least)), number(flow->messages_max), spread),
                         "Fewer outstanding messages wait less and give the same bandwidth, as long as link rate times "
                         "round trip stays outstanding.");
-        return made(
-            "normal",
-            fmt::format("Latency {} is near its least of {}: {}.", way, duration(static_cast<double>(least)), spread),
-            "Nothing needs to be done. " + what_was_measured(*flow));
+        return made("normal",
+                    fmt::format("Latency {}: least {}, {}.", way, duration(static_cast<double>(least)), spread),
+                    "Nothing needs to be done. " + what_was_measured(*flow));
     }();
     answer.confidence = flow->confidence * (all.count() >= enough_round_trips ? 1.0 : 0.5);
     if (flow->round_trip_min_ns)

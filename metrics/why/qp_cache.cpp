@@ -2,6 +2,7 @@
 // memory answers later, so turnaround against reuse distance steps up at the cache's size.
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 
 #include "metrics/why/scene.h"
 #include "metrics/why/thresholds.h"
@@ -90,6 +91,14 @@ void add_sets(Answer& answer, const HostSnapshot& host) {
     add_evidence(answer, "of them within 10 ms, most", static_cast<double>(host.pages.working_set_max), "pages");
 }
 
+std::size_t most_flows(const Scene& scene) {
+    std::map<Address, std::size_t> flows;
+    std::size_t most = 0;
+    for (const FlowSnapshot* flow : scene.flows())
+        if (carries_data(*flow)) most = std::max(most, ++flows[flow->destination.address]);
+    return most;
+}
+
 }  // namespace
 
 void ask_qp_cache(const Scene& scene, std::vector<Answer>& out) {
@@ -145,7 +154,20 @@ void ask_qp_cache(const Scene& scene, std::vector<Answer>& out) {
         return;
     }
     if (busiest == nullptr) {
-        std::vector<Sick> nobody;
+        std::vector<Sick> nobody;  // or everybody, where connections are few
+        if (const std::size_t most = most_flows(scene); most > 0 && most <= small_working_set) {
+            for (const FlowSnapshot* flow : scene.flows())
+                if (carries_data(*flow)) nobody.push_back({flow, 0});
+            Answer answer = finding(Question::qp_cache, "small_working_set", nobody);
+            answer.summary = fmt::format("No host is sent data on more than {}: any adapter holds them.",
+                                         counted(most, "connection"));
+            answer.advice = "Nothing needs to be done.";
+            answer.confidence = 0.8;  // keys and pages are not counted
+            add_evidence(answer, "connections with data towards one host, most", static_cast<double>(most),
+                         "connections");
+            out.push_back(std::move(answer));
+            return;
+        }
         Answer answer = finding(Question::qp_cache, "undecidable", nobody);
         answer.summary = "The capture holds no requests, so nothing is known of the adapters' caches.";
         answer.advice = "Capture at the host that is asked, while many queue pairs are in use.";

@@ -39,6 +39,30 @@ bool is_reordered(const FlowSnapshot& flow) {
            static_cast<double>(late) >= reordered_share * static_cast<double>(flow.packets);
 }
 
+/// Every run of repeats began when a timer ran out.
+bool waited_for_timers(const FlowSnapshot& flow) {
+    return flow.timeouts > 0 && flow.timeouts >= exhibit_count(flow, EventKind::retransmission);
+}
+
+/// TCP sends its last segment again after a pause to learn whether it arrived (RFC 8985, 7), and the peer says by a
+/// duplicate SACK (RFC 2883) that it did: nothing was lost, and nobody waited for it.
+bool was_only_probed(const FlowSnapshot& flow) {
+    const std::uint64_t again = repeated_packets(flow);
+    return flow.tcp && waited_for_timers(flow) && flow.tcp->sack_blocks >= again &&
+           (again <= few_probes || ratio(static_cast<double>(again), static_cast<double>(flow.packets)) < probe_share);
+}
+
+/// READ requests are repeated where responses were lost, and responses because requests were repeated: which of the two
+/// it was, time-outs tell. A responder sends again as often as it is asked; a requester asks again at once where it saw
+/// a hole, and late where it saw nothing.
+bool follows_from_reverse(const Scene& scene, const FlowSnapshot& flow) {
+    const FlowSnapshot* other = scene.reverse(flow);
+    if (other == nullptr || repeated_packets(*other) == 0 || flow.tcp) return false;
+    if (sequence_naks(flow) > 0) return false;
+    if (only_requests_responses(flow)) return flow.timeouts == 0 || other->missing_packets.value_or(0) > 0;
+    return flow.messages_total() == 0 && only_requests_responses(*other) && other->timeouts > 0;
+}
+
 Illness illness_of(const Scene& scene, const FlowSnapshot& flow) {
     if (has_bad_checksums(flow)) return Illness::corruption;
     const std::uint64_t again = repeated_packets(flow);
@@ -48,15 +72,11 @@ Illness illness_of(const Scene& scene, const FlowSnapshot& flow) {
     if (flow.rnr_naks > 0 && flow.rnr_naks >= missing) return Illness::rnr;
     if (missing > 0) return Illness::loss_before;
     if (again > 0) {
-        // READ requests are repeated where responses were lost: the other direction tells it.
-        const FlowSnapshot* other = scene.reverse(flow);
-        if (sequence_naks(flow) == 0 && only_requests_responses(flow) && other != nullptr &&
-            (repeated_packets(*other) > 0 || other->missing_packets.value_or(0) > 0))
-            return Illness::none;
+        if (follows_from_reverse(scene, flow)) return Illness::none;
+        if (was_only_probed(flow)) return Illness::none;
         const bool signalled =
-            sequence_naks(flow) > 0 || (flow.tcp && flow.tcp->duplicate_acks + flow.tcp->sack_blocks > 0);
-        if (!signalled && flow.timeouts > 0) return Illness::timeout;
-        return Illness::loss_after;
+            sequence_naks(flow) > 0 || (flow.tcp && flow.tcp->duplicate_acks > 0 && !waited_for_timers(flow));
+        return !signalled && flow.timeouts > 0 ? Illness::timeout : Illness::loss_after;
     }
     if (flow.duplicate_packets.value_or(0) > 0) return Illness::duplication;
     return Illness::none;
@@ -204,8 +224,8 @@ void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums
             break;
         case Illness::rnr:
             answer.summary = fmt::format(
-                "{} was not ready to receive {}: it refused {}, and the sender waited {} for it ({} of its busy time).",
-                receiver, way, counted(sums.rnr, "message"), duration(static_cast<double>(sums.rnr_ns)),
+                "{} was not ready: it refused {} {}, and the sender waited {} for it ({} of its busy time).", receiver,
+                counted(sums.rnr, "message"), way, duration(static_cast<double>(sums.rnr_ns)),
                 percent(ratio(static_cast<double>(sums.rnr_ns), static_cast<double>(sums.busy_ns))));
             answer.advice = fmt::format(
                 "On {} post receives earlier and more of them (a deeper receive queue, or an SRQ with a limit event); "

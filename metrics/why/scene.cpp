@@ -128,9 +128,7 @@ std::uint64_t time_in(const FlowSnapshot& flow, std::initializer_list<State> sta
 std::uint64_t active_ns(const FlowSnapshot& flow) {
     std::uint64_t sum = 0;
     for (std::size_t state = 0; state < state_count; ++state) {
-        if (state == index_of(State::application_idle) || state == index_of(State::peer_wait) ||
-            state == index_of(State::unobserved))
-            continue;
+        if (state == index_of(State::application_idle) || state == index_of(State::unobserved)) continue;
         sum += flow.state_ns[state];
     }
     return sum;

@@ -62,7 +62,8 @@ std::vector<std::uint64_t> frames_of(const Flows& flows, std::initializer_list<E
 void add_evidence(Answer& answer, std::string what, double value, std::string unit,
                   std::vector<std::uint64_t> frames = {}, bool always = false);
 
-/// Time in which there was something to send: the wall time less what only the applications can tell.
+/// Time in which there was something to do: the wall time less what was not seen and what the application left idle.
+/// Waiting for the peer in a dialogue counts.
 std::uint64_t active_ns(const FlowSnapshot& flow);
 std::uint64_t time_in(const FlowSnapshot& flow, std::initializer_list<State> states);
 double ratio(double part, double whole);  ///< 0 where the whole is 0; at most 1

@@ -14,20 +14,25 @@ inline constexpr double reordered_share = 0.01;
 /// More bad checksums than this are no line errors: they were taken where the adapter had not filled them in yet.
 inline constexpr double checksum_artefact_share = 0.5;
 
+/// Tail loss probes that TCP may send without a word about it: one at the end of each burst at most.
+inline constexpr std::uint64_t few_probes = 2;
+inline constexpr double probe_share = 0.01;
+
 /// A share of the time that names what binds a flow.
 inline constexpr double binding_share = 0.25;
 /// A link that carries frames for so much of the time has no room left between them.
 inline constexpr double full_share = 0.8;
 /// Messages below this are paid for by the piece: headers alone are 82 octets a packet.
 inline constexpr double small_message_bytes = 512;
-/// Below so many messages nothing is said about rates.
+/// Below so many messages nothing is said about rates, unless they are long ones: of so many packets in all.
 inline constexpr std::uint64_t few_messages = 8;
+inline constexpr std::uint64_t few_packets = 100;
 
 /// Light needs 5 ms for 500 km of fibre and back. Data centres answer within 0.1 ms, software stacks on busy virtual
 /// machines within a few: beyond this it is distance, or something that delays every packet.
 inline constexpr std::uint64_t far_round_trip_ns = 5'000'000;
 /// Round trips of which a minimum can be trusted.
-inline constexpr std::uint64_t enough_round_trips = 10;
+inline constexpr std::uint64_t enough_round_trips = 20;
 /// A median within so many times the least round trip is distance; beyond it, packets wait in queues.
 inline constexpr double steady_ratio = 2.0;
 /// What waiting in queues does to the median, at least, before it is named.

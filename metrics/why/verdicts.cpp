@@ -52,7 +52,7 @@ const std::vector<Verdict> latency{
     {"retransmission", "Messages that were sent again make the longest waits.", describes},
     {"responder_slow", "The answer itself takes the time, not the way there.", describes},
     {"queueing", "Typical messages take several times the least round trip: they wait in queues.", describes},
-    {"normal", "Latencies are near the least round trip.", describes},
+    {"normal", "Nothing of the above: what was measured is the way there and back.", describes},
     {"undecidable", "This capture cannot tell.", describes},
 };
 

@@ -81,7 +81,10 @@ std::string figure(const Evidence& evidence) {
     if (evidence.unit == "bytes/s") return bit_rate(evidence.value);
     if (evidence.unit == "share") return percent(evidence.value);
     if (evidence.unit.empty()) return rough(evidence.value);
-    return fmt::format("{} {}", rough(evidence.value), evidence.unit);
+    // "1 packet", "2 packets".
+    const bool one = evidence.value == 1 && evidence.unit.size() > 1 && evidence.unit.back() == 's';
+    return fmt::format("{} {}", rough(evidence.value),
+                       std::string_view(evidence.unit).substr(0, evidence.unit.size() - (one ? 1 : 0)));
 }
 
 }  // namespace metrics::why

@@ -89,6 +89,42 @@ TEST(Bandwidth, AShutReceiveWindowAlarmsAFullOneDoesNot) {
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:receive_window"));
 }
 
+TEST(Bandwidth, NearTheReceiverIdlenessBetweenStallsIsTheSendersToo) {
+    auto flow = healthy();
+    flow.state_ns = {};
+    set_state(flow, State::nic_stall, 430'000'000);
+    set_state(flow, State::application_idle, 570'000'000);
+    EXPECT_EQ(bandwidth_of(flow).verdict, "nic_stall");
+    flow.vantage = metrics::Vantage::sender;
+    EXPECT_EQ(bandwidth_of(flow).verdict, "application_idle");
+}
+
+TEST(Bandwidth, ALearntRateMakesJitterLookLikeStalls) {
+    auto flow = healthy();
+    flow.state_ns = {};
+    set_state(flow, State::transmit_new, 600'000'000);
+    set_state(flow, State::nic_stall, 360'000'000);
+    set_state(flow, State::application_idle, 40'000'000);
+    EXPECT_EQ(bandwidth_of(flow).verdict, "link_full");
+}
+
+TEST(Bandwidth, FewLongMessagesAreEnough) {
+    auto flow = healthy();
+    auto& writes = flow.operations[metrics::index_of(metrics::Operation::write)];
+    writes.count = 7;
+    EXPECT_NE(bandwidth_of(flow).verdict, "undecidable");
+    flow.packets = 99;
+    EXPECT_EQ(bandwidth_of(flow).verdict, "undecidable");
+}
+
+TEST(QpCache, ConnectionsAreCountedWhereRequestsAreNot) {
+    const auto answers = ask(snapshot_of({healthy(1), healthy(2)}));
+    EXPECT_EQ(about(answers, Question::qp_cache).verdict, "small_working_set");
+    std::vector<metrics::FlowSnapshot> many;
+    for (std::uint64_t id = 1; id <= 65; ++id) many.push_back(healthy(id));
+    EXPECT_EQ(about(ask(snapshot_of(many)), Question::qp_cache).verdict, "undecidable");
+}
+
 TEST(Bandwidth, NothingToJudge) {
     const auto answers = ask(snapshot_of({}));
     ASSERT_EQ(answers.size(), metrics::question_count);
@@ -110,6 +146,18 @@ TEST(Latency, DistanceIsALeastRoundTripThatIsLong) {
     ASSERT_THAT(alarms(answers), ElementsAre("latency:network_delay"));
     EXPECT_THAT(answers[0].summary, HasSubstr("20.1 ms"));
     EXPECT_THAT(answers[0].summary, HasSubstr("no queue"));
+}
+
+TEST(Latency, NineteenRoundTripsAreTooFewToTellDistance) {
+    auto flow = healthy();
+    flow.operations = {};
+    flow.operations[metrics::index_of(metrics::Operation::write)].count = 20;
+    auto& latency = flow.operations[metrics::index_of(metrics::Operation::write)].latency_ns;
+    latency.record(8'000'000, 19);
+    flow.round_trip_min_ns = 8'000'000;
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), IsEmpty());
+    flow.operations[metrics::index_of(metrics::Operation::write)].latency_ns.record(8'000'000);
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("latency:network_delay"));
 }
 
 TEST(Latency, AFewLongAnswersAreNoDistance) {

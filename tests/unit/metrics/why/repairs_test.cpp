@@ -106,6 +106,42 @@ TEST(Repairs, TimersAloneAreTimeouts) {
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:timeout_recovery"));
 }
 
+TEST(Repairs, ATailLossProbeIsNoAlarm) {
+    auto flow = healthy();
+    flow.transport = dissect::Transport::iwarp;
+    flow.retransmitted_packets = 1;
+    flow.timeouts = 1;
+    flow.tcp.emplace();
+    flow.tcp->retransmitted_segments = 1;
+    flow.tcp->duplicate_acks = 1;
+    flow.tcp->sack_blocks = 1;
+    exhibit(flow, EventKind::retransmission, {126});
+    exhibit(flow, EventKind::timeout, {126});
+    set_state(flow, State::recover_timeout, 40'000'000);
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), IsEmpty());
+    flow.tcp->sack_blocks = 0;  // the peer did not say that it had it
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:timeout_recovery"));
+    flow.timeouts = 0;  // nor did a timer run out: duplicate acknowledgements asked for it
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:loss_after_tap"));
+}
+
+TEST(Repairs, ResponsesThatWereAskedForTwiceByATimerAreTheTimers) {
+    auto requests = healthy(1);
+    requests.operations = {};
+    requests.operations[metrics::index_of(metrics::Operation::fetch_add)].count = 500;
+    requests.payload_bytes = 0;
+    requests.retransmitted_packets = 100;
+    requests.timeouts = 1;
+    requests.reverse = 2;
+    auto responses = healthy(2, 1, 2);
+    responses.operations = {};
+    responses.reverse = 1;
+    responses.retransmitted_packets = 100;
+    const auto answers = ask(snapshot_of({requests, responses}));
+    ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:timeout_recovery"));
+    EXPECT_THAT(answers[0].flows, ElementsAre(1));
+}
+
 TEST(Repairs, RepeatedReadsAreTheResponsesLoss) {
     auto reads = healthy(1);
     reads.operations = {};
