@@ -16,25 +16,19 @@ std::uint64_t naks_total(const FlowSnapshot& flow) {
     return sum;
 }
 
-/// "write 98% send 2%", or what a flow without messages carries.
+/// "write 98%, +1" where there is one other, or what a flow without messages carries.
 std::string operations_text(const FlowSnapshot& flow) {
     const std::uint64_t total = flow.messages_total();
     if (total == 0) {
         if (flow.payload_bytes > 0) return "(responses)";
         return flow.acknowledgement_packets > 0 ? "(acks)" : "-";
     }
-    std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < metrics::operation_count; ++i)
-        if (flow.operations[i].count > 0) order.push_back(i);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return flow.operations[a].count > flow.operations[b].count; });
-    if (order.size() == 1) return std::string(metrics::operation_names[order.front()]);
-    std::string text;
-    for (std::size_t i = 0; i < order.size() && i < 2; ++i)
-        text += fmt::format("{}{} {:.0f}%", i > 0 ? ", " : "", metrics::operation_names[order[i]],
-                            100 * static_cast<double>(flow.operations[order[i]].count) / static_cast<double>(total));
-    if (order.size() > 2) text += fmt::format(", +{}", order.size() - 2);
-    return text;
+    const std::size_t main = metrics::index_of(*main_operation(flow));
+    const auto kinds = std::count_if(flow.operations.begin(), flow.operations.end(),
+                                     [](const auto& figures) { return figures.count > 0; });
+    if (kinds == 1) return std::string(metrics::operation_names[main]);
+    return fmt::format("{} {:.0f}%, +{}", metrics::operation_names[main],
+                       100 * static_cast<double>(flow.operations[main].count) / static_cast<double>(total), kinds - 1);
 }
 
 Value latency(const FlowSnapshot& flow, double share) {
@@ -71,7 +65,8 @@ std::vector<FlowField> make_brief() {
                    return fmt::format("{} > {}", endpoint_text(row.flow.source, row.context.names),
                                       endpoint_text(row.flow.destination, row.context.names));
                });
-    fields.add("operations", "", "operations", Unit::text, "what the messages are, the most frequent first",
+    fields.add("operations", "", "operations", Unit::text,
+               "the most frequent operation, its share, and how many others there are",
                [](const FlowRow& row) { return operations_text(row.flow); });
     fields.add("message_count", "", "msgs", Unit::count, "messages of all operations",
                [](const FlowRow& row) { return row.flow.messages_total(); });
@@ -103,11 +98,14 @@ std::vector<FlowField> make_brief() {
         .text = [](const FlowRow& row) {
         return pair_text(fmt::to_string(row.flow.ecn_ce_packets), fmt::to_string(row.flow.cnp_packets));
     };
-    fields.add("top_state", "", "most time", Unit::text, "the state that took the most time, and its share",
-               [](const FlowRow& row) {
+    fields.add("top_state", "", "most time", Unit::text,
+               "the state that took the most time, without `application_`, and its share", [](const FlowRow& row) {
                    const auto top = top_state(row.flow);
                    if (!top) return Value{};
-                   return Value{fmt::format("{} {:.0f}%", metrics::state_names[top->state], 100 * top->share)};
+                   std::string_view name = metrics::state_names[top->state];
+                   constexpr std::string_view prefix = "application_";
+                   if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+                   return Value{fmt::format("{} {:.0f}%", name, 100 * top->share)};
                });
     return std::move(fields.all);
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "dissect/output/timestamp.h"
 #include "exporters/field_builder.h"
 #include "exporters/flow_groups.h"
 
@@ -201,6 +202,15 @@ std::vector<FlowField> make_fields() {
     return std::move(fields.all);
 }
 
+/// Local time of day, as `dump` shows it.
+std::string clock_text(std::int64_t time_ns, bool finer_than_ms) {
+    std::string text;
+    dissect::output::Timestamps(dissect::output::TimeStyle::time_of_day, false).append(text, time_ns);
+    while (!text.empty() && text.back() == ' ') text.pop_back();
+    if (!finer_than_ms && text.size() > 3) text.resize(text.size() - 3);
+    return text;
+}
+
 template <class Wanted>
 void append_matching(FlowColumns& found, const std::vector<FlowField>& fields, Wanted&& wanted) {
     for (const FlowField& field : fields)
@@ -224,9 +234,14 @@ const std::vector<FlowField>& flow_fields() {
 const std::vector<FlowField>& interval_fields() {
     static const std::vector<FlowField> fields = [] {
         Fields made;
-        made.add(
-            "interval.start_ns", "", "interval", Unit::time, "with --interval: when it began, ns since 1970",
-            [](const FlowRow& row) { return row.context.interval ? Value{row.context.interval->start_ns} : Value{}; });
+        made.add("interval.start_ns", "", "interval", Unit::time, "with --interval: when it began, ns since 1970",
+                 [](const FlowRow& row) {
+                     return row.context.interval ? Value{row.context.interval->start_ns} : Value{};
+                 })
+            .text = [](const FlowRow& row) {
+            if (!row.context.interval) return std::string("-");
+            return clock_text(row.context.interval->start_ns, row.context.interval->length_ns % 1'000'000 != 0);
+        };
         made.add(
             "interval.length_ns", "", "length", Unit::ns, "with --interval: how long it is",
             [](const FlowRow& row) { return row.context.interval ? Value{row.context.interval->length_ns} : Value{}; });

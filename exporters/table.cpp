@@ -44,7 +44,8 @@ std::size_t display_width(std::string_view text) {
 }
 
 Table::Table(std::vector<Heading> headings) : headings_(std::move(headings)) {
-    for (const Heading& heading : headings_) widths_.push_back(display_width(heading.title));
+    for (const Heading& heading : headings_)
+        widths_.push_back(std::max(heading.min_width, display_width(heading.title)));
 }
 
 void Table::add(std::vector<std::string> cells) {
@@ -89,9 +90,21 @@ std::string cell(const FlowField& field, const FlowRow& row) {
     return field.text ? field.text(row) : readable(field.value(row), field.unit);
 }
 
-Table flow_table(const FlowColumns& columns) {
+Table flow_table(const FlowColumns& columns, bool growing) {
+    const auto usual_width = [](Unit unit) -> std::size_t {
+        switch (unit) {
+            case Unit::bytes_per_sec: return 8;
+            case Unit::ns:
+            case Unit::bytes: return 6;
+            case Unit::count:
+            case Unit::ratio: return 5;
+            default: return 0;
+        }
+    };
     std::vector<Table::Heading> headings;
-    for (const FlowField* field : columns) headings.push_back({field->title, is_left_aligned(field->unit)});
+    for (const FlowField* field : columns)
+        headings.push_back(
+            {field->title, is_left_aligned(field->unit), growing ? usual_width(field->unit) : std::size_t{0}});
     return Table(std::move(headings));
 }
 

@@ -18,6 +18,7 @@ public:
     struct Heading {
         std::string title;
         bool left_aligned = true;
+        std::size_t min_width = 0;
     };
     explicit Table(std::vector<Heading> headings);
 
@@ -37,7 +38,8 @@ private:
 
 /// A cell of the table.
 std::string cell(const FlowField& field, const FlowRow& row);
-Table flow_table(const FlowColumns& columns);
+/// `growing`: rows come piece by piece, so columns of numbers begin as wide as they usually become.
+Table flow_table(const FlowColumns& columns, bool growing = false);
 
 /// What the table shows unless told otherwise, of `rows`, within `width` columns of the terminal where there is one:
 /// columns that have nothing to tell of any row go first, then those that matter least.

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <map>
 
 #include "cli/analysis/session.h"
 #include "cli/console.h"
@@ -22,6 +23,17 @@ std::uint64_t in_flows(const metrics::Snapshot& snapshot) {
     return packets;
 }
 
+/// Connections that did not come about, by how they ended.
+std::string attempts(const metrics::Snapshot& snapshot) {
+    std::map<std::string, std::uint64_t> outcomes;
+    for (const metrics::ConnectionAttempt& attempt : snapshot.attempts)
+        if (attempt.outcome != "established") ++outcomes[attempt.outcome];
+    std::string text;
+    for (const auto& [outcome, count] : outcomes)
+        text += fmt::format(", {} {}", counted(count, "connection attempt"), outcome);
+    return text;
+}
+
 std::string nothing_found(const AnalysisOptions& options, const metrics::CaptureFigures& capture) {
     const bool expression = !options.expression.empty() || options.expression_path.has_value();
     if (capture.packets == 0 && expression)
@@ -30,6 +42,9 @@ std::string nothing_found(const AnalysisOptions& options, const metrics::Capture
         return options.interfaces.empty() ? "no packets: the file is a capture of nothing"
                                           : "no packets came: check that this is the interface, and that there is "
                                             "traffic (`rdmascope dump -i IFACE --all` shows all of it)";
+    if (capture.rdma_units != 0)
+        return fmt::format("no data in {}: all RDMA there is sets connections up or ends them, so there is no flow",
+                           counted(capture.packets, "packet"));
     std::string text = fmt::format("no RDMA in {}:", counted(capture.packets, "packet"));
     if (expression) text += " check the expression;";
     text +=
@@ -51,8 +66,9 @@ std::string Session::summary() const {
                                    counted(capture.rdma_units, "RDMA message unit"), counted(all.flows.size(), "flow"));
     const std::uint64_t known = in_flows(all);
     if (capture.flows_evicted == 0 && known < capture.packets)
-        append(text, capture.packets - known, "packets in no flow");
+        text += fmt::format(", {} of set-up or other traffic", counted(capture.packets - known, "packet"));
     if (capture.kernel_dropped) text += fmt::format(", {} dropped by the kernel", *capture.kernel_dropped);
+    text += attempts(all);
     append(text, capture.truncated, "cut by the snapshot length");
     append(text, capture.malformed, "malformed");
     append(text, capture.unsorted, "out of the order of time");
@@ -68,7 +84,7 @@ std::string Session::summary() const {
 
 void Session::tell_summary() const {
     if (snapshot().flows.empty())
-        tell("rdmascope {}: {}", command(), nothing_found(options(), snapshot().capture));
+        tell("rdmascope {}: {}{}", command(), nothing_found(options(), snapshot().capture), attempts(snapshot()));
     else
         tell("{}", summary());
 }

@@ -106,7 +106,7 @@ bool Report::print_table(const std::vector<const metrics::FlowSnapshot*>& flows,
             if (is_terminal(STDOUT_FILENO)) width = terminal_columns(STDOUT_FILENO);
             columns_ = exporters::default_columns(rows, options_.interval_ns.has_value(), width);
         }
-        table_ = exporters::flow_table(columns_);
+        table_ = exporters::flow_table(columns_, options_.interval_ns.has_value());
     }
     for (const metrics::FlowSnapshot* flow : flows) {
         std::vector<std::string> cells;

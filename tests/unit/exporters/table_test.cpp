@@ -1,6 +1,8 @@
 #include "exporters/table.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <ctime>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <set>
@@ -125,11 +127,38 @@ TEST(BriefColumns, put_figures_together) {
     EXPECT_EQ(text("goodput", bare), "-");
     EXPECT_EQ(text("latency_p99", bare), "-");
 
+    metrics::FlowSnapshot idle = flow;
+    idle.state_ns[metrics::index_of(metrics::State::application_idle)] = 9'000'000'000;  // of 10 s
+    EXPECT_EQ(text("top_state", idle), "idle 90%");
+
     metrics::FlowSnapshot mixed = flow;
     mixed.operations[metrics::index_of(metrics::Operation::send)].count = 300;
     mixed.operations[metrics::index_of(metrics::Operation::read)].count = 100;
-    EXPECT_EQ(text("operations", mixed), "send 60%, write 20%, +1");
+    EXPECT_EQ(text("operations", mixed), "send 60%, +2");
     EXPECT_EQ(text("latency_p50", mixed), "-");  // of the sends, and they have none
+}
+
+TEST(BriefColumns, an_interval_begins_at_a_time_of_day) {
+    ::setenv("TZ", "UTC", 1);
+    ::tzset();
+    const metrics::FlowSnapshot flow = write_flow();
+    const auto text = [&](std::uint64_t length_ns) {
+        const Context context{nullptr, true, Interval{3'661'250'000'000, length_ns}};
+        return cell(*find_fields("interval.start_ns").front(), {flow, context});
+    };
+    EXPECT_EQ(text(50'000'000), "01:01:01.250");
+    EXPECT_EQ(text(50'000), "01:01:01.250000");
+}
+
+TEST(Table, of_pieces_begins_as_wide_as_figures_become) {
+    const FlowColumns columns{find_fields("goodput").front(), find_fields("id").front()};
+    std::string out;
+    Table table = flow_table(columns, true);
+    table.add({"1B/s", "1"});
+    table.flush(out);
+    table.add({"1.25GB/s", "2"});
+    table.flush(out);
+    EXPECT_EQ(out, " goodput  id\n    1B/s   1\n1.25GB/s   2\n");
 }
 
 TEST(DefaultColumns, fit_the_terminal_and_drop_what_matters_least) {

@@ -1,0 +1,445 @@
+"""Whole runs of `flows`: usage, forms, order, intervals; what it says is what the applications said beside the capture."""
+import collections
+import csv
+import io
+import json
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+from command import BINARY, ENVIRONMENT, PCAPS, ROOT, TestCase, compressed_captures, plain_captures, run
+
+WRITE = PCAPS / "rxe-write-bw-64k.pcap"
+TCP = PCAPS / "siw-loss1pct-send-bw.pcap"
+OPERATIONS = ("send", "send_immediate", "send_invalidate", "write", "write_immediate", "read", "fetch_add", "compare_swap")
+STATISTICS = {"count", "min", "mean", "p50", "p90", "p99", "p999", "max"}
+STATES = {"unobserved", "transmit_new", "transmit_again", "rnr_wait", "recover_nak", "recover_timeout", "read_window", "credit",
+          "ack_window", "link_shared", "congestion_paced", "nic_stall", "application_in_flight", "peer_wait",
+          "application_idle"}
+# The interface's description, word by word.
+CAPTURE_KEYS = {"packets", "bytes", "rdma_units", "kernel_dropped", "truncated", "malformed", "first_ns", "last_ns"}
+FLOW_KEYS = {"id", "transport", "service", "source", "destination", "reverse", "pairing", "vantage", "packets", "wire_bytes",
+             "payload_bytes", "retransmitted_packets", "duplicate_packets", "missing_packets", "messages",
+             "goodput_bytes_per_sec", "latency_ns", "message_bytes", "outstanding", "naks", "rnr_naks", "ecn_ce_packets",
+             "cnp_packets", "icrc_bad", "crc_bad", "terminates", "state_ns", "confidence"}
+
+
+def flows(*arguments, **options):
+    return run("flows", *arguments, **options)
+
+
+class FlowsTestCase(TestCase):
+    def json(self, *arguments, **options):
+        return json.loads(self.succeeds(flows("--json", *arguments, **options)))
+
+    def csv(self, *arguments):
+        return list(csv.DictReader(io.StringIO(self.succeeds(flows("--csv", *arguments)), newline="")))
+
+    def lines(self, *arguments):
+        return self.succeeds(flows(*arguments)).splitlines()
+
+
+def flattened(value, path=""):
+    """{"a": {"b": 1}} -> {"a.b": 1}"""
+    if not isinstance(value, dict):
+        return {path: value}
+    return {k: v for name, member in value.items() for k, v in flattened(member, f"{path}.{name}".lstrip(".")).items()}
+
+
+class Usage(FlowsTestCase):
+    def test_without_a_source_the_choices_are_named(self):
+        message = self.fails(flows(), 2)
+        self.assertIn("-r FILE", message)
+        self.assertIn("-i IFACE", message)
+
+    def test_help_in_its_spellings(self):
+        page = self.succeeds(run("help", "flows"))
+        self.assertEqual(page, flows("--help").stdout)
+        self.assertEqual(page, flows("-h").stdout)
+        self.assertIn("\n  flows ", run("help").stdout)
+        self.assertTrue(all(len(line) <= 110 for line in page.splitlines()), page)
+        self.assertEqual(flows("--version").stdout, run("--version").stdout)
+
+    def test_what_cannot_be_obeyed_is_a_usage_error(self):
+        for arguments in (["-k"], ["--no-such"], ["-c"], ["-c", "0"], ["-c", "x"], ["--top", "0"], ["--interval", "0"],
+                          ["--interval", "1parsec"], ["--link-rate", "fast"], ["--threads", "0"], ["--max-flows", "0"],
+                          ["--json", "--csv"], ["-i", "lo"], ["-a", "filesize:3"], ["--seconds", "-1"], ["--columns", ","],
+                          ["--sort", ""], ["--sort", "latency_ns"]):
+            with self.subTest(arguments=arguments):
+                self.assertIn("rdmascope help flows", self.fails(flows("-r", WRITE, *arguments), 2))
+
+    def test_an_unknown_column_is_answered_with_the_one_that_was_meant(self):
+        for option in ("--sort", "--columns"):
+            message = self.fails(flows("-r", WRITE, option, "retransmited_packets"), 2)
+            self.assertIn("did you mean 'retransmitted_packets'?", message)
+            self.assertIn("--columns help", message)
+
+    def test_standard_input_can_be_read_once(self):
+        self.assertIn("twice", self.fails(flows("-r", "-", "-r", "-"), 2))
+
+    def test_no_such_file_and_no_capture(self):
+        self.assertIn("No such file", self.fails(flows("-r", self.folder / "none.pcap")))
+        self.assertRegex(self.fails(flows("-r", __file__)), r"pcap|capture")
+        self.assertIn("udp port", self.fails(flows("-r", WRITE, "udp", "port")))
+
+    def test_columns_can_be_listed(self):
+        listed = self.succeeds(flows("--columns", "help"))
+        header = self.succeeds(flows("-r", WRITE, "--csv", "--top", 1)).splitlines()[0].split(",")
+        names = [line.split()[0] for line in listed.splitlines()]
+        self.assertLessEqual(set(header), set(names))
+        self.assertEqual(len(names), len(set(names)))
+
+
+class Json(FlowsTestCase):
+    def test_has_every_promised_key_on_every_capture(self):
+        for capture in plain_captures() + compressed_captures():
+            with self.subTest(capture=capture.name):
+                whole = self.json("-r", capture)
+                self.assertLessEqual(CAPTURE_KEYS, whole["capture"].keys())
+                ids = {flow["id"] for flow in whole["flows"]}
+                self.assertEqual(len(ids), len(whole["flows"]))
+                for flow in whole["flows"]:
+                    self.check_flow(flow, ids)
+
+    def check_flow(self, flow, ids):
+        self.assertLessEqual(FLOW_KEYS, flow.keys())
+        self.assertIn(flow["transport"], ("roce2", "roce1", "infiniband", "iwarp"))
+        self.assertIn(flow["service"], ("RC", "UC", "RD", "UD", "XRC"))
+        for end in (flow["source"], flow["destination"]):
+            self.assertLessEqual({"address", "name"}, end.keys())
+            self.assertTrue({"port", "qpn"} & end.keys())
+        self.assertIsNotNone(flow["destination"]["port" if flow["transport"] == "iwarp" else "qpn"])
+        if flow["reverse"] is not None:
+            self.assertIn(flow["reverse"], ids)
+        self.assertEqual({"method", "confidence"}, flow["pairing"].keys())
+        self.assertLessEqual({"messages_mean", "messages_max", "bytes_max"}, flow["outstanding"].keys())
+        self.assertEqual(set(OPERATIONS), flow["messages"].keys())
+        self.assertEqual(set(OPERATIONS), flow["latency_ns"].keys())
+        for operation in OPERATIONS:
+            self.assertEqual({"count", "bytes"}, flow["messages"][operation].keys())
+            self.check_distribution(flow["latency_ns"][operation])
+        self.check_distribution(flow["message_bytes"])
+        self.assertEqual(STATES, flow["state_ns"].keys())
+        self.assertEqual(sum(flow["state_ns"].values()), flow["last_ns"] - flow["first_ns"])
+        self.assertTrue(0 <= flow["confidence"] <= 1)
+
+    def check_distribution(self, figures):
+        self.assertEqual(STATISTICS, figures.keys())
+        values = [figures[name] for name in ("min", "p50", "p90", "p99", "p999", "max")]
+        if figures["count"] == 0:
+            self.assertEqual(set(values), {None})
+        else:
+            self.assertEqual(values, sorted(values))
+
+    def test_counts_what_the_application_reported(self):
+        # ib_write_bw -s 65536 -n 15, from 192.0.2.2; see the JSON beside the capture.
+        whole = self.json("-r", WRITE)
+        flow, = [flow for flow in whole["flows"] if flow["messages"]["write"]["count"]]
+        self.assertEqual(flow["messages"]["write"], {"count": 15, "bytes": 15 * 65536})
+        self.assertEqual(flow["source"]["address"], "192.0.2.2")
+        self.assertEqual(flow["destination"]["address"], "192.0.2.1")
+        self.assertEqual(flow["message_bytes"]["p50"], 65536)
+        truth = json.loads(WRITE.with_suffix(".json").read_text())
+        self.assertEqual(whole["capture"]["packets"], truth["frames"] if "frames" in truth else 1050)
+
+    def test_unknown_is_null(self):
+        unverified = self.json("-r", WRITE, "--no-crc")["flows"]
+        verified = self.json("-r", WRITE)["flows"]
+        self.assertEqual({flow["icrc_bad"] for flow in unverified}, {None})
+        self.assertEqual({flow["icrc_bad"] for flow in verified}, {0})
+        self.assertEqual({flow["crc_bad"] for flow in verified}, {None})
+        self.assertEqual({flow["service"]: flow["retransmitted_packets"]
+                          for flow in self.json("-r", PCAPS / "rxe-ud-pingpong.pcap")["flows"]}, {"UD": None})
+        self.assertIsNone(self.json("-r", WRITE)["capture"]["kernel_dropped"])
+
+    def test_threads_change_nothing(self):
+        for capture in (WRITE, TCP, PCAPS / "nvme-rdma-rxe.pcap.gz", PCAPS / "made-terminate.pcap"):
+            with self.subTest(capture=capture.name):
+                one = self.succeeds(flows("-r", capture, "--json"))
+                for threads in (2, 3):
+                    self.assertEqual(one, flows("-r", capture, "--json", "--threads", threads).stdout)
+
+    def test_standard_input(self):
+        for capture in (WRITE, TCP):
+            piped = flows("-r", "-", "--json", input=capture.read_bytes(), text=False)
+            self.assertEqual(self.succeeds(piped).decode(), flows("-r", capture, "--json").stdout)
+
+    def test_chosen_columns_are_all_there_is(self):
+        for flow in self.json("-r", WRITE, "--columns", "latency_ns.write,id,latency_ns.write.p99")["flows"]:
+            self.assertEqual(flow.keys(), {"id", "latency_ns"})
+            self.assertEqual(flow["latency_ns"].keys(), {"write"})
+
+    def test_names_of_hosts(self):
+        hosts = [flow["source"]["name"] for flow in self.json("-r", WRITE, "-n")["flows"]]
+        self.assertEqual(set(hosts), {None})
+
+
+class Csv(FlowsTestCase):
+    def test_says_what_json_says(self):
+        for capture in (WRITE, TCP, PCAPS / "rxe-verbs-mix.pcap.gz", PCAPS / "made-infiniband.pcap"):
+            with self.subTest(capture=capture.name):
+                rows = self.csv("-r", capture)
+                records = self.json("-r", capture)["flows"]
+                self.assertEqual(len(rows), len(records))
+                for row, record in zip(rows, records):
+                    self.assertNotIn(None, row)  # more fields than the header has
+                    for path, value in flattened(record).items():
+                        if path in ("tcp", "connection") and value is None:
+                            self.assertEqual({v for k, v in row.items() if k.startswith(path + ".") and v != "0"}, {""})
+                        elif path == "exhibits" or isinstance(value, dict):
+                            continue
+                        elif value is None:
+                            self.assertEqual(row[path], "", path)
+                        elif isinstance(value, bool):
+                            self.assertEqual(row[path], str(value).lower(), path)
+                        elif isinstance(value, list):
+                            self.assertEqual(row[path].split(), list(map(str, value)), path)
+                        elif isinstance(value, str):
+                            self.assertEqual(row[path], value, path)
+                        else:
+                            self.assertEqual(float(row[path]), value, path)
+
+    def test_columns_in_the_order_given(self):
+        lines = self.succeeds(flows("-r", WRITE, "--csv", "--columns", "packets,id,messages.write")).splitlines()
+        self.assertEqual(lines[0], "packets,id,messages.write.count,messages.write.bytes")
+        self.assertEqual(len({line.count(",") for line in lines}), 1)
+
+
+class Order(FlowsTestCase):
+    def column(self, name, *arguments):
+        return [row[name] for row in self.csv("-r", TCP, "--columns", name, *arguments)]
+
+    def test_by_id_unless_told_otherwise(self):
+        ids = list(map(int, self.column("id")))
+        self.assertEqual(ids, sorted(ids))
+
+    def test_numbers_begin_with_the_greatest_text_at_a(self):
+        packets = list(map(int, self.column("packets", "--sort", "packets")))
+        self.assertEqual(packets, sorted(packets, reverse=True))
+        self.assertGreater(len(set(packets)), 1)
+        for other in (["--sort=-packets"], ["--sort", "packets", "--reverse"]):
+            self.assertEqual(list(map(int, self.column("packets", *other))), sorted(packets))
+        names = self.column("source.address", "--sort", "source.address")
+        self.assertEqual(names, sorted(names))
+        self.assertGreater(len(set(names)), 1)
+
+    def test_what_is_unknown_comes_last_in_both_directions(self):
+        for sort in ("latency_p99", "-latency_p99"):
+            values = [row["latency_p99"] for row in self.csv("-r", WRITE, "--columns", "latency_p99", f"--sort={sort}")]
+            self.assertIn("", values)
+            known = [value for value in values if value]
+            self.assertEqual(values, known + [""] * (len(values) - len(known)))
+
+    def test_top_takes_the_first(self):
+        packets = self.column("packets", "--sort", "packets")
+        self.assertEqual(self.column("packets", "--sort", "packets", "--top", 2), packets[:2])
+        self.assertEqual(self.column("packets", "--sort", "packets", "--top", 99), packets)
+        octets = list(map(int, self.column("wire_bytes")))
+        self.assertEqual(self.column("wire_bytes", "--top", 1), [str(max(octets))])
+
+
+class Text(FlowsTestCase):
+    def test_is_aligned(self):
+        lines = self.lines("-r", WRITE, "-n")
+        self.assertEqual(len(lines), 5)
+        for title in ("msgs", "goodput", "p99", "resent"):
+            end = lines[0].index(title) + len(title)
+            for line in lines[1:]:
+                self.assertEqual(line[end:end + 1], " ", line)
+                self.assertNotEqual(line[end - 1], " ", line)
+        begin = lines[0].index("source > destination")
+        self.assertTrue(all(re.match(r"192\.0\.2\.\d/0x\w+ > ", line[begin:]) for line in lines[1:]))
+        self.assertTrue(all(line == line.rstrip() for line in lines))
+
+    def test_says_what_the_capture_was_like(self):
+        message = flows("-r", WRITE).stderr
+        self.assertRegex(message, r"^1050 packets in \d+\.\d+ s, \d+ RDMA message units in 4 flows, ")
+        self.assertEqual(message.count("\n"), 1)
+
+    def test_nothing_found_says_where_to_look(self):
+        nothing = flows("-r", PCAPS / "smc-fallback-tcp.pcap.gz")
+        self.assertEqual(self.succeeds(nothing), "")
+        self.assertIn("no RDMA in 318 packets", nothing.stderr)
+        self.assertIn("4791", nothing.stderr)
+        deselected = flows("-r", WRITE, "tcp port 1")
+        self.assertEqual(self.succeeds(deselected), "")
+        self.assertIn("expression", deselected.stderr)
+        self.assertEqual(self.json("-r", WRITE, "tcp port 1")["flows"], [])
+        self.assertEqual(self.csv("-r", WRITE, "tcp port 1"), [])
+
+    def test_a_rejected_connection_is_told(self):
+        self.assertIn("1 connection attempt rejected", flows("-r", PCAPS / "rxe-cm-reject.pcap").stderr)
+
+    def test_what_was_measured_before_the_damage_is_printed(self):
+        cut = self.folder / "cut.pcap"
+        cut.write_bytes(WRITE.read_bytes()[:-5])
+        result = flows("-r", cut)
+        self.assertIn("cut short", self.fails(result))
+        self.assertEqual(len(result.stdout.splitlines()), 5)
+
+    def test_a_reader_that_goes_away_ends_it_quietly(self):
+        process = subprocess.Popen([BINARY, "flows", "-r", PCAPS / "made-terminate.pcap", "--json"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=ENVIRONMENT)
+        process.stdout.close()
+        error = process.stderr.read()
+        process.stderr.close()
+        self.assertEqual(process.wait(timeout=60), -signal.SIGPIPE, error)
+
+
+class Selection(FlowsTestCase):
+    def test_a_count_and_an_expression(self):
+        self.assertEqual(self.json("-r", WRITE, "-c", 100)["capture"]["packets"], 100)
+        self.assertEqual(self.json("-r", WRITE, "-c", 100, "src host 192.0.2.1")["capture"]["packets"], 100)
+        sources = {flow["source"]["address"] for flow in self.json("-r", WRITE, "src host 192.0.2.1")["flows"]}
+        self.assertEqual(sources, {"192.0.2.1"})
+        expression = self.folder / "expression"
+        expression.write_text("src host 192.0.2.1 # the server\n")
+        self.assertEqual(self.json("-r", WRITE, "-F", expression), self.json("-r", WRITE, "src host 192.0.2.1"))
+
+    def test_seconds_by_the_clock_of_the_file(self):
+        whole = self.json("-r", WRITE)["capture"]
+        half = self.json("-r", WRITE, "--seconds", 1)["capture"]
+        self.assertLess(half["last_ns"] - half["first_ns"], 1_000_000_000)
+        self.assertTrue(0 < half["packets"] < whole["packets"])
+        self.assertEqual(half, self.json("-r", WRITE, "-a", "duration:1")["capture"])
+
+    def test_several_files_are_one_capture_in_the_order_of_time(self):
+        octets = TCP.read_bytes()
+        at, records = 24, []
+        while at < len(octets):
+            size = 16 + int.from_bytes(octets[at + 8:at + 12], "little")
+            records.append(octets[at:at + size])
+            at += size
+        parts = [self.folder / name for name in ("a.pcap", "b.pcap")]
+        whole = self.json("-r", TCP)
+        # One behind the other, and frame by frame in turn.
+        for split in ([records[:300], records[300:]], [records[::2], records[1::2]]):
+            for part, some in zip(parts, split):
+                part.write_bytes(octets[:24] + b"".join(some))
+            for order in (parts, parts[::-1]):
+                merged = self.json("-r", order[0], "-r", order[1])
+                for flow in whole["flows"] + merged["flows"]:
+                    flow.pop("interface", None)
+                self.assertEqual(merged["flows"], whole["flows"])
+
+    def test_max_flows_is_kept_and_told(self):
+        result = flows("-r", PCAPS / "made-terminate.pcap", "--max-flows", 4, "--json")
+        self.assertLess(len(json.loads(self.succeeds(result))["flows"]), 35)
+
+
+class Intervals(FlowsTestCase):
+    def test_add_up_to_the_whole(self):
+        for capture in (WRITE, TCP, PCAPS / "rxe-verbs-mix.pcap.gz"):
+            with self.subTest(capture=capture.name):
+                whole = {flow["id"]: flow for flow in self.json("-r", capture)["flows"]}
+                sums = collections.defaultdict(collections.Counter)
+                seen = set()
+                for record in self.json("-r", capture, "--interval", "50ms")["flows"]:
+                    start = record["interval"]["start_ns"]
+                    self.assertEqual(record["interval"]["length_ns"], 50_000_000)
+                    self.assertEqual(start % 50_000_000, 0)
+                    self.assertNotIn((record["id"], start), seen)
+                    seen.add((record["id"], start))
+                    for key in ("packets", "wire_bytes", "payload_bytes"):
+                        sums[record["id"]][key] += record[key]
+                    for operation in OPERATIONS:
+                        sums[record["id"]][operation] += record["messages"][operation]["count"]
+                self.assertEqual(sums.keys(), whole.keys())
+                for id, flow in whole.items():
+                    for key in ("packets", "wire_bytes", "payload_bytes"):
+                        self.assertEqual(sums[id][key], flow[key], (id, key))
+                    for operation in OPERATIONS:
+                        self.assertEqual(sums[id][operation], flow["messages"][operation]["count"], (id, operation))
+
+    def test_a_time_series_has_its_times_and_is_in_order(self):
+        rows = self.csv("-r", WRITE, "--interval", "100ms", "--columns", "id,goodput_bytes_per_sec,messages.write.bytes")
+        starts = [int(row["interval.start_ns"]) for row in rows]
+        self.assertEqual(starts, sorted(starts))
+        self.assertGreater(len(set(starts)), 2)
+        for row in rows:
+            if int(row["messages.write.bytes"]):  # octets of a tenth of a second, ten times
+                self.assertEqual(float(row["goodput_bytes_per_sec"]), 10 * int(row["messages.write.bytes"]))
+        lines = self.lines("-r", WRITE, "--interval", "100ms")
+        self.assertRegex(lines[0], r"^ *interval +id ")
+        self.assertRegex(lines[1], r"^\d\d:\d\d:\d\d\.\d{3} ")
+
+    def test_threads_change_nothing(self):
+        arguments = ("-r", TCP, "--interval", "10ms", "--json")
+        self.assertEqual(self.succeeds(flows(*arguments)), flows(*arguments, "--threads", 2).stdout)
+
+    def test_nothing_is_no_interval(self):
+        self.assertEqual(self.json("-r", WRITE, "--interval", "1s", "tcp port 1")["flows"], [])
+        self.assertEqual(self.lines("-r", WRITE, "--interval", "1s", "tcp port 1"), [])
+
+
+class Signals(FlowsTestCase):
+    def test_an_interrupt_prints_what_there_is(self):
+        process = subprocess.Popen([BINARY, "flows", "-r", "-", "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=ENVIRONMENT)
+        self.addCleanup(process.kill)
+        process.stdin.write(WRITE.read_bytes())
+        process.stdin.flush()
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, error)
+        self.assertEqual(json.loads(out)["capture"]["packets"], 1050)
+
+
+def options(command):
+    """Every option that a help text has: (`-c`, None), (`-i`, `--interface`), (None, `--json`)."""
+    found = re.findall(r"^(?:  (-\S)(?:, (--\S+))?|      (--\S+))", run(command, "--help").stdout, re.MULTILINE)
+    return [(letter or None, with_letter or alone or None) for letter, with_letter, alone in found]
+
+
+class Documentation(FlowsTestCase):
+    def test_the_manual_has_every_option(self):
+        page = (ROOT / "docs/man/rdmascope-flows.1").read_text().replace("\\-", "-")
+        words = set(re.findall(r"(?<![\w-])(--?[\w#][\w-]*)", page))
+        self.assertGreater(len(options("flows")), 20)
+        for option in options("flows"):
+            for spelling in filter(None, option):
+                self.assertIn(spelling, words)
+
+    def test_the_manual_has_every_column(self):
+        page = (ROOT / "docs/man/rdmascope-flows.1").read_text().replace("\\-", "-")
+        families = set(re.findall(r"^\.BR? (\S+)$", page, re.MULTILINE))
+        varying = {"OPERATION": OPERATIONS, "STATISTIC": STATISTICS, "CODE": (
+            "psn_sequence_error", "invalid_request", "remote_access_error", "remote_operational_error", "invalid_rd_request",
+            "other")}
+        known = set()
+        for family in families:
+            names = [family]
+            for word, values in varying.items():
+                names = [name.replace(word, value) for name in names for value in values]
+            known.update(names)
+        for line in self.succeeds(flows("--columns", "help")).splitlines():
+            name = line.split()[0]
+            if name.startswith("exhibits."):
+                _, event, member = name.split(".")
+                self.assertIn(f"exhibits.EVENT.{member}", known)
+                self.assertIn(event, page)
+            else:
+                self.assertIn(name, known)
+
+    def test_the_completions_have_every_option(self):
+        bash = (ROOT / "cli/completion/rdmascope.bash").read_text()
+        zsh = (ROOT / "cli/completion/_rdmascope").read_text()
+        fish = (ROOT / "cli/completion/rdmascope.fish").read_text()
+        for command in ("flows", "why"):
+            for letter, name in options(command):
+                with self.subTest(command=command, letter=letter, name=name):
+                    if letter:
+                        self.assertRegex(bash.split(f"_rdmascope_{command}()")[1].split("\n}")[0], rf"\s{letter}[\s']")
+                        self.assertRegex(zsh, rf"[{{'*]{letter}[+,\[]")
+                        self.assertRegex(fish, rf"__rdmascope_(measuring|{command})_option .*-s '?{letter[1]}'? ")
+                    if name:
+                        self.assertRegex(bash.split(f"_rdmascope_{command}()")[1].split("\n}")[0], rf"\s{name}[\s']")
+                        self.assertRegex(zsh, rf"{name}[=\[}}]")
+                        self.assertRegex(fish, rf"__rdmascope_(measuring|{command})_option .*-l {name[2:]} ")
+
+
+if __name__ == "__main__":
+    unittest.main()

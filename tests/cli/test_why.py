@@ -1,0 +1,217 @@
+"""The five answers: a page for people, JSON for scripts, and commands on the page that work when they are copied."""
+import fcntl
+import json
+import os
+import pty
+import re
+import shlex
+import struct
+import subprocess
+import termios
+import unittest
+
+from command import BINARY, ENVIRONMENT, PCAPS, ROOT, TestCase, compressed_captures, dump, plain_captures, run
+
+LOSS = PCAPS / "rxe-loss1pct-send-bw.pcap.gz"
+RNR = PCAPS / "rxe-verbs-rnr.pcap"
+CLEAN = PCAPS / "rxe-rping.pcap"
+QUESTIONS = ["bandwidth", "latency", "qp_cache", "congestion", "queue_depth"]
+
+
+def why(*arguments, **options):
+    return run("why", *arguments, **options)
+
+
+def documented():
+    """{question: {verdict: whether it may alarm}} as the manual lists them."""
+    verdicts, question = {}, None
+    for line in (ROOT / "docs/why.md").read_text().splitlines():
+        if line.startswith("## "):
+            question = line[3:]
+        row = re.match(r"\| `(\w+)` \| (yes|no) \|", line)
+        if row:
+            verdicts.setdefault(question, {})[row[1]] = row[2] == "yes"
+    return verdicts
+
+
+class Json(TestCase):
+    def answers(self, *arguments):
+        document = json.loads(self.succeeds(why("--json", *arguments)))
+        self.assertEqual(list(document), ["capture", "answers"])
+        return document
+
+    def test_every_capture_has_five_documented_answers(self):
+        verdicts = documented()
+        self.assertEqual(list(verdicts), QUESTIONS)
+        for capture in plain_captures() + compressed_captures():
+            with self.subTest(capture=capture.name):
+                document = self.answers("-r", capture)
+                answers = document["answers"]
+                self.assertEqual({answer["question"] for answer in answers}, set(QUESTIONS))
+                severities = [answer["severity"] for answer in answers if answer["alarm"]]
+                self.assertEqual(severities, sorted(severities, reverse=True))
+                self.assertEqual([answer["alarm"] for answer in answers],
+                                 [True] * len(severities) + [False] * (len(answers) - len(severities)))
+                for answer in answers:
+                    self.assertIn(answer["verdict"], verdicts[answer["question"]])
+                    if answer["alarm"]:
+                        self.assertTrue(verdicts[answer["question"]][answer["verdict"]])
+                    self.assertTrue(0 <= answer["confidence"] <= 1, answer)
+                    self.assertTrue(0 <= answer["severity"] <= 1, answer)
+                    self.assertIn(answer["vantage"], ["sender", "receiver", "mid_path", None])
+                    self.assertRegex(answer["summary"], r"\S\.$")
+                    self.assertRegex(answer["advice"], r"\S\.$")
+                    for evidence in answer["evidence"]:
+                        self.assertEqual(list(evidence), ["what", "value", "unit", "frames"])
+                        self.assertIsInstance(evidence["value"], (int, float))
+                        self.assertEqual(evidence["frames"], sorted(set(evidence["frames"])))
+                        for frame in evidence["frames"]:
+                            self.assertTrue(1 <= frame <= document["capture"]["packets"])
+
+    def test_flows_and_why_speak_of_the_same_capture(self):
+        flows = json.loads(self.succeeds(run("flows", "--json", "-r", LOSS)))
+        document = self.answers("-r", LOSS)
+        self.assertEqual(document["capture"], flows["capture"])
+        known = {flow["id"] for flow in flows["flows"]}
+        for answer in document["answers"]:
+            self.assertLessEqual(set(answer["flows"]), known)
+
+    def test_one_flow(self):
+        worst = self.answers("-r", LOSS)["answers"][0]
+        self.assertEqual(worst["verdict"], "loss_before_tap")
+        alone = self.answers("-r", LOSS, "--flow", worst["flows"][0])["answers"][0]
+        self.assertEqual((alone["verdict"], alone["flows"]), (worst["verdict"], worst["flows"]))
+        flows = json.loads(self.succeeds(run("flows", "--json", "-r", LOSS)))["flows"]
+        lossy = {worst["flows"][0]}
+        well = next(flow["id"] for flow in flows if flow["id"] not in lossy and flow["reverse"] not in lossy)
+        self.assertFalse(any(answer["alarm"] for answer in self.answers("-r", LOSS, "--flow", well)["answers"]))
+
+    def test_any_number_of_workers_gives_the_same_answers(self):
+        self.assertEqual(self.answers("-r", LOSS, "--threads", 1), self.answers("-r", LOSS, "--threads", 3))
+
+
+class Page(TestCase):
+    def page(self, *arguments, **options):
+        return self.succeeds(why("-n", *arguments, **options))
+
+    def test_the_first_line_is_the_verdict(self):
+        self.assertTrue(self.page("-r", RNR).startswith("WRONG: The receiver was not ready"))
+        self.assertTrue(self.page("-r", CLEAN).startswith("OK: "))
+        self.assertTrue(self.page("-r", PCAPS / "smc-fallback-tcp.pcap.gz").startswith("NOTHING TO JUDGE: "))
+
+    def test_the_receiver_that_is_not_ready(self):
+        """655.36 ms is the timer in frame 6; the sender repeated after 676 ms by the capture's clock."""
+        page = self.page("-r", RNR)
+        self.assertIn("192.0.2.1 was not ready: it refused 1 message from 192.0.2.2", " ".join(page.split()))
+        self.assertRegex(page, r"longest RNR timer asked for +655 ms\n")
+        self.assertRegex(page, r"receiver-not-ready NAKs +1 NAK\n")
+        frames = re.search(r"frame.number in \{([0-9, ]+)\}", page)[1].split(", ")
+        self.assertIn("6", frames)
+
+    def test_the_command_on_the_page_shows_the_frames(self):
+        copy = self.folder / "it's a capture.pcap"
+        copy.write_bytes(RNR.read_bytes())
+        line = re.search(r"See: +(rdmascope dump .*)", self.page("-r", copy))[1]
+        words = shlex.split(line)
+        shown = subprocess.run([BINARY, *words[1:]], capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        wanted = re.search(r"\{([0-9, ]+)\}", line)[1].split(", ")
+        self.assertEqual([row.split()[0] for row in shown.stdout.splitlines()], wanted)
+
+    def test_frames_of_standard_input_are_only_named(self):
+        page = self.page("-r", "-", input=RNR.read_bytes(), text=False).decode()
+        self.assertIn("frames 6, 7, 8", page)
+        self.assertNotIn("dump -#", page)
+
+    def test_every_calm_question_has_its_line(self):
+        page = self.page("-r", RNR)
+        for question in QUESTIONS[1:]:
+            self.assertRegex(page, rf"(?m)^{question} +\w+: ")
+
+    def test_more_with_v(self):
+        brief, full = self.page("-r", LOSS), self.page("-r", LOSS, "-v")
+        self.assertGreater(len(full.splitlines()), len(brief.splitlines()) + 10)
+        self.assertGreaterEqual(full.count("Sure:"), 5)
+
+    def test_ascii_where_the_locale_is_not_utf8(self):
+        plain = self.page("-r", LOSS, "-v", env={**ENVIRONMENT, "LC_ALL": "C"})
+        self.assertTrue(plain.isascii())
+        self.assertFalse(self.page("-r", LOSS).isascii())
+
+    def test_no_colour_but_on_a_terminal(self):
+        self.assertNotIn("\x1b", self.page("-r", LOSS))
+        self.assertIn("\x1b[", self.page("-r", LOSS, "--color=always"))
+
+    def on_terminal(self, columns, **environment):
+        main, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        environment = {**ENVIRONMENT, "TERM": "xterm", **environment}
+        child = subprocess.Popen([BINARY, "why", "-n", "-r", str(RNR)], stdout=terminal, stderr=subprocess.DEVNULL,
+                                 env=environment)
+        os.close(terminal)
+        text = b""
+        while True:
+            try:
+                piece = os.read(main, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            text += piece
+        os.close(main)
+        self.assertEqual(child.wait(), 0)
+        return text.decode().replace("\r\n", "\n")
+
+    def test_lines_fit_the_terminal(self):
+        for columns in (60, 100):
+            text = re.sub(r"\x1b\[[0-9;]*m", "", self.on_terminal(columns))
+            lines = [line for line in text.splitlines() if "rdmascope dump" not in line]
+            self.assertLessEqual(max(map(len, lines)), columns)
+            self.assertGreater(max(map(len, lines)), columns - 20)
+
+    def test_colour_on_a_terminal_unless_told_otherwise(self):
+        self.assertIn("\x1b[", self.on_terminal(80))
+        self.assertNotIn("\x1b[", self.on_terminal(80, NO_COLOR="1"))
+        self.assertNotIn("\x1b[", self.on_terminal(80, TERM="dumb"))
+
+
+class Failures(TestCase):
+    def test_a_flow_that_is_not_there(self):
+        self.assertIn("there is no flow 424242", self.fails(why("-r", RNR, "--flow", 424242)))
+
+    def test_no_source(self):
+        self.fails(why(), status=2)
+
+    def test_wrong_values(self):
+        self.fails(why("-r", RNR, "--flow", "x"), status=2)
+        self.fails(why("-r", RNR, "--color", "mauve"), status=2)
+
+    def test_no_such_file(self):
+        self.fails(why("-r", self.folder / "missing.pcap"))
+
+    def test_a_file_that_breaks_off_is_answered_as_far_as_it_goes(self):
+        broken = self.folder / "broken.pcap"
+        broken.write_bytes(RNR.read_bytes()[:-7])
+        result = why("-n", "-r", broken)
+        self.fails(result)
+        self.assertTrue(result.stdout.startswith("WRONG: The receiver was not ready"))
+
+
+class Documentation(TestCase):
+    def test_the_manual_has_every_option_and_verdict(self):
+        page = (ROOT / "docs/man/rdmascope-why.1").read_text().replace("\\-", "-")
+        words = set(re.findall(r"(?<![\w-])(--?[\w#][\w-]*)", page))
+        text = self.succeeds(why("--help"))
+        found = re.findall(r"^(?:  (-\S)(?:, (--\S+))?|      (--\S+))", text, re.MULTILINE)
+        self.assertGreater(len(found), 15)
+        for option in found:
+            for spelling in filter(None, option):
+                self.assertIn(spelling, words)
+        for question, verdicts in documented().items():
+            section = page.split(f".SS {question}\n")[1].split("\n.SS ")[0]
+            for name, alarms in verdicts.items():
+                self.assertRegex(section, rf"(?m)^\.B {name}{' .fR.alarm.' if alarms else ''}$")
+
+
+if __name__ == "__main__":
+    unittest.main()
