@@ -109,6 +109,16 @@ Words words_for(const Scene& scene, std::string_view verdict, const FlowSnapshot
     const std::string sender = scene.short_name(flow.source.address);
     const std::string receiver = scene.short_name(flow.destination.address);
     const std::string rate = rate_words(flow);
+    if (verdict == "link_full" && sending_share(scene, flow) < full_share)
+        return {fmt::format("The path {} is full: frames follow each other without long pauses, {} of payload{}.", way,
+                            rate,
+                            flow.link_bits_per_sec
+                                ? ", at their fastest " + bit_rate(static_cast<double>(*flow.link_bits_per_sec) / 8)
+                                : std::string()),
+                fmt::format("If the link is faster than that, a rate limit or a narrow hop paces them: see `tc -s "
+                            "qdisc` on {}, the adapter's limits per priority, and the shapers of the switches; "
+                            "--link-rate tells this program what the link carries.",
+                            sender)};
     if (verdict == "link_full")
         return {
             fmt::format("The link is full {}: it carries frames {} of the time, {} of payload{}.", way,

@@ -175,7 +175,10 @@ void find_terminates(const Scene& scene, const Group& group, std::vector<Answer>
 
 bool failed(const ConnectionAttempt& attempt, const CaptureFigures& capture) {
     if (attempt.outcome == "rejected" || attempt.outcome == "reset") return true;
-    return attempt.outcome == "unanswered" && capture.last_ns - attempt.request_ns >= unanswered_after_ns;
+    // Times of a damaged capture may be anything; a difference of them need not fit.
+    return attempt.outcome == "unanswered" &&
+           static_cast<double>(capture.last_ns) - static_cast<double>(attempt.request_ns) >=
+               static_cast<double>(unanswered_after_ns);
 }
 
 }  // namespace
@@ -194,18 +197,17 @@ void find_failed_connections(const Scene& scene, std::vector<Answer>& out) {
     for (const ConnectionAttempt& attempt : snapshot.attempts)
         if (failed(attempt, snapshot.capture))
             failures[{attempt.client.address, attempt.server.address, attempt.outcome}].push_back(&attempt);
+    std::map<std::pair<Address, Address>, std::size_t> working;
+    if (!failures.empty())
+        for (const FlowSnapshot& flow : snapshot.flows)
+            if (carries_data(flow)) ++working[{flow.source.address, flow.destination.address}];
     for (const auto& [key, attempts] : failures) {
         const ConnectionAttempt& first = *attempts.front();
         std::vector<Sick> nobody;
         Answer answer = finding(Question::bandwidth, "connection_" + first.outcome, nobody);
         answer.confidence = first.outcome == "unanswered" ? 0.8 : 1.0;
-        std::size_t others = 0;
-        for (const FlowSnapshot& flow : snapshot.flows)
-            others += (flow.source.address == first.client.address &&
-                       flow.destination.address == first.server.address && carries_data(flow))
-                          ? 1
-                          : 0;
-        answer.severity = fatal(attempts.size(), attempts.size() + others);
+        const auto others = working.find({first.client.address, first.server.address});
+        answer.severity = fatal(attempts.size(), attempts.size() + (others == working.end() ? 0 : others->second));
         std::string reason;
         std::vector<std::uint64_t> requests;
         std::vector<std::uint64_t> ends;

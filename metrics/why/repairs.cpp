@@ -162,7 +162,9 @@ void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums
     switch (illness) {
         case Illness::none: return;
         case Illness::loss_before:
-            answer.summary = fmt::format("{} {} were lost before they came to this capture point{}.",
+            // A repeat that is lost as well leaves no new hole; the receiver's NAKs tell of some of those.
+            answer.summary = fmt::format("{}{} {} were lost before they came to this capture point{}.",
+                                         sums.naks > sums.missing ? "At least " : "",
                                          share_of_packets(sums.missing, sums), way, toll(sums));
             answer.advice = fmt::format(
                 "Search between {0} and the capture point: on {0} `ethtool -S` for tx drops and errors, on each switch "
@@ -189,11 +191,12 @@ void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums
             break;
         }
         case Illness::reordering:
-            answer.summary = fmt::format("{} {} came late, overtaken by others, though none was lost; {}{}.",
-                                         share_of_packets(sums.late, sums), way,
-                                         sums.again > 0 ? counted(sums.again, "packet") + " were sent again for it"
-                                                        : std::string("nothing was sent again"),
-                                         toll(sums));
+            answer.summary =
+                fmt::format("{} {} came late, overtaken by others{}; {}{}.", share_of_packets(sums.late, sums), way,
+                            sums.missing == 0 ? ", though none was lost" : "",
+                            sums.again > 0 ? counted(sums.again, "packet was", "packets were") + " sent again for it"
+                                           : std::string("nothing was sent again"),
+                            toll(sums));
             answer.advice = fmt::format(
                 "Something between {} and {} sends packets of one flow over several paths or queues: look for packet "
                 "spraying, adaptive routing, link aggregation that hashes by packet, or QoS that re-queues. Hash by "
