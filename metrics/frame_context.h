@@ -13,7 +13,10 @@ struct FrameContext {
     std::uint64_t destination_requests = 0;  ///< request packets towards the frame's destination host before it
     std::uint32_t source_pauses = 0;         ///< pause frames that held on the source's interface before it
     std::uint32_t shard_hash = 0;            ///< of the unordered pair of addresses; equal for both directions
-    bool seen_twice = false;                 ///< met before on another interface: no flow counts it again
+    /// Where the BTH of a RoCEv2 packet of the plainest shape begins, which needs no dissector; 0 = take the frame
+    /// apart.
+    std::uint16_t plain_bth = 0;
+    bool seen_twice = false;  ///< met before on another interface: no flow counts it again
 };
 
 /// Octets that every Ethernet frame takes beyond those captured: preamble 8, FCS 4, gap 12. IEEE 802.3, 3.1.1, 4.4.2.

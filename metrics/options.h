@@ -12,7 +12,8 @@ struct EngineOptions {
     std::optional<std::uint64_t>
         link_bits_per_sec;  ///< of every host; absent: learnt from what hosts send inside messages
     AttributionOptions attribution;
-    bool reuse = true;  ///< working sets and reuse distances of QPs, remote keys and pages
+    bool shortcut = true;  ///< RoCEv2 packets of the plainest shape are not taken apart layer by layer
+    bool reuse = true;     ///< working sets and reuse distances of QPs, remote keys and pages
 };
 
 }  // namespace metrics

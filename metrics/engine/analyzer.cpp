@@ -5,6 +5,7 @@
 
 #include "metrics/engine/worker.h"
 #include "metrics/hosts/host_clock.h"
+#include "metrics/hosts/reuse.h"
 
 namespace metrics {
 
@@ -120,7 +121,11 @@ void Analyzer::dropped(std::int64_t, std::uint64_t frames) {
 const dissect::DissectorCounters& Analyzer::counters() {
     state_->settle();
     state_->counters = {};
-    for (const auto& worker : state_->workers) add(state_->counters, worker->dissector().counters());
+    for (const auto& worker : state_->workers) {
+        add(state_->counters, worker->dissector().counters());
+        state_->counters.frames += worker->engine().plain_frames();
+        state_->counters.units += worker->engine().plain_frames();
+    }
     return state_->counters;
 }
 
@@ -138,7 +143,12 @@ Snapshot Analyzer::snapshot() {
     out.capture.unsorted = state.clock.unsorted();
     out.capture.seen_twice = state.clock.seen_twice();
     state.clock.describe(out.hosts, out.pauses);
-    for (const auto& worker : state.workers) worker->engine().describe(out, out.capture.last_ns);
+    ReuseTotals reuse;
+    for (const auto& worker : state.workers) {
+        worker->engine().describe(out, out.capture.last_ns);
+        reuse.add(worker->engine().reuse());
+    }
+    reuse.describe(out.hosts);
     out.memory_octets += state.clock.octets();
 
     std::sort(out.hosts.begin(), out.hosts.end(),

@@ -114,6 +114,16 @@ void Engine::introduce(FlowIndex index) {
 }
 
 void Engine::flush() {
+    // What fits the caches is not worth asking for early.
+    constexpr std::size_t few = 2048;
+    if (store_.table.live() <= few) {
+        for (std::size_t i = 0; i < waiting_count_; ++i) {
+            find_flow(waiting_[i]);
+            roce_.on_packet(waiting_[i]);
+        }
+        waiting_count_ = 0;
+        return;
+    }
     // Three passes, so that the memory of one packet's flow arrives while the others' is asked for.
     for (std::size_t i = 0; i < waiting_count_; ++i) {
         const FlowIndex guess = store_.table.guess(waiting_[i].hash);
@@ -225,7 +235,6 @@ void Engine::describe(Snapshot& out, std::int64_t now_ns) const {
         out.flows.emplace_back();
         describe(index, out.flows.back());
     }
-    reuse_.describe(out.hosts);
     for (ConnectionAttempt& attempt : connections_.attempts(now_ns)) out.attempts.push_back(std::move(attempt));
     out.capture.flows_evicted += store_.evicted;
     out.capture.flows_seen += store_.seen;

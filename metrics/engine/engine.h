@@ -29,6 +29,16 @@ public:
     void on_unit(const dissect::Unit& unit) override;
     void on_notice(const dissect::Notice& notice) override;
 
+    /// A frame that HostClock found to be plain, in place of the dissector. Counted in plain_frames().
+    void on_plain(const wire::Frame& frame, const FrameContext& context, bool verify_crc) {
+        ++plain_frames_;
+        make_plain_record(frame, context, verify_crc, waiting_[waiting_count_]);
+        store_.table.prefetch_slot(waiting_[waiting_count_].hash);
+        if (++waiting_count_ == batch) flush();
+    }
+    std::uint64_t plain_frames() const { return plain_frames_; }
+    const ReuseTracker& reuse() const { return reuse_; }
+
     /// Packets that wait for their flows are worked off. Nothing else may be asked before.
     void flush();
     /// Frames were lost: no flow knows what passed meanwhile.
@@ -65,6 +75,7 @@ private:
     FrameContext context_;
     std::array<PacketRecord, batch> waiting_;
     std::size_t waiting_count_ = 0;
+    std::uint64_t plain_frames_ = 0;
 };
 
 }  // namespace metrics

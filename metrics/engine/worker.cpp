@@ -30,7 +30,7 @@ void Block::clear() {
 }
 
 Worker::Worker(const dissect::DissectorOptions& dissector, const EngineOptions& engine)
-    : engine_(engine), dissector_(dissector) {}
+    : engine_(engine), dissector_(dissector), shortcut_(engine.shortcut), verify_crc_(dissector.parse.verify_crc) {}
 
 Worker::~Worker() {
     {

@@ -41,6 +41,10 @@ public:
 
     /// In the caller's thread.
     void work(const wire::Frame& frame, const FrameContext& context) {
+        if (context.plain_bth != 0 && shortcut_) {
+            engine_.on_plain(frame, context, verify_crc_);
+            return;
+        }
         engine_.begin_frame(context);
         dissector_.dissect(frame, engine_);
     }
@@ -62,6 +66,8 @@ private:
 
     Engine engine_;
     dissect::Dissector dissector_;
+    bool shortcut_;
+    bool verify_crc_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<std::unique_ptr<Block>> waiting_;

@@ -1,6 +1,8 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <cstring>
+#include <string_view>
 
 #include "dissect/dissector.h"
 #include "metrics/address.h"
@@ -27,7 +29,17 @@ struct FlowKey {
     dissect::Transport transport = dissect::Transport::roce2;
     Service service = Service::rc;
 
-    bool operator==(const FlowKey&) const = default;
+    bool operator==(const FlowKey& other) const {
+        const auto same = [](const Address& one, const Address& two) {
+            std::array<std::uint64_t, 2> a;
+            std::array<std::uint64_t, 2> b;
+            std::memcpy(a.data(), one.octets.data(), sizeof a);
+            std::memcpy(b.data(), two.octets.data(), sizeof b);
+            return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0 && one.family == two.family;
+        };
+        return selector == other.selector && same(destination, other.destination) && same(source, other.source) &&
+               transport == other.transport && service == other.service;
+    }
 };
 
 }  // namespace metrics

@@ -8,29 +8,6 @@
 
 namespace metrics {
 
-namespace {
-
-std::uint64_t mix(std::uint64_t value) {
-    value ^= value >> 32;
-    value *= 0x9e3779b97f4a7c15u;
-    value ^= value >> 29;
-    return value;
-}
-
-}  // namespace
-
-std::uint32_t hash_of(const FlowKey& key) {
-    std::array<std::uint64_t, 4> words;
-    std::memcpy(words.data(), key.source.octets.data(), 16);
-    std::memcpy(words.data() + 2, key.destination.octets.data(), 16);
-    std::uint64_t hash = (static_cast<std::uint64_t>(key.selector) << 16) |
-                         (static_cast<std::uint64_t>(key.transport) << 8) | static_cast<std::uint64_t>(key.service);
-    // The two addresses take part differently, or a flow and its reverse of equal QPNs would share a slot.
-    hash = mix(hash ^ (words[0] * 0xff51afd7ed558ccdu) ^ (words[1] * 0xc4ceb9fe1a85ec53u));
-    hash = mix(hash ^ (words[2] * 0x94d049bb133111ebu) ^ (words[3] * 0xbf58476d1ce4e5b9u));
-    return static_cast<std::uint32_t>(hash ^ (hash >> 32));
-}
-
 FlowTable::FlowTable(std::size_t max_flows) : max_(std::max<std::size_t>(max_flows, 2)), slots_(1024), free_() {
     mask_ = slots_.size() - 1;
 }

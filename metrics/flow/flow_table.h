@@ -1,6 +1,8 @@
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -10,7 +12,21 @@
 namespace metrics {
 
 /// A hash of all of the key. Of the pair of addresses it is `address_hash` that decides who works on a flow.
-std::uint32_t hash_of(const FlowKey& key);
+inline std::uint32_t hash_of(const FlowKey& key) {
+    const auto mix = [](std::uint64_t value) {
+        value = (value ^ value >> 32) * 0x9e3779b97f4a7c15u;
+        return value ^ value >> 29;
+    };
+    std::array<std::uint64_t, 4> words;
+    std::memcpy(words.data(), key.source.octets.data(), 16);
+    std::memcpy(words.data() + 2, key.destination.octets.data(), 16);
+    // The two addresses take part differently, or a flow and its reverse of equal QPNs would share a slot.
+    std::uint64_t hash = (static_cast<std::uint64_t>(key.selector) << 16) |
+                         (static_cast<std::uint64_t>(key.transport) << 8) | static_cast<std::uint64_t>(key.service);
+    hash = mix(hash ^ (words[0] * 0xff51afd7ed558ccdu) ^ (words[1] * 0xc4ceb9fe1a85ec53u));
+    hash = mix(hash ^ (words[2] * 0x94d049bb133111ebu) ^ (words[3] * 0xbf58476d1ce4e5b9u));
+    return static_cast<std::uint32_t>(hash ^ (hash >> 32));
+}
 
 /// The flows of one engine: found by key, held in place, bounded. The idlest of a handful of neighbours gives way when
 /// there is no room (finished ones first) and is counted. Not thread-safe.

@@ -2,6 +2,8 @@
 
 #include "metrics/flow/flow_table.h"
 #include "wire/bth_opcode.h"
+#include "wire/bytes.h"
+#include "wire/icrc.h"
 
 namespace metrics {
 
@@ -57,6 +59,69 @@ bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketR
     out.source_qp = dissection.has(dissect::LayerId::deth) ? bth.source_qp : 0xffffffff;
     out.syndrome = dissection.has(dissect::LayerId::aeth) ? bth.syndrome : 0;
     return true;
+}
+
+// Offsets are those of the layouts in wire/: the shape was checked, so that nothing here can miss.
+void make_plain_record(const wire::Frame& frame, const FrameContext& context, bool verify_crc, PacketRecord& out) {
+    const std::byte* const first = frame.bytes.data();
+    const std::byte* const network = first + 14;
+    const std::byte* const bth = first + context.plain_bth;
+    out.opcode = wire::load_u8(bth);
+    const wire::BthOpcode& opcode = wire::bth_opcode(out.opcode);
+    const auto set = [](Address& address, const std::byte* from) {
+        address = {};
+        address.family = dissect::Network::Family::ipv4;
+        std::memcpy(address.octets.data(), from, 4);
+    };
+    set(out.key.source, network + 12);
+    set(out.key.destination, network + 16);
+    out.key.selector = wire::load_be24(bth + 5);
+    out.key.transport = dissect::Transport::roce2;
+    out.key.service = service_of(opcode.service);
+    out.hash = hash_of(out.key);
+    out.flow = 0xffffffff;
+    out.time_ns = frame.time_ns;
+    out.frame = frame.number;
+    out.context = context;
+    out.interface = frame.interface;
+    out.psn = wire::load_be24(bth + 9);
+    out.wire_length = frame.wire_length;
+    out.overhead = ethernet_overhead;
+    out.traffic_class = wire::load_u8(network + 1);
+    out.hop_limit = wire::load_u8(network + 8);
+    out.direction = frame.direction;
+    out.becn = (wire::load_u8(bth + 4) & 0x40) != 0;
+    out.dma_length = 0;
+    out.remote_key = 0;
+    out.virtual_address = 0;
+    out.source_qp = 0xffffffff;
+    out.syndrome = 0;
+    out.has_remote_key = false;
+    const std::byte* at = bth + 12;
+    for (unsigned i = 0; i < opcode.header_count; ++i) {
+        switch (opcode.headers[i]) {
+            case wire::ExtendedHeader::reth: out.dma_length = wire::load_be32(at + 12); [[fallthrough]];
+            case wire::ExtendedHeader::atomiceth:
+                out.virtual_address = wire::load_be64(at);
+                out.remote_key = wire::load_be32(at + 8);
+                out.has_remote_key = true;
+                break;
+            case wire::ExtendedHeader::deth: out.source_qp = wire::load_be24(at + 5); break;
+            case wire::ExtendedHeader::aeth: out.syndrome = wire::load_u8(at); break;
+            default: break;
+        }
+        at += wire::size_of_header(opcode.headers[i]);
+    }
+    const unsigned pad = wire::load_u8(bth + 1) >> 4 & 3u;
+    const std::byte* const icrc = first + frame.bytes.size() - 4;
+    out.payload_length = opcode.has_payload ? static_cast<std::uint32_t>(icrc - at) - pad : 0;
+    out.crc_bad = false;
+    if (!verify_crc) return;
+    wire::IcrcPieces pieces;
+    pieces.network = wire::Bytes(network, 20);
+    pieces.udp = wire::Bytes(network + 20, 8);
+    pieces.transport = wire::Bytes(bth, static_cast<std::size_t>(icrc - bth));
+    out.crc_bad = wire::icrc(pieces) != wire::load_be32(icrc);
 }
 
 }  // namespace metrics

@@ -40,4 +40,7 @@ struct PacketRecord {
 /// False where the unit is no packet that a flow could have: no BTH, or an opcode that nobody has defined.
 bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketRecord& out);
 
+/// The same of a frame that HostClock has found to be plain (FrameContext::plain_bth), without a dissector.
+void make_plain_record(const wire::Frame& frame, const FrameContext& context, bool verify_crc, PacketRecord& out);
+
 }  // namespace metrics

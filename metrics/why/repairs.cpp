@@ -148,10 +148,11 @@ std::string toll(const Sums& sums) {
     return fmt::format("; repairing it took {} of the time in which there was something to send", percent(share));
 }
 
-std::string share_of_packets(std::uint64_t part, const Sums& sums) {
-    return fmt::format("{} of {} ({})", number(part), counted(sums.packets, "packet"),
-                       percent(ratio(static_cast<double>(part), static_cast<double>(sums.packets))));
+std::string share_of(std::uint64_t part, std::uint64_t packets) {
+    return fmt::format("{} of {} ({})", number(part), counted(packets, "packet"),
+                       percent(ratio(static_cast<double>(part), static_cast<double>(packets))));
 }
+std::string share_of_packets(std::uint64_t part, const Sums& sums) { return share_of(part, sums.packets); }
 
 void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums& sums, Answer& answer) {
     const FlowSnapshot& first = *flows.front();
@@ -165,7 +166,7 @@ void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums
             // A repeat that is lost as well leaves no new hole; the receiver's NAKs tell of some of those.
             answer.summary = fmt::format("{}{} {} were lost before they came to this capture point{}.",
                                          sums.naks > sums.missing ? "At least " : "",
-                                         share_of_packets(sums.missing, sums), way, toll(sums));
+                                         share_of(sums.missing, sums.packets + sums.missing), way, toll(sums));
             answer.advice = fmt::format(
                 "Search between {0} and the capture point: on {0} `ethtool -S` for tx drops and errors, on each switch "
                 "port of that way the discard and CRC counters; change the cable or transceiver whose port counts CRC "
@@ -259,7 +260,7 @@ void add_figures(Illness illness, const Flows& flows, const Sums& sums, Answer& 
         add_evidence(answer, std::move(what), static_cast<double>(value), std::move(unit),
                      value > 0 ? frames_of(flows, kinds) : std::vector<std::uint64_t>{});
     };
-    add("packets sent", sums.packets, "packets", {});
+    add("packets seen", sums.packets, "packets", {});
     add("packets missing at the capture point", sums.missing, "packets", {EventKind::gap});
     add("packets late", sums.late, "packets", {EventKind::reordered});
     add("packets doubled", sums.doubled, "packets", {EventKind::duplicate});
