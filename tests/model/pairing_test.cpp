@@ -62,19 +62,25 @@ TEST_P(PairingTest, NoneIsWrongAndNearlyAllAreFound) {
         std::size_t found = 0;
         std::size_t wrong = 0;
         for (const FlowSnapshot& flow : snapshot.flows) {
-            const bool second = flow.first_ns >= history.plan.epoch_ns + second_life_ns;
-            const std::uint32_t partner =
-                partners.at({to_text(flow.source.address), flow.destination.qpn.value_or(0), second});
+            const auto partner_at = [&](std::int64_t time_ns) {
+                const bool second = time_ns >= history.plan.epoch_ns + second_life_ns;
+                return partners.at({to_text(flow.source.address), flow.destination.qpn.value_or(0), second});
+            };
             if (!flow.source.qpn) continue;
             ++found;
-            wrong += flow.source.qpn != partner ? 1 : 0;
-            if (!flow.reverse) continue;
-            const FlowSnapshot* other = snapshot.flow(*flow.reverse);
-            wrong += other == nullptr || other->destination.qpn != partner || other->reverse != flow.id ? 1 : 0;
+            // Where the new PSNs happen to follow the old ones closely, two lives are one flow, with a partner of
+            // either.
+            const bool right =
+                flow.source.qpn == partner_at(flow.first_ns) || flow.source.qpn == partner_at(flow.last_ns);
+            const FlowSnapshot* other = flow.reverse ? snapshot.flow(*flow.reverse) : nullptr;
+            if (!right ||
+                (other != nullptr && (other->destination.qpn != flow.source.qpn || other->reverse != flow.id)))
+                ++wrong;
         }
         EXPECT_EQ(wrong, 0u);
-        EXPECT_EQ(snapshot.flows.size(), history.sides.size());
-        EXPECT_GE(found * 1000, history.sides.size() * 995);
+        EXPECT_LE(snapshot.flows.size(), history.sides.size());
+        EXPECT_GE(snapshot.flows.size() * 100, history.sides.size() * 95);
+        EXPECT_GE(found * 1000, snapshot.flows.size() * 995);
     }
 }
 

