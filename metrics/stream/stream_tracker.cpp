@@ -61,6 +61,7 @@ struct StreamTracker::State {
     Half back_of(const Half& half) { return half_of(half.flow->reverse); }
 
     Half open(const FlowKey& key, const wire::Frame& frame);
+    Half find_or_open(const dissect::Unit& unit, const FrameContext& context, bool whole);
     void set_up(const Half& half, const FlowKey& key);
     bool opens_anew(FlowIndex index, const Segment& segment);
     void end(FlowIndex index);
@@ -73,6 +74,8 @@ struct StreamTracker::State {
     stream::Sender sender;
     stream::Messages messages;
     std::uint64_t last_segment = 0;  ///< number of the frame last given to on_segment
+    const dissect::Dissection* last_dissection = nullptr;
+    FlowIndex last_flow = no_flow;  ///< that it belongs to: its units' too
 };
 
 StreamTracker::StreamTracker(FlowStore& store) : state_(std::make_unique<State>(store)) {}
@@ -161,6 +164,8 @@ void StreamTracker::on_segment(const wire::Frame& frame, const dissect::Dissecti
                                const FrameContext& context) {
     State& state = *state_;
     state.last_segment = frame.number;
+    state.last_dissection = &dissection;
+    state.last_flow = no_flow;
     const Segment segment{frame, dissection, context};
     const FlowKey key = key_of(dissection, frame.bytes);
     if (!addressed(key)) return;
@@ -183,6 +188,21 @@ void StreamTracker::on_segment(const wire::Frame& frame, const dissect::Dissecti
     }
     const Half half = index != no_flow ? state.half_of(index) : state.open(key, frame);
     state.take(half, segment);
+    state.last_flow = half.index;
+}
+
+/// The direction of a unit: where it is not known yet, this unit makes it, and its segment is the first of it.
+Half StreamTracker::State::find_or_open(const dissect::Unit& unit, const FrameContext& context, bool whole) {
+    const FlowKey key = key_of(unit.frame_dissection, unit.frame.bytes);
+    if (!addressed(key)) return {};
+    const FlowIndex index = find(key);
+    if (index != no_flow) return half_of(index);
+    const Half half = open(key, unit.frame);
+    if (!half || !whole) return half;
+    // Octets of the unit that came in earlier segments passed before anybody knew what they were.
+    half.direction->sequence_known = half.direction->sequence_known && unit.first_frame == unit.frame.number;
+    take(half, Segment{unit.frame, unit.frame_dissection, context});
+    return half;
 }
 
 void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& context) {
@@ -192,19 +212,9 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
     const bool whole = carrier.find(LayerId::tcp) != nullptr;  // else it only stands for one of this direction
     // A datagram put together from fragments is no frame of its own.
     if (whole && state.last_segment != unit.frame.number) on_segment(unit.frame, carrier, context);
-    const FlowKey key = key_of(carrier, unit.frame.bytes);
-    if (!addressed(key)) return;
-    const FlowIndex index = state.find(key);
-    Half half = state.half_of(index);
-    if (index == no_flow) {
-        half = state.open(key, unit.frame);
-        if (!half) return;
-        if (whole) {
-            // Octets of the unit that came in earlier segments passed before anybody knew what they were.
-            half.direction->sequence_known = half.direction->sequence_known && unit.first_frame == unit.frame.number;
-            state.take(half, Segment{unit.frame, carrier, context});
-        }
-    }
+    const bool same = state.last_dissection == &carrier && state.last_segment == unit.frame.number;
+    Half half = state.half_of(same ? state.last_flow : no_flow);
+    if (half.index == no_flow) half = state.find_or_open(unit, context, whole);
     if (!half) return;
     RequestState& request = half.request();
     if (request.next == 0) {
@@ -283,6 +293,7 @@ void StreamTracker::describe(FlowIndex index, FlowSnapshot& out) const {
 
 void StreamTracker::forget(FlowIndex index) {
     Flow& flow = state_->store.table[index];
+    if (state_->last_flow == index) state_->last_flow = no_flow;
     if (flow.stream == Flow::no_block) return;
     state_->sender.forget(state_->directions[flow.stream]);
     state_->directions.give_back(flow.stream);

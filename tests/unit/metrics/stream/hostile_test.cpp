@@ -63,8 +63,10 @@ TEST(Hostile, any_sequence_of_segments_is_survived) {
         if (upto(100) == 0) offset += static_cast<std::int32_t>(random());
         std::int64_t ack = script.sent(!client) - upto(upto(3) == 0 ? 500 : 0);
         if (upto(100) == 0) ack += static_cast<std::int32_t>(random());
-        script.now_ns += static_cast<std::int64_t>(upto(20000)) - 1000;
-        if (upto(500) == 0) script.now_ns += static_cast<std::int64_t>(random()) * 4 - (1ll << 33);
+        if (script.now_ns > INT64_MAX / 2 && upto(20) == 0) script.now_ns = 5;
+        if (script.now_ns < INT64_MAX - 30'000) script.now_ns += static_cast<std::int64_t>(upto(20000)) - 1000;
+        if (upto(500) == 0 && script.now_ns < INT64_MAX / 2)
+            script.now_ns += static_cast<std::int64_t>(random()) * 4 - (1ll << 33);
         if (upto(5000) == 0) script.now_ns = upto(1) != 0 ? INT64_MAX - 5'000'000 : 0;
         script.segment(client, offset, payload, ack, extras);
         if (step % 1000 == 0) check(script);

@@ -164,10 +164,16 @@ EngineOptions options_of(std::size_t max_flows) {
     options.max_flows = max_flows;
     return options;
 }
+dissect::DissectorOptions small() {
+    dissect::DissectorOptions options;
+    options.find_repeats = false;
+    options.max_streams = 64;
+    return options;
+}
 }  // namespace
 
 Script::Script(std::uint32_t client_isn, std::uint32_t server_isn, std::size_t max_flows)
-    : store(options_of(max_flows)), tracker(store), isn_{client_isn, server_isn} {
+    : store(options_of(max_flows)), tracker(store), dissector_(small()), isn_{client_isn, server_isn} {
     store.on_leave = [this](FlowIndex index) { tracker.forget(index); };
 }
 
