@@ -43,7 +43,61 @@ _rdmascope_dump() {
             -l --count -w --format --print -U --packet-buffered -C -W -G -z -Z --relinquish-privileges
             -h --help --version'
     else
-        _rdmascope_words 'ip ip6 udp tcp host net port src dst and or not vlan ether'
+        _rdmascope_expression
+    fi
+}
+
+_rdmascope_expression() { _rdmascope_words 'ip ip6 udp tcp host net port src dst and or not vlan ether'; }
+
+_rdmascope_columns() {
+    # The last of a list of names with commas between.
+    local before=
+    [[ $current == *,* ]] && before=${current%,*},
+    mapfile -t COMPREPLY < <("${COMP_WORDS[0]}" flows --columns help 2> /dev/null | while read -r name _; do
+        [[ $before$name == "$current"* ]] && printf '%s\n' "$before$name"
+    done)
+}
+
+# Values of the options that flows and why share; false where the word is no such value.
+_rdmascope_measuring() {
+    case $previous in
+        -i | --interface) _rdmascope_interfaces ;;
+        -r | --read-file | -F) _rdmascope_files ;;
+        -a | --autostop) _rdmascope_words 'duration: packets:' ;;
+        --link-rate) _rdmascope_words '10G 25G 40G 50G 100G 200G 400G' ;;
+        -s | --snapshot-length | -B | --buffer-size | -c | --seconds | --threads | --max-flows) ;;
+        *) return 1 ;;
+    esac
+}
+
+_rdmascope_flows() {
+    _rdmascope_measuring && return
+    case $previous in
+        --columns | --sort) _rdmascope_columns; return ;;
+        --top) return ;;
+        --interval) _rdmascope_words '1ms 10ms 100ms 1s'; return ;;
+    esac
+    if [[ $current == -* ]]; then
+        _rdmascope_words '-i --interface -r --read-file -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode -c
+            --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
+            --json --csv --columns --sort --reverse --top --interval'
+    else
+        _rdmascope_expression
+    fi
+}
+
+_rdmascope_why() {
+    _rdmascope_measuring && return
+    case $previous in
+        --flow) return ;;
+        --color) _rdmascope_words 'auto never always'; return ;;
+    esac
+    if [[ $current == -* ]]; then
+        _rdmascope_words '-i --interface -r --read-file -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode -c
+            --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
+            --flow --json -v --verbose --color'
+    else
+        _rdmascope_expression
     fi
 }
 
@@ -57,11 +111,13 @@ _rdmascope() {
     fi
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _rdmascope_words 'dump help --help --version'
+        _rdmascope_words 'dump flows why help --help --version'
     else
         case ${COMP_WORDS[1]} in
             dump) _rdmascope_dump ;;
-            help) if ((COMP_CWORD == 2)); then _rdmascope_words 'dump'; fi ;;
+            flows) _rdmascope_flows ;;
+            why) _rdmascope_why ;;
+            help) if ((COMP_CWORD == 2)); then _rdmascope_words 'dump flows why'; fi ;;
         esac
     fi
 }

@@ -15,10 +15,12 @@ end
 
 complete -c rdmascope -f
 complete -c rdmascope -n __fish_use_subcommand -a dump -d 'print, filter, save and convert packets'
+complete -c rdmascope -n __fish_use_subcommand -a flows -d 'one row a flow with all its figures'
+complete -c rdmascope -n __fish_use_subcommand -a why -d 'why it is slow'
 complete -c rdmascope -n __fish_use_subcommand -a help -d 'explain a command'
 complete -c rdmascope -n __fish_use_subcommand -l help -d 'list the commands'
 complete -c rdmascope -n __fish_use_subcommand -l version -d 'print the version'
-complete -c rdmascope -n '__fish_seen_subcommand_from help' -a dump
+complete -c rdmascope -n '__fish_seen_subcommand_from help' -a 'dump flows why'
 
 function __rdmascope_option
     complete -c rdmascope -n '__fish_seen_subcommand_from dump' $argv
@@ -74,3 +76,49 @@ __rdmascope_option -s z -x -a '(__fish_complete_command)' -d 'run a command on e
 __rdmascope_option -s Z -l relinquish-privileges -x -a '(__fish_complete_users)' -d 'become a user once the source is open'
 __rdmascope_option -s h -l help -d 'list the options and exit'
 __rdmascope_option -l version -d 'print the version and exit'
+
+# What flows and why share.
+function __rdmascope_measuring_option
+    complete -c rdmascope -n '__fish_seen_subcommand_from flows why' $argv
+end
+
+function __rdmascope_flows_option
+    complete -c rdmascope -n '__fish_seen_subcommand_from flows' $argv
+end
+
+function __rdmascope_why_option
+    complete -c rdmascope -n '__fish_seen_subcommand_from why' $argv
+end
+
+function __rdmascope_columns
+    rdmascope flows --columns help 2>/dev/null | cut -d' ' -f1
+end
+
+__rdmascope_measuring_option -s i -l interface -x -a '(__rdmascope_interfaces)' -d 'capture on an interface'
+__rdmascope_measuring_option -s r -l read-file -r -F -d 'read a capture file'
+__rdmascope_measuring_option -s s -l snapshot-length -x -d 'capture at most so much of a frame'
+__rdmascope_measuring_option -s B -l buffer-size -x -d 'capture buffer of the kernel in KiB'
+__rdmascope_measuring_option -s p -l no-promiscuous-mode -d 'no promiscuous mode'
+__rdmascope_measuring_option -s c -x -d 'stop after so many packets'
+__rdmascope_measuring_option -l seconds -x -d 'stop so many seconds after the beginning'
+__rdmascope_measuring_option -s a -l autostop -x -a 'duration: packets:' -d 'stop after a time or a count'
+__rdmascope_measuring_option -s F -r -F -d 'take the expression from a file'
+__rdmascope_measuring_option -s K -l no-crc -d 'do not verify CRCs'
+__rdmascope_measuring_option -l crc -d 'verify CRCs'
+__rdmascope_measuring_option -l threads -x -d workers
+__rdmascope_measuring_option -l link-rate -x -a '10G 25G 40G 50G 100G 200G 400G' -d 'what links carry'
+__rdmascope_measuring_option -l max-flows -x -d 'flows remembered'
+__rdmascope_measuring_option -s n -d 'numbers instead of names'
+__rdmascope_measuring_option -s h -l help -d 'list the options and exit'
+__rdmascope_measuring_option -l version -d 'print the version and exit'
+__rdmascope_flows_option -l json -d 'one JSON object'
+__rdmascope_flows_option -l csv -d 'comma-separated values'
+__rdmascope_flows_option -l columns -x -a '(__fish_append , (__rdmascope_columns))' -d 'these columns'
+__rdmascope_flows_option -l sort -x -a '(__rdmascope_columns)' -d 'order by a column'
+__rdmascope_flows_option -l reverse -d 'the other way round'
+__rdmascope_flows_option -l top -x -d 'the first flows alone'
+__rdmascope_flows_option -l interval -x -a '1ms 10ms 100ms 1s' -d 'a row for every time'
+__rdmascope_why_option -l flow -x -d 'about one flow alone'
+__rdmascope_why_option -l json -d 'one JSON object'
+__rdmascope_why_option -s v -l verbose -d 'all figures'
+__rdmascope_why_option -l color -x -a 'auto never always' -d colour
