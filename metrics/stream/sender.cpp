@@ -42,6 +42,7 @@ struct Sender::Arrival {
     std::uint64_t begin;
     std::uint64_t end;
     TcpOptions options;
+    std::optional<std::uint16_t> identification;
 
     std::int64_t now_ns() const { return segment.now_ns(); }
     std::uint64_t frame() const { return segment.frame.number; }
@@ -102,7 +103,7 @@ void Sender::payload(const Half& half, const Half& back, const Segment& segment)
     const std::uint32_t length = segment.tcp().payload_length;
     const std::int32_t ahead = ahead_of(request.next, segment.tcp().sequence);
     const std::uint64_t begin = position_of(request.next, segment.tcp().sequence);
-    const Arrival arrival{segment, begin, begin + length, segment.options()};
+    const Arrival arrival{segment, begin, begin + length, segment.options(), segment.identification()};
     if (direction.checksums == ChecksumVerdict::unknown || ahead != 0) {
         if (!trusted(direction, segment)) return;
     }
@@ -115,13 +116,12 @@ void Sender::payload(const Half& half, const Half& back, const Segment& segment)
     if (ahead < -furthest) return;
     Situation situation;
     if (ahead >= 0) [[likely]] {
-        situation.mid_message = ahead == 0 && direction.walk.inside_message(begin);
+        situation.mid_message = direction.walk.inside_message(request.next);
         const bool freed = request.freed_ns > request.last_data_ns && request.last_data_ns != Situation::never;
         if (freed) keep_least(request.reaction_min_ns, elapsed(request.freed_ns, segment.now_ns()));
-        if (ahead > 0) {
-            note_hole(half, arrival, request.next, begin);
-            request.unobserved = true;
-        }
+        // Lost before the tap or overtaken: the sender's time is known all the same. Whether the tap lost them, the
+        // acknowledgement will tell.
+        if (ahead > 0) note_hole(half, arrival, request.next, begin);
         const std::uint8_t opcode = direction.walk.advance(begin, arrival.end, segment.payload());
         situation.response = is_response(opcode);
         situation.wants_response = wants_answer(opcode);
@@ -143,7 +143,7 @@ void Sender::payload(const Half& half, const Half& back, const Segment& segment)
         }
     }
     direction.prints[direction.print_next++ % direction.prints.size()] = {
-        segment.tcp().sequence, length, segment.checksum(), segment.identification().value_or(0)};
+        segment.tcp().sequence, length, segment.checksum(), arrival.identification.value_or(0)};
     direction.limited_in_gap_ns = 0;
     watch_window(half, segment.now_ns());
     request.last_position = begin;
@@ -181,9 +181,9 @@ void Sender::forget(Direction& direction) {
 
 SendOrder Sender::order_of(const Direction& direction, const Arrival& arrival) const {
     constexpr std::uint8_t orderly_enough = 4;
-    const auto identification = arrival.segment.identification();
-    return {arrival.options.timestamp.value_or(0), identification.value_or(0), arrival.options.timestamp.has_value(),
-            identification.has_value() && direction.orderly >= orderly_enough};
+    return {arrival.options.timestamp.value_or(0), arrival.identification.value_or(0),
+            arrival.options.timestamp.has_value(),
+            arrival.identification.has_value() && direction.orderly >= orderly_enough};
 }
 
 /// Whether identifications go up by small steps from one new segment to the next. RFC 6864 leaves them free.
@@ -249,7 +249,7 @@ bool Sender::doubled(const Half& half, const Arrival& arrival) const {
     const Direction& direction = *half.direction;
     const dissect::TcpSummary& tcp = arrival.segment.tcp();
     const std::uint16_t checksum = arrival.segment.checksum();
-    const std::uint16_t identification = arrival.segment.identification().value_or(0);
+    const std::uint16_t identification = arrival.identification.value_or(0);
     for (const SegmentPrint& print : direction.prints) {
         if (print.length != tcp.payload_length || print.sequence != tcp.sequence) continue;
         if (print.checksum != checksum || print.identification != identification) continue;
