@@ -104,11 +104,10 @@ void Messages::finish(const Half& half, const Part& part, Operation operation, s
     RequestState& request = half.request();
     MessageState& message = half.direction->message;
     count(flow, operation, bytes);
-    if (message.first_frame != part.unit.frame.number && message.first_frame == part.unit.first_frame) {
-        // One FPDU over several segments: when its first octet passed is not known.
-    } else if (message.first_frame != part.unit.frame.number) {
+    // Of one FPDU over several segments it is not known when its first octet passed.
+    const bool one_unit = message.first_frame == part.unit.first_frame;
+    if (!one_unit && message.first_frame != part.unit.frame.number)
         store_.record(flow, FlowHistogram::message_duration, elapsed(request.message_first_ns, part.now_ns()));
-    }
     request.in_message = false;
     request.message_bytes = 0;
     request.message_end_ns = part.now_ns();

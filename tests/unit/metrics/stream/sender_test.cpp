@@ -405,4 +405,38 @@ TEST(Sender, sequence_numbers_may_wrap_anywhere) {
     }
 }
 
+/// 128 TiB on: positions are moved back before the ledger's 48 bits end.
+TEST(Sender, connections_may_last_for_ever) {
+    Script script;
+    script.establish();
+    constexpr std::uint64_t far = (std::uint64_t{1} << 47) - (std::uint64_t{1} << 32);
+    script.flow(true)->request.next += far;
+    script.flow(true)->request.acknowledged += far;
+    script.data(true, message(1));
+    EXPECT_LT(script.flow(true)->request.next, std::uint64_t{1} << 33);
+    script.after_us(20);
+    script.ack(false, script.sent(true));
+    script.data(true, message(2));
+    script.after_us(30);
+    script.ack(false, script.sent(true));
+    EXPECT_EQ(script.messages(true, Operation::send), 2u);
+    EXPECT_EQ(script.latency(true, Operation::send).max(), 30'000u);
+    EXPECT_EQ(script.flow(true)->ledger.messages(), 0u);
+    EXPECT_EQ(script.count(true, EventKind::ack_unseen), 0u);
+    EXPECT_EQ(script.flow(true)->request.repeated, 0u);
+}
+
+TEST(Sender, a_syn_sent_twice_tells_the_set_up_but_no_round_trip) {
+    Script script;
+    Extras syn;
+    syn.flags = 2;
+    syn.no_ack = true;
+    script.segment(true, -1, {}, 0, syn);
+    script.after_us(1'000'000);
+    script.establish();
+    EXPECT_EQ(script.shown(true).tcp->handshake_ns, 1'000'200'000u);
+    EXPECT_EQ(script.flow(false)->request.reaction_min_ns, 0xffffffffu) << "which of the two was answered?";
+    EXPECT_EQ(script.flow(false)->request.round_trip_min_ns, 0xffffffffu);
+}
+
 }  // namespace
