@@ -21,18 +21,43 @@ constexpr std::array choices{
     Choice{"kind", 3},
     Choice{"flow", 99},
     Choice{"operations", 12},
-    Choice{"message_count", 11},
+    Choice{"message_count", 9},
     Choice{"goodput", 13},
     Choice{"latency_p50", 8},
     Choice{"latency_p99", 10},
     Choice{"depth", 5},
-    Choice{"resent", 9},
+    Choice{"resent", 11},
     Choice{"nak_rnr", 7},
     Choice{"ce_cnp", 4},
     Choice{"top_state", 14},
 };
 
 bool tells_nothing(const std::string& text) { return text.find_first_not_of("-0/") == std::string::npos; }
+
+struct Column {
+    const FlowField* field;
+    int importance;
+    std::size_t width;
+};
+
+/// The most important one, and in turn every other that there is still room for; they stay in their order.
+void keep_what_fits(std::vector<Column>& columns, std::size_t room) {
+    std::vector<int> importances;
+    for (const Column& column : columns) importances.push_back(column.importance);
+    std::sort(importances.rbegin(), importances.rend());
+    std::vector<Column> kept;
+    std::size_t used = 0;
+    for (const int importance : importances)
+        for (const Column& column : columns) {
+            if (column.importance != importance) continue;
+            if (!kept.empty() && used + column.width + between > room) continue;
+            used += column.width + between;
+            kept.push_back(column);
+        }
+    std::erase_if(columns, [&](const Column& column) {
+        return std::none_of(kept.begin(), kept.end(), [&](const Column& k) { return k.field == column.field; });
+    });
+}
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
 
@@ -109,11 +134,6 @@ Table flow_table(const FlowColumns& columns, bool growing) {
 }
 
 FlowColumns default_columns(const std::vector<FlowRow>& rows, bool by_interval, std::optional<std::size_t> width) {
-    struct Column {
-        const FlowField* field;
-        int importance;
-        std::size_t width;
-    };
     std::vector<Column> columns;
     std::size_t total = 0;
     for (const Choice& choice : choices) {
@@ -131,13 +151,7 @@ FlowColumns default_columns(const std::vector<FlowRow>& rows, bool by_interval, 
         total += column.width + between;
         columns.push_back(column);
     }
-    while (width && total > *width + between && columns.size() > 1) {
-        const auto least = std::min_element(columns.begin(), columns.end(), [](const Column& a, const Column& b) {
-            return a.importance < b.importance;
-        });
-        total -= least->width + between;
-        columns.erase(least);
-    }
+    if (width && total > *width + between) keep_what_fits(columns, *width + between);
     FlowColumns chosen;
     for (const Column& column : columns) chosen.push_back(column.field);
     return chosen;
