@@ -192,6 +192,7 @@ private:
 TEST(ConnectionCaptures, TrafficBeginsWithTheAgreedPsn) {
     unsigned checked = 0;
     unsigned captures = 0;
+    unsigned pairs = 0;
     for (const auto& entry : std::filesystem::directory_iterator{RDMASCOPE_PCAPS}) {
         const std::string name = entry.path().filename().string();
         if (name.find(".pcap") == std::string::npos) continue;
@@ -210,6 +211,7 @@ TEST(ConnectionCaptures, TrafficBeginsWithTheAgreedPsn) {
         constexpr std::uint64_t enough = 20000;
         while ((*file)->next(frame) == capture::ReadStatus::frame && frame.number < enough)
             dissector.dissect(frame, requests);
+        for (const auto& known : set_ups.known) pairs += !known.ended;
         unsigned here = 0;
         for (std::size_t i = 0; i < set_ups.known.size(); ++i) {
             const auto& known = set_ups.known[i];
@@ -230,8 +232,10 @@ TEST(ConnectionCaptures, TrafficBeginsWithTheAgreedPsn) {
         checked += here;
         captures += here != 0;
     }
-    EXPECT_GE(captures, 4u);
-    EXPECT_GE(checked, 20u);
+    // tshark counts 84 replies (infiniband.mad.attributeid 0x13) in these captures; rxe-verbs-idle has no traffic.
+    EXPECT_GE(pairs, 84u);
+    EXPECT_GE(captures, 49u);
+    EXPECT_GE(checked, 84u);
 }
 
 }  // namespace

@@ -143,14 +143,7 @@ private:
     Outcome outcome_;
 };
 
-Outcome run(const Plan& plan) {
-    const Outcome outcome = Simulation{plan}.run();
-    if (std::getenv("SHOW") != nullptr)
-        std::printf("pairs %u missed %.2f: sure %u wrong %u, guesses %u wrong %u (said %.1f)\n", plan.pairs,
-                    plan.missed, outcome.sure, outcome.sure_wrong, outcome.guesses, outcome.guesses_wrong,
-                    outcome.guesses - outcome.guessed);
-    return outcome;
-}
+Outcome run(const Plan& plan) { return Simulation{plan}.run(); }
 
 TEST(PsnPairing, OneAnswerIsAHypothesisAndTwoAreEnough) {
     PsnPairing pairing{1024};
