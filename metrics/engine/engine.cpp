@@ -200,6 +200,11 @@ void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
         if (said->rate_drop_count > 0) out.rate_drop_after_cnp = said->rate_drop_sum / said->rate_drop_count;
     }
 
+    // Frames may come in no order of time.
+    if (flow.attribution.started()) {
+        out.first_ns = std::min(out.first_ns, flow.attribution.first_ns());
+        out.last_ns = std::max(out.last_ns, flow.attribution.last_ns());
+    }
     const std::uint64_t wall_ns = out.wall_ns();
     out.messages_mean = mean_over(flow.ledger.message_ns(out.last_ns), wall_ns);
     out.bytes_mean = mean_over(flow.ledger.byte_ns(out.last_ns), wall_ns);

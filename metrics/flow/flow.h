@@ -50,6 +50,7 @@ struct PacketCounts {
 struct RequestState {
     std::uint64_t next = 0;          ///< position that a new packet will have; 0 = nothing sent yet
     std::uint64_t acknowledged = 0;  ///< everything before it is
+    std::uint64_t base = 0;          ///< the lowest position seen
     std::uint64_t message_bytes = 0;
     std::int64_t message_first_ns = 0;
     std::uint64_t sibling_bytes_then = 0;  ///< FrameContext::source_wire_bytes at the last data packet
@@ -70,8 +71,13 @@ struct RequestState {
     std::uint64_t reuse_position = 0;  ///< of the message whose turnaround is being measured; 0 = none
     std::uint64_t ack_timeout_ns = 0;  ///< of the sender, as the connection's set-up told; 0 = unknown
     std::uint32_t reuse_handle = 0;
-    std::uint16_t mtu_payload = 0;      ///< largest payload of a packet that was not the last of its message
-    std::uint16_t responses_limit = 0;  ///< ORD, as the connection's set-up told; 0 = unknown
+    std::int64_t response_gap_ns = Situation::never;  ///< since when an answered READ lacks responses
+    std::uint64_t message_counted = 0;      ///< octets of the unfinished message that message_bytes of the flow holds
+    std::uint16_t identification = 0;       ///< IPv4's, of the last data packet
+    std::array<std::uint32_t, 4> recent{};  ///< identification and lower half of the position of data packets
+    std::uint8_t orderly = 0;               ///< how regularly the sender counts its identifications up
+    std::uint16_t mtu_payload = 0;          ///< largest payload of a packet that was not the last of its message
+    std::uint16_t responses_limit = 0;      ///< ORD, as the connection's set-up told; 0 = unknown
     std::uint16_t read_slack = 0;  ///< by how much the next packet may be ahead: a READ of unknown extent came before
     Operation operation = Operation::send;
     bool in_message : 1 = false;
@@ -82,23 +88,25 @@ struct RequestState {
 
 /// READ responses that travel on this flow, in the PSN space of the reverse flow's requests. IBTA vol. 1, 9.7.5.1.
 struct ResponseState {
-    std::uint32_t next_psn = 0;  ///< 24 bits, of the response packet that continues the one under way
+    std::uint64_t next = 0;  ///< position of the response packet that continues the one under way; 0 = none seen yet
     std::uint32_t repeated = 0;
     std::uint32_t missing = 0;
     std::uint16_t mtu_payload = 0;
     bool in_response = false;
-    bool seen = false;
+    bool repeating = false;              ///< the last response packet was one sent again
+    std::uint64_t message_position = 0;  ///< of the first packet of the present response, in the requester's positions
     std::int64_t message_end_ns = Situation::never;
 };
 
-/// Up to three stretches of positions that were never seen while later ones were: lost before the tap, or late.
+/// Up to eight stretches of positions that were never seen while later ones were: lost before the tap, or late.
 struct MissingRanges {
     struct Range {
         std::uint64_t begin = 0;
         std::uint64_t end = 0;  ///< one past the last; begin == end: unused
         std::int64_t noticed_ns = 0;
+        std::uint16_t identification = 0;  ///< of the packet that showed the hole
     };
-    std::array<Range, 3> ranges{};
+    std::array<Range, 8> ranges{};
 };
 
 /// Everything that is counted in rare cases only. Taken from a pool at the first of them.
@@ -113,7 +121,10 @@ struct FlowTrouble {
     std::uint32_t unseen_acknowledged = 0;
     std::uint32_t credits_exhausted = 0;
     std::uint32_t terminates = 0;
-    MissingRanges missing;
+    MissingRanges missing;                   ///< requests
+    MissingRanges missing_responses;         ///< READ responses that travel on this flow
+    std::array<std::uint64_t, 4> damaged{};  ///< positions of packets whose CRC was bad
+    std::uint8_t damaged_next = 0;
     Recovery recovery;
     // rate before and after a CNP of the reverse flow, octets in windows of 1 ms
     std::int64_t rate_window_ns = 0;
@@ -134,13 +145,14 @@ struct ExhibitRow {
     std::uint64_t value_sum = 0;
 };
 
-/// Four histograms, from a pool: which ones is written in Flow::histogram_slot.
-using HistogramBlock = std::array<CompactHistogram, 4>;
+/// Two histograms, from a pool: which ones is written in Flow::histogram_slot.
+using HistogramBlock = std::array<CompactHistogram, 2>;
 
 /// One direction of a conversation. What every packet touches comes first; everything rare hangs on pooled blocks.
 struct alignas(64) Flow {
     static constexpr std::uint8_t no_slot = 0xff;
     static constexpr std::uint32_t no_block = 0xffffffff;
+    static constexpr std::uint64_t no_message = ~std::uint64_t{0};
 
     FlowKey key;
     FlowIndex reverse = no_flow;
@@ -161,10 +173,11 @@ struct alignas(64) Flow {
     std::array<std::uint64_t, operation_count> message_bytes{};
 
     std::array<std::uint8_t, flow_histogram_count>
-        histogram_slot{};         ///< block * 4 + place; set to no_slot by FlowTable
+        histogram_slot{};         ///< block * 2 + place; set to no_slot by FlowTable
     std::uint8_t histograms = 0;  ///< in use
     HistogramOwner histogram_pages;
-    std::array<std::uint32_t, 5> histogram_block{};
+    std::array<std::uint32_t, 9> histogram_block{};
+    std::uint64_t lone_message_bytes = no_message;  ///< size of the first message: it takes a second for a histogram
     std::uint32_t trouble = no_block;
     std::uint32_t exhibits = no_block;
     std::uint32_t stream = no_block;       ///< iWARP: the tracker's block

@@ -67,7 +67,7 @@ void FlowStore::evict(FlowIndex index) {
     pairing.forget(flow.key, index);
     if (flow.reverse != no_flow && table[flow.reverse].reverse == index) table[flow.reverse].reverse = no_flow;
     for (std::uint8_t slot = 0; slot < flow.histograms; ++slot)
-        blocks[flow.histogram_block[slot / 4]][slot % 4].release(pages, flow.histogram_pages);
+        blocks[flow.histogram_block[slot / 2]][slot % 2].release(pages, flow.histogram_pages);
     for (const std::uint32_t block : flow.histogram_block)
         if (block != Flow::no_block) blocks.give_back(block);
     if (flow.trouble != Flow::no_block) troubles.give_back(flow.trouble);
@@ -82,20 +82,28 @@ void FlowStore::evict(FlowIndex index) {
 void FlowStore::record(Flow& flow, FlowHistogram which, std::uint64_t value) {
     std::uint8_t& slot = flow.histogram_slot[static_cast<std::size_t>(which)];
     if (slot == Flow::no_slot) [[unlikely]] {
-        std::uint32_t& block = flow.histogram_block[flow.histograms / 4u];
+        std::uint32_t& block = flow.histogram_block[flow.histograms / 2u];
         if (block == Flow::no_block) {
             block = blocks.take();
             if (block == Flow::no_block) return;  // counted by the pool
         }
         slot = flow.histograms++;
     }
-    blocks[flow.histogram_block[slot / 4u]][slot % 4u].record(pages, flow.histogram_pages, value);
+    blocks[flow.histogram_block[slot / 2u]][slot % 2u].record(pages, flow.histogram_pages, value);
+}
+
+void FlowStore::record_message(Flow& flow, std::uint64_t bytes) {
+    if (flow.lone_message_bytes == Flow::no_message) [[unlikely]] {
+        flow.lone_message_bytes = bytes;
+        return;
+    }
+    record(flow, FlowHistogram::message_bytes, bytes);
 }
 
 Histogram FlowStore::unpack(const Flow& flow, FlowHistogram which) const {
     const std::uint8_t slot = flow.histogram_slot[static_cast<std::size_t>(which)];
     if (slot == Flow::no_slot) return {};
-    return blocks[flow.histogram_block[slot / 4u]][slot % 4u].unpack(pages);
+    return blocks[flow.histogram_block[slot / 2u]][slot % 2u].unpack(pages);
 }
 
 void FlowStore::show(Flow& flow, EventKind kind, std::uint64_t frame, std::uint64_t value) {
@@ -196,14 +204,18 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
         out.reordered_packets = request.reordered;
         out.missing_packets = request.missing + flow.response.missing;
     }
+    const std::size_t unfinished = request.in_message ? index_of(request.operation) : operation_count;
     for (std::size_t i = 0; i < operation_count; ++i) {
         out.operations[i].count = flow.messages[i];
-        const auto bytes = static_cast<std::int64_t>(flow.message_bytes[i]);  // see reassign_bytes
+        // Octets count with the message that they belong to, when its end has been seen.
+        const std::uint64_t open = i == unfinished ? request.message_counted : 0;
+        const auto bytes = static_cast<std::int64_t>(flow.message_bytes[i] - open);  // see reassign_bytes
         out.operations[i].bytes = bytes < 0 ? 0 : static_cast<std::uint64_t>(bytes);
         out.operations[i].latency_ns = unpack(flow, latency_of(static_cast<Operation>(i)));
     }
     out.operations[index_of(Operation::read)].first_response_ns = unpack(flow, FlowHistogram::first_response);
     out.message_bytes = unpack(flow, FlowHistogram::message_bytes);
+    if (flow.lone_message_bytes != Flow::no_message) out.message_bytes.record(flow.lone_message_bytes);
     out.message_duration_ns = unpack(flow, FlowHistogram::message_duration);
     out.rnr_timer_ns = unpack(flow, FlowHistogram::rnr_timer);
     out.cnp_interval_ns = unpack(flow, FlowHistogram::cnp_interval);

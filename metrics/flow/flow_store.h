@@ -24,6 +24,8 @@ public:
     void evict(FlowIndex index);
 
     void record(Flow& flow, FlowHistogram which, std::uint64_t value);
+    /// A message has ended: its size.
+    void record_message(Flow& flow, std::uint64_t bytes);
     Histogram unpack(const Flow& flow, FlowHistogram which) const;
     /// Notes that something happened at `frame`; the first four frames of a kind are kept.
     void show(Flow& flow, EventKind kind, std::uint64_t frame, std::uint64_t value = 0);

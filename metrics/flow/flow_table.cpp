@@ -36,15 +36,14 @@ FlowIndex FlowTable::add(const FlowKey& key, std::uint32_t hash, std::uint64_t i
         free_.pop_back();
     } else {
         if (extent_ == chunks_.size() * chunk) {
-            // Flows are met in no order: huge pages spare the path most of its TLB misses.
+            // Flows are met in no order: huge pages spare the path most of its TLB misses. Memory is taken as it is
+            // used.
             constexpr std::size_t huge_page = std::size_t{2} << 20;
             constexpr std::size_t octets = (chunk * sizeof(Flow) + huge_page - 1) / huge_page * huge_page;
-            const bool many = !chunks_.empty();
-            void* memory = std::aligned_alloc(many ? huge_page : alignof(Flow), many ? octets : chunk * sizeof(Flow));
+            void* memory = std::aligned_alloc(huge_page, octets);
             if (memory == nullptr) throw std::bad_alloc();
-            if (many) madvise(memory, octets, MADV_HUGEPAGE);
+            if (!chunks_.empty()) madvise(memory, octets, MADV_HUGEPAGE);
             chunks_.push_back(static_cast<Flow*>(memory));
-            free_.reserve(chunks_.size() * chunk);
         }
         index = extent_++;
     }

@@ -70,7 +70,7 @@ private:
         std::uint32_t hash = 0;
         FlowIndex index = no_flow;
     };
-    static constexpr std::uint32_t chunk_bits = 11;
+    static constexpr std::uint32_t chunk_bits = 14;
     static constexpr std::uint32_t chunk = 1u << chunk_bits;
 
     void unlink(FlowIndex index);

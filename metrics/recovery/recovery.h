@@ -87,6 +87,8 @@ public:
 
     /// What the next repeated packet would be put down to.
     RepeatCause pending() const;
+    /// A run of repeated packets is under way: the next of them may come without a signal of its own.
+    bool running() const { return running_; }
     /// Packets of the present run of repeated ones, or of the last.
     std::uint32_t run_packets() const { return run_packets_; }
 

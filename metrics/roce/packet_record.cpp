@@ -47,6 +47,10 @@ bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketR
     const bool routed = dissection.network.family == dissect::Network::Family::ipv4 ||
                         dissection.network.family == dissect::Network::Family::ipv6;
     out.hop_limit = routed ? dissection.network.hop_limit : std::uint8_t{0};
+    out.identification = 0;
+    if (dissection.network.family == dissect::Network::Family::ipv4 && unit.in_frame)
+        // The source address is 12 octets into the header, the identification 4.
+        out.identification = wire::load_be16(unit.bytes.data() + dissection.network.source_offset - 8);
     out.direction = unit.frame.direction;
     out.becn = bth.becn;
     out.crc_bad = bth.icrc == dissect::CrcStatus::bad || bth.vcrc == dissect::CrcStatus::bad;
@@ -89,6 +93,7 @@ void make_plain_record(const wire::Frame& frame, const FrameContext& context, bo
     out.overhead = ethernet_overhead;
     out.traffic_class = wire::load_u8(network + 1);
     out.hop_limit = wire::load_u8(network + 8);
+    out.identification = wire::load_be16(network + 4);
     out.direction = frame.direction;
     out.becn = (wire::load_u8(bth + 4) & 0x40) != 0;
     out.dma_length = 0;

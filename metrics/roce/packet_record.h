@@ -25,6 +25,7 @@ struct PacketRecord {
     std::uint32_t remote_key = 0;
     std::uint32_t source_qp = 0xffffffff;
     std::uint64_t virtual_address = 0;
+    std::uint16_t identification = 0;  ///< IPv4's; 0 = none
     std::uint8_t opcode = 0;
     std::uint8_t syndrome = 0;
     std::uint8_t traffic_class = 0;

@@ -15,8 +15,16 @@ constexpr std::uint64_t first_position = std::uint64_t{1} << 32;
 /// No window is that wide: a message that begins farther back or ahead belongs to another use of the same QPN.
 constexpr std::int32_t another_life_behind = -(1 << 17);
 constexpr std::int32_t another_life_ahead = 1 << 20;
-/// A network that doubles or overtakes packets does so within this; retransmission timers are longer.
-constexpr std::int64_t network_disorder_ns = 1'000'000;
+/// With nothing outstanding nobody goes back, and what is skipped is no more than the capture may have lost.
+constexpr std::int32_t idle_life_behind = -2048;
+constexpr std::int32_t idle_life_ahead = 1 << 16;
+/// A network that doubles or overtakes packets does so within this, where no round trip is known; timers are longer.
+constexpr std::uint64_t network_disorder_ns = 1'000'000;
+/// How far before the first packet seen its neighbours may come after it.
+constexpr std::uint64_t reach_before = 64;
+/// So many packets in a row with growing identifications, and the sender is known to count them.
+constexpr std::uint8_t orderly_enough = 4;
+constexpr std::uint8_t orderly_most = 16;
 
 /// A second answer within the window of the flow that the first one named: chance would have to strike twice.
 constexpr std::uint8_t confirmed_percent = 99;
@@ -78,7 +86,38 @@ void reassign_bytes(Flow& flow, Operation operation, std::uint64_t bytes) {
     flow.message_bytes[index_of(operation)] += bytes;
 }
 
-void note_missing(MissingRanges& missing, std::uint64_t begin, std::uint64_t end, std::int64_t now_ns) {
+/// IPv4's identification says in which order a sender made its packets, where it counts them. RFC 6864 does not ask for
+/// it, adapters and Linux do it.
+enum class Made : std::uint8_t { unknown, earlier, same, later };
+
+Made made(const RequestState& request, std::uint16_t identification, std::uint16_t reference) {
+    if (request.orderly < orderly_enough) return Made::unknown;
+    const auto difference = static_cast<std::int16_t>(static_cast<std::uint16_t>(identification - reference));
+    return difference < 0 ? Made::earlier : difference == 0 ? Made::same : Made::later;
+}
+
+std::uint32_t print_of(std::uint64_t position, std::uint16_t identification) {
+    return static_cast<std::uint32_t>(identification) << 16 | static_cast<std::uint16_t>(position);
+}
+
+/// One of the last few data packets had this position and identification.
+bool is_recent(const RequestState& request, std::uint64_t position, std::uint16_t identification) {
+    const std::uint32_t print = print_of(position, identification);
+    return std::find(request.recent.begin(), request.recent.end(), print) != request.recent.end();
+}
+
+void note_identification(RequestState& request, std::uint64_t position, std::uint16_t identification) {
+    request.recent[position % request.recent.size()] = print_of(position, identification);
+    const auto grown = static_cast<std::int16_t>(static_cast<std::uint16_t>(identification - request.identification));
+    request.identification = identification;
+    if (grown > 0)
+        request.orderly = static_cast<std::uint8_t>(std::min<unsigned>(request.orderly + 1u, orderly_most));
+    else
+        request.orderly = static_cast<std::uint8_t>(request.orderly / 2);
+}
+
+void note_missing(MissingRanges& missing, std::uint64_t begin, std::uint64_t end, std::int64_t now_ns,
+                  std::uint16_t identification) {
     MissingRanges::Range* place = &missing.ranges[0];
     for (MissingRanges::Range& range : missing.ranges) {
         if (range.begin == range.end) {
@@ -87,21 +126,20 @@ void note_missing(MissingRanges& missing, std::uint64_t begin, std::uint64_t end
         }
         if (range.noticed_ns < place->noticed_ns) place = &range;  // the oldest is given up
     }
-    *place = {begin, end, now_ns};
+    *place = {begin, end, now_ns, identification};
 }
 
-/// Whether the position was missing; it no longer is. `noticed_ns`: since when.
-bool take_missing(MissingRanges& missing, std::uint64_t position, std::int64_t& noticed_ns) {
+/// Whether the position was missing; it no longer is. `out` is the stretch that it lay in.
+bool take_missing(MissingRanges& missing, std::uint64_t position, MissingRanges::Range& out) {
     for (MissingRanges::Range& range : missing.ranges) {
         if (position < range.begin || position >= range.end) continue;
-        noticed_ns = range.noticed_ns;
-        const MissingRanges::Range after{position + 1, range.end, range.noticed_ns};
+        out = range;
         range.end = position;
-        if (after.begin < after.end) {
+        if (position + 1 < out.end) {
             if (range.begin == range.end)
-                range = after;
+                range = {position + 1, out.end, out.noticed_ns, out.identification};
             else
-                note_missing(missing, after.begin, after.end, after.noticed_ns);
+                note_missing(missing, position + 1, out.end, out.noticed_ns, out.identification);
         }
         return true;
     }
@@ -117,8 +155,7 @@ void RoceTracker::on_packet(const PacketRecord& record) {
     count(flow, record);
     if (record.crc_bad) [[unlikely]] {
         // Its receiver drops it, and nothing in it can be trusted.
-        ++flow.counts.crc_bad;
-        store_.show(flow, EventKind::icrc_bad, record.frame);
+        damaged(flow, record, opcode);
         return;
     }
     switch (opcode.role) {
@@ -134,10 +171,23 @@ void RoceTracker::on_packet(const PacketRecord& record) {
     }
 }
 
+void RoceTracker::damaged(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode) {
+    ++flow.counts.crc_bad;
+    store_.show(flow, EventKind::icrc_bad, record.frame);
+    if (opcode.role != wire::BthRole::request || flow.request.next == 0) return;
+    // The hole that it leaves is no loss before the tap.
+    FlowTrouble& trouble = store_.trouble(flow);
+    const std::uint64_t position = position_of(record.psn, flow.request.next);
+    if (position < flow.request.next) ++flow.request.repeated;
+    trouble.damaged[trouble.damaged_next] = position;
+    trouble.damaged_next = static_cast<std::uint8_t>((trouble.damaged_next + 1u) % trouble.damaged.size());
+}
+
 void RoceTracker::count(Flow& flow, const PacketRecord& record) {
     PacketCounts& counts = flow.counts;
     ++counts.packets;
     counts.wire_bytes += record.wire_length;
+    counts.first_ns = std::min(counts.first_ns, record.time_ns);
     counts.last_ns = later(counts.last_ns, record.time_ns);
     const unsigned ecn = record.traffic_class & 3u;
     if (ecn != 0) {
@@ -211,17 +261,19 @@ void RoceTracker::new_request(Flow& flow, const PacketRecord& record, const wire
     flow.message_bytes[index_of(operation)] += moved;
     if (opcode.starts_message()) {
         request.message_bytes = 0;
+        request.message_counted = 0;
         request.message_first_ns = record.time_ns;
         request.message_again = false;
         request.operation = operation;
         if (reuse_ != nullptr) notice_reuse(flow, record, last);
     }
     request.message_bytes += moved;
+    request.message_counted += moved;
     if (opcode.ends_message()) {
         const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.message_bytes, 0xffffffff));
         ++flow.messages[index_of(operation)];
-        if (!opcode.starts_message()) reassign_bytes(flow, operation, request.message_bytes - moved);
-        store_.record(flow, FlowHistogram::message_bytes, request.message_bytes);
+        if (!opcode.starts_message()) reassign_bytes(flow, operation, request.message_counted - moved);
+        store_.record_message(flow, request.message_bytes);
         if (opcode.starts_message()) {
             flow.ledger.post(store_.rings, record.time_ns, operation, last, bytes);
         } else {
@@ -271,34 +323,60 @@ RepeatCause RoceTracker::tell_recovery(Flow& flow, const PacketRecord& record, s
     return cause;
 }
 
+/// Whether a packet of a position that is not new was delayed or doubled by the network, and not sent again.
+bool RoceTracker::is_late(const Flow& flow, const FlowTrouble& trouble, const PacketRecord& record,
+                          std::uint64_t position, const MissingRanges::Range* hole) const {
+    const RequestState& request = flow.request;
+    const bool counted = request.orderly >= orderly_enough;
+    const bool copied = is_recent(request, position, record.identification);
+    if (counted && copied) return true;
+    if (hole != nullptr) {
+        const Made order = made(request, record.identification, hole->identification);
+        if (order != Made::unknown) return order != Made::later;
+    } else if (counted || (!copied && position == request.last_position && record.identification != 0)) {
+        return false;  // not the packet that passed before, so its sender has made it again
+    }
+    if (trouble.recovery.running()) return false;
+    const std::uint64_t silence = elapsed(request.last_data_ns, record.time_ns);
+    if (trouble.recovery.pending() == RepeatCause::none) {
+        // Without a signal only a timer makes the sender repeat, and no timer is shorter than the round trip.
+        const std::uint64_t quiet =
+            request.round_trip_min_ns != 0xffffffff ? request.round_trip_min_ns : network_disorder_ns;
+        return silence < quiet;
+    }
+    if (hole == nullptr || trouble.last_nak_ns == Situation::never) return false;
+    // The NAK is not at the sender yet: this packet was under way before.
+    const Flow* const reverse = flow.reverse == no_flow ? nullptr : &store_.table[flow.reverse];
+    const std::uint32_t there_and_back = reverse != nullptr && reverse->request.round_trip_min_ns != 0xffffffff
+                                             ? reverse->request.round_trip_min_ns
+                                             : request.reaction_min_ns;
+    return there_and_back != 0xffffffff && elapsed(trouble.last_nak_ns, record.time_ns) < there_and_back / 2;
+}
+
 /// A position that a new packet has had already. Returns false where nothing is to be attributed: the network's doing.
 bool RoceTracker::past_request(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode,
                                std::uint64_t position, std::uint32_t span, Situation& situation) {
     RequestState& request = flow.request;
     FlowTrouble& trouble = store_.trouble(flow);
-    std::int64_t noticed_ns = 0;
-    const bool fills = take_missing(trouble.missing, position, noticed_ns);
-    const std::uint64_t silence = elapsed(request.last_data_ns, record.time_ns);
-    bool late = false;
-    if (trouble.recovery.pending() == RepeatCause::none) {
-        if (fills)
-            late = silence < network_disorder_ns && elapsed(noticed_ns, record.time_ns) < 100 * network_disorder_ns;
-        else
-            late = position == request.last_position && silence < network_disorder_ns;
-    } else if (fills && trouble.last_nak_ns != Situation::never) {
-        // The NAK is not at the sender yet: this one was under way before.
-        const std::uint64_t since = elapsed(trouble.last_nak_ns, record.time_ns);
-        late = request.reaction_min_ns != 0xffffffff && since < request.reaction_min_ns / 2;
+    MissingRanges::Range hole;
+    const bool before = position < request.base && request.base - position <= reach_before;
+    if (before) {
+        // The first packet that the capture holds was not the first of its neighbours.
+        note_missing(trouble.missing, position, request.base, request.message_first_ns, request.identification);
+        request.base = position;
     }
+    const bool fills = take_missing(trouble.missing, position, hole);
+    const std::uint64_t silence = elapsed(request.last_data_ns, record.time_ns);
+    const bool late = is_late(flow, trouble, record, position, fills ? &hole : nullptr);
     const bool busy = request.recovering;
-    if (!busy) trouble.recovery.resume(request.next, request.acknowledged);
+    if (!busy) trouble.recovery.resume(request.next, request.acknowledged, request.last_data_ns);
     const RepeatCause cause =
         tell_recovery(flow, record, position, span, opcode.operation == wire::BthOperation::read_request, late);
     if (fills) {
         first_sight(flow, record, opcode);
         if (late) {
             ++request.reordered;
-            if (request.missing > 0) --request.missing;
+            if (request.missing > 0 && !before) --request.missing;
             store_.show(flow, EventKind::reordered, record.frame, request.next - position);
         }
     } else if (late) {
@@ -321,7 +399,39 @@ bool RoceTracker::past_request(Flow& flow, const PacketRecord& record, const wir
     return true;
 }
 
+/// A message that begins far from where the last one ended: another connection has been given the same QPN.
+bool RoceTracker::is_another_life(const Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode) const {
+    const RequestState& request = flow.request;
+    if (request.next == 0 || !opcode.starts_message()) return false;
+    const std::int32_t ahead = psn_difference(record.psn, request.next);
+    if (ahead >= idle_life_behind && ahead < idle_life_ahead) [[likely]]
+        return false;
+    if (flow.ledger.messages() == 0 && !request.in_message && !request.recovering) return true;
+    return ahead < another_life_behind || ahead > another_life_ahead;
+}
+
+FlowIndex RoceTracker::begin_another_life(FlowIndex index, const PacketRecord& record) {
+    const FlowKey key = store_.table[index].key;
+    const std::uint32_t connection = store_.table[index].connection;
+    store_.retire(index);
+    const FlowIndex fresh = store_.obtain(key, record.hash, record.frame, record.time_ns);
+    Flow& flow = store_.table[fresh];
+    flow.drop_epoch = store_.drop_epoch;
+    flow.connection = connection;
+    if (flow.counts.packets == 0) {
+        // The packet was counted as the old life's.
+        Flow& old = store_.table[index];
+        if (old.live && old.finished && old.key == key) {
+            --old.counts.packets;
+            old.counts.wire_bytes -= record.wire_length;
+        }
+        count(flow, record);
+    }
+    return fresh;
+}
+
 void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode) {
+    if (is_another_life(store_.table[index], record, opcode)) index = begin_another_life(index, record);
     Flow& flow = store_.table[index];
     RequestState& request = flow.request;
     const bool read = opcode.operation == wire::BthOperation::read_request;
@@ -330,7 +440,7 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
         store_.pairing.request(flow.key, index, record.psn, std::max(span, 1u), record.time_ns);
     if (request.next == 0) {
         request.next = first_position + record.psn;
-        request.acknowledged = request.next;
+        request.acknowledged = request.base = request.next;
         flow.seen_before_capture = !opcode.starts_message();
     }
     std::int32_t ahead = psn_difference(record.psn, request.next);
@@ -348,16 +458,21 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
         if (flow.ledger.messages_max() == 1 && request.freed_ns > request.last_data_ns &&
             request.last_data_ns != Situation::never && !situation.mid_message)
             keep_least(request.reaction_min_ns, elapsed(request.freed_ns, record.time_ns));
+        note_identification(request, position, record.identification);
         close_gap(flow, record, situation);
         if (request.recovering) tell_recovery(flow, record, position, span, read, false);
         new_request(flow, record, opcode, position, span);
     } else if (ahead > 0) {
         FlowTrouble& trouble = store_.trouble(flow);
         const auto hole = static_cast<std::uint32_t>(ahead);
-        request.missing += hole;
-        note_missing(trouble.missing, request.next, position, record.time_ns);
-        store_.show(flow, EventKind::gap, record.frame, hole);
-        if (!request.recovering) trouble.recovery.resume(request.next, request.acknowledged);
+        std::uint32_t lost = hole;
+        for (const std::uint64_t damaged : trouble.damaged)
+            if (damaged >= request.next && damaged < position && lost > 0) --lost;
+        request.missing += lost;
+        note_missing(trouble.missing, request.next, position, record.time_ns, record.identification);
+        if (lost > 0) store_.show(flow, EventKind::gap, record.frame, lost);
+        if (!request.recovering) trouble.recovery.resume(request.next, request.acknowledged, request.last_data_ns);
+        note_identification(request, position, record.identification);
         tell_recovery(flow, record, position, span, read, false);
         close_gap(flow, record, situation);
         if (request.in_message && !opcode.starts_message()) {
@@ -366,16 +481,18 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
         } else if (request.in_message) {
             // The end of the message before lies in the hole.
             flow.ledger.end(store_.rings, record.time_ns, request.operation, position - 1, 0);
-            request.message_bytes = 0;
+            request.message_bytes = request.message_counted = 0;
             request.in_message = false;
         } else if (!opcode.starts_message()) {
             flow.ledger.begin(record.time_ns, operation_of(opcode));
-            request.message_bytes = 0;
+            request.message_bytes = request.message_counted = 0;
             request.message_first_ns = record.time_ns;
         }
         new_request(flow, record, opcode, position, span);
     } else {
         if (!past_request(flow, record, opcode, position, span, situation)) return;
+        request.identification = record.identification;
+        request.recent[position % request.recent.size()] = print_of(position, record.identification);
         close_gap(flow, record, situation);
     }
     request.last_position = position;
@@ -415,7 +532,7 @@ void RoceTracker::unreliable_request(Flow& flow, const PacketRecord& record, con
     first_sight(flow, record, opcode);
     request.message_bytes += record.payload_length;
     if (opcode.ends_message()) {
-        store_.record(flow, FlowHistogram::message_bytes, request.message_bytes);
+        store_.record_message(flow, request.message_bytes);
         if (!opcode.starts_message())
             store_.record(flow, FlowHistogram::message_duration, elapsed(request.message_first_ns, record.time_ns));
         if (!opcode.starts_message())
@@ -429,25 +546,34 @@ void RoceTracker::unreliable_request(Flow& flow, const PacketRecord& record, con
     request.last_data_ns = later(request.last_data_ns, record.time_ns);
 }
 
-Flow* RoceTracker::requester_of(FlowIndex carrier, const PacketRecord& record) {
-    Flow& flow = store_.table[carrier];
-    if (flow.reverse != no_flow) {
-        Flow& requester = store_.table[flow.reverse];
+/// Whose requests the packet on `carrier` answers; nullptr where that is not known. The carrier may turn out to be
+/// another life of its key: then its index changes.
+Flow* RoceTracker::requester_of(FlowIndex& carrier, const PacketRecord& record) {
+    Flow* flow = &store_.table[carrier];
+    if (flow->reverse != no_flow) {
+        Flow& requester = store_.table[flow->reverse];
         const bool guessed = requester.pairing == PairingMethod::psn;
         if (!guessed || requester.request.next == 0) return &requester;
         const std::int32_t ahead = psn_difference(record.psn, requester.request.next);
-        if (ahead < another_life_ahead / 64 && ahead > another_life_behind) {
-            if (flow.pairing_percent < confirmed_percent && ahead <= 0)
-                flow.pairing_percent = requester.pairing_percent = confirmed_percent;
+        if (!requester.finished && ahead < idle_life_ahead / 4 && ahead > another_life_behind) {
+            if (flow->pairing_percent < confirmed_percent && ahead <= 0)
+                flow->pairing_percent = requester.pairing_percent = confirmed_percent;
             return &requester;
         }
-        // These answers are about other requests: the hypothesis was wrong.
-        flow.reverse = requester.reverse = no_flow;
-        flow.pairing = requester.pairing = PairingMethod::none;
-        flow.pairing_percent = requester.pairing_percent = 0;
+        if (requester.finished && ahead <= 0 && ahead > idle_life_behind) return &requester;  // a late answer
+        if (flow->pairing_percent >= confirmed_percent) {
+            // Sure of its partner, and now answering somebody else: the QPN has another life.
+            carrier = begin_another_life(carrier, record);
+            flow = &store_.table[carrier];
+        } else {
+            // These answers are about other requests: the hypothesis was wrong.
+            flow->reverse = requester.reverse = no_flow;
+            flow->pairing = requester.pairing = PairingMethod::none;
+            flow->pairing_percent = requester.pairing_percent = 0;
+        }
     }
-    if (flow.finished) return nullptr;
-    const PsnPairing::Finding finding = store_.pairing.answer(flow.key, carrier, record.psn, record.time_ns);
+    if (flow->finished) return nullptr;
+    const PsnPairing::Finding finding = store_.pairing.answer(flow->key, carrier, record.psn, record.time_ns);
     if (finding.requester == no_flow) return nullptr;
     store_.pair(carrier, finding.requester, PairingMethod::psn, finding.confidence);
     return &store_.table[finding.requester];
@@ -501,61 +627,107 @@ void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wi
     Flow* const requester = requester_of(index, record);
     Flow& flow = store_.table[index];
     ResponseState& responses = flow.response;
-    const std::int32_t ahead = responses.seen ? psn_difference(record.psn, responses.next_psn) : 0;
-    const bool again = responses.seen && ahead < 0 && ahead > another_life_behind;
+    if (responses.next == 0) responses.next = first_position + record.psn;
+    const std::int32_t ahead = psn_difference(record.psn, responses.next);
+    const std::uint64_t here = position_of(record.psn, responses.next);
+    const bool known = requester != nullptr && requester->request.next != 0;
     Situation situation;
     situation.response = true;
-    if (again) {
+    if (ahead < 0 && ahead > another_life_behind) {
+        MissingRanges::Range hole;
+        // Responses come again because their request did: the responder was told.
+        if (take_missing(store_.trouble(flow).missing_responses, here, hole))
+            flow.counts.payload_bytes += record.payload_length;
         ++responses.repeated;
         situation.again = true;
-        situation.cause = responses.in_response || opcode.starts_message() ? RepeatCause::timeout : RepeatCause::none;
-        store_.show(flow, EventKind::retransmission, record.frame, 1);
+        if (!responses.repeating) {
+            situation.cause = RepeatCause::nak;
+            store_.show(flow, EventKind::retransmission, record.frame, 1);
+        }
+        responses.repeating = true;
     } else {
-        if (!opcode.starts_message() && responses.in_response && ahead > 0) {
-            responses.missing += static_cast<std::uint32_t>(ahead);
-            store_.show(flow, EventKind::gap, record.frame, static_cast<std::uint64_t>(ahead));
-            if (requester != nullptr && requester->request.next != 0) {
-                FlowTrouble& trouble = store_.trouble(*requester);
-                trouble.recovery.resume(requester->request.next, requester->request.acknowledged);
-                trouble.recovery.response_missing(record.time_ns,
-                                                  position_of(responses.next_psn, requester->request.next));
-                requester->request.recovering = trouble.recovery.busy();
-            }
+        responses.repeating = false;
+        if (ahead > 0 && responses.in_response && !opcode.starts_message()) {
+            const auto hole = static_cast<std::uint32_t>(ahead);
+            responses.missing += hole;
+            note_missing(store_.trouble(flow).missing_responses, responses.next, here, record.time_ns, 0);
+            store_.show(flow, EventKind::gap, record.frame, hole);
+            if (known)
+                lost_response(*requester, record,
+                              position_of(static_cast<std::uint32_t>(responses.next), requester->request.next));
         }
         flow.counts.payload_bytes += record.payload_length;
         situation.mid_message = responses.in_response && !opcode.starts_message();
+        responses.next = here + 1;
     }
     close_gap(flow, record, situation);
-    if (!again) {
-        responses.next_psn = (record.psn + 1) & psn_mask;
-        responses.seen = true;
-    }
     responses.in_response = !opcode.ends_message();
     if (!opcode.ends_message())
         responses.mtu_payload = static_cast<std::uint16_t>(std::min<std::uint32_t>(record.payload_length, 0xffff));
     else
         responses.message_end_ns = record.time_ns;
     flow.request.last_data_ns = later(flow.request.last_data_ns, record.time_ns);
+    if (known) answered(*requester, flow, record, opcode);
+}
 
-    if (requester == nullptr || requester->request.next == 0) return;
-    RequestState& request = requester->request;
+/// A response to a later READ, or a later response to the same, while one is missing: as good as a NAK. IBTA 9.7.5.2.8.
+void RoceTracker::lost_response(Flow& requester, const PacketRecord& record, std::uint64_t position) {
+    FlowTrouble& trouble = store_.trouble(requester);
+    if (!requester.request.recovering)
+        trouble.recovery.resume(requester.request.next, requester.request.acknowledged, requester.request.last_data_ns);
+    trouble.recovery.response_missing(record.time_ns, position);
+    requester.request.recovering = trouble.recovery.busy();
+    if (requester.request.response_gap_ns == Situation::never) requester.request.response_gap_ns = record.time_ns;
+}
+
+void RoceTracker::answered(Flow& requester, Flow& carrier, const PacketRecord& record, const wire::BthOpcode& opcode) {
+    RequestState& request = requester.request;
     const std::uint64_t position = position_of(record.psn, request.next);
+    OutstandingMessage* const oldest = requester.ledger.oldest_response(store_.rings, 0);
     if (opcode.starts_message()) {
-        if (position > 0 && position <= request.next)
-            acknowledge(*requester, position - 1, record.time_ns, record.frame);
-        OutstandingMessage* const read = requester->ledger.oldest_response(store_.rings, position);
-        if (read != nullptr && !read->responded && !read->again) {
+        carrier.response.message_position = position;
+        const bool skipped = oldest != nullptr && oldest->position < position && oldest->merged == 0;
+        if (skipped) {
+            // The oldest READ was not answered to its end: its responses were lost, here or before the tap.
+            if (request.response_gap_ns == Situation::never) {
+                const std::uint64_t begin = std::max(oldest->position, request.acknowledged);
+                note_missing(store_.trouble(carrier).missing_responses,
+                             position_of(static_cast<std::uint32_t>(begin), carrier.response.next),
+                             position_of(record.psn, carrier.response.next), record.time_ns, 0);
+                lost_response(requester, record, begin);
+            }
+        } else if (position <= request.next) {
+            acknowledge(requester, position - 1, record.time_ns, record.frame);
+        }
+        OutstandingMessage* const read = requester.ledger.oldest_response(store_.rings, position);
+        if (read != nullptr && !read->responded && !read->again && !skipped &&
+            static_cast<Operation>(static_cast<unsigned>(read->operation)) == Operation::read) {
             read->responded = 1;
             const std::uint64_t latency = elapsed(read->last_ns, record.time_ns);
-            store_.record(*requester, FlowHistogram::first_response, latency);
+            store_.record(requester, FlowHistogram::first_response, latency);
             keep_least(request.round_trip_min_ns, latency);
         }
     }
-    if (opcode.ends_message()) {
-        const std::uint32_t responses_before = requester->ledger.responses();
-        acknowledge(*requester, position, record.time_ns, record.frame);
-        if (requester->ledger.responses() < responses_before) request.response_ns = record.time_ns;
+    if (!opcode.ends_message()) return;
+    if (request.response_gap_ns != Situation::never) {
+        // Until the missing one has come, the requester drops what follows. Where it goes on all the same, for READs
+        // that it posted long after, the tap has missed what the requester got.
+        const OutstandingMessage* const waiting = requester.ledger.oldest_response(store_.rings, 0);
+        if (waiting != nullptr && waiting->merged == 0 && waiting->position < carrier.response.message_position) {
+            const OutstandingMessage* const mine =
+                requester.ledger.oldest_response(store_.rings, carrier.response.message_position);
+            const std::uint64_t patience =
+                10 * (request.round_trip_min_ns != 0xffffffff ? std::uint64_t{request.round_trip_min_ns}
+                                                              : network_disorder_ns);
+            const bool long_after = mine != nullptr && mine->last_ns > request.response_gap_ns &&
+                                    elapsed(request.response_gap_ns, mine->last_ns) > patience;
+            if (!long_after) return;
+        }
+        request.response_gap_ns = Situation::never;
     }
+    const std::uint32_t responses_before = requester.ledger.responses();
+    acknowledge(requester, position, record.time_ns, record.frame);
+    if (requester.ledger.responses() < responses_before) request.response_ns = record.time_ns;
 }
 
 /// A NAK or RNR NAK: it acknowledges what lies before it and names what must come again. IBTA vol. 1, 9.7.5.2.8.
@@ -577,11 +749,13 @@ void RoceTracker::refused(Flow& carrier, Flow* requester, const PacketRecord& re
     if (requester == nullptr || requester->request.next == 0) return;
     RequestState& request = requester->request;
     const std::uint64_t position = position_of(record.psn, request.next);
-    acknowledge(*requester, position - 1, record.time_ns, record.frame);
-    if (position > request.next) return;
+    if (position > request.next) {
+        acknowledge(*requester, position - 1, record.time_ns, record.frame);
+        return;
+    }
     FlowTrouble& recovering = store_.trouble(*requester);
     recovering.last_nak_ns = record.time_ns;
-    if (!request.recovering) recovering.recovery.resume(request.next, request.acknowledged);
+    if (!request.recovering) recovering.recovery.resume(request.next, request.acknowledged, request.last_data_ns);
     const NakKind kind = rnr ? NakKind::rnr : value == 0 ? NakKind::sequence : NakKind::other;
     const std::int64_t sent_ns = position == request.last_position ? request.last_data_ns : Situation::never;
     recovering.recovery.nak(record.time_ns, position, kind, sent_ns, [&](auto what, std::uint64_t figure) {
@@ -591,6 +765,8 @@ void RoceTracker::refused(Flow& carrier, Flow* requester, const PacketRecord& re
             store_.record(*requester, FlowHistogram::nak_generation, figure);
     });
     request.recovering = recovering.recovery.busy();
+    // It acknowledges what lies before it; recovery knows that already.
+    acknowledge(*requester, position - 1, record.time_ns, record.frame);
 }
 
 void RoceTracker::acknowledgement(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode) {

@@ -35,7 +35,14 @@ private:
     void acknowledge(Flow& requester, std::uint64_t position, std::int64_t now_ns, std::uint64_t frame);
     void refused(Flow& carrier, Flow* requester, const PacketRecord& record);
     void notice_reuse(Flow& flow, const PacketRecord& record, std::uint64_t position);
-    Flow* requester_of(FlowIndex carrier, const PacketRecord& record);
+    void lost_response(Flow& requester, const PacketRecord& record, std::uint64_t position);
+    void answered(Flow& requester, Flow& carrier, const PacketRecord& record, const wire::BthOpcode& opcode);
+    void damaged(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode);
+    bool is_late(const Flow& flow, const FlowTrouble& trouble, const PacketRecord& record, std::uint64_t position,
+                 const MissingRanges::Range* hole) const;
+    bool is_another_life(const Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode) const;
+    FlowIndex begin_another_life(FlowIndex index, const PacketRecord& record);
+    Flow* requester_of(FlowIndex& carrier, const PacketRecord& record);
     std::uint32_t read_span(const Flow& flow, std::uint32_t length) const;
 
     FlowStore& store_;

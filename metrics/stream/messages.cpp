@@ -247,7 +247,6 @@ void Messages::response(const Half& half, const Half& back, const Part& part) {
     if (!responses.in_response) message.response_bytes = 0;
     const bool starts = !responses.in_response;
     message.response_bytes += part.ddp.payload_length;
-    responses.seen = true;
     responses.in_response = !part.ddp.last;
     if (part.ddp.last) responses.message_end_ns = part.now_ns();
     if (!back) return;
