@@ -143,29 +143,12 @@ bool read_grh(const wire::Frame& frame, std::uint32_t at, Glance& out) {
     return read_bth(bytes, at + 40, end, out);
 }
 
-/// Ethernet, IPv4 without options, UDP, and a BTH with all of its extended headers and its ICRC, every length of which
-/// agrees with every other, captured whole, and no management datagram: nothing that a dissector would say more of.
-bool is_plain(const wire::Frame& frame, std::uint32_t network, const Glance& glance) {
-    const std::byte* p = frame.bytes.data() + network;
-    const std::uint32_t total = wire::load_be16(p + 2);
-    constexpr std::uint32_t bth_at = 20 + udp_octets;
-    if (network != 14 || wire::load_u8(p) != 0x45 || glance.offset != network + bth_at ||
-        frame.bytes.size() != frame.wire_length || total + network != frame.wire_length ||
-        wire::load_be16(p + 24) != total - 20)
-        return false;
-    const wire::BthOpcode& opcode = wire::bth_opcode(glance.opcode);
-    const unsigned flags = wire::load_u8(p + bth_at + 1);
-    const std::uint32_t pad = flags >> 4 & 3u;
-    return opcode.known() && (flags & 15) == 0 && glance.selector > 1 &&
-           total >= bth_at + bth_octets + opcode.header_octets + pad + icrc_octets;
-}
-
 bool read_usual(const wire::Frame& frame, Glance& out) {
     const Start start = start_of(frame);
     switch (start.type) {
         case wire::ether_type::ipv4:
             if (!read_ipv4(frame, start.offset, out)) return false;
-            out.plain = out.kind == Glance::Kind::bth && is_plain(frame, start.offset, out);
+            if (out.kind == Glance::Kind::bth) read_plain(frame, out);
             return true;
         case wire::ether_type::ipv6: return read_ipv6(frame, start.offset, out);
         case wire::ether_type::roce: return read_grh(frame, start.offset, out);

@@ -149,7 +149,11 @@ struct HostClock::State {
     }
     Host& host_at(std::uint32_t number) { return number == AddressTable::none ? beyond : hosts[number]; }
 
+    KnownPair& place_of(std::uint64_t ipv4_addresses) {
+        return pairs[ipv4_addresses * 0x9e3779b97f4a7c15 >> (64 - pairs_bits)];
+    }
     KnownPair pair_of(const Address& source, const Address& destination);
+    void count(const wire::Frame& frame, const KnownPair& pair, FrameContext& context);
     void note_time(std::int64_t now_ns);
     bool is_repeated(const wire::Frame& frame, std::uint64_t addresses_hash);
     void note_pause(const wire::Frame& frame);
@@ -164,7 +168,7 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     if (source.family == dissect::Network::Family::ipv4) {
         both = std::uint64_t{wire::load_be32(std::as_bytes(std::span(source.octets)).data())} << 32 |
                wire::load_be32(std::as_bytes(std::span(destination.octets)).data());
-        place = &pairs[both * 0x9e3779b97f4a7c15 >> (64 - pairs_bits)];
+        place = &place_of(both);
         if (place->addresses == both && both != 0) [[likely]]
             return *place;
     }
@@ -179,7 +183,37 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     return pair;
 }
 
-void HostClock::State::note_time(std::int64_t now_ns) {
+inline void HostClock::State::count(const wire::Frame& frame, const KnownPair& pair, FrameContext& context) {
+    Host& source = host_at(pair.from);
+    Host& destination = host_at(pair.to);
+    context.shard_hash = pair.shard_hash;
+    context.source_wire_bytes = source.sent;
+    context.source_bits_per_sec = source.bits_per_sec;
+    context.destination_requests = destination.requests + destination.segments;
+    if (is_repeated(frame, pair.addresses)) [[unlikely]] {
+        ++twice;
+        context.seen_twice = true;
+        return;
+    }
+    const std::uint32_t wire_octets = frame.wire_length + ethernet_overhead;
+    source.sent += wire_octets;
+    destination.received += wire_octets;
+    bool data = seen.payload != 0;
+    if (seen.kind == Glance::Kind::bth) {
+        const wire::BthRole role = wire::bth_opcode(seen.opcode).role;
+        destination.requests += role == wire::BthRole::request;
+        data = data && (role == wire::BthRole::request || role == wire::BthRole::response);
+    } else {
+        destination.segments += data;
+    }
+    if (pair.from == AddressTable::none || pair.to == AddressTable::none) [[unlikely]]
+        ++beyond_frames;
+    else if (!given)
+        note_run(source, pair.to, frame, wire_octets);
+    if (data) note_sender(pair.from, pair.to, frame);
+}
+
+inline void HostClock::State::note_time(std::int64_t now_ns) {
     if (now_ns < last_ns) ++unsorted;
     last_ns = now_ns;
     // A division a frame; what a few thousand times have in common, the rest has.
@@ -188,14 +222,13 @@ void HostClock::State::note_time(std::int64_t now_ns) {
     while (static_cast<std::uint64_t>(now_ns) % resolution_ns != 0) [[unlikely]] resolution_ns /= 10;
 }
 
-bool HostClock::State::is_repeated(const wire::Frame& frame, std::uint64_t addresses_hash) {
+inline bool HostClock::State::is_repeated(const wire::Frame& frame, std::uint64_t addresses_hash) {
     if (seen.kind != Glance::Kind::bth && seen.kind != Glance::Kind::tcp) return false;
     const std::byte* p = frame.bytes.data() + seen.offset;
-    std::uint64_t hash = mix(addresses_hash, seen.identification);
-    hash = mix(hash, wire::load_be64(p));
-    hash = mix(hash, wire::load_be32(p + 8));
-    if (seen.kind == Glance::Kind::tcp) hash = mix(hash, wire::load_be64(p + 12) ^ seen.payload);
-    return repeated.note(hash, interface_of(frame), frame.time_ns);
+    RepeatedFrames::Marks marks{addresses_hash, wire::load_be64(p),
+                                std::uint64_t{wire::load_be32(p + 8)} << 32 | seen.identification};
+    if (seen.kind == Glance::Kind::tcp) marks.addresses = mix(marks.addresses, wire::load_be64(p + 12) ^ seen.payload);
+    return repeated.note(marks, interface_of(frame), frame.time_ns);
 }
 
 void HostClock::State::note_pause(const wire::Frame& frame) {
@@ -254,6 +287,10 @@ void HostClock::State::note_run(Host& source, std::uint32_t peer, const wire::Fr
     Run& run = source.run;
     const wire::BthOpcode& opcode = wire::bth_opcode(seen.opcode);
     const bool bth = seen.kind == Glance::Kind::bth;
+    if (bth && opcode.part == wire::MessagePart::only) {
+        run.goes_on = false;  // neither goes on with a message nor leaves one open
+        return;
+    }
     const bool continues = bth ? !opcode.starts_message() : seen.payload != 0;
     if (run.goes_on && continues && run.kind == seen.kind && run.peer == peer && run.selector == seen.selector &&
         run.next_position == seen.position && run.interface == frame.interface && frame.time_ns >= run.last_ns) {
@@ -308,54 +345,37 @@ HostClock::HostClock(std::optional<std::uint64_t> link_bits_per_sec, std::size_t
 HostClock::~HostClock() = default;
 
 FrameContext HostClock::observe(const wire::Frame& frame) {
+    constexpr std::uint32_t addresses_offset = 14 + 12;
     State& s = *state_;
     s.note_time(frame.time_ns);
-    glance(frame, s.scratch, s.seen);
     FrameContext context;
+    // Plain frames between hosts that were met lately: most of them all.
+    if (read_plain(frame, s.seen)) [[likely]] {
+        const std::uint64_t addresses = wire::load_be64(frame.bytes.data() + addresses_offset);
+        const KnownPair& known = s.place_of(addresses);
+        if (known.addresses == addresses && addresses != 0) [[likely]] {
+            context.source_pauses = s.interface_at(frame.interface).holding;
+            context.plain_bth = plain_bth_offset;
+            s.count(frame, known, context);
+            return context;
+        }
+    }
+    glance(frame, s.scratch, s.seen);
+    context.source_pauses = s.interface_at(frame.interface).holding;
     if (s.seen.kind == Glance::Kind::mac_control) [[unlikely]] {
-        context.source_pauses = s.interface_at(frame.interface).holding;
         s.note_pause(frame);
         return context;
     }
-    context.source_pauses = s.interface_at(frame.interface).holding;
     if (s.seen.source.family == dissect::Network::Family::none) [[unlikely]]
         return context;
     context.plain_bth = s.seen.plain ? static_cast<std::uint16_t>(s.seen.offset) : std::uint16_t{0};
     const KnownPair pair = s.pair_of(s.seen.source, s.seen.destination);
-    context.shard_hash = pair.shard_hash;
-    const std::uint32_t from = pair.from;
-    const std::uint32_t to = pair.to;
     if (s.hosts.size() < s.addresses.size()) [[unlikely]] {
         Host fresh;
         fresh.bits_per_sec = s.given.value_or(0);
         s.hosts.resize(s.addresses.size(), fresh);
     }
-    Host& source = s.host_at(from);
-    Host& destination = s.host_at(to);
-    context.source_wire_bytes = source.sent;
-    context.source_bits_per_sec = source.bits_per_sec;
-    context.destination_requests = destination.requests + destination.segments;
-    if (s.is_repeated(frame, pair.addresses)) [[unlikely]] {
-        ++s.twice;
-        context.seen_twice = true;
-        return context;
-    }
-    const std::uint32_t wire_octets = frame.wire_length + ethernet_overhead;
-    source.sent += wire_octets;
-    destination.received += wire_octets;
-    bool data = s.seen.payload != 0;
-    if (s.seen.kind == Glance::Kind::bth) {
-        const wire::BthRole role = wire::bth_opcode(s.seen.opcode).role;
-        destination.requests += role == wire::BthRole::request;
-        data = data && (role == wire::BthRole::request || role == wire::BthRole::response);
-    } else {
-        destination.segments += data;
-    }
-    if (from == AddressTable::none || to == AddressTable::none) [[unlikely]]
-        ++s.beyond_frames;
-    else if (!s.given)
-        s.note_run(source, to, frame, wire_octets);
-    if (data) s.note_sender(from, to, frame);
+    s.count(frame, pair, context);
     return context;
 }
 

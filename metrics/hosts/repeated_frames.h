@@ -10,16 +10,24 @@ namespace metrics {
 /// nothing: the last few frames are kept in case that a second interface shows up.
 class RepeatedFrames {
 public:
-    /// True where the frame of this fingerprint was met on another interface within a second.
-    bool note(std::uint64_t fingerprint, std::uint64_t interface, std::int64_t time_ns) {
+    /// What tells a frame from others. Hashed only once there are two interfaces.
+    struct Marks {
+        std::uint64_t addresses = 0;
+        std::uint64_t first = 0;
+        std::uint64_t second = 0;
+    };
+
+    /// True where the frame of these marks was met on another interface within a second.
+    bool note(const Marks& marks, std::uint64_t interface, std::int64_t time_ns) {
         if (table_.empty()) [[likely]] {
             if (next_ == 0) first_interface_ = interface;
-            if (interface == first_interface_) {
-                recent_[next_++ % recent_.size()] = {fingerprint, time_ns, interface};
+            if (interface == first_interface_) [[likely]] {
+                recent_[next_++ % recent_.size()] = {marks, time_ns};
                 return false;
             }
             begin();
         }
+        const std::uint64_t fingerprint = hash_of(marks);
         Entry& entry = table_[fingerprint >> 40 & (table_.size() - 1)];
         const bool met = entry.fingerprint == fingerprint && entry.interface != interface && near(entry, time_ns);
         if (!met) entry = {fingerprint, time_ns, interface};
@@ -33,6 +41,18 @@ private:
         std::int64_t time_ns = 0;
         std::uint64_t interface = 0;
     };
+    struct Recent {
+        Marks marks;
+        std::int64_t time_ns = 0;
+    };
+    static std::uint64_t hash_of(const Marks& marks) {
+        std::uint64_t hash = 0;
+        for (const std::uint64_t value : {marks.addresses, marks.first, marks.second}) {
+            hash = (hash ^ value) * 0x9e3779b97f4a7c15;
+            hash ^= hash >> 29;
+        }
+        return hash;
+    }
     static bool near(const Entry& entry, std::int64_t time_ns) {
         constexpr std::uint64_t second = 1'000'000'000;
         const std::uint64_t since = static_cast<std::uint64_t>(time_ns) - static_cast<std::uint64_t>(entry.time_ns);
@@ -42,12 +62,13 @@ private:
         table_.resize(std::size_t{1} << 16);
         const std::size_t count = next_ < recent_.size() ? next_ : recent_.size();
         for (std::size_t i = next_ - count; i != next_; ++i) {
-            const Entry& entry = recent_[i % recent_.size()];
-            table_[entry.fingerprint >> 40 & (table_.size() - 1)] = entry;
+            const Recent& recent = recent_[i % recent_.size()];
+            const std::uint64_t fingerprint = hash_of(recent.marks);
+            table_[fingerprint >> 40 & (table_.size() - 1)] = {fingerprint, recent.time_ns, first_interface_};
         }
     }
 
-    std::array<Entry, 256> recent_{};
+    std::array<Recent, 256> recent_{};
     std::size_t next_ = 0;
     std::uint64_t first_interface_ = 0;
     std::vector<Entry> table_;
