@@ -41,6 +41,9 @@ struct Attribution::Clues {
     std::uint64_t since_freed_ns;  ///< no_event, as the next two, where it did not happen in the gap
     std::uint64_t since_response_ns;
     std::uint64_t since_inbound_ns;
+    std::uint64_t since_credit_ns;
+    bool held;    ///< by its window, if that was full
+    bool echoed;  ///< it began just the time behind an acknowledgement that it always takes
 };
 
 std::uint64_t wire_time_ns(std::uint64_t bytes, std::uint64_t bits_per_sec) {
@@ -82,9 +85,22 @@ void Attribution::packet(const Situation& situation, const AttributionOptions& o
             close(transmit, gap_ns);
         } else {
             times_[index_of(transmit)] += wire_ns;
-            const Clues clues{gap_ns - wire_ns, since(situation.freed_ns, last_ns_, situation.now_ns),
-                              since(situation.response_ns, last_ns_, situation.now_ns),
-                              since(situation.inbound_ns, last_ns_, situation.now_ns)};
+            Clues clues{gap_ns - wire_ns,
+                        since(situation.freed_ns, last_ns_, situation.now_ns),
+                        since(situation.response_ns, last_ns_, situation.now_ns),
+                        since(situation.inbound_ns, last_ns_, situation.now_ns),
+                        since(situation.credit_freed_ns, last_ns_, situation.now_ns),
+                        false,
+                        false};
+            const bool waited = clues.since_freed_ns <= gap_ns / 2;
+            const bool still_full =
+                situation.messages_max >= 2 &&
+                std::uint64_t{situation.messages} + situation.freed_messages >= situation.messages_max;
+            clues.held = waited || still_full;
+            if (!waited && !situation.mid_message && !situation.again && !situation.response && !situation.unobserved &&
+                situation.cause == RepeatCause::none) {
+                clues.echoed = echoes(situation.now_ns);
+            }
             learn(situation, clues, options);
             // Who reacted within a quarter of the gap had waited for most of it.
             const std::uint64_t share_ns =
@@ -93,7 +109,8 @@ void Attribution::packet(const Situation& situation, const AttributionOptions& o
             const std::uint64_t twice_ns = std::max(doubled(tolerance_ns_), share_ns);
             const State state = name(situation, clues, options, std::max(tolerance_ns_, share_ns));
             const auto near = [=](std::uint64_t ns) { return ns > half_ns && ns <= twice_ns && ns != no_event; };
-            if ((near(clues.since_freed_ns) || near(clues.since_response_ns) || near(clues.since_inbound_ns)) &&
+            if ((near(clues.since_freed_ns) || near(clues.since_response_ns) || near(clues.since_inbound_ns) ||
+                 near(clues.since_credit_ns)) &&
                 (name(situation, clues, options, half_ns) != state ||
                  name(situation, clues, options, twice_ns) != state)) {
                 unsure_ns_ += clues.rest_ns;
@@ -124,7 +141,10 @@ void Attribution::learn(const Situation& situation, const Clues& clues, const At
         tolerance_ns_ = options.reaction_tolerance_ns;
         return;
     }
-    const std::uint64_t reaction_ns = std::min({clues.since_freed_ns, clues.since_response_ns, clues.since_inbound_ns});
+    // Who began later after an acknowledgement than that took to come may have been thinking.
+    const bool to_freed = clues.held || clues.echoed || clues.since_freed_ns <= wakeup_ns;
+    const std::uint64_t reaction_ns = std::min({to_freed ? clues.since_freed_ns : no_event, clues.since_response_ns,
+                                                clues.since_inbound_ns, clues.since_credit_ns});
     // Only who had to wait reacts: otherwise the packet may have been on its way already.
     const bool waited = situation.messages == 0 || level_ >= situation.messages_max;
     if (reaction_ns != no_event && waited && !situation.mid_message && !situation.again && !situation.unobserved &&
@@ -171,7 +191,7 @@ State Attribution::name(const Situation& situation, const Clues& clues, const At
         if (situation.wants_response && !posted && response_level_ >= depth && prompt(clues.since_response_ns)) {
             return State::read_window;
         }
-        if (situation.credit_exhausted) {
+        if (situation.credit_exhausted || (!situation.again && prompt(clues.since_credit_ns))) {
             return State::credit;
         }
         const bool peers_turn =
@@ -181,7 +201,7 @@ State Attribution::name(const Situation& situation, const Clues& clues, const At
         if (!posted && peers_turn) {
             return State::peer_wait;
         }
-        if (full && prompt(clues.since_freed_ns)) {
+        if (clues.echoed || (full && (posted || clues.held) && prompt(clues.since_freed_ns))) {
             return State::ack_window;
         }
     }
@@ -192,6 +212,10 @@ State Attribution::name(const Situation& situation, const Clues& clues, const At
         return State::peer_wait;
     }
     if (situation.messages != 0) {
+        return State::application_in_flight;
+    }
+    if (!answered && situation.messages_max != 0 &&
+        since(situation.freed_ns, Situation::never, situation.now_ns) <= std::max(tolerance_least_ns, echo_ns())) {
         return State::application_in_flight;
     }
     return answered ? State::peer_wait : State::application_idle;
@@ -221,6 +245,33 @@ State Attribution::name_posted(const Situation& situation, const Clues& clues,
 std::uint64_t Attribution::memory_ns(const AttributionOptions& options) const {
     const unsigned doublings = signals_ > 1 ? std::min<unsigned>(signals_ - 1U, 24U) : 0U;
     return std::min(options.congestion_memory_ns, fast_recovery_ns << doublings);
+}
+
+/// Whether an acknowledgement passed just `echo_ns_` ago. Chance finds one in less than a quarter of the gaps: the time
+/// must be met to an eighth of what lies between acknowledgements. A time that fails more often than not makes room for
+/// the age of another acknowledgement; that of the oldest is tried as well as that of the youngest.
+bool Attribution::echoes(std::int64_t now_ns) {
+    constexpr std::uint8_t most = 64;
+    if (frees_ == 0 || now_ns < newest_free_ns_) return false;
+    const std::uint64_t youngest_ns = static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(newest_free_ns_);
+    if (youngest_ns > tolerance_most_ns) return false;
+    const auto now = static_cast<std::uint32_t>(now_ns);
+    const std::uint32_t spacing = frees_ < 2 ? UINT32_MAX : (free_ns_[0] - free_ns_[frees_ - 1U]) / (frees_ - 1U);
+    const std::uint32_t room = std::min(std::max(echo_ns_ / 16, 50U), spacing / 8);
+    for (unsigned i = 0; echo_score_ != 0 && i < frees_; ++i) {
+        const std::uint32_t age = now - free_ns_[i];
+        if (age + room < echo_ns_ || age > echo_ns_ + room) continue;
+        echo_ns_ = age > echo_ns_ ? echo_ns_ + (age - echo_ns_) / 8 : echo_ns_ - (echo_ns_ - age) / 8;
+        echo_score_ = std::min<std::uint8_t>(static_cast<std::uint8_t>(echo_score_ + 1), most);
+        return echo_score_ >= echo_believed;
+    }
+    if (echo_score_ > 1) {
+        --echo_score_;
+    } else {
+        echo_ns_ = now - free_ns_[echo_choice_++ % frees_];
+        echo_score_ = 1;
+    }
+    return false;
 }
 
 void Attribution::heed(std::int64_t signal_ns, const AttributionOptions& options) {

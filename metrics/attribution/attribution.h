@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <type_traits>
 
@@ -36,12 +37,14 @@ struct Situation {
     std::uint32_t responses_limit = 0;  ///< ORD, where the set-up told it; else 0
 
     std::int64_t freed_ns = never;     ///< when an acknowledgement last took messages from the ledger
+    std::uint32_t freed_messages = 0;  ///< how many it took
     std::int64_t response_ns = never;  ///< when a READ or atomic response last completed
     std::int64_t inbound_ns = never;   ///< when the peer's last message in the other direction ended
     std::int64_t signal_ns = never;    ///< last CNP for this flow; iWARP: last ACK with ECE
     bool credit_exhausted =
-        false;            ///< just before: AETH credits at zero, or the TCP receive window below the next FPDU
-    bool paused = false;  ///< a pause frame that holds for this sender fell into the gap
+        false;  ///< just before: AETH credits at zero, or the TCP receive window below the next FPDU
+    std::int64_t credit_freed_ns = never;  ///< when that last ended: there was credit again, or room for the next FPDU
+    bool paused = false;                   ///< a pause frame that holds for this sender fell into the gap
     std::uint64_t sibling_bytes = 0;  ///< that the same host put on the wire in the gap for others, overhead included
     std::uint64_t link_bits_per_sec = 0;  ///< 0 = unknown: then wire times are zero
     std::uint64_t round_trip_min_ns = 0;  ///< 0 = unknown
@@ -66,6 +69,13 @@ struct AttributionOptions {
 /// What the rules leave open is decided thus:
 /// - A window was full if it was so after the gap's first packet; until the gap closes it can only empty, and one
 ///   acknowledgement may free many places. The acknowledgement (response, message) must have come within the gap.
+/// - A full window held the sender if the acknowledgement took longer than the reaction to it, or if without that
+///   acknowledgement it would be full still. Else the sender had let other chances pass: it had nothing to send.
+/// - Away from the sender a reaction takes the path's round trip, too, and acknowledgements that are on their way hide
+///   how full the window is. There a sender that begins again and again the same time after an acknowledgement is held
+///   by its window. Such a time is looked for where most of the gap came after the acknowledgement, and believed when
+///   it explains clearly more than half of these gaps.
+/// - What was acknowledged less than 2 µs (or that time) ago is in flight still, as far as the sender can know.
 /// - Where ε is learnt, a reaction within a quarter of the gap counts, too (up to 100 ms): a gap has one name, and most
 ///   of it was the wait. An ε that was asked for is taken as it is.
 /// - Packets of a run of repeated ones are posted already: between messages, too, their gaps are not the application's.
@@ -94,6 +104,15 @@ public:
         level_ = messages;
         return true;
     }
+    /// An acknowledgement (response) has taken messages from the ledger or octets from the window.
+    void freed(std::int64_t now_ns) {
+        constexpr std::int64_t longest_pause_ns = 200'000'000;  // entries have 32 bits: all within 1.2 s
+        if (frees_ != 0 && (now_ns < newest_free_ns_ || now_ns - newest_free_ns_ > longest_pause_ns)) frees_ = 0;
+        newest_free_ns_ = now_ns;
+        for (std::size_t i = free_ns_.size() - 1; i > 0; --i) free_ns_[i] = free_ns_[i - 1];
+        free_ns_[0] = static_cast<std::uint32_t>(now_ns);
+        if (frees_ < free_ns_.size()) ++frees_;
+    }
     /// The states up to `now_ns`, the open gap named provisionally: in flight where `messages` are outstanding, else
     /// idle.
     StateTimes states(std::int64_t now_ns, std::uint32_t messages) const;
@@ -105,8 +124,10 @@ public:
     std::uint64_t queueing_ns() const { return queueing_ns_; }  ///< of ack_window: beyond the least round trip
     std::uint64_t reaction_tolerance_ns() const { return tolerance_ns_; }  ///< ε in force; 0 = not needed so far
     std::uint64_t reaction_ns() const { return reaction_ns_; }             ///< that ε was learnt from; 0 = none
-    State last_state() const { return last_state_; }                       ///< what the last gap was, beyond wire time
-    std::uint64_t last_gap_ns() const { return last_gap_ns_; }             ///< without the wire time, unless it was all
+    /// After which time the sender begins again and again behind an acknowledgement; 0 = no such time is known.
+    std::uint64_t echo_ns() const { return echo_score_ >= echo_believed ? echo_ns_ : 0; }
+    State last_state() const { return last_state_; }            ///< what the last gap was, beyond wire time
+    std::uint64_t last_gap_ns() const { return last_gap_ns_; }  ///< without the wire time, unless it was all
 
 private:
     struct Clues;
@@ -120,8 +141,11 @@ private:
     State name(const Situation& situation, const Clues& clues, const AttributionOptions& options,
                std::uint64_t tolerance_ns) const;
     State name_posted(const Situation& situation, const Clues& clues, const AttributionOptions& options) const;
+    bool echoes(std::int64_t now_ns);
     void heed(std::int64_t signal_ns, const AttributionOptions& options);
     std::uint64_t memory_ns(const AttributionOptions& options) const;
+
+    static constexpr std::uint8_t echo_believed = 8;
 
     StateTimes times_{};
     std::int64_t first_ns_ = 0;
@@ -132,12 +156,18 @@ private:
     std::uint64_t reaction_ns_ = 0;  // the flow's fast reactions
     std::uint64_t last_gap_ns_ = 0;
     std::int64_t signal_ns_ = Situation::never;
+    std::int64_t newest_free_ns_ = 0;
     // wire time of the last packet's size, so that equal ones need no division
     std::uint64_t link_bits_per_sec_ = 0;
     std::uint64_t wire_ns_ = 0;
     std::uint32_t wire_bytes_ = 0;
     std::uint32_t level_ = 0;           // messages outstanding when the gap began
     std::uint32_t response_level_ = 0;  // of them, those that want a response
+    std::uint32_t echo_ns_ = 0;
+    std::array<std::uint32_t, 6> free_ns_{};  // low halves of the times of the last acknowledgements, youngest first
+    std::uint8_t frees_ = 0;                  // in use of them
+    std::uint8_t echo_score_ = 0;             // gaps that echo_ns_ explained, less those that it did not
+    std::uint8_t echo_choice_ = 0;
     State last_state_ = State::unobserved;
     std::uint8_t signals_ = 0;  // that came before the recovery from the one before was over
     bool started_ = false;

@@ -57,7 +57,9 @@ struct RequestState {
     std::uint32_t own_bytes_since = 0;     ///< of it, this flow's own
     std::uint32_t pauses_then = 0;
     std::int64_t freed_ns = Situation::never;
-    std::int64_t response_ns = Situation::never;     ///< a READ or atomic completed
+    std::int64_t credit_freed_ns =
+        Situation::never;                         ///< when its credits (iWARP: the receive window) last sufficed again
+    std::int64_t response_ns = Situation::never;  ///< a READ or atomic completed
     std::int64_t message_end_ns = Situation::never;  ///< last packet of the last message
     std::uint32_t repeated = 0;                      ///< packets
     std::uint32_t missing = 0;
@@ -71,6 +73,7 @@ struct RequestState {
     std::uint64_t reuse_position = 0;  ///< of the message whose turnaround is being measured; 0 = none
     std::uint64_t ack_timeout_ns = 0;  ///< of the sender, as the connection's set-up told; 0 = unknown
     std::uint32_t reuse_handle = 0;
+    std::uint32_t freed_messages = 0;                 ///< at freed_ns
     std::int64_t response_gap_ns = Situation::never;  ///< since when an answered READ lacks responses
     std::uint64_t message_counted = 0;      ///< octets of the unfinished message that message_bytes of the flow holds
     std::uint16_t identification = 0;       ///< IPv4's, of the last data packet

@@ -609,7 +609,11 @@ void RoceTracker::acknowledge(Flow& requester, std::uint64_t position, std::int6
             store_.record(requester, latency_of(operation), latency);
             keep_least(request.round_trip_min_ns, latency);
         });
-    if (done > 0) request.freed_ns = now_ns;
+    if (done > 0) {
+        request.freed_ns = now_ns;
+        request.freed_messages = done;
+        requester.attribution.freed(now_ns);
+    }
     if (request.reuse_position != 0 && position >= request.reuse_position) {
         reuse_->turnaround(requester.key.destination, request.reuse_handle, elapsed(request.last_data_ns, now_ns));
         request.reuse_position = 0;
@@ -785,6 +789,8 @@ void RoceTracker::acknowledgement(FlowIndex index, const PacketRecord& record, c
             ++store_.trouble(flow).credits_exhausted;
             store_.show(*requester, EventKind::credit_exhausted, record.frame);
         }
+        if (flow.credits == 0 && credits != 0 && requester != nullptr)
+            requester->request.credit_freed_ns = record.time_ns;
         flow.credits = credits;
     }
     if (requester == nullptr || requester->request.next == 0) return;

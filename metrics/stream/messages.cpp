@@ -237,6 +237,8 @@ void Messages::answered(const Half& requester, std::int64_t now_ns, bool atomic)
     });
     requester.request().response_ns = now_ns;
     requester.request().freed_ns = now_ns;
+    requester.request().freed_messages = 1;
+    requester.flow->attribution.freed(now_ns);
     direction.level.note(requester.flow->ledger, direction.responses, now_ns);
 }
 

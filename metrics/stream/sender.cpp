@@ -440,6 +440,7 @@ void Sender::complete(const Half& half, std::uint64_t position, std::int64_t now
             const auto operation = static_cast<Operation>(static_cast<unsigned>(outstanding.operation));
             store_.record(flow, latency_of(operation), elapsed(outstanding.last_ns, now_ns));
         });
+    half.request().freed_messages = done;
     if (done != 0) direction.level.note(flow.ledger, direction.responses, now_ns);
 }
 
@@ -504,6 +505,8 @@ void Sender::acknowledged(const Half& half, const Segment& segment) {
         if (direction.holes != Flow::no_block) lost_holes(half, position, segment.frame.number);
         request.acknowledged = position;
         request.freed_ns = now_ns;
+        request.freed_messages = 0;
+        half.flow->attribution.freed(now_ns);
         take_round_trip(half, position, now_ns);
         complete(half, position, now_ns, true);
         direction.duplicate_run = 0;
@@ -548,7 +551,10 @@ void Sender::receive_window(const Half& half, const Segment& segment, std::uint6
         direction.window_max = std::max(direction.window_max, octets);
         direction.window_edge = position + octets;
     }
+    const bool was_limited = direction.limited_since_ns != Situation::never;
     watch_window(half, segment.now_ns());
+    if (was_limited && direction.limited_since_ns == Situation::never)
+        half.request().credit_freed_ns = segment.now_ns();
 }
 
 /// Adds up the time in which the next FPDU would not have fitted into the receiver's window.
