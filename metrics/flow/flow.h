@@ -96,6 +96,7 @@ struct ResponseState {
     std::uint32_t missing = 0;
     std::uint16_t mtu_payload = 0;
     bool in_response = false;
+    bool incomplete = false;             ///< of the present response, packets are missing
     bool repeating = false;              ///< the last response packet was one sent again
     std::uint64_t message_position = 0;  ///< of the first packet of the present response, in the requester's positions
     std::int64_t message_end_ns = Situation::never;
@@ -128,6 +129,8 @@ struct FlowTrouble {
     MissingRanges missing_responses;         ///< READ responses that travel on this flow
     std::array<std::uint64_t, 4> damaged{};  ///< positions of packets whose CRC was bad
     std::uint8_t damaged_next = 0;
+    std::uint64_t doubtful = 0;  ///< position that was taken for one sent again, unless new data follows it; 0 = none
+    bool doubtful_timeout = false;
     Recovery recovery;
     // rate before and after a CNP of the reverse flow, octets in windows of 1 ms
     std::int64_t rate_window_ns = 0;

@@ -154,7 +154,6 @@ void FlowStore::close_gap(Flow& flow, Situation& situation, const FrameContext& 
     situation.responses_max = std::max(situation.responses_max, flow.ledger.responses_max());
     situation.freed_ns = request.freed_ns;
     situation.freed_messages = request.freed_messages;
-    situation.credit_freed_ns = request.credit_freed_ns;
     situation.response_ns = request.response_ns;
     const std::uint64_t host_bytes = context.source_wire_bytes - request.sibling_bytes_then;
     situation.sibling_bytes = host_bytes > request.own_bytes_since ? host_bytes - request.own_bytes_since : 0;

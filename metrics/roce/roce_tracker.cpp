@@ -48,6 +48,12 @@ void keep_least(std::uint32_t& least, std::uint64_t value) {
     if (value < least) least = static_cast<std::uint32_t>(std::max<std::uint64_t>(value, 1));
 }
 
+/// Whether the last acknowledgement allows no further message that takes a receive. IBTA vol. 1, 9.7.7.2.
+bool lacks_credit(const Flow& carrier, const Flow& requester) {
+    return carrier.credits < wire::credits_of_code.size() &&
+           requester.ledger.messages() >= wire::credits_of_code[carrier.credits];
+}
+
 /// Of the packet alone: a SEND MIDDLE does not know yet that its message has immediate data.
 Operation operation_of(const wire::BthOpcode& opcode) {
     switch (opcode.operation) {
@@ -223,7 +229,12 @@ void RoceTracker::close_gap(Flow& flow, const PacketRecord& record, Situation& s
     if (flow.reverse != no_flow) {
         const Flow& reverse = store_.table[flow.reverse];
         situation.inbound_ns = reverse.request.message_end_ns;
-        situation.credit_exhausted = reverse.credits == 0;
+        const wire::BthOpcode& opcode = wire::bth_opcode(record.opcode);
+        const bool takes_receive = opcode.operation == wire::BthOperation::send || opcode.has_immediate();
+        if (takes_receive && opcode.starts_message() && opcode.role == wire::BthRole::request) {
+            situation.credit_exhausted = lacks_credit(reverse, flow);
+            situation.credit_freed_ns = flow.request.credit_freed_ns;
+        }
         if (reverse.trouble != Flow::no_block) situation.signal_ns = store_.troubles[reverse.trouble].last_cnp_ns;
     }
     situation.unobserved = flow.request.unobserved;
@@ -369,6 +380,7 @@ bool RoceTracker::past_request(Flow& flow, const PacketRecord& record, const wir
     const std::uint64_t silence = elapsed(request.last_data_ns, record.time_ns);
     const bool late = is_late(flow, trouble, record, position, fills ? &hole : nullptr);
     const bool busy = request.recovering;
+    const bool running = trouble.recovery.running();
     if (!busy) trouble.recovery.resume(request.next, request.acknowledged, request.last_data_ns);
     const RepeatCause cause =
         tell_recovery(flow, record, position, span, opcode.operation == wire::BthOperation::read_request, late);
@@ -394,9 +406,25 @@ bool RoceTracker::past_request(Flow& flow, const PacketRecord& record, const wir
             store_.show(flow, EventKind::timeout, record.frame, silence);
         }
     }
+    // A sender that goes back repeats all that followed. Should new data come next, it has not gone back.
+    const bool alone = fills && !running && position + 1 < request.next && request.orderly < orderly_enough;
+    trouble.doubtful = alone ? position : 0;
+    trouble.doubtful_timeout = cause == RepeatCause::timeout;
     situation.again = true;
     situation.cause = cause;
     return true;
+}
+
+/// New data after what was taken for the begin of going back: it was late.
+void RoceTracker::acquit(Flow& flow) {
+    FlowTrouble& trouble = store_.troubles[flow.trouble];
+    RequestState& request = flow.request;
+    if (trouble.doubtful == 0) return;
+    trouble.doubtful = 0;
+    --request.repeated;
+    ++request.reordered;
+    if (request.missing > 0) --request.missing;
+    if (trouble.doubtful_timeout) --trouble.timeouts;
 }
 
 /// A message that begins far from where the last one ended: another connection has been given the same QPN.
@@ -452,6 +480,7 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
     }
     Situation situation;
     situation.wants_response = wants_response(operation_of(opcode));
+    if (ahead >= 0 && flow.trouble != Flow::no_block) acquit(flow);
     if (ahead == 0) [[likely]] {
         situation.mid_message = request.in_message && !opcode.starts_message();
         // Only where nothing else was under way did the acknowledgement set this packet free.
@@ -637,6 +666,7 @@ void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wi
     const bool known = requester != nullptr && requester->request.next != 0;
     Situation situation;
     situation.response = true;
+    if (opcode.starts_message()) responses.incomplete = false;
     if (ahead < 0 && ahead > another_life_behind) {
         MissingRanges::Range hole;
         // Responses come again because their request did: the responder was told.
@@ -654,6 +684,7 @@ void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wi
         if (ahead > 0 && responses.in_response && !opcode.starts_message()) {
             const auto hole = static_cast<std::uint32_t>(ahead);
             responses.missing += hole;
+            responses.incomplete = true;
             note_missing(store_.trouble(flow).missing_responses, responses.next, here, record.time_ns, 0);
             store_.show(flow, EventKind::gap, record.frame, hole);
             if (known)
@@ -712,7 +743,7 @@ void RoceTracker::answered(Flow& requester, Flow& carrier, const PacketRecord& r
             keep_least(request.round_trip_min_ns, latency);
         }
     }
-    if (!opcode.ends_message()) return;
+    if (!opcode.ends_message() || carrier.response.incomplete) return;
     if (request.response_gap_ns != Situation::never) {
         // Until the missing one has come, the requester drops what follows. Where it goes on all the same, for READs
         // that it posted long after, the tap has missed what the requester got.
@@ -783,19 +814,19 @@ void RoceTracker::acknowledgement(FlowIndex index, const PacketRecord& record, c
         return;
     }
     if (kind == wire::AethKind::reserved) return;
+    const bool lacked = requester != nullptr && lacks_credit(flow, *requester);
     const std::uint8_t credits = wire::value_of_syndrome(record.syndrome);
     if (credits != wire::no_credit_limit) {
         if (credits == 0 && flow.credits != 0 && requester != nullptr) {
             ++store_.trouble(flow).credits_exhausted;
             store_.show(*requester, EventKind::credit_exhausted, record.frame);
         }
-        if (flow.credits == 0 && credits != 0 && requester != nullptr)
-            requester->request.credit_freed_ns = record.time_ns;
         flow.credits = credits;
     }
     if (requester == nullptr || requester->request.next == 0) return;
     const bool atomic = opcode.operation == wire::BthOperation::atomic_acknowledge;
     acknowledge(*requester, position_of(record.psn, requester->request.next), record.time_ns, record.frame);
+    if (lacked && !lacks_credit(flow, *requester)) requester->request.credit_freed_ns = record.time_ns;
     if (atomic) requester->request.response_ns = record.time_ns;
 }
 
