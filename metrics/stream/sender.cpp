@@ -359,6 +359,7 @@ void Sender::close_gap(const Half& half, const Half& back, const Arrival& arriva
     const std::uint64_t gap_ns = elapsed(request.last_data_ns, now_ns);
     situation.credit_exhausted =
         gap_ns != 0 && request.last_data_ns != Situation::never && direction.limited_in_gap_ns >= gap_ns - gap_ns / 2;
+    situation.credit_freed_ns = request.credit_freed_ns;
     // The store adds what Flow::ledger holds.
     situation.messages = direction.responses.messages();
     situation.bytes = direction.responses.bytes();
