@@ -1,6 +1,7 @@
 #include "metrics/attribution/attribution.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace metrics {
 namespace {
@@ -42,8 +43,9 @@ struct Attribution::Clues {
     std::uint64_t since_response_ns;
     std::uint64_t since_inbound_ns;
     std::uint64_t since_credit_ns;
-    bool held;    ///< by its window, if that was full
-    bool echoed;  ///< it began just the time behind an acknowledgement that it always takes
+    std::uint32_t level;  ///< messages outstanding when the gap began, or before its last acknowledgement if more
+    bool held;            ///< by its window, if that was full
+    bool echoed;          ///< it began just the time behind an acknowledgement that it always takes
 };
 
 std::uint64_t wire_time_ns(std::uint64_t bytes, std::uint64_t bits_per_sec) {
@@ -85,22 +87,7 @@ void Attribution::packet(const Situation& situation, const AttributionOptions& o
             close(transmit, gap_ns);
         } else {
             times_[index_of(transmit)] += wire_ns;
-            Clues clues{gap_ns - wire_ns,
-                        since(situation.freed_ns, last_ns_, situation.now_ns),
-                        since(situation.response_ns, last_ns_, situation.now_ns),
-                        since(situation.inbound_ns, last_ns_, situation.now_ns),
-                        since(situation.credit_freed_ns, last_ns_, situation.now_ns),
-                        false,
-                        false};
-            const bool waited = clues.since_freed_ns <= gap_ns / 2;
-            const bool still_full =
-                situation.messages_max >= 2 &&
-                std::uint64_t{situation.messages} + situation.freed_messages >= situation.messages_max;
-            clues.held = waited || still_full;
-            if (!waited && !situation.mid_message && !situation.again && !situation.response && !situation.unobserved &&
-                situation.cause == RepeatCause::none) {
-                clues.echoed = echoes(situation.now_ns);
-            }
+            const Clues clues = clues_of(situation, gap_ns, wire_ns);
             learn(situation, clues, options);
             // Who reacted within a quarter of the gap had waited for most of it.
             const std::uint64_t share_ns =
@@ -136,6 +123,30 @@ void Attribution::packet(const Situation& situation, const AttributionOptions& o
         situation.responses + (begins && situation.wants_response && situation.responses != UINT32_MAX ? 1U : 0U);
 }
 
+Attribution::Clues Attribution::clues_of(const Situation& situation, std::uint64_t gap_ns, std::uint64_t wire_ns) {
+    Clues clues{};
+    clues.rest_ns = gap_ns - wire_ns;
+    clues.since_freed_ns = since(situation.freed_ns, last_ns_, situation.now_ns);
+    clues.since_response_ns = since(situation.response_ns, last_ns_, situation.now_ns);
+    clues.since_inbound_ns = since(situation.inbound_ns, last_ns_, situation.now_ns);
+    clues.since_credit_ns = since(situation.credit_freed_ns, last_ns_, situation.now_ns);
+    clues.level = level_;
+    if (clues.since_freed_ns != no_event && situation.freed_messages > level_ - std::min(level_, situation.messages)) {
+        clues.level = situation.messages + std::min(situation.freed_messages, UINT32_MAX - situation.messages);
+    }
+    const bool waited = clues.since_freed_ns <= gap_ns / 2;
+    const bool still_full = situation.messages_max >= 2 && clues.since_freed_ns != no_event &&
+                            std::uint64_t{situation.messages} + situation.freed_messages >= situation.messages_max;
+    clues.held = waited || still_full;
+    const bool begins = !situation.mid_message && !situation.again && !situation.response && !situation.unobserved &&
+                        situation.cause == RepeatCause::none;
+    // Where the sender waited longer than it took to react, and its window was full, no further evidence is needed.
+    if (begins && !(waited && level_ >= situation.messages_max)) {
+        clues.echoed = echoes(situation.now_ns);
+    }
+    return clues;
+}
+
 void Attribution::learn(const Situation& situation, const Clues& clues, const AttributionOptions& options) {
     if (options.reaction_tolerance_ns != 0) {
         tolerance_ns_ = options.reaction_tolerance_ns;
@@ -150,9 +161,9 @@ void Attribution::learn(const Situation& situation, const Clues& clues, const At
     if (reaction_ns != no_event && waited && !situation.mid_message && !situation.again && !situation.unobserved &&
         situation.cause == RepeatCause::none && reaction_ns <= tolerance_most_ns) {
         if (reaction_ns_ == 0 || reaction_ns < reaction_ns_) {
-            reaction_ns_ = std::max<std::uint64_t>(reaction_ns, 1);
+            reaction_ns_ = static_cast<std::uint32_t>(std::max<std::uint64_t>(reaction_ns, 1));
         } else {
-            reaction_ns_ = std::min(reaction_ns_ + reaction_ns_ / 32 + 8, reaction_ns);
+            reaction_ns_ = std::min(reaction_ns_ + reaction_ns_ / 32 + 8, static_cast<std::uint32_t>(reaction_ns));
         }
     }
     if (reaction_ns_ == 0) {
@@ -196,8 +207,9 @@ State Attribution::name(const Situation& situation, const Clues& clues, const At
         }
         const bool peers_turn =
             answered && (level_ <= 1 || (situation.messages == 0 && clues.since_inbound_ns <= clues.since_freed_ns));
+        // How many were outstanding before the last acknowledgement is known, too.
         const bool full = posted ? situation.byte_window && !situation.again && level_ != 0
-                                 : level_ != 0 && level_ >= situation.messages_max;
+                                 : clues.level != 0 && clues.level >= situation.messages_max;
         if (!posted && peers_turn) {
             return State::peer_wait;
         }
@@ -247,31 +259,45 @@ std::uint64_t Attribution::memory_ns(const AttributionOptions& options) const {
     return std::min(options.congestion_memory_ns, fast_recovery_ns << doublings);
 }
 
-/// Whether an acknowledgement passed just `echo_ns_` ago. Chance finds one in less than a quarter of the gaps: the time
-/// must be met to an eighth of what lies between acknowledgements. A time that fails more often than not makes room for
-/// the age of another acknowledgement; that of the oldest is tried as well as that of the youngest.
-bool Attribution::echoes(std::int64_t now_ns) {
-    constexpr std::uint8_t most = 64;
-    if (frees_ == 0 || now_ns < newest_free_ns_) return false;
-    const std::uint64_t youngest_ns = static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(newest_free_ns_);
-    if (youngest_ns > tolerance_most_ns) return false;
-    const auto now = static_cast<std::uint32_t>(now_ns);
+/// Whether an acknowledgement passed `echo_ns` ago, which follows what is found. Chance finds one in less than a
+/// quarter of the gaps: the time must be met to an eighth of what lies between acknowledgements.
+bool Attribution::echoes_after(std::uint32_t& echo_ns, std::uint32_t now) const {
     const std::uint32_t spacing = frees_ < 2 ? UINT32_MAX : (free_ns_[0] - free_ns_[frees_ - 1U]) / (frees_ - 1U);
-    const std::uint32_t room = std::min(std::max(echo_ns_ / 16, 50U), spacing / 8);
-    for (unsigned i = 0; echo_score_ != 0 && i < frees_; ++i) {
+    const std::uint32_t room = std::min(std::max(echo_ns / 16, 50U), spacing / 8);
+    for (unsigned i = 0; i < frees_; ++i) {
         const std::uint32_t age = now - free_ns_[i];
-        if (age + room < echo_ns_ || age > echo_ns_ + room) continue;
-        echo_ns_ = age > echo_ns_ ? echo_ns_ + (age - echo_ns_) / 8 : echo_ns_ - (echo_ns_ - age) / 8;
-        echo_score_ = std::min<std::uint8_t>(static_cast<std::uint8_t>(echo_score_ + 1), most);
-        return echo_score_ >= echo_believed;
-    }
-    if (echo_score_ > 1) {
-        --echo_score_;
-    } else {
-        echo_ns_ = now - free_ns_[echo_choice_++ % frees_];
-        echo_score_ = 1;
+        if (age + room < echo_ns || age > echo_ns + room) continue;
+        echo_ns = age > echo_ns ? echo_ns + (age - echo_ns) / 8 : echo_ns - (echo_ns - age) / 8;
+        return true;
     }
     return false;
+}
+
+/// Whether the sender began just the time behind an acknowledgement that it always takes. That time is found by trial:
+/// the ages of the acknowledgements, the youngest first, each until it has failed as often as not. Where several stay
+/// true (rounds that are all alike), the one that explains what the others do not is believed.
+bool Attribution::echoes(std::int64_t now_ns) {
+    constexpr std::uint8_t most = 64;
+    if (frees_ == 0 || now_ns < newest_free_ns_ ||
+        static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(newest_free_ns_) > tolerance_most_ns)
+        return false;
+    const auto now = static_cast<std::uint32_t>(now_ns);
+    const auto judge = [now, this](std::uint32_t& echo_ns, std::uint8_t& score) {
+        const bool hit = score != 0 && echoes_after(echo_ns, now);
+        if (hit && score < most) ++score;
+        if (!hit && score > 0) --score;
+        return hit;
+    };
+    const bool hit = judge(echo_ns_, echo_score_);
+    const bool trial_hit = judge(echo_trial_ns_, echo_trial_score_);
+    if (trial_hit && !hit && echo_trial_score_ >= echo_believed) {
+        std::swap(echo_ns_, echo_trial_ns_);
+        std::swap(echo_score_, echo_trial_score_);
+    } else if (!trial_hit && echo_trial_score_ == 0) {
+        echo_trial_ns_ = now - free_ns_[echo_choice_++ % frees_];
+        echo_trial_score_ = 1;
+    }
+    return (hit || trial_hit) && echo_score_ >= echo_believed;
 }
 
 void Attribution::heed(std::int64_t signal_ns, const AttributionOptions& options) {

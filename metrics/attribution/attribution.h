@@ -104,7 +104,7 @@ public:
         level_ = messages;
         return true;
     }
-    /// An acknowledgement (response) has taken messages from the ledger or octets from the window.
+    /// An acknowledgement (response) has taken messages from the ledger.
     void freed(std::int64_t now_ns) {
         constexpr std::int64_t longest_pause_ns = 200'000'000;  // entries have 32 bits: all within 1.2 s
         if (frees_ != 0 && (now_ns < newest_free_ns_ || now_ns - newest_free_ns_ > longest_pause_ns)) frees_ = 0;
@@ -137,11 +137,13 @@ private:
         last_gap_ns_ = ns;
     }
     std::uint64_t wire_time(const Situation& situation);
+    Clues clues_of(const Situation& situation, std::uint64_t gap_ns, std::uint64_t wire_ns);
     void learn(const Situation& situation, const Clues& clues, const AttributionOptions& options);
     State name(const Situation& situation, const Clues& clues, const AttributionOptions& options,
                std::uint64_t tolerance_ns) const;
     State name_posted(const Situation& situation, const Clues& clues, const AttributionOptions& options) const;
     bool echoes(std::int64_t now_ns);
+    bool echoes_after(std::uint32_t& echo_ns, std::uint32_t now) const;
     void heed(std::int64_t signal_ns, const AttributionOptions& options);
     std::uint64_t memory_ns(const AttributionOptions& options) const;
 
@@ -153,7 +155,6 @@ private:
     std::uint64_t unsure_ns_ = 0;
     std::uint64_t queueing_ns_ = 0;
     std::uint64_t tolerance_ns_ = 0;
-    std::uint64_t reaction_ns_ = 0;  // the flow's fast reactions
     std::uint64_t last_gap_ns_ = 0;
     std::int64_t signal_ns_ = Situation::never;
     std::int64_t newest_free_ns_ = 0;
@@ -161,12 +162,15 @@ private:
     std::uint64_t link_bits_per_sec_ = 0;
     std::uint64_t wire_ns_ = 0;
     std::uint32_t wire_bytes_ = 0;
+    std::uint32_t reaction_ns_ = 0;     // the flow's fast reactions
     std::uint32_t level_ = 0;           // messages outstanding when the gap began
     std::uint32_t response_level_ = 0;  // of them, those that want a response
     std::uint32_t echo_ns_ = 0;
+    std::uint32_t echo_trial_ns_ = 0;
     std::array<std::uint32_t, 6> free_ns_{};  // low halves of the times of the last acknowledgements, youngest first
     std::uint8_t frees_ = 0;                  // in use of them
     std::uint8_t echo_score_ = 0;             // gaps that echo_ns_ explained, less those that it did not
+    std::uint8_t echo_trial_score_ = 0;
     std::uint8_t echo_choice_ = 0;
     State last_state_ = State::unobserved;
     std::uint8_t signals_ = 0;  // that came before the recovery from the one before was over

@@ -442,7 +442,9 @@ void Sender::complete(const Half& half, std::uint64_t position, std::int64_t now
             store_.record(flow, latency_of(operation), elapsed(outstanding.last_ns, now_ns));
         });
     half.request().freed_messages = done;
-    if (done != 0) direction.level.note(flow.ledger, direction.responses, now_ns);
+    if (done == 0) return;
+    flow.attribution.freed(now_ns);
+    direction.level.note(flow.ledger, direction.responses, now_ns);
 }
 
 void Sender::take_round_trip(const Half& half, std::uint64_t position, std::int64_t now_ns) {
@@ -507,7 +509,6 @@ void Sender::acknowledged(const Half& half, const Segment& segment) {
         request.acknowledged = position;
         request.freed_ns = now_ns;
         request.freed_messages = 0;
-        half.flow->attribution.freed(now_ns);
         take_round_trip(half, position, now_ns);
         complete(half, position, now_ns, true);
         direction.duplicate_run = 0;
