@@ -142,7 +142,10 @@ Attribution::Clues Attribution::clues_of(const Situation& situation, std::uint64
                         situation.cause == RepeatCause::none;
     // Where the sender waited longer than it took to react, and its window was full, no further evidence is needed.
     if (begins && !(waited && level_ >= situation.messages_max)) {
-        clues.echoed = echoes(situation.now_ns);
+        // Sizes differ: its first octet is what followed.
+        const bool hit = echoes(static_cast<std::int64_t>(static_cast<std::uint64_t>(situation.now_ns) - wire_ns));
+        clues.echoed = hit && echo_score_ >= echo_believed;
+        clues.held = clues.held || (hit && echo_score_ >= echo_likely);
     }
     return clues;
 }
@@ -264,13 +267,21 @@ std::uint64_t Attribution::memory_ns(const AttributionOptions& options) const {
 bool Attribution::echoes_after(std::uint32_t& echo_ns, std::uint32_t now) const {
     const std::uint32_t spacing = frees_ < 2 ? UINT32_MAX : (free_ns_[0] - free_ns_[frees_ - 1U]) / (frees_ - 1U);
     const std::uint32_t room = std::min(std::max(echo_ns / 16, 50U), spacing / 8);
+    std::uint32_t off_ns = room + 1;
+    std::uint32_t found_ns = 0;
     for (unsigned i = 0; i < frees_; ++i) {
-        const std::uint32_t age = now - free_ns_[i];
-        if (age + room < echo_ns || age > echo_ns + room) continue;
-        echo_ns = age > echo_ns ? echo_ns + (age - echo_ns) / 8 : echo_ns - (echo_ns - age) / 8;
-        return true;
+        const std::uint32_t age_ns = now - free_ns_[i];
+        const std::uint32_t apart_ns = age_ns > echo_ns ? age_ns - echo_ns : echo_ns - age_ns;
+        if (apart_ns < off_ns) {
+            off_ns = apart_ns;
+            found_ns = age_ns;
+        }
     }
-    return false;
+    if (off_ns > room) {
+        return false;
+    }
+    echo_ns = found_ns > echo_ns ? echo_ns + off_ns / 8 : echo_ns - off_ns / 8;
+    return true;
 }
 
 /// Whether the sender began just the time behind an acknowledgement that it always takes. That time is found by trial:
@@ -279,25 +290,31 @@ bool Attribution::echoes_after(std::uint32_t& echo_ns, std::uint32_t now) const 
 bool Attribution::echoes(std::int64_t now_ns) {
     constexpr std::uint8_t most = 64;
     if (frees_ == 0 || now_ns < newest_free_ns_ ||
-        static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(newest_free_ns_) > tolerance_most_ns)
+        static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(newest_free_ns_) > tolerance_most_ns) {
         return false;
+    }
     const auto now = static_cast<std::uint32_t>(now_ns);
     const auto judge = [now, this](std::uint32_t& echo_ns, std::uint8_t& score) {
         const bool hit = score != 0 && echoes_after(echo_ns, now);
-        if (hit && score < most) ++score;
-        if (!hit && score > 0) --score;
+        if (hit && score < most) {
+            ++score;
+        } else if (!hit && score > 0) {
+            --score;
+        }
         return hit;
     };
-    const bool hit = judge(echo_ns_, echo_score_);
+    bool hit = judge(echo_ns_, echo_score_);
     const bool trial_hit = judge(echo_trial_ns_, echo_trial_score_);
-    if (trial_hit && !hit && echo_trial_score_ >= echo_believed) {
+    if (trial_hit && !hit && (echo_trial_score_ > echo_score_ || echo_trial_score_ >= echo_believed)) {
         std::swap(echo_ns_, echo_trial_ns_);
         std::swap(echo_score_, echo_trial_score_);
-    } else if (!trial_hit && echo_trial_score_ == 0) {
+        hit = true;
+    } else if (echo_trial_score_ == 0 ||
+               (trial_hit && hit && echo_trial_ns_ - echo_ns_ + echo_ns_ / 16 <= echo_ns_ / 8)) {
         echo_trial_ns_ = now - free_ns_[echo_choice_++ % frees_];
         echo_trial_score_ = 1;
     }
-    return (hit || trial_hit) && echo_score_ >= echo_believed;
+    return hit;
 }
 
 void Attribution::heed(std::int64_t signal_ns, const AttributionOptions& options) {

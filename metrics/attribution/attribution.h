@@ -148,6 +148,7 @@ private:
     std::uint64_t memory_ns(const AttributionOptions& options) const;
 
     static constexpr std::uint8_t echo_believed = 8;
+    static constexpr std::uint8_t echo_likely = 4;
 
     StateTimes times_{};
     std::int64_t first_ns_ = 0;

@@ -56,6 +56,12 @@ struct OutstandingLevel {
     std::uint64_t at_max(std::int64_t now_ns) const;
 };
 
+/// How far the receiver's window reached from some time on.
+struct WindowReach {
+    std::uint64_t edge = 0;
+    std::int64_t since_ns = Situation::never;
+};
+
 /// Of one direction, in its sender's view: what it sends, and what the receiver's segments say about it.
 struct Direction {
     // TCP, as it is sent
@@ -86,7 +92,8 @@ struct Direction {
     std::uint32_t window = 0;  ///< last advertised, octets
     std::uint32_t window_min = 0xffffffff;
     std::uint32_t window_max = 0;
-    std::uint64_t window_edge = 0;  ///< position up to which may be sent; 0 = not known
+    std::uint64_t window_edge = 0;         ///< position up to which may be sent; 0 = not known
+    std::array<WindowReach, 8> reaches{};  ///< the newest first
     std::int64_t limited_since_ns = Situation::never;
     std::uint64_t limited_ns = 0;
     std::uint64_t limited_in_gap_ns = 0;  ///< since the last data segment

@@ -359,7 +359,7 @@ void Sender::close_gap(const Half& half, const Half& back, const Arrival& arriva
     const std::uint64_t gap_ns = elapsed(request.last_data_ns, now_ns);
     situation.credit_exhausted =
         gap_ns != 0 && request.last_data_ns != Situation::never && direction.limited_in_gap_ns >= gap_ns - gap_ns / 2;
-    situation.credit_freed_ns = request.credit_freed_ns;
+    situation.credit_freed_ns = admitted_ns(half, arrival.end, now_ns);
     // The store adds what Flow::ledger holds.
     situation.messages = direction.responses.messages();
     situation.bytes = direction.responses.bytes();
@@ -387,6 +387,7 @@ void Sender::jump(const Half& half, const Segment& segment) {
     direction.evidence_end = 0;
     direction.duplicate_run = 0;
     direction.window_edge = 0;
+    direction.reaches = {};
     watch_window(half, segment.now_ns());
     request.in_message = false;
     request.message_bytes = 0;
@@ -413,6 +414,7 @@ void Sender::move_back(const Half& half) {
     direction.recover = direction.head_again = direction.run_position = 0;
     request.next -= by;
     request.acknowledged -= by;
+    direction.reaches = {};
     direction.window_edge = direction.window_edge > by ? direction.window_edge - by : 0;
     direction.walk.move_back(by);
 }
@@ -553,10 +555,43 @@ void Sender::receive_window(const Half& half, const Segment& segment, std::uint6
         direction.window_max = std::max(direction.window_max, octets);
         direction.window_edge = position + octets;
     }
-    const bool was_limited = direction.limited_since_ns != Situation::never;
+    note_reach(half, segment.now_ns());
     watch_window(half, segment.now_ns());
-    if (was_limited && direction.limited_since_ns == Situation::never)
-        half.request().credit_freed_ns = segment.now_ns();
+}
+
+/// Least time tap -> sender -> tap, as far as the other direction tells; 0 = unknown.
+std::uint64_t Sender::way_to_sender_ns(const Half& half) const {
+    if (half.flow->reverse == no_flow) return 0;
+    const std::uint32_t round_trip_ns = store_.table[half.flow->reverse].request.round_trip_min_ns;
+    return round_trip_ns == 0xffffffff ? 0 : round_trip_ns;
+}
+
+/// Segments are admitted by what passed the tap a round trip to the sender ago: so much is kept, an eighth at a time.
+void Sender::note_reach(const Half& half, std::int64_t now_ns) {
+    auto& reaches = half.direction->reaches;
+    const std::uint64_t edge = half.direction->window_edge;
+    if (edge <= reaches[0].edge) return;
+    if (reaches[0].edge == 0 || elapsed(reaches[0].since_ns, now_ns) >= way_to_sender_ns(half) / 8) {
+        std::copy_backward(reaches.begin(), reaches.end() - 1, reaches.end());
+        reaches[0].since_ns = now_ns;
+    }
+    reaches[0].edge = edge;
+}
+
+/// When the receiver's window first held a segment up to `end`, where it was too small before and the segment may have
+/// been sent because of that.
+std::int64_t Sender::admitted_ns(const Half& half, std::uint64_t end, std::int64_t now_ns) const {
+    const auto& reaches = half.direction->reaches;
+    for (std::size_t i = 0; i + 1 < reaches.size() && reaches[i].edge >= end; ++i) {
+        if (reaches[i + 1].edge == 0) break;
+        if (reaches[i + 1].edge >= end) continue;
+        const std::int64_t last_ns = half.request().last_data_ns;
+        const std::uint64_t reaction_ns = way_to_sender_ns(half);
+        if (reaches[i].since_ns >= last_ns) return reaches[i].since_ns;
+        // It was on its way to the sender when the segment before this one passed.
+        return elapsed(reaches[i].since_ns, now_ns) <= reaction_ns + reaction_ns / 4 ? last_ns : Situation::never;
+    }
+    return Situation::never;
 }
 
 /// Adds up the time in which the next FPDU would not have fitted into the receiver's window.

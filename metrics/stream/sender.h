@@ -58,6 +58,9 @@ private:
     static void believe(Direction& direction, std::uint64_t end, std::int64_t now_ns);
     void take_round_trip(const Half& half, std::uint64_t position, std::int64_t now_ns);
     void receive_window(const Half& half, const Segment& segment, std::uint64_t position);
+    std::uint64_t way_to_sender_ns(const Half& half) const;
+    void note_reach(const Half& half, std::int64_t now_ns);
+    std::int64_t admitted_ns(const Half& half, std::uint64_t end, std::int64_t now_ns) const;
     void watch_window(const Half& half, std::int64_t now_ns);
 
     FlowStore& store_;
