@@ -305,13 +305,16 @@ bool Attribution::echoes(std::int64_t now_ns) {
     };
     bool hit = judge(echo_ns_, echo_score_);
     const bool trial_hit = judge(echo_trial_ns_, echo_trial_score_);
-    if (trial_hit && !hit && (echo_trial_score_ > echo_score_ || echo_trial_score_ >= echo_believed)) {
+    if (trial_hit && !hit &&
+        (echo_trial_score_ >= echo_believed || echo_score_ < std::min(echo_trial_score_, echo_likely))) {
         std::swap(echo_ns_, echo_trial_ns_);
         std::swap(echo_score_, echo_trial_score_);
         hit = true;
-    } else if (echo_trial_score_ == 0 ||
-               (trial_hit && hit && echo_trial_ns_ - echo_ns_ + echo_ns_ / 16 <= echo_ns_ / 8)) {
-        echo_trial_ns_ = now - free_ns_[echo_choice_++ % frees_];
+    } else if (echo_trial_score_ == 0 || !(hit || trial_hit) ||
+               (hit && trial_hit && echo_trial_ns_ - echo_ns_ + echo_ns_ / 16 <= echo_ns_ / 8)) {
+        // every other time the youngest, else one after the other
+        const unsigned choice = echo_choice_++;
+        echo_trial_ns_ = now - free_ns_[choice % 2 == 0 ? 0 : choice / 2 % frees_];
         echo_trial_score_ = 1;
     }
     return hit;
