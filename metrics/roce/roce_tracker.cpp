@@ -483,12 +483,14 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
     if (ahead >= 0 && flow.trouble != Flow::no_block) acquit(flow);
     if (ahead == 0) [[likely]] {
         situation.mid_message = request.in_message && !opcode.starts_message();
-        // Only where nothing else was under way did the acknowledgement set this packet free.
-        if (flow.ledger.messages_max() == 1 && request.freed_ns > request.last_data_ns &&
-            request.last_data_ns != Situation::never && !situation.mid_message)
-            keep_least(request.reaction_min_ns, elapsed(request.freed_ns, record.time_ns));
-        note_identification(request, position, record.identification);
+        const bool held_back = request.freed_ns > request.last_data_ns && request.last_data_ns != Situation::never;
         close_gap(flow, record, situation);
+        if (flow.attribution.last_state() == State::ack_window) {
+            // Which acknowledgement set the packet free is plain where nothing else was under way.
+            if (flow.ledger.messages_max() == 1 && held_back && !situation.mid_message)
+                keep_least(request.reaction_min_ns, elapsed(request.freed_ns, record.time_ns));
+            if (flow.attribution.echo_ns() != 0) keep_least(request.reaction_min_ns, flow.attribution.echo_ns());
+        }
         if (request.recovering) tell_recovery(flow, record, position, span, read, false);
         new_request(flow, record, opcode, position, span);
     } else if (ahead > 0) {
