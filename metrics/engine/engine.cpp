@@ -94,7 +94,7 @@ void Engine::introduce(FlowIndex index) {
     if (const auto found = partners_.find(flow.key); found != partners_.end()) {
         const Partner& partner = found->second;
         flow.connection = partner.serial;
-        flow.request.ack_timeout_ns = partner.ack_timeout_ns;
+        flow.request.ack_timeout_us = partner.ack_timeout_us;
         flow.request.responses_limit = partner.responses_limit;
         flow.request.mtu_payload = partner.path_mtu;
         flow.source_qp = partner.key.selector;
@@ -166,7 +166,8 @@ void Engine::connect(const Connections::QueuePairs& pairs) {
         Partner& partner = partners_[key];
         partner.key = other;
         partner.serial = serial;
-        partner.ack_timeout_ns = figures.ack_timeout_ns.value_or(0);
+        partner.ack_timeout_us = static_cast<std::uint32_t>(
+            std::min<std::uint64_t>((figures.ack_timeout_ns.value_or(0) + 999) / 1000, 0xffffffff));
         partner.responses_limit = static_cast<std::uint16_t>(std::min(figures.initiator_depth.value_or(0), 0xffffu));
         partner.path_mtu = static_cast<std::uint16_t>(std::min(figures.path_mtu.value_or(0), 0xffffu));
     };

@@ -55,7 +55,7 @@ private:
     struct Partner {
         FlowKey key;
         std::uint32_t serial = 0;
-        std::uint64_t ack_timeout_ns = 0;
+        std::uint32_t ack_timeout_us = 0;
         std::uint16_t responses_limit = 0;
         std::uint16_t path_mtu = 0;
     };

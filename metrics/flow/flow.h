@@ -67,17 +67,15 @@ struct RequestState {
     std::uint32_t duplicates = 0;
     std::uint32_t round_trip_min_ns = 0xffffffff;
     std::uint32_t reaction_min_ns = 0xffffffff;
-    std::uint64_t longest_gap_ns = 0;
     std::uint64_t last_position = 0;  ///< of the last data packet
     std::int64_t last_data_ns = Situation::never;
     std::uint64_t reuse_position = 0;  ///< of the message whose turnaround is being measured; 0 = none
-    std::uint64_t ack_timeout_ns = 0;  ///< of the sender, as the connection's set-up told; 0 = unknown
+    std::uint32_t ack_timeout_us = 0;  ///< of the sender, as the connection's set-up told; 0 = unknown
     std::uint32_t reuse_handle = 0;
-    std::uint32_t freed_messages = 0;                 ///< at freed_ns
-    std::int64_t response_gap_ns = Situation::never;  ///< since when an answered READ lacks responses
-    std::uint64_t message_counted = 0;      ///< octets of the unfinished message that message_bytes of the flow holds
+    std::uint32_t freed_messages = 0;       ///< at freed_ns
+    std::uint32_t message_counted = 0;      ///< octets of the unfinished message that message_bytes of the flow holds
     std::uint16_t identification = 0;       ///< IPv4's, of the last data packet
-    std::array<std::uint32_t, 4> recent{};  ///< identification and lower half of the position of data packets
+    std::array<std::uint32_t, 3> recent{};  ///< identification and lower half of the position of data packets
     std::uint8_t orderly = 0;               ///< how regularly the sender counts its identifications up
     std::uint16_t mtu_payload = 0;          ///< largest payload of a packet that was not the last of its message
     std::uint16_t responses_limit = 0;      ///< ORD, as the connection's set-up told; 0 = unknown
@@ -129,6 +127,7 @@ struct FlowTrouble {
     MissingRanges missing_responses;         ///< READ responses that travel on this flow
     std::array<std::uint64_t, 4> damaged{};  ///< positions of packets whose CRC was bad
     std::uint8_t damaged_next = 0;
+    std::int64_t response_gap_ns = Situation::never;  ///< since when an answered READ of this flow lacks responses
     std::uint64_t doubtful = 0;  ///< position that was taken for one sent again, unless new data follows it; 0 = none
     bool doubtful_timeout = false;
     Recovery recovery;
@@ -151,6 +150,20 @@ struct ExhibitRow {
     std::uint64_t value_sum = 0;
 };
 
+/// Messages and octets by operation. Most flows use one or two; the others' counts are in a block from a pool.
+struct OperationCounts {
+    static constexpr std::uint8_t none = 0xff;
+    struct Count {
+        std::uint64_t bytes = 0;
+        std::uint32_t messages = 0;
+        std::uint8_t operation = none;
+    };
+    using Block = std::array<Count, operation_count>;
+
+    std::array<Count, 2> first;
+    std::uint32_t others = 0xffffffff;
+};
+
 /// Two histograms, from a pool: which ones is written in Flow::histogram_slot.
 using HistogramBlock = std::array<CompactHistogram, 2>;
 
@@ -158,7 +171,7 @@ using HistogramBlock = std::array<CompactHistogram, 2>;
 struct alignas(64) Flow {
     static constexpr std::uint8_t no_slot = 0xff;
     static constexpr std::uint32_t no_block = 0xffffffff;
-    static constexpr std::uint64_t no_message = ~std::uint64_t{0};
+    static constexpr std::uint32_t no_message = 0xffffffff;
 
     FlowKey key;
     FlowIndex reverse = no_flow;
@@ -173,31 +186,30 @@ struct alignas(64) Flow {
     RequestState request;
     Ledger ledger;
     Attribution attribution;
-    ResponseState response;
 
-    std::array<std::uint32_t, operation_count> messages{};
-    std::array<std::uint64_t, operation_count> message_bytes{};
+    OperationCounts operations;
 
     std::array<std::uint8_t, flow_histogram_count>
         histogram_slot{};         ///< block * 2 + place; set to no_slot by FlowTable
     std::uint8_t histograms = 0;  ///< in use
     HistogramOwner histogram_pages;
     std::array<std::uint32_t, 9> histogram_block{};
-    std::uint64_t lone_message_bytes = no_message;  ///< size of the first message: it takes a second for a histogram
+    std::uint32_t lone_message_bytes = no_message;  ///< size of the first message: it takes a second for a histogram
+    std::uint32_t responder = no_block;             ///< its ResponseState, once it carries READ responses
     std::uint32_t trouble = no_block;
     std::uint32_t exhibits = no_block;
-    std::uint32_t stream = no_block;       ///< iWARP: the tracker's block
-    std::uint32_t source_qp = 0xffffffff;  ///< as a DETH or CM said it
-    std::uint32_t interface = 0;
-    std::uint32_t drop_epoch = 0;  ///< FlowStore::drop_epoch when its last data packet passed
-    std::uint32_t connection = 0;  ///< serial of the CM connection it belongs to; 0 = none known
-    std::uint32_t inbound = 0;     ///< packets that the capture says came in; outbound likewise: they tell the vantage
-    std::uint32_t outbound = 0;
+    std::uint32_t stream = no_block;                ///< iWARP: the tracker's block
+    std::uint32_t source_qp = 0xffffffff;           ///< as a DETH or CM said it
+    std::uint32_t drop_epoch = 0;                   ///< FlowStore::drop_epoch when its last data packet passed
+    std::uint32_t connection = 0;                   ///< serial of the CM connection it belongs to; 0 = none known
     std::uint64_t reuse_clock = ~std::uint64_t{0};  ///< FrameContext::destination_requests at the last request
+    std::uint16_t interface = 0;
     std::uint8_t traffic_class = 0;
-    std::uint8_t hops = 0xff;          ///< that its packets had taken at the tap, by their hop limit; 0xff: unknown
-    std::uint8_t credits = 0xff;       ///< last AETH credit code that travelled on it; 0xff: none
-    bool seen_before_capture = false;  ///< its first packet was in the middle of a message
+    std::uint8_t hops = 0xff;     ///< that its packets had taken at the tap, by their hop limit; 0xff: unknown
+    std::uint8_t credits = 0xff;  ///< last AETH credit code that travelled on it; 0xff: none
+    bool inbound =
+        false;  ///< the capture says of some packets that they came in; outbound likewise: they tell the vantage
+    bool outbound = false;
 };
 static_assert(std::is_trivially_copyable_v<Flow>);
 

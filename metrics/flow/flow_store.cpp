@@ -7,6 +7,9 @@ namespace metrics {
 
 namespace {
 
+/// A gap that is worth showing.
+constexpr std::uint64_t long_gap_ns = 1'000'000;
+
 std::uint32_t bounded(std::size_t value) {
     return static_cast<std::uint32_t>(std::min<std::size_t>(value, std::numeric_limits<std::uint32_t>::max() - 1));
 }
@@ -20,6 +23,8 @@ FlowStore::FlowStore(const EngineOptions& given)
       pages(std::max<std::size_t>(given.max_flows * 8, 4096)),
       rings(std::max<std::size_t>(given.max_flows * 16, 16384)),
       blocks(bounded(std::max<std::size_t>(given.max_flows * 3, 1024))),
+      responders(bounded(std::max<std::size_t>(given.max_flows, 1024))),
+      counts(bounded(std::max<std::size_t>(given.max_flows / 4, 1024))),
       troubles(bounded(std::max<std::size_t>(given.max_flows / 4, 1024))),
       rows(bounded(std::max<std::size_t>(given.max_flows, 4096))),
       pairing(1u << 18) {}
@@ -71,6 +76,8 @@ void FlowStore::evict(FlowIndex index) {
     for (const std::uint32_t block : flow.histogram_block)
         if (block != Flow::no_block) blocks.give_back(block);
     if (flow.trouble != Flow::no_block) troubles.give_back(flow.trouble);
+    if (flow.responder != Flow::no_block) responders.give_back(flow.responder);
+    if (flow.operations.others != Flow::no_block) counts.give_back(flow.operations.others);
     for (std::uint32_t row = flow.exhibits; row != Flow::no_block;) {
         const std::uint32_t next = rows[row].next;
         rows.give_back(row);
@@ -93,8 +100,8 @@ void FlowStore::record(Flow& flow, FlowHistogram which, std::uint64_t value) {
 }
 
 void FlowStore::record_message(Flow& flow, std::uint64_t bytes) {
-    if (flow.lone_message_bytes == Flow::no_message) [[unlikely]] {
-        flow.lone_message_bytes = bytes;
+    if (flow.lone_message_bytes == Flow::no_message && bytes < Flow::no_message) [[unlikely]] {
+        flow.lone_message_bytes = static_cast<std::uint32_t>(bytes);
         return;
     }
     record(flow, FlowHistogram::message_bytes, bytes);
@@ -121,6 +128,52 @@ void FlowStore::show(Flow& flow, EventKind kind, std::uint64_t frame, std::uint6
         row.frames[row.kept++] = frame;
     row.value_max = std::max(row.value_max, value);
     row.value_sum += value;
+}
+
+OperationCounts::Count& FlowStore::count(Flow& flow, Operation operation) {
+    const auto wanted = static_cast<std::uint8_t>(operation);
+    for (OperationCounts::Count& place : flow.operations.first) {
+        if (place.operation == wanted) return place;
+        if (place.operation != OperationCounts::none) continue;
+        place.operation = wanted;
+        return place;
+    }
+    if (flow.operations.others == Flow::no_block) {
+        flow.operations.others = counts.take();
+        if (flow.operations.others == Flow::no_block) {
+            spare_count_ = {};
+            return spare_count_;
+        }
+    }
+    return counts[flow.operations.others][index_of(operation)];
+}
+
+OperationCounts::Count FlowStore::count_of(const Flow& flow, Operation operation) const {
+    for (const OperationCounts::Count& place : flow.operations.first)
+        if (place.operation == static_cast<std::uint8_t>(operation)) return place;
+    if (flow.operations.others == Flow::no_block) return {};
+    return counts[flow.operations.others][index_of(operation)];
+}
+
+ResponseState& FlowStore::responder(Flow& flow) {
+    if (flow.responder == Flow::no_block) {
+        flow.responder = responders.take();
+        if (flow.responder == Flow::no_block) {
+            spare_responder_ = {};
+            return spare_responder_;
+        }
+    }
+    return responders[flow.responder];
+}
+
+const ResponseState* FlowStore::responder_of(const Flow& flow) const {
+    return flow.responder == Flow::no_block ? nullptr : &responders[flow.responder];
+}
+
+void FlowStore::show_longest(Flow& flow, EventKind kind, std::uint64_t frame, std::uint64_t value) {
+    for (std::uint32_t row = flow.exhibits; row != Flow::no_block; row = rows[row].next)
+        if (rows[row].kind == kind && rows[row].value_max >= value) return;
+    show(flow, kind, frame, value);
 }
 
 FlowTrouble& FlowStore::trouble(Flow& flow) {
@@ -161,21 +214,19 @@ void FlowStore::close_gap(Flow& flow, Situation& situation, const FrameContext& 
     situation.link_bits_per_sec = context.source_bits_per_sec;
     situation.round_trip_min_ns = request.round_trip_min_ns == 0xffffffff ? 0 : request.round_trip_min_ns;
     const bool started = flow.attribution.started();
-    const std::uint64_t longest = request.longest_gap_ns;
     flow.attribution.packet(situation, options.attribution);
     request.sibling_bytes_then = context.source_wire_bytes;
     request.own_bytes_since = situation.wire_bytes;
     request.pauses_then = context.source_pauses;
-    if (started && flow.attribution.last_gap_ns() > longest && flow.attribution.last_state() >= State::rnr_wait) {
-        request.longest_gap_ns = flow.attribution.last_gap_ns();
-        // The frame behind the longest silence; only those that would be worth a look.
-        if (request.longest_gap_ns >= 1'000'000) show(flow, EventKind::long_gap, frame, request.longest_gap_ns);
-    }
+    // The frame behind the longest silence; only those that would be worth a look.
+    if (started && flow.attribution.last_gap_ns() >= long_gap_ns && flow.attribution.last_state() >= State::rnr_wait)
+        show_longest(flow, EventKind::long_gap, frame, flow.attribution.last_gap_ns());
 }
 
 void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
     const Flow& flow = table[index];
     const RequestState& request = flow.request;
+    const ResponseState* const responses = responder_of(flow);
     const bool ordered = flow.key.service == Service::rc || flow.key.service == Service::xrc;
     out.id = flow.id;
     out.transport = flow.key.transport;
@@ -199,18 +250,19 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
     out.wire_bytes = flow.counts.wire_bytes;
     out.payload_bytes = flow.counts.payload_bytes;
     out.acknowledgement_packets = flow.counts.acknowledgements;
-    if (ordered) out.retransmitted_packets = request.repeated + flow.response.repeated;
+    if (ordered) out.retransmitted_packets = request.repeated + (responses != nullptr ? responses->repeated : 0);
     if (ordered || flow.key.service == Service::uc) {
         out.duplicate_packets = request.duplicates;
         out.reordered_packets = request.reordered;
-        out.missing_packets = request.missing + flow.response.missing;
+        out.missing_packets = request.missing + (responses != nullptr ? responses->missing : 0);
     }
     const std::size_t unfinished = request.in_message ? index_of(request.operation) : operation_count;
     for (std::size_t i = 0; i < operation_count; ++i) {
-        out.operations[i].count = flow.messages[i];
+        const OperationCounts::Count counted = count_of(flow, static_cast<Operation>(i));
+        out.operations[i].count = counted.messages;
         // Octets count with the message that they belong to, when its end has been seen.
         const std::uint64_t open = i == unfinished ? request.message_counted : 0;
-        const auto bytes = static_cast<std::int64_t>(flow.message_bytes[i] - open);  // see reassign_bytes
+        const auto bytes = static_cast<std::int64_t>(counted.bytes - open);  // see reassign_bytes
         out.operations[i].bytes = bytes < 0 ? 0 : static_cast<std::uint64_t>(bytes);
         out.operations[i].latency_ns = unpack(flow, latency_of(static_cast<Operation>(i)));
     }
@@ -254,8 +306,8 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
 }
 
 std::size_t FlowStore::octets() const {
-    return table.octets() + pages.octets() + rings.octets() + blocks.octets() + troubles.octets() + rows.octets() +
-           pairing.octets();
+    return table.octets() + pages.octets() + rings.octets() + blocks.octets() + responders.octets() + counts.octets() +
+           troubles.octets() + rows.octets() + pairing.octets();
 }
 
 }  // namespace metrics

@@ -27,8 +27,16 @@ public:
     /// A message has ended: its size.
     void record_message(Flow& flow, std::uint64_t bytes);
     Histogram unpack(const Flow& flow, FlowHistogram which) const;
+    /// What was counted of one operation, to be counted on.
+    OperationCounts::Count& count(Flow& flow, Operation operation);
+    OperationCounts::Count count_of(const Flow& flow, Operation operation) const;
+    /// The READ responses that travel on the flow; made when first asked for, a spare one where the pool is exhausted.
+    ResponseState& responder(Flow& flow);
+    const ResponseState* responder_of(const Flow& flow) const;
     /// Notes that something happened at `frame`; the first four frames of a kind are kept.
     void show(Flow& flow, EventKind kind, std::uint64_t frame, std::uint64_t value = 0);
+    /// The same, where `value` is greater than any shown of the kind before.
+    void show_longest(Flow& flow, EventKind kind, std::uint64_t frame, std::uint64_t value);
     /// The block for rare things, made when first asked for; a shared spare one where the pool is exhausted.
     FlowTrouble& trouble(Flow& flow);
     const FlowTrouble* trouble_of(const Flow& flow) const;
@@ -47,6 +55,8 @@ public:
     HistogramPages pages;
     LedgerPool rings;
     Slab<HistogramBlock> blocks;
+    Slab<ResponseState> responders;
+    Slab<OperationCounts::Block> counts;
     Slab<FlowTrouble> troubles;
     Slab<ExhibitRow> rows;
     PsnPairing pairing;
@@ -60,6 +70,8 @@ public:
 
 private:
     FlowTrouble spare_;
+    ResponseState spare_responder_;
+    OperationCounts::Count spare_count_;
 };
 
 }  // namespace metrics

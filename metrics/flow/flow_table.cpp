@@ -118,8 +118,7 @@ void FlowTable::remove(FlowIndex index) {
 }
 
 std::size_t FlowTable::octets() const {
-    return slots_.capacity() * sizeof(Slot) + chunks_.size() * chunk * sizeof(Flow) +
-           free_.capacity() * sizeof(FlowIndex);
+    return slots_.capacity() * sizeof(Slot) + extent_ * sizeof(Flow) + free_.capacity() * sizeof(FlowIndex);
 }
 
 }  // namespace metrics

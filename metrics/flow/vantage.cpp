@@ -17,11 +17,7 @@ std::uint8_t hops_taken(std::uint8_t hop_limit) {
 }
 
 Vantage vantage_of(const Flow& flow, const Flow* reverse) {
-    const std::uint64_t told = std::uint64_t{flow.inbound} + flow.outbound;
-    if (told > 0) {
-        if (flow.outbound == told) return Vantage::sender;
-        if (flow.inbound == told) return Vantage::receiver;
-    }
+    if (flow.inbound != flow.outbound) return flow.outbound ? Vantage::sender : Vantage::receiver;
     if (reverse == nullptr) return Vantage::unknown;
 
     constexpr std::uint8_t no_hops = 0xff;

@@ -8,7 +8,7 @@ namespace metrics {
 
 /// Slabs are handed out from their front; when they are used up, larger free rings are cut into smaller ones.
 struct LedgerPool::State {
-    static constexpr std::array<unsigned, 4> capacities{4, 16, 32, 64};
+    static constexpr std::array<unsigned, 3> capacities{4, 16, 64};
     static constexpr std::size_t slab_entries = 2048;
     struct Slab {
         std::unique_ptr<OutstandingMessage[]> entries;
@@ -22,9 +22,7 @@ struct LedgerPool::State {
     std::vector<Slab> slabs;
     std::array<OutstandingMessage*, capacities.size()> free{};  ///< a free ring's first octets hold its successor
 
-    static unsigned class_of(unsigned capacity) {
-        return capacity <= 4 ? 0 : capacity <= 16 ? 1 : capacity <= 32 ? 2 : 3;
-    }
+    static unsigned class_of(unsigned capacity) { return capacity <= 4 ? 0 : capacity <= 16 ? 1 : 2; }
 
     void put(OutstandingMessage* ring, unsigned ring_class) {
         std::memcpy(static_cast<void*>(ring), &free[ring_class], sizeof(ring));
@@ -94,7 +92,7 @@ std::size_t LedgerPool::used() const { return state_->used; }
 
 bool Ledger::make_room(LedgerPool& pool) {
     if (capacity_ < max_capacity) {
-        const unsigned wanted = capacity_ == 0 ? 4 : capacity_ == 4 ? 16 : capacity_ * 2u;
+        const unsigned wanted = capacity_ == 0 ? 4 : capacity_ == 4 ? 16 : 64;
         if (OutstandingMessage* const ring = pool.state_->take(wanted); ring != nullptr) {
             for (unsigned i = 0; i < size_; ++i) ring[i] = at(i);
             if (capacity_ != 0) pool.state_->give(ring_, capacity_);

@@ -26,7 +26,7 @@ struct OutstandingMessage {
 };
 static_assert(sizeof(OutstandingMessage) == 24);
 
-/// Rings of outstanding messages that all flows of a worker share, of 4, 16, 32, 64 entries. Bounded; not thread-safe.
+/// Rings of outstanding messages that all flows of a worker share, of 4, 16, 64 entries. Bounded; not thread-safe.
 class LedgerPool {
 public:
     explicit LedgerPool(std::size_t max_entries);

@@ -4,7 +4,10 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <deque>
 #include <vector>
+
+#include "metrics/flow/slab.h"
 
 namespace metrics {
 
@@ -74,7 +77,7 @@ struct Record {
     std::uint32_t last_psn = none;
     std::uint16_t answers = 0;  ///< distinct ones that some candidate could have asked for
     std::uint8_t candidate_count = 0;
-    std::array<Candidate, 4> candidates;
+    std::uint32_t candidate_block = none;  ///< in State::candidates, once there is one
 };
 
 struct Direction {
@@ -92,7 +95,8 @@ struct PsnPairing::State {
         : sets(std::bit_ceil(std::max<std::size_t>(max_requests / ways, 16))), slots(64, none) {}
 
     std::vector<Set> sets;
-    std::vector<Record> records;  ///< by flow index
+    std::deque<Record> records;  ///< by flow index
+    Slab<std::array<Candidate, 4>> candidates{none - 1};
     std::vector<Direction> directions;
     std::vector<std::uint32_t> free_directions;
     std::vector<std::uint32_t> slots;  ///< of directions, open addressing
@@ -104,7 +108,7 @@ struct PsnPairing::State {
 
     Record& record_of(FlowIndex flow, const FlowKey& key) {
         if (flow >= records.size()) [[unlikely]]
-            records.resize(std::max<std::size_t>(flow + std::size_t{1}, records.size() + records.size() / 2));
+            records.resize(flow + std::size_t{1});
         Record& record = records[flow];
         if (record.selector != key.selector) [[unlikely]] {
             clear(record);
@@ -205,6 +209,7 @@ void PsnPairing::State::clear(Record& record) {
     if (record.direction != none) directions[record.direction].covered -= record.span;
     leave(record.direction);
     leave(record.opposite);
+    if (record.candidate_block != none) candidates.give_back(record.candidate_block);
     const std::uint32_t generation = record.generation + 1;
     record = {};
     record.generation = generation == 0 ? 1 : generation;
@@ -267,12 +272,14 @@ PsnPairing::State::Found PsnPairing::State::find(FlowIndex flow, const Record& a
 
 void PsnPairing::State::join(Record& answerer, FlowIndex flow) {
     Candidate* place = nullptr;
-    if (answerer.candidate_count < answerer.candidates.size()) {
-        place = &answerer.candidates[answerer.candidate_count++];
+    if (answerer.candidate_block == none) answerer.candidate_block = candidates.take();
+    std::array<Candidate, 4>& known = candidates[answerer.candidate_block];
+    if (answerer.candidate_count < known.size()) {
+        place = &known[answerer.candidate_count++];
     } else {
-        place = &*std::max_element(
-            answerer.candidates.begin(), answerer.candidates.end(),
-            [](const Candidate& a, const Candidate& b) { return a.misses * (b.hits + 1) < b.misses * (a.hits + 1); });
+        place = &*std::max_element(known.begin(), known.end(), [](const Candidate& a, const Candidate& b) {
+            return a.misses * (b.hits + 1) < b.misses * (a.hits + 1);
+        });
         if (!place->lost()) return;
     }
     // It could have been named before and was not; whether it had been captured by then is not known.
@@ -284,7 +291,7 @@ void PsnPairing::State::weigh(Record& answerer, std::uint32_t psn, const FlowInd
     std::array<bool, ways> known{};
     unsigned kept = 0;
     for (unsigned i = 0; i < answerer.candidate_count; ++i) {
-        Candidate candidate = answerer.candidates[i];
+        Candidate candidate = candidates[answerer.candidate_block][i];
         const Record* requester = live(candidate.flow, candidate.generation);
         if (requester == nullptr) continue;
         const FlowIndex* const hit = std::find(found, found + count, candidate.flow);
@@ -298,7 +305,7 @@ void PsnPairing::State::weigh(Record& answerer, std::uint32_t psn, const FlowInd
             candidate.hits /= 2;
             candidate.misses /= 2;
         }
-        answerer.candidates[kept++] = candidate;
+        candidates[answerer.candidate_block][kept++] = candidate;
     }
     answerer.candidate_count = static_cast<std::uint8_t>(kept);
     for (unsigned i = 0; i < count; ++i)
@@ -322,7 +329,7 @@ double PsnPairing::State::confidence(const Record& answerer, const Candidate& be
 PsnPairing::Finding PsnPairing::State::decide(FlowIndex flow, Record& answerer) {
     const Candidate* best = nullptr;
     for (unsigned i = 0; i < answerer.candidate_count; ++i) {
-        const Candidate& candidate = answerer.candidates[i];
+        const Candidate& candidate = candidates[answerer.candidate_block][i];
         if (candidate.lost()) continue;
         if (best != nullptr) return {};
         best = &candidate;
@@ -334,7 +341,7 @@ PsnPairing::Finding PsnPairing::State::decide(FlowIndex flow, Record& answerer) 
         const Record* rival = live(requester.claimed_by, requester.claim_generation);
         if (rival != nullptr)
             for (unsigned i = 0; i < rival->candidate_count; ++i) {
-                const Candidate& claim = rival->candidates[i];
+                const Candidate& claim = candidates[rival->candidate_block][i];
                 if (claim.flow == best->flow && !claim.lost() && claim.hits * 4u > best->hits) return {};
             }
         requester.claimed_by = flow;
@@ -392,8 +399,8 @@ void PsnPairing::forget(const FlowKey&, FlowIndex flow) {
 }
 
 std::size_t PsnPairing::octets() const {
-    return sizeof(State) + state_->sets.capacity() * sizeof(Set) + state_->records.capacity() * sizeof(Record) +
-           state_->directions.capacity() * sizeof(Direction) +
+    return sizeof(State) + state_->sets.capacity() * sizeof(Set) + state_->records.size() * sizeof(Record) +
+           state_->candidates.octets() + state_->directions.capacity() * sizeof(Direction) +
            (state_->slots.capacity() + state_->free_directions.capacity()) * sizeof(std::uint32_t);
 }
 

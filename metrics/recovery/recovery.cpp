@@ -16,6 +16,11 @@ std::uint64_t elapsed(std::int64_t from_ns, std::int64_t to_ns) {
     return to_ns > from_ns ? static_cast<std::uint64_t>(to_ns) - static_cast<std::uint64_t>(from_ns) : 0;
 }
 
+/// No timer fires sooner.
+std::uint64_t timer_of(const RecoveryVantage& vantage) {
+    return vantage.ack_timeout_ns != 0 ? std::min(vantage.ack_timeout_ns, disorder_most_ns) : shortest_timer_ns;
+}
+
 std::uint64_t end_of(const RecoveryPacket& packet) {
     const std::uint64_t span = std::max<std::uint32_t>(packet.span, 1);
     return packet.position > UINT64_MAX - span ? UINT64_MAX : packet.position + span;
@@ -41,7 +46,7 @@ void Recovery::resume(std::uint64_t next, std::uint64_t oldest, std::int64_t las
     next_ = expected_ = next;
     oldest_ = std::min(oldest, next);
     last_ns_ = last_ns;
-    past_ = 0;
+    past_ = leap_ = 0;
     unseen_ = told_ = loose_ = false;
 }
 
@@ -51,17 +56,34 @@ bool Recovery::busy() const {
 
 RepeatCause Recovery::pending() const { return pending_; }
 
+void Recovery::was_late() {
+    disordered_ = true;
+    suspicion_ = Suspicion::none;
+    if (leap_ != 0) {
+        run_next_ -= leap_ + 1u;
+        leap_ = 0;
+        running_ = true;
+        contiguous_ = true;
+        return;
+    }
+    running_ = false;
+    if (pending_ == RepeatCause::none && (run_cause_ == RepeatCause::nak || run_cause_ == RepeatCause::rnr_nak))
+        pending_ = run_cause_;
+    run_cause_ = RepeatCause::none;
+}
+
 void Recovery::lost_sight() {
     suspicion_ = Suspicion::none;
     running_ = false;
     expected_ = next_;
-    past_ = 0;
+    past_ = leap_ = 0;
     unseen_ = false;
     told_ = true;
 }
 
 RepeatCause Recovery::see_data(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings) {
     at_receiver_ = vantage.at_receiver;
+    leap_ = 0;
     RepeatCause cause = RepeatCause::none;
     if (packet.late) {
         disordered_ = true;
@@ -72,7 +94,7 @@ RepeatCause Recovery::see_data(const RecoveryPacket& packet, const RecoveryVanta
         cause = begin_run(packet, vantage, findings);
     } else if (running_) {
         go_on(packet, vantage, findings);
-    } else if (packet.position >= next_ && oldest_ > signal_ && elapsed(signal_ns_, packet.now_ns) > stale_signal_ns) {
+    } else if (packet.position >= next_ && is_spent(packet, vantage)) {
         pending_ = RepeatCause::none;  // the receiver got it late, and the sender goes on with new ones
     }
     receive(packet);
@@ -100,12 +122,18 @@ void Recovery::receive(const RecoveryPacket& packet) {
     if (past_ != UINT16_MAX) ++past_;
 }
 
+/// Whether the pending NAK asks for nothing any more: its packet was acknowledged, or came within an earlier run, and
+/// the sender has had time to heed it.
+bool Recovery::is_spent(const RecoveryPacket& packet, const RecoveryVantage& vantage) const {
+    const std::uint64_t since_ns = elapsed(signal_ns_, packet.now_ns);
+    return (passed_ && since_ns >= timer_of(vantage)) || (oldest_ > signal_ && since_ns > stale_signal_ns);
+}
+
 /// Whether the sender's timer cannot have fired yet, so that the network has shuffled packets or the sender did it of
 /// its own accord. What a timer repeats first is the oldest packet, or one before it where the acknowledgement is still
 /// under way; that of rxe fires in the midst of a stream, too.
 bool Recovery::too_soon_for_timer(const RecoveryPacket& packet, const RecoveryVantage& vantage) const {
-    const std::uint64_t timer_ns =
-        vantage.ack_timeout_ns != 0 ? std::min(vantage.ack_timeout_ns, disorder_most_ns) : shortest_timer_ns;
+    const std::uint64_t timer_ns = timer_of(vantage);
     if (packet.sent_ns != Situation::never && elapsed(packet.sent_ns, packet.now_ns) < timer_ns) return true;
     if (last_ns_ == Situation::never) return false;
     if (running_ && packet.position == run_start_ && elapsed(run_ns_, packet.now_ns) < vantage.ack_timeout_ns) {
@@ -128,8 +156,9 @@ bool Recovery::lacks_responses(const RecoveryPacket& packet, const RecoveryVanta
 }
 
 RepeatCause Recovery::begin_run(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings) {
-    const bool stale =
-        oldest_ > signal_ && packet.position > signal_ && elapsed(signal_ns_, packet.now_ns) > stale_signal_ns;
+    // The sender, within a run already, goes back once more, and to no other packet.
+    const bool stale = passed_ ? packet.position != signal_ || is_spent(packet, vantage)
+                               : packet.position > signal_ && is_spent(packet, vantage);
     RepeatCause cause = stale ? RepeatCause::none : pending_;
     if (cause == RepeatCause::none) {
         if (lacks_responses(packet, vantage)) {
@@ -154,6 +183,7 @@ RepeatCause Recovery::begin_run(const RecoveryPacket& packet, const RecoveryVant
     }
     // A sender that begins before the NAKed packet may not have seen that NAK yet.
     if (cause == RepeatCause::timeout || end_of(packet) > signal_) pending_ = RepeatCause::none;
+    run_cause_ = cause;
     run_start_ = packet.position;
     run_end_ = next_;
     run_ns_ = packet.now_ns;
@@ -227,13 +257,25 @@ void Recovery::go_on(const RecoveryPacket& packet, const RecoveryVantage& vantag
     const std::uint64_t to = std::min(packet.position, run_end_);
     if (packet.position > run_next_) {
         contiguous_ = false;
+        // Nor does a NAK lead there.
+        const bool asked = pending_ != RepeatCause::none && packet.position == signal_;
+        const std::uint64_t leap = packet.position - run_next_;
+        if (packet.position > from && packet.position < run_end_ && !asked && !packet.read && leap <= UINT16_MAX)
+            leap_ = static_cast<std::uint16_t>(leap);
         if (to > from && !disordered_ && !loose_) {
             read_ = false;
             suspect(Suspicion::skipped, from, to - from, vantage.at_sender, findings);
         }
     }
     const bool next = packet.position == run_next_;
-    if (signal_ >= run_next_ && signal_ < end_of(packet)) pending_ = RepeatCause::none;
+    if (signal_ >= run_next_ && signal_ < end_of(packet)) {
+        // A run that began before the NAKed packet and came to it without a leap was not begun by that NAK, which may
+        // still be under way to the sender.
+        if (next && run_start_ < signal_ && !implied_)
+            passed_ = true;
+        else
+            pending_ = RepeatCause::none;
+    }
     if (packet.position < run_end_) {
         start(packet);
     } else {
@@ -275,9 +317,9 @@ void Recovery::see_nak(std::int64_t now_ns, std::uint64_t position, NakKind kind
     if (pending_ == RepeatCause::rnr_nak && kind == NakKind::sequence) {
         return;  // packets behind the one that found no receive: rxe complains of them, too; the timer decides
     }
-    if (pending_ != RepeatCause::none && !implied_ && signal_ == position && kind == NakKind::sequence) return;
+    if (pending_ != RepeatCause::none && !implied_ && !passed_ && signal_ == position && kind == NakKind::sequence) return;
     pending_ = kind == NakKind::rnr ? RepeatCause::rnr_nak : RepeatCause::nak;
-    implied_ = false;
+    passed_ = implied_ = false;
     signal_ = position;
     signal_ns_ = now_ns;
     oldest_before_ = oldest_before;
@@ -285,9 +327,10 @@ void Recovery::see_nak(std::int64_t now_ns, std::uint64_t position, NakKind kind
 }
 
 void Recovery::response_missing(std::int64_t now_ns, std::uint64_t missing) {
-    if (missing >= next_ || pending_ != RepeatCause::none) return;
+    if (missing >= next_ || (pending_ != RepeatCause::none && !passed_)) return;
     pending_ = RepeatCause::nak;
     implied_ = true;
+    passed_ = false;
     signal_ = missing;
     signal_ns_ = now_ns;
     lost_ns_ = now_ns;

@@ -84,11 +84,16 @@ public:
     void response_missing(std::int64_t now_ns, std::uint64_t missing);
     /// Packets may have passed unseen: what is pending is not judged.
     void lost_sight();
+    /// The last packet, taken for the first of a run or for one of it, had only been late. The signal that it seemed to
+    /// answer still waits; the run goes on where it was.
+    void was_late();
 
     /// What the next repeated packet would be put down to.
     RepeatCause pending() const;
     /// A run of repeated packets is under way: the next of them may come without a signal of its own.
     bool running() const { return running_; }
+    /// The last packet leapt ahead of the run, over what the receiver is not known to have.
+    bool leapt() const { return leap_ != 0; }
     /// Packets of the present run of repeated ones, or of the last.
     std::uint32_t run_packets() const { return run_packets_; }
 
@@ -122,6 +127,7 @@ private:
     RepeatCause begin_run(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings);
     void start(const RecoveryPacket& packet);
     void go_on(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings);
+    bool is_spent(const RecoveryPacket& packet, const RecoveryVantage& vantage) const;
     bool too_soon_for_timer(const RecoveryPacket& packet, const RecoveryVantage& vantage) const;
     bool lacks_responses(const RecoveryPacket& packet, const RecoveryVantage& vantage) const;
     void step_back(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings);
@@ -149,8 +155,11 @@ private:
     std::uint32_t suspect_count_ = 0;
     std::uint32_t run_packets_ = 0;
     std::uint16_t past_ = 0;  // packets past the hole
-    Suspicion suspicion_ = Suspicion::none;
+    std::uint16_t leap_ = 0;  // by how many positions the last packet leapt ahead of the run
     RepeatCause pending_ = RepeatCause::none;
+    Suspicion suspicion_ : 4 = Suspicion::none;
+    RepeatCause run_cause_ : 4 = RepeatCause::none;
+    bool passed_ : 1 = false;  // the run passed signal_ before the sender can be known to have had that NAK
     bool running_ : 1 = false;
     bool unseen_ : 1 = false;       // expected_ has never passed the tap
     bool told_ : 1 = false;         // the receiver has sent a NAK for expected_

@@ -83,13 +83,13 @@ std::uint32_t moved_by(const PacketRecord& record, const wire::BthOpcode& opcode
 
 /// Immediate data and invalidation show at a message's end only: what came before was counted as the plain operation's.
 /// Packets of a hole may be counted after this, so the plain operation's figure may pass below zero for a while.
-void reassign_bytes(Flow& flow, Operation operation, std::uint64_t bytes) {
+void reassign_bytes(FlowStore& store, Flow& flow, Operation operation, std::uint64_t bytes) {
     const Operation plain = operation == Operation::write_immediate ? Operation::write
                             : operation == Operation::send_immediate || operation == Operation::send_invalidate
                                 ? Operation::send
                                 : operation;
-    flow.message_bytes[index_of(plain)] -= bytes;
-    flow.message_bytes[index_of(operation)] += bytes;
+    store.count(flow, plain).bytes -= bytes;
+    store.count(flow, operation).bytes += bytes;
 }
 
 /// IPv4's identification says in which order a sender made its packets, where it counts them. RFC 6864 does not ask for
@@ -204,10 +204,10 @@ void RoceTracker::count(Flow& flow, const PacketRecord& record) {
         }
     }
     if (record.direction != wire::Direction::unknown)
-        ++(record.direction == wire::Direction::inbound ? flow.inbound : flow.outbound);
+        (record.direction == wire::Direction::inbound ? flow.inbound : flow.outbound) = true;
     if (counts.packets == 1) {
         if (record.hop_limit != 0) flow.hops = hops_taken(record.hop_limit);
-        flow.interface = record.interface;
+        flow.interface = static_cast<std::uint16_t>(std::min(record.interface, 0xffffu));
         flow.traffic_class = record.traffic_class;
     }
     if (record.source_qp != 0xffffffff) flow.source_qp = record.source_qp;
@@ -218,7 +218,8 @@ std::uint32_t RoceTracker::read_span(const Flow& flow, std::uint32_t length) con
     std::uint32_t mtu = flow.request.mtu_payload;
     if (mtu == 0 && flow.reverse != no_flow) {
         const Flow& reverse = store_.table[flow.reverse];
-        mtu = std::max(reverse.response.mtu_payload, reverse.request.mtu_payload);
+        const ResponseState* const responses = store_.responder_of(reverse);
+        mtu = std::max(responses != nullptr ? responses->mtu_payload : std::uint16_t{0}, reverse.request.mtu_payload);
     }
     return mtu == 0 ? 0 : (length + mtu - 1) / mtu;
 }
@@ -244,10 +245,11 @@ void RoceTracker::close_gap(Flow& flow, const PacketRecord& record, Situation& s
 
 /// Bytes and messages, each counted when it is seen for the first time.
 void RoceTracker::first_sight(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode) {
-    const auto operation = index_of(operation_of(opcode));
+    const Operation operation = operation_of(opcode);
     flow.counts.payload_bytes += record.payload_length;
-    flow.message_bytes[operation] += moved_by(record, opcode);
-    if (opcode.ends_message()) ++flow.messages[operation];
+    OperationCounts::Count& counted = store_.count(flow, operation);
+    counted.bytes += moved_by(record, opcode);
+    if (opcode.ends_message()) ++counted.messages;
 }
 
 void RoceTracker::notice_reuse(Flow& flow, const PacketRecord& record, std::uint64_t position) {
@@ -269,7 +271,8 @@ void RoceTracker::new_request(Flow& flow, const PacketRecord& record, const wire
     const std::uint32_t moved = moved_by(record, opcode);
     const std::uint64_t last = position + std::max<std::uint32_t>(span, 1) - 1;
     flow.counts.payload_bytes += record.payload_length;
-    flow.message_bytes[index_of(operation)] += moved;
+    OperationCounts::Count& counted = store_.count(flow, operation);
+    counted.bytes += moved;
     if (opcode.starts_message()) {
         request.message_bytes = 0;
         request.message_counted = 0;
@@ -282,8 +285,8 @@ void RoceTracker::new_request(Flow& flow, const PacketRecord& record, const wire
     request.message_counted += moved;
     if (opcode.ends_message()) {
         const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.message_bytes, 0xffffffff));
-        ++flow.messages[index_of(operation)];
-        if (!opcode.starts_message()) reassign_bytes(flow, operation, request.message_counted - moved);
+        ++counted.messages;
+        if (!opcode.starts_message()) reassign_bytes(store_, flow, operation, request.message_counted - moved);
         store_.record_message(flow, request.message_bytes);
         if (opcode.starts_message()) {
             flow.ledger.post(store_.rings, record.time_ns, operation, last, bytes);
@@ -329,7 +332,9 @@ RepeatCause RoceTracker::tell_recovery(Flow& flow, const PacketRecord& record, s
         }
     };
     const RepeatCause cause = trouble.recovery.data(
-        packet, {vantage == Vantage::sender, vantage == Vantage::receiver, flow.request.ack_timeout_ns}, report);
+        packet,
+        {vantage == Vantage::sender, vantage == Vantage::receiver, std::uint64_t{flow.request.ack_timeout_us} * 1000},
+        report);
     flow.request.recovering = trouble.recovery.busy();
     return cause;
 }
@@ -397,8 +402,11 @@ bool RoceTracker::past_request(Flow& flow, const PacketRecord& record, const wir
     }
     if (late) return false;
     ++request.repeated;
-    if (request.in_message) request.message_again = true;
-    flow.ledger.mark_again(store_.rings, position);
+    const bool leapt = fills && trouble.recovery.leapt();
+    if (!leapt) {
+        if (request.in_message) request.message_again = true;
+        flow.ledger.mark_again(store_.rings, position);
+    }
     if (cause != RepeatCause::none) {
         store_.show(flow, EventKind::retransmission, record.frame, 1);
         if (cause == RepeatCause::timeout) {
@@ -406,25 +414,36 @@ bool RoceTracker::past_request(Flow& flow, const PacketRecord& record, const wir
             store_.show(flow, EventKind::timeout, record.frame, silence);
         }
     }
-    // A sender that goes back repeats all that followed. Should new data come next, it has not gone back.
+    // A sender that goes back repeats all that followed. Should new data come next, it has not gone back; should the run
+    // go on from before a leap, the packet that leapt was not of it.
     const bool alone = fills && !running && position + 1 < request.next && request.orderly < orderly_enough;
-    trouble.doubtful = alone ? position : 0;
+    trouble.doubtful = alone || leapt ? position : 0;
     trouble.doubtful_timeout = cause == RepeatCause::timeout;
     situation.again = true;
     situation.cause = cause;
     return true;
 }
 
-/// New data after what was taken for the begin of going back: it was late.
-void RoceTracker::acquit(Flow& flow) {
+/// What comes next shows whether a packet that filled a hole and was taken for one sent again had only been late. A
+/// sender that goes back begins with the oldest, repeats all that followed and never returns to an older one: so it was
+/// late where an older one follows, or new data what seemed the begin of going back.
+void RoceTracker::decide_doubt(Flow& flow, std::uint64_t position) {
     FlowTrouble& trouble = store_.troubles[flow.trouble];
     RequestState& request = flow.request;
-    if (trouble.doubtful == 0) return;
+    const std::uint64_t doubtful = trouble.doubtful;
+    if (doubtful == 0) return;
     trouble.doubtful = 0;
+    const bool leapt = trouble.recovery.leapt();
+    if (position >= doubtful && (leapt || position < request.next)) {
+        if (leapt) flow.ledger.mark_again(store_.rings, doubtful);
+        return;
+    }
     --request.repeated;
     ++request.reordered;
     if (request.missing > 0) --request.missing;
     if (trouble.doubtful_timeout) --trouble.timeouts;
+    trouble.recovery.was_late();
+    request.recovering = trouble.recovery.busy();
 }
 
 /// A message that begins far from where the last one ended: another connection has been given the same QPN.
@@ -469,7 +488,6 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
     if (request.next == 0) {
         request.next = first_position + record.psn;
         request.acknowledged = request.base = request.next;
-        flow.seen_before_capture = !opcode.starts_message();
     }
     std::int32_t ahead = psn_difference(record.psn, request.next);
     const std::uint64_t position = request.next + static_cast<std::uint64_t>(static_cast<std::int64_t>(ahead));
@@ -480,7 +498,7 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
     }
     Situation situation;
     situation.wants_response = wants_response(operation_of(opcode));
-    if (ahead >= 0 && flow.trouble != Flow::no_block) acquit(flow);
+    if (flow.trouble != Flow::no_block) decide_doubt(flow, position);
     if (ahead == 0) [[likely]] {
         situation.mid_message = request.in_message && !opcode.starts_message();
         const bool held_back = request.freed_ns > request.last_data_ns && request.last_data_ns != Situation::never;
@@ -567,7 +585,7 @@ void RoceTracker::unreliable_request(Flow& flow, const PacketRecord& record, con
         if (!opcode.starts_message())
             store_.record(flow, FlowHistogram::message_duration, elapsed(request.message_first_ns, record.time_ns));
         if (!opcode.starts_message())
-            reassign_bytes(flow, operation_of(opcode), request.message_bytes - record.payload_length);
+            reassign_bytes(store_, flow, operation_of(opcode), request.message_bytes - record.payload_length);
         request.message_end_ns = record.time_ns;
         request.message_bytes = 0;
     }
@@ -661,7 +679,7 @@ void RoceTracker::acknowledge(Flow& requester, std::uint64_t position, std::int6
 void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode) {
     Flow* const requester = requester_of(index, record);
     Flow& flow = store_.table[index];
-    ResponseState& responses = flow.response;
+    ResponseState& responses = store_.responder(flow);
     if (responses.next == 0) responses.next = first_position + record.psn;
     const std::int32_t ahead = psn_difference(record.psn, responses.next);
     const std::uint64_t here = position_of(record.psn, responses.next);
@@ -714,23 +732,29 @@ void RoceTracker::lost_response(Flow& requester, const PacketRecord& record, std
         trouble.recovery.resume(requester.request.next, requester.request.acknowledged, requester.request.last_data_ns);
     trouble.recovery.response_missing(record.time_ns, position);
     requester.request.recovering = trouble.recovery.busy();
-    if (requester.request.response_gap_ns == Situation::never) requester.request.response_gap_ns = record.time_ns;
+    if (trouble.response_gap_ns == Situation::never) trouble.response_gap_ns = record.time_ns;
+}
+
+bool RoceTracker::gap_known(const Flow& requester) const {
+    const FlowTrouble* const trouble = store_.trouble_of(requester);
+    return trouble != nullptr && trouble->response_gap_ns != Situation::never;
 }
 
 void RoceTracker::answered(Flow& requester, Flow& carrier, const PacketRecord& record, const wire::BthOpcode& opcode) {
+    ResponseState& responses = store_.responder(carrier);
     RequestState& request = requester.request;
     const std::uint64_t position = position_of(record.psn, request.next);
     OutstandingMessage* const oldest = requester.ledger.oldest_response(store_.rings, 0);
     if (opcode.starts_message()) {
-        carrier.response.message_position = position;
+        responses.message_position = position;
         const bool skipped = oldest != nullptr && oldest->position < position && oldest->merged == 0;
         if (skipped) {
             // The oldest READ was not answered to its end: its responses were lost, here or before the tap.
-            if (request.response_gap_ns == Situation::never) {
+            if (!gap_known(requester)) {
                 const std::uint64_t begin = std::max(oldest->position, request.acknowledged);
                 note_missing(store_.trouble(carrier).missing_responses,
-                             position_of(static_cast<std::uint32_t>(begin), carrier.response.next),
-                             position_of(record.psn, carrier.response.next), record.time_ns, 0);
+                             position_of(static_cast<std::uint32_t>(begin), responses.next),
+                             position_of(record.psn, responses.next), record.time_ns, 0);
                 lost_response(requester, record, begin);
             }
         } else if (position <= request.next) {
@@ -745,22 +769,23 @@ void RoceTracker::answered(Flow& requester, Flow& carrier, const PacketRecord& r
             keep_least(request.round_trip_min_ns, latency);
         }
     }
-    if (!opcode.ends_message() || carrier.response.incomplete) return;
-    if (request.response_gap_ns != Situation::never) {
+    if (!opcode.ends_message() || responses.incomplete) return;
+    if (gap_known(requester)) {
+        std::int64_t& gap_ns = store_.troubles[requester.trouble].response_gap_ns;
         // Until the missing one has come, the requester drops what follows. Where it goes on all the same, for READs
         // that it posted long after, the tap has missed what the requester got.
         const OutstandingMessage* const waiting = requester.ledger.oldest_response(store_.rings, 0);
-        if (waiting != nullptr && waiting->merged == 0 && waiting->position < carrier.response.message_position) {
+        if (waiting != nullptr && waiting->merged == 0 && waiting->position < responses.message_position) {
             const OutstandingMessage* const mine =
-                requester.ledger.oldest_response(store_.rings, carrier.response.message_position);
+                requester.ledger.oldest_response(store_.rings, responses.message_position);
             const std::uint64_t patience =
                 10 * (request.round_trip_min_ns != 0xffffffff ? std::uint64_t{request.round_trip_min_ns}
                                                               : network_disorder_ns);
-            const bool long_after = mine != nullptr && mine->last_ns > request.response_gap_ns &&
-                                    elapsed(request.response_gap_ns, mine->last_ns) > patience;
+            const bool long_after =
+                mine != nullptr && mine->last_ns > gap_ns && elapsed(gap_ns, mine->last_ns) > patience;
             if (!long_after) return;
         }
-        request.response_gap_ns = Situation::never;
+        gap_ns = Situation::never;
     }
     const std::uint32_t responses_before = requester.ledger.responses();
     acknowledge(requester, position, record.time_ns, record.frame);

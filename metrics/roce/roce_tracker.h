@@ -35,7 +35,8 @@ private:
     void acknowledge(Flow& requester, std::uint64_t position, std::int64_t now_ns, std::uint64_t frame);
     void refused(Flow& carrier, Flow* requester, const PacketRecord& record);
     void notice_reuse(Flow& flow, const PacketRecord& record, std::uint64_t position);
-    void acquit(Flow& flow);
+    void decide_doubt(Flow& flow, std::uint64_t position);
+    bool gap_known(const Flow& requester) const;
     void lost_response(Flow& requester, const PacketRecord& record, std::uint64_t position);
     void answered(Flow& requester, Flow& carrier, const PacketRecord& record, const wire::BthOpcode& opcode);
     void damaged(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode);

@@ -93,8 +93,9 @@ void Messages::begin(const Half& half, const Part& part, Operation operation) {
 }
 
 void Messages::count(Flow& flow, Operation operation, std::uint64_t bytes) {
-    ++flow.messages[index_of(operation)];
-    flow.message_bytes[index_of(operation)] += bytes;
+    OperationCounts::Count& counted = store_.count(flow, operation);
+    ++counted.messages;
+    counted.bytes += bytes;
     store_.record(flow, FlowHistogram::message_bytes, bytes);
 }
 
@@ -173,13 +174,13 @@ void Messages::immediate(const Half& half, const Part& part) {
     }
     message.write_was_last = false;
     const std::uint64_t bytes = message.write_bytes;
-    auto& messages = flow.messages;
-    auto& octets = flow.message_bytes;
-    --messages[index_of(Operation::write)];
-    ++messages[index_of(Operation::write_immediate)];
-    const std::uint64_t moved = std::min(octets[index_of(Operation::write)], bytes);
-    octets[index_of(Operation::write)] -= moved;
-    octets[index_of(Operation::write_immediate)] += moved;
+    OperationCounts::Count& plain = store_.count(flow, Operation::write);
+    OperationCounts::Count& immediate = store_.count(flow, Operation::write_immediate);
+    --plain.messages;
+    ++immediate.messages;
+    const std::uint64_t moved = std::min(plain.bytes, bytes);
+    plain.bytes -= moved;
+    immediate.bytes += moved;
     flow.request.message_end_ns = part.now_ns();
     if (message.write_end == 0) return;  // acknowledged before the Immediate Data came
     message.write_end = 0;
@@ -198,7 +199,7 @@ void Messages::request(const Half& half, const Part& part, Operation operation, 
     if (size)
         count(*half.flow, operation, *size);
     else
-        ++half.flow->messages[index_of(operation)];
+        ++store_.count(*half.flow, operation).messages;
     direction.responses.post(store_.rings, part.now_ns(), operation, part.end, size.value_or(0));
     direction.level.note(half.flow->ledger, direction.responses, part.now_ns());
 }
@@ -243,7 +244,7 @@ void Messages::answered(const Half& requester, std::int64_t now_ns, bool atomic)
 }
 
 void Messages::response(const Half& half, const Half& back, const Part& part) {
-    ResponseState& responses = half.flow->response;
+    ResponseState& responses = store_.responder(*half.flow);
     MessageState& message = half.direction->message;
     half.flow->counts.payload_bytes += part.ddp.payload_length;
     if (!responses.in_response) message.response_bytes = 0;
@@ -259,7 +260,7 @@ void Messages::response(const Half& half, const Half& back, const Part& part) {
     if (known && oldest != nullptr && (starts || oldest->responded)) {
         if (oldest->bytes == 0 && !oldest->merged && message.response_bytes != 0) {
             // The request was cut.
-            back.flow->message_bytes[index_of(Operation::read)] += message.response_bytes;
+            store_.count(*back.flow, Operation::read).bytes += message.response_bytes;
             store_.record(*back.flow, FlowHistogram::message_bytes, message.response_bytes);
         }
         answered(back, part.now_ns(), false);
@@ -287,7 +288,7 @@ void Messages::gap(const Half& half, const Half& back, std::int64_t now_ns) {
     settle_write(half);
     message.write_was_last = false;
     if (request.in_message && request.operation == Operation::write) request.in_message = false;
-    half.flow->response.in_response = false;
+    if (half.flow->responder != Flow::no_block) store_.responder(*half.flow).in_response = false;
     if (!back) return;
     // Which of the responses lay in the gap cannot be told.
     Direction& requester = *back.direction;

@@ -91,7 +91,7 @@ Half StreamTracker::State::open(const FlowKey& key, const wire::Frame& frame) {
     }
     const Half half = half_of(index);
     if (!half) return half;
-    flow.interface = frame.interface;
+    flow.interface = static_cast<std::uint16_t>(std::min(frame.interface, 0xffffu));
     set_up(half, key);
     const FlowIndex other = find(turned(key));
     if (other != no_flow) store.pair(index, other, PairingMethod::tcp, 1);
@@ -149,7 +149,7 @@ void StreamTracker::State::count(Flow& flow, const Segment& segment) {
     }
     if (counts.packets == 1) flow.traffic_class = segment.dissection.network.traffic_class;
     if (frame.direction != wire::Direction::unknown)
-        ++(frame.direction == wire::Direction::inbound ? flow.inbound : flow.outbound);
+        (frame.direction == wire::Direction::inbound ? flow.inbound : flow.outbound) = true;
 }
 
 void StreamTracker::State::take(const Half& half, const Segment& segment) {

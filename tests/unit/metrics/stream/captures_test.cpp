@@ -88,8 +88,9 @@ void look(const std::string& name, Seen& seen) {
         seen.outstanding += flow.ledger.messages();
         ++seen.flows;
         for (std::size_t i = 0; i < operation_count; ++i) {
-            seen.messages[i] += flow.messages[i];
-            seen.bytes[i] += flow.message_bytes[i];
+            const OperationCounts::Count counted = store.count_of(flow, static_cast<Operation>(i));
+            seen.messages[i] += counted.messages;
+            seen.bytes[i] += counted.bytes;
             seen.latencies[i] += store.unpack(flow, static_cast<FlowHistogram>(i)).count();
         }
         const StateTimes states = flow.attribution.states(flow.counts.last_ns, flow.ledger.messages());

@@ -311,10 +311,10 @@ unsigned Script::flows() const {
     return count;
 }
 
-std::uint32_t Script::messages(bool client, Operation operation) { return flow(client)->messages[index_of(operation)]; }
-std::uint64_t Script::bytes(bool client, Operation operation) {
-    return flow(client)->message_bytes[index_of(operation)];
+std::uint32_t Script::messages(bool client, Operation operation) {
+    return store.count_of(*flow(client), operation).messages;
 }
+std::uint64_t Script::bytes(bool client, Operation operation) { return store.count_of(*flow(client), operation).bytes; }
 Histogram Script::latency(bool client, Operation operation) { return histogram(client, latency_of(operation)); }
 Histogram Script::histogram(bool client, FlowHistogram which) { return store.unpack(*flow(client), which); }
 

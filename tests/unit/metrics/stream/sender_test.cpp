@@ -375,10 +375,10 @@ TEST(Sender, sequence_numbers_may_wrap_anywhere) {
         script.ack(true, script.sent(false));
         const FlowSnapshot shown = script.shown(true);
         const Flow& flow = *script.flow(true);
-        const std::vector<std::uint64_t> found{flow.messages[0],
-                                               flow.messages[3],
-                                               flow.message_bytes[3],
-                                               flow.messages[5],
+        const std::vector<std::uint64_t> found{script.messages(true, Operation::send),
+                                               script.messages(true, Operation::write),
+                                               script.bytes(true, Operation::write),
+                                               script.messages(true, Operation::read),
                                                flow.request.repeated,
                                                flow.request.missing,
                                                flow.request.reordered,
