@@ -1,8 +1,10 @@
 #pragma once
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <type_traits>
 
 namespace wire {
 
@@ -14,14 +16,39 @@ using MutableBytes = std::span<std::byte>;
 constexpr std::uint8_t load_u8(const std::byte* p) { return std::to_integer<std::uint8_t>(*p); }
 
 namespace detail {
+template <class T>
+constexpr T swapped(T value) {
+    if constexpr (sizeof(T) == 8)
+        return __builtin_bswap64(value);
+    else
+        return __builtin_bswap32(value);
+}
+/// Compilers see one load and one swap in this, but not in the loops.
+template <unsigned Octets, class T>
+constexpr bool in_one_piece = Octets == sizeof(T) && std::endian::native == std::endian::little;
+
 template <unsigned Octets, class T>
 constexpr T load_be(const std::byte* p) {
+    if constexpr (in_one_piece<Octets, T>) {
+        if (!std::is_constant_evaluated()) {
+            T value;
+            std::memcpy(&value, p, sizeof value);
+            return swapped(value);
+        }
+    }
     T value = 0;
     for (unsigned i = 0; i < Octets; ++i) value = static_cast<T>(value << 8 | std::to_integer<T>(p[i]));
     return value;
 }
 template <unsigned Octets, class T>
 constexpr void store_be(std::byte* p, T value) {
+    if constexpr (in_one_piece<Octets, T>) {
+        if (!std::is_constant_evaluated()) {
+            const T swap = swapped(value);
+            std::memcpy(p, &swap, sizeof swap);
+            return;
+        }
+    }
     for (unsigned i = Octets; i-- > 0; value = static_cast<T>(value >> 8)) p[i] = static_cast<std::byte>(value & 0xff);
 }
 }  // namespace detail
