@@ -502,6 +502,7 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
     if (ahead == 0) [[likely]] {
         situation.mid_message = request.in_message && !opcode.starts_message();
         const bool held_back = request.freed_ns > request.last_data_ns && request.last_data_ns != Situation::never;
+        note_identification(request, position, record.identification);
         close_gap(flow, record, situation);
         if (flow.attribution.last_state() == State::ack_window) {
             // Which acknowledgement set the packet free is plain where nothing else was under way.
