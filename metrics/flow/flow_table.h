@@ -12,20 +12,24 @@
 namespace metrics {
 
 /// A hash of all of the key. Of the pair of addresses it is `address_hash` that decides who works on a flow.
-inline std::uint32_t hash_of(const FlowKey& key) {
+inline std::uint32_t hash_of(const std::array<std::uint64_t, 4>& addresses, std::uint32_t selector,
+                             dissect::Transport transport, Service service) {
     const auto mix = [](std::uint64_t value) {
         value = (value ^ value >> 32) * 0x9e3779b97f4a7c15u;
         return value ^ value >> 29;
     };
+    // The two addresses take part differently, or a flow and its reverse of equal QPNs would share a slot.
+    std::uint64_t hash = (static_cast<std::uint64_t>(selector) << 16) | (static_cast<std::uint64_t>(transport) << 8) |
+                         static_cast<std::uint64_t>(service);
+    hash = mix(hash ^ (addresses[0] * 0xff51afd7ed558ccdu) ^ (addresses[1] * 0xc4ceb9fe1a85ec53u));
+    hash = mix(hash ^ (addresses[2] * 0x94d049bb133111ebu) ^ (addresses[3] * 0xbf58476d1ce4e5b9u));
+    return static_cast<std::uint32_t>(hash ^ (hash >> 32));
+}
+inline std::uint32_t hash_of(const FlowKey& key) {
     std::array<std::uint64_t, 4> words;
     std::memcpy(words.data(), key.source.octets.data(), 16);
     std::memcpy(words.data() + 2, key.destination.octets.data(), 16);
-    // The two addresses take part differently, or a flow and its reverse of equal QPNs would share a slot.
-    std::uint64_t hash = (static_cast<std::uint64_t>(key.selector) << 16) |
-                         (static_cast<std::uint64_t>(key.transport) << 8) | static_cast<std::uint64_t>(key.service);
-    hash = mix(hash ^ (words[0] * 0xff51afd7ed558ccdu) ^ (words[1] * 0xc4ceb9fe1a85ec53u));
-    hash = mix(hash ^ (words[2] * 0x94d049bb133111ebu) ^ (words[3] * 0xbf58476d1ce4e5b9u));
-    return static_cast<std::uint32_t>(hash ^ (hash >> 32));
+    return hash_of(words, key.selector, key.transport, key.service);
 }
 
 /// The flows of one engine: found by key, held in place, bounded. The idlest of a handful of neighbours gives way when

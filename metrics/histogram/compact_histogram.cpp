@@ -44,34 +44,45 @@ void HistogramPages::carry(std::uint32_t link, unsigned counter) {
 void CompactHistogram::record_elsewhere(HistogramPages& pages, HistogramOwner& owner, unsigned index) {
     constexpr std::uint32_t none = HistogramPages::no_link;
     const std::uint32_t half = index >> HistogramPages::page_bits;
-    const auto distance = [half](std::uint32_t link) {
-        const std::uint32_t other = HistogramPages::half_of(link);
-        return other > half ? other - half : half - other;
-    };
-    std::uint32_t nearest = first_page_;
-    for (std::uint32_t at = first_page_; at != none && distance(nearest) != 0; at = pages.links(at).next)
-        if (distance(at) < distance(nearest)) nearest = at;
     const unsigned counter = index % HistogramPages::page_counters;
-    if (nearest == none || distance(nearest) != 0) {
-        // The first page of a histogram is granted beyond the owner's bound: one distribution must not starve the
-        // others.
-        const bool granted = pages.used_ < pages.max_pages_ && owner.pages < UINT16_MAX &&
-                             (first_page_ == none || owner.pages < pages.max_pages_of_owner_);
-        if (granted) {
-            nearest = pages.take(half);
-            pages.links(nearest).next = first_page_;
-            first_page_ = nearest;
-            ++pages.used_;
-            ++owner.pages;
-        } else {
-            ++pages.refused_;
-            if (nearest == none) return;  // unpack() puts what no page holds where the mean is
-            pages.count(nearest, HistogramPages::half_of(nearest) < half ? HistogramPages::page_counters - 1 : 0);
+    if (last_page_ != none) {
+        for (std::uint32_t at = pages.links(last_page_).next; at != last_page_; at = pages.links(at).next) {
+            if (HistogramPages::half_of(at) != half) continue;
+            other_page_ = last_page_;
+            last_page_ = at;
+            pages.count(at, counter);
             return;
         }
     }
-    last_used_page_ = nearest;
-    pages.count(nearest, counter);
+    // The first page of a histogram is granted beyond the owner's bound: one distribution must not starve the others.
+    const bool granted = pages.used_ < pages.max_pages_ && owner.pages < UINT16_MAX &&
+                         (last_page_ == none || owner.pages < pages.max_pages_of_owner_);
+    if (granted) {
+        const std::uint32_t fresh = pages.take(half);
+        if (last_page_ == none) {
+            pages.links(fresh).next = fresh;
+        } else {
+            pages.links(fresh).next = pages.links(last_page_).next;
+            pages.links(last_page_).next = fresh;
+        }
+        other_page_ = last_page_;
+        last_page_ = fresh;
+        ++pages.used_;
+        ++owner.pages;
+        pages.count(fresh, counter);
+        return;
+    }
+    ++pages.refused_;
+    if (last_page_ == none) return;  // unpack() puts what no page holds where the mean is
+    const auto distance = [&](std::uint32_t link) {
+        const unsigned first = HistogramPages::half_of(link) * HistogramPages::page_counters;
+        // Twice the way to the page's nearest bucket; the one below counts as farther, so that no two are the same.
+        return index < first ? (first - index) * 2 : (index - first - (HistogramPages::page_counters - 1)) * 2 + 1;
+    };
+    std::uint32_t nearest = last_page_;
+    for (std::uint32_t at = pages.links(last_page_).next; at != last_page_; at = pages.links(at).next)
+        if (distance(at) < distance(nearest)) nearest = at;
+    pages.count(nearest, HistogramPages::half_of(nearest) < half ? HistogramPages::page_counters - 1 : 0);
 }
 
 Histogram CompactHistogram::unpack(const HistogramPages& pages) const {
@@ -79,8 +90,13 @@ Histogram CompactHistogram::unpack(const HistogramPages& pages) const {
     if (count_ == 0) return full;
     std::array<std::uint32_t, HistogramBuckets::count / HistogramPages::page_counters> by_half;
     by_half.fill(HistogramPages::no_link);
-    for (std::uint32_t at = first_page_; at != HistogramPages::no_link; at = pages.links(at).next)
-        by_half[HistogramPages::half_of(at)] = at;
+    if (last_page_ != HistogramPages::no_link) {
+        std::uint32_t at = last_page_;
+        do {
+            by_half[HistogramPages::half_of(at)] = at;
+            at = pages.links(at).next;
+        } while (at != last_page_);
+    }
 
     for (std::size_t half = 0; half < by_half.size(); ++half) {
         if (by_half[half] == HistogramPages::no_link) continue;
@@ -101,8 +117,9 @@ Histogram CompactHistogram::unpack(const HistogramPages& pages) const {
 }
 
 void CompactHistogram::release(HistogramPages& pages, HistogramOwner& owner) {
-    for (std::uint32_t at = first_page_; at != HistogramPages::no_link;) {
-        const std::uint32_t next = pages.links(at).next;
+    std::uint32_t at = last_page_;
+    while (at != HistogramPages::no_link) {
+        const std::uint32_t next = pages.links(at).next == last_page_ ? HistogramPages::no_link : pages.links(at).next;
         for (std::uint32_t above = pages.links(at).carry; above != HistogramPages::no_link;) {
             const std::uint32_t higher = pages.links(above).carry;
             pages.give(above);

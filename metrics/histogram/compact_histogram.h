@@ -106,8 +106,10 @@ public:
         max_ = std::max(max_, value);
         ++count_;
         const unsigned index = HistogramBuckets::index_of(value);
-        if (HistogramPages::half_of(last_used_page_) == index >> HistogramPages::page_bits) [[likely]]
-            pages.count(last_used_page_, index % HistogramPages::page_counters);
+        const unsigned half = index >> HistogramPages::page_bits;
+        const std::uint32_t page = HistogramPages::half_of(last_page_) == half ? last_page_ : other_page_;
+        if (HistogramPages::half_of(page) == half) [[likely]]
+            pages.count(page, index % HistogramPages::page_counters);
         else
             record_elsewhere(pages, owner, index);
     }
@@ -125,8 +127,9 @@ private:
     std::uint64_t min_ = ~std::uint64_t{0};
     std::uint64_t max_ = 0;
     std::uint64_t count_ = 0;
-    std::uint32_t first_page_ = HistogramPages::no_link;
-    std::uint32_t last_used_page_ = HistogramPages::no_link;
+    // Any two of its pages, the last ones looked up; all of them form a ring.
+    std::uint32_t last_page_ = HistogramPages::no_link;
+    std::uint32_t other_page_ = HistogramPages::no_link;
 };
 static_assert(sizeof(CompactHistogram) == 40 && std::is_trivially_copyable_v<CompactHistogram>);
 

@@ -10,22 +10,25 @@
 
 namespace metrics {
 
-/// What can be told of a frame without remembering any other: the innermost addresses as dissect::Dissection has them,
-/// and the few values of a BTH or a TCP header that hosts are counted by.
-struct Glance {
+/// The few values of a BTH or a TCP header that hosts are counted by.
+struct TransportGlance {
     enum class Kind : std::uint8_t { other, bth, tcp, mac_control };
 
-    Address source;  ///< Family::none where the frame has no network layer
-    Address destination;
     Kind kind = Kind::other;
     std::uint8_t opcode = 0;           ///< of the BTH
     std::uint8_t flags = 0;            ///< of TCP, FIN lowest
+    bool plain = false;                ///< see read_plain
     std::uint32_t identification = 0;  ///< of IPv4; 0 where there is none
     std::uint32_t offset = 0;          ///< of the BTH, TCP header or MAC control opcode
     std::uint32_t selector = 0;        ///< destination QPN, or both ports
     std::uint32_t position = 0;        ///< PSN, or sequence number
     std::uint32_t payload = 0;         ///< octets on the wire
-    bool plain = false;                ///< see read_plain
+};
+
+/// What can be told of a frame without remembering any other; the innermost addresses as dissect::Dissection has them.
+struct Glance : TransportGlance {
+    Address source;  ///< Family::none where the frame has no network layer
+    Address destination;
 };
 
 /// Where the BTH of a plain frame begins.
@@ -33,8 +36,8 @@ inline constexpr std::uint32_t plain_bth_offset = 14 + 20 + 8;
 
 /// Ethernet, IPv4 without options, UDP, and a BTH with all of its extended headers and its ICRC, every length of which
 /// agrees with every other, captured whole, and no management datagram: nothing that a dissector would say more of.
-/// Fills in all but the addresses, and nothing where the frame is not of that shape.
-inline bool read_plain(const wire::Frame& frame, Glance& out) {
+/// Fills in nothing where the frame is not of that shape.
+inline bool read_plain(const wire::Frame& frame, TransportGlance& out) {
     constexpr std::uint32_t ip = 14;
     constexpr std::uint32_t udp = ip + 20;
     constexpr std::uint32_t around = 12 + 4;  // BTH and ICRC
@@ -57,7 +60,9 @@ inline bool read_plain(const wire::Frame& frame, Glance& out) {
     const std::uint32_t flags = wire::load_u8(bth + 1);
     const std::uint32_t selector = wire::load_be32(bth + 4) & 0xffffff;
     const std::uint32_t headers = plain_bth_offset + around + opcode.header_octets + (flags >> 4 & 3);
-    if (!opcode.known() || (flags & 15) != 0 || selector <= 1 || size < headers) return false;
+    if (!opcode.known() || (flags & 15) != 0 || selector <= 1 || size < headers ||
+        (size != headers && !opcode.has_payload))
+        return false;
     out.kind = Glance::Kind::bth;
     out.opcode = wire::load_u8(bth);
     out.flags = 0;

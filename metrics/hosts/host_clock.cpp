@@ -132,7 +132,6 @@ struct HostClock::State {
     SenderTable senders;
     RepeatedFrames repeated;
     dissect::Dissection scratch;
-    Glance seen;
     std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
     std::uint64_t resolution_ns = 1'000'000;  ///< the largest power of ten that divides all times so far
     static constexpr std::uint32_t times_enough = 4096;
@@ -141,6 +140,9 @@ struct HostClock::State {
     std::uint64_t twice = 0;
     std::uint64_t beyond_frames = 0;
 
+    std::uint32_t holding_at(std::uint32_t index) {
+        return index == 0 ? interfaces.front().holding : interface_at(index).holding;
+    }
     Interface& interface_at(std::uint32_t index) {
         const std::size_t place = std::min<std::size_t>(index, max_interfaces - 1);
         if (place >= interfaces.size()) [[unlikely]]
@@ -153,11 +155,12 @@ struct HostClock::State {
         return pairs[ipv4_addresses * 0x9e3779b97f4a7c15 >> (64 - pairs_bits)];
     }
     KnownPair pair_of(const Address& source, const Address& destination);
-    void count(const wire::Frame& frame, const KnownPair& pair, FrameContext& context);
+    void count(const TransportGlance& seen, const wire::Frame& frame, const KnownPair& pair, FrameContext& context);
     void note_time(std::int64_t now_ns);
-    bool is_repeated(const wire::Frame& frame, std::uint64_t addresses_hash);
-    void note_pause(const wire::Frame& frame);
-    void note_run(Host& source, std::uint32_t peer, const wire::Frame& frame, std::uint32_t wire_octets);
+    bool is_repeated(const TransportGlance& seen, const wire::Frame& frame, std::uint64_t addresses_hash);
+    void note_pause(const TransportGlance& seen, const wire::Frame& frame);
+    void note_run(const TransportGlance& seen, Host& source, std::uint32_t peer, const wire::Frame& frame,
+                  std::uint32_t wire_octets);
     void note_sample(Host& source);
     void note_sender(std::uint32_t source, std::uint32_t destination, const wire::Frame& frame);
 };
@@ -183,14 +186,16 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     return pair;
 }
 
-inline void HostClock::State::count(const wire::Frame& frame, const KnownPair& pair, FrameContext& context) {
+/// Inlined twice: of a plain frame the compiler knows the kind, and keeps what was seen in registers.
+[[gnu::always_inline]] inline void HostClock::State::count(const TransportGlance& seen, const wire::Frame& frame,
+                                                           const KnownPair& pair, FrameContext& context) {
     Host& source = host_at(pair.from);
     Host& destination = host_at(pair.to);
     context.shard_hash = pair.shard_hash;
     context.source_wire_bytes = source.sent;
     context.source_bits_per_sec = source.bits_per_sec;
     context.destination_requests = destination.requests + destination.segments;
-    if (is_repeated(frame, pair.addresses)) [[unlikely]] {
+    if (is_repeated(seen, frame, pair.addresses)) [[unlikely]] {
         ++twice;
         context.seen_twice = true;
         return;
@@ -206,10 +211,16 @@ inline void HostClock::State::count(const wire::Frame& frame, const KnownPair& p
     } else {
         destination.segments += data;
     }
-    if (pair.from == AddressTable::none || pair.to == AddressTable::none) [[unlikely]]
+    if (pair.from == AddressTable::none || pair.to == AddressTable::none) [[unlikely]] {
         ++beyond_frames;
-    else if (!given)
-        note_run(source, pair.to, frame, wire_octets);
+        return;
+    }
+    if (given)
+        ;  // nothing to learn
+    else if (seen.kind == Glance::Kind::bth && wire::bth_opcode(seen.opcode).part == wire::MessagePart::only)
+        source.run.goes_on = false;  // neither goes on with a message nor leaves one open
+    else
+        note_run(seen, source, pair.to, frame, wire_octets);
     if (data) note_sender(pair.from, pair.to, frame);
 }
 
@@ -222,7 +233,8 @@ inline void HostClock::State::note_time(std::int64_t now_ns) {
     while (static_cast<std::uint64_t>(now_ns) % resolution_ns != 0) [[unlikely]] resolution_ns /= 10;
 }
 
-inline bool HostClock::State::is_repeated(const wire::Frame& frame, std::uint64_t addresses_hash) {
+[[gnu::always_inline]] inline bool HostClock::State::is_repeated(const TransportGlance& seen, const wire::Frame& frame,
+                                                                 std::uint64_t addresses_hash) {
     if (seen.kind != Glance::Kind::bth && seen.kind != Glance::Kind::tcp) return false;
     const std::byte* p = frame.bytes.data() + seen.offset;
     RepeatedFrames::Marks marks{addresses_hash, wire::load_be64(p),
@@ -231,7 +243,7 @@ inline bool HostClock::State::is_repeated(const wire::Frame& frame, std::uint64_
     return repeated.note(marks, interface_of(frame), frame.time_ns);
 }
 
-void HostClock::State::note_pause(const wire::Frame& frame) {
+void HostClock::State::note_pause(const TransportGlance& seen, const wire::Frame& frame) {
     const wire::Bytes control = frame.bytes.subspan(seen.offset);
     if (control.size() < wire::size_of<wire::Pause>) return;
     Interface& interface = interface_at(frame.interface);
@@ -279,7 +291,8 @@ void HostClock::State::note_sample(Host& source) {
     if (samples <= again || samples % again == 0) source.bits_per_sec = source.rate->bits_per_sec().value_or(0);
 }
 
-void HostClock::State::note_run(Host& source, std::uint32_t peer, const wire::Frame& frame, std::uint32_t wire_octets) {
+void HostClock::State::note_run(const TransportGlance& seen, Host& source, std::uint32_t peer, const wire::Frame& frame,
+                                std::uint32_t wire_octets) {
     constexpr std::int64_t longest_ns = 1'000'000'000;
     constexpr std::uint32_t most_octets = 1u << 30;
     constexpr std::uint8_t push = 8;
@@ -287,10 +300,6 @@ void HostClock::State::note_run(Host& source, std::uint32_t peer, const wire::Fr
     Run& run = source.run;
     const wire::BthOpcode& opcode = wire::bth_opcode(seen.opcode);
     const bool bth = seen.kind == Glance::Kind::bth;
-    if (bth && opcode.part == wire::MessagePart::only) {
-        run.goes_on = false;  // neither goes on with a message nor leaves one open
-        return;
-    }
     const bool continues = bth ? !opcode.starts_message() : seen.payload != 0;
     if (run.goes_on && continues && run.kind == seen.kind && run.peer == peer && run.selector == seen.selector &&
         run.next_position == seen.position && run.interface == frame.interface && frame.time_ns >= run.last_ns) {
@@ -322,7 +331,6 @@ void HostClock::State::note_run(Host& source, std::uint32_t peer, const wire::Fr
 
 void HostClock::State::note_sender(std::uint32_t source, std::uint32_t destination, const wire::Frame& frame) {
     constexpr std::uint64_t late_windows = 1000;
-    if (source == AddressTable::none || destination == AddressTable::none) return;
     Host& host = hosts[destination];
     const std::uint64_t window = static_cast<std::uint64_t>(frame.time_ns) / incast_window_ns;
     if (window != host.window) {
@@ -350,32 +358,33 @@ FrameContext HostClock::observe(const wire::Frame& frame) {
     s.note_time(frame.time_ns);
     FrameContext context;
     // Plain frames between hosts that were met lately: most of them all.
-    if (read_plain(frame, s.seen)) [[likely]] {
+    if (TransportGlance plain; read_plain(frame, plain)) [[likely]] {
         const std::uint64_t addresses = wire::load_be64(frame.bytes.data() + addresses_offset);
         const KnownPair& known = s.place_of(addresses);
         if (known.addresses == addresses && addresses != 0) [[likely]] {
-            context.source_pauses = s.interface_at(frame.interface).holding;
+            context.source_pauses = s.holding_at(frame.interface);
             context.plain_bth = plain_bth_offset;
-            s.count(frame, known, context);
+            s.count(plain, frame, known, context);
             return context;
         }
     }
-    glance(frame, s.scratch, s.seen);
-    context.source_pauses = s.interface_at(frame.interface).holding;
-    if (s.seen.kind == Glance::Kind::mac_control) [[unlikely]] {
-        s.note_pause(frame);
+    Glance seen;
+    glance(frame, s.scratch, seen);
+    context.source_pauses = s.holding_at(frame.interface);
+    if (seen.kind == Glance::Kind::mac_control) [[unlikely]] {
+        s.note_pause(seen, frame);
         return context;
     }
-    if (s.seen.source.family == dissect::Network::Family::none) [[unlikely]]
+    if (seen.source.family == dissect::Network::Family::none) [[unlikely]]
         return context;
-    context.plain_bth = s.seen.plain ? static_cast<std::uint16_t>(s.seen.offset) : std::uint16_t{0};
-    const KnownPair pair = s.pair_of(s.seen.source, s.seen.destination);
+    context.plain_bth = seen.plain ? static_cast<std::uint16_t>(seen.offset) : std::uint16_t{0};
+    const KnownPair pair = s.pair_of(seen.source, seen.destination);
     if (s.hosts.size() < s.addresses.size()) [[unlikely]] {
         Host fresh;
         fresh.bits_per_sec = s.given.value_or(0);
         s.hosts.resize(s.addresses.size(), fresh);
     }
-    s.count(frame, pair, context);
+    s.count(seen, frame, pair, context);
     return context;
 }
 

@@ -45,6 +45,7 @@ struct Kind {
 };
 struct Responder {
     std::uint64_t requests = 0;  ///< towards it, up to the last access
+    std::uint64_t address_hash = 0;
     std::uint64_t window = 0;
     std::uint64_t window_clock = 0;  ///< at the window's first access
     HistogramOwner owner;
@@ -70,12 +71,6 @@ struct ReuseTracker::State {
     HistogramPages histograms;
     std::uint64_t beyond = 0;
 
-    Responder* responder(const Address& address, std::uint64_t hash) {
-        const std::uint32_t number = hosts.number(address, hash);
-        if (number == AddressTable::none) return nullptr;
-        if (number == responders.size()) responders.push_back(std::make_unique<Responder>());
-        return responders[number].get();
-    }
     /// Returns the row, or `no_row` for a key's first use.
     static unsigned note(Responder& responder, unsigned kind, std::uint64_t clock, std::uint64_t previous);
     unsigned note_pages(Responder& responder, std::uint64_t hash, const Access& access);
@@ -121,16 +116,27 @@ unsigned ReuseTracker::State::note_pages(Responder& responder, std::uint64_t has
 ReuseTracker::ReuseTracker(std::size_t max_keys) : state_(std::make_unique<State>(max_keys)) {}
 ReuseTracker::~ReuseTracker() = default;
 
-std::uint32_t ReuseTracker::access(const Address& source, const Address& destination, const Access& access) {
+std::uint32_t ReuseTracker::responder(const Address& destination) {
+    static_assert(no_responder == AddressTable::none);
+    State& s = *state_;
+    const std::uint64_t hash = hash_of(destination);
+    const std::uint32_t number = s.hosts.number(destination, hash);
+    if (number == s.responders.size()) {
+        s.responders.push_back(std::make_unique<Responder>());
+        s.responders.back()->address_hash = hash;
+    }
+    return number;
+}
+
+std::uint32_t ReuseTracker::access(std::uint32_t responder_number, const Address& source, const Access& access) {
     constexpr std::uint32_t nothing = no_row << 16 | no_row << 8 | no_row;
     constexpr std::uint64_t late_windows = 100;
     State& s = *state_;
-    const std::uint64_t destination_hash = hash_of(destination);
-    Responder* const responder = s.responder(destination, destination_hash);
-    if (responder == nullptr) {
+    if (responder_number == no_responder) {
         ++s.beyond;
         return nothing;
     }
+    Responder* const responder = s.responders[responder_number].get();
     responder->requests = std::max(responder->requests, access.clock + 1);
     const std::uint64_t window = static_cast<std::uint64_t>(access.now_ns) / window_ns;
     // A frame out of order belongs to the window that is open; a clock that was set back opens another.
@@ -142,17 +148,17 @@ std::uint32_t ReuseTracker::access(const Address& source, const Address& destina
     unsigned page_row = no_row;
     const unsigned pair_row = State::note(*responder, queue_pairs, access.clock, access.previous_clock);
     if (access.remote_key != 0) {
-        const std::uint64_t key = mix(mix(hash_of(source), destination_hash), access.remote_key);
+        const std::uint64_t key = mix(mix(hash_of(source), responder->address_hash), access.remote_key);
         key_row = State::note(*responder, remote_keys, access.clock, s.keys.use(key, access.clock));
         page_row = s.note_pages(*responder, key, access);
     }
     return page_row << 16 | key_row << 8 | pair_row;
 }
 
-void ReuseTracker::turnaround(const Address& destination, std::uint32_t handle, std::uint64_t responder_ns) {
+void ReuseTracker::turnaround(std::uint32_t responder_number, std::uint32_t handle, std::uint64_t responder_ns) {
+    if (responder_number == no_responder) return;
     State& s = *state_;
-    Responder* const responder = s.responder(destination, hash_of(destination));
-    if (responder == nullptr) return;
+    Responder* const responder = s.responders[responder_number].get();
     for (unsigned kind = 0; kind < kinds; ++kind) {
         const unsigned index = handle >> (8 * kind) & 0xff;
         if (index < rows)

@@ -39,8 +39,18 @@ public:
     };
     /// A request message began at `source` for `destination`. Returns a handle (the three bins that the turnaround of
     /// this message belongs to) for `turnaround`.
-    std::uint32_t access(const Address& source, const Address& destination, const Access& access);
-    void turnaround(const Address& destination, std::uint32_t handle, std::uint64_t responder_ns);
+    std::uint32_t access(const Address& source, const Address& destination, const Access& access) {
+        return this->access(responder(destination), source, access);
+    }
+    void turnaround(const Address& destination, std::uint32_t handle, std::uint64_t responder_ns) {
+        turnaround(responder(destination), handle, responder_ns);
+    }
+
+    /// The same without looking the destination up each time: its number stays valid. `no_responder`: no room for it.
+    static constexpr std::uint32_t no_responder = 0xffffffff;
+    std::uint32_t responder(const Address& destination);
+    std::uint32_t access(std::uint32_t responder, const Address& source, const Access& access);
+    void turnaround(std::uint32_t responder, std::uint32_t handle, std::uint64_t responder_ns);
 
     /// Fills in queue_pairs, remote_keys, pages of the hosts that are listed already, and adds those that are not.
     /// Where several trackers share the traffic of a host, ReuseTotals is exact; this adds rows up.

@@ -1,5 +1,8 @@
 #include "metrics/roce/packet_record.h"
 
+#include <bit>
+#include <cstring>
+
 #include "metrics/flow/flow_table.h"
 #include "wire/bth_opcode.h"
 #include "wire/bytes.h"
@@ -70,40 +73,66 @@ void make_plain_record(const wire::Frame& frame, const FrameContext& context, bo
     const std::byte* const first = frame.bytes.data();
     const std::byte* const network = first + 14;
     const std::byte* const bth = first + context.plain_bth;
-    out.opcode = wire::load_u8(bth);
-    const wire::BthOpcode& opcode = wire::bth_opcode(out.opcode);
-    const auto set = [](Address& address, const std::byte* from) {
-        address = {};
-        address.family = dissect::Network::Family::ipv4;
-        std::memcpy(address.octets.data(), from, 4);
+    // All is read before anything is written: octets that are stored might be those that are read, for all the
+    // compiler knows.
+    const std::uint8_t number = wire::load_u8(bth);
+    const wire::BthOpcode& opcode = wire::bth_opcode(number);
+    const unsigned header_count = opcode.header_count;
+    const std::uint32_t headers = 12u + opcode.header_octets;
+    const bool has_payload = opcode.has_payload;
+    const Service service = service_of(opcode.service);
+    const std::uint32_t flags_and_qp = wire::load_be32(bth + 4);
+    const std::uint32_t psn = wire::load_be32(bth + 8) & 0xffffff;
+    const std::uint32_t pad = wire::load_u8(bth + 1) >> 4 & 3u;
+    const std::uint8_t traffic_class = wire::load_u8(network + 1);
+    const std::uint8_t hop_limit = wire::load_u8(network + 8);
+    const std::uint16_t identification = wire::load_be16(network + 4);
+    std::uint32_t source = 0;
+    std::uint32_t destination = 0;
+    std::memcpy(&source, network + 12, 4);
+    std::memcpy(&destination, network + 16, 4);
+    const std::byte* const icrc = first + frame.bytes.size() - 4;
+
+    // The addresses as the key has them, stored by halves: loading at once what was stored apart would stall.
+    constexpr unsigned place = std::endian::native == std::endian::little ? 0 : 32;
+    const std::uint64_t source_word = std::uint64_t{source} << place;
+    const std::uint64_t destination_word = std::uint64_t{destination} << place;
+    const auto set = [](Address& address, std::uint64_t word) {
+        constexpr std::uint64_t none = 0;
+        std::memcpy(address.octets.data(), &word, 8);
+        std::memcpy(address.octets.data() + 8, &none, 8);
     };
-    set(out.key.source, network + 12);
-    set(out.key.destination, network + 16);
-    out.key.selector = wire::load_be24(bth + 5);
+    out.key.source.family = out.key.destination.family = dissect::Network::Family::ipv4;
+    set(out.key.source, source_word);
+    set(out.key.destination, destination_word);
+    out.key.selector = flags_and_qp & 0xffffff;
     out.key.transport = dissect::Transport::roce2;
-    out.key.service = service_of(opcode.service);
-    out.hash = hash_of(out.key);
+    out.key.service = service;
+    out.hash =
+        hash_of({source_word, 0, destination_word, 0}, flags_and_qp & 0xffffff, dissect::Transport::roce2, service);
     out.flow = 0xffffffff;
     out.time_ns = frame.time_ns;
     out.frame = frame.number;
     out.context = context;
     out.interface = frame.interface;
-    out.psn = wire::load_be24(bth + 9);
+    out.psn = psn;
     out.wire_length = frame.wire_length;
     out.overhead = ethernet_overhead;
-    out.traffic_class = wire::load_u8(network + 1);
-    out.hop_limit = wire::load_u8(network + 8);
-    out.identification = wire::load_be16(network + 4);
-    out.direction = frame.direction;
-    out.becn = (wire::load_u8(bth + 4) & 0x40) != 0;
+    out.payload_length = has_payload ? static_cast<std::uint32_t>(icrc - bth) - headers - pad : 0;
     out.dma_length = 0;
     out.remote_key = 0;
-    out.virtual_address = 0;
     out.source_qp = 0xffffffff;
+    out.virtual_address = 0;
+    out.identification = identification;
+    out.opcode = number;
     out.syndrome = 0;
+    out.traffic_class = traffic_class;
+    out.hop_limit = hop_limit;
+    out.direction = frame.direction;
+    out.becn = (flags_and_qp & 0x40000000) != 0;
     out.has_remote_key = false;
     const std::byte* at = bth + 12;
-    for (unsigned i = 0; i < opcode.header_count; ++i) {
+    for (unsigned i = 0; i < header_count; ++i) {
         switch (opcode.headers[i]) {
             case wire::ExtendedHeader::reth: out.dma_length = wire::load_be32(at + 12); [[fallthrough]];
             case wire::ExtendedHeader::atomiceth:
@@ -117,9 +146,6 @@ void make_plain_record(const wire::Frame& frame, const FrameContext& context, bo
         }
         at += wire::size_of_header(opcode.headers[i]);
     }
-    const unsigned pad = wire::load_u8(bth + 1) >> 4 & 3u;
-    const std::byte* const icrc = first + frame.bytes.size() - 4;
-    out.payload_length = opcode.has_payload ? static_cast<std::uint32_t>(icrc - at) - pad : 0;
     out.crc_bad = false;
     if (!verify_crc) return;
     wire::IcrcPieces pieces;

@@ -257,7 +257,9 @@ void RoceTracker::notice_reuse(Flow& flow, const PacketRecord& record, std::uint
                                       flow.reuse_clock,       record.remote_key,
                                       record.virtual_address, record.has_remote_key ? record.dma_length : 0};
     flow.reuse_clock = record.context.destination_requests;
-    const std::uint32_t handle = reuse_->access(record.key.source, record.key.destination, access);
+    if (flow.reuse_responder == ReuseTracker::no_responder)
+        flow.reuse_responder = reuse_->responder(record.key.destination);
+    const std::uint32_t handle = reuse_->access(flow.reuse_responder, record.key.source, access);
     if (flow.request.reuse_position == 0 && wire::bth_opcode(record.opcode).ends_message()) {
         flow.request.reuse_position = position;
         flow.request.reuse_handle = handle;
@@ -402,11 +404,6 @@ bool RoceTracker::past_request(Flow& flow, const PacketRecord& record, const wir
     }
     if (late) return false;
     ++request.repeated;
-    const bool leapt = fills && trouble.recovery.leapt();
-    if (!leapt) {
-        if (request.in_message) request.message_again = true;
-        flow.ledger.mark_again(store_.rings, position);
-    }
     if (cause != RepeatCause::none) {
         store_.show(flow, EventKind::retransmission, record.frame, 1);
         if (cause == RepeatCause::timeout) {
@@ -414,10 +411,14 @@ bool RoceTracker::past_request(Flow& flow, const PacketRecord& record, const wir
             store_.show(flow, EventKind::timeout, record.frame, silence);
         }
     }
-    // A sender that goes back repeats all that followed. Should new data come next, it has not gone back; should the run
-    // go on from before a leap, the packet that leapt was not of it.
-    const bool alone = fills && !running && position + 1 < request.next && request.orderly < orderly_enough;
-    trouble.doubtful = alone || leapt ? position : 0;
+    // A sender that goes back repeats all that followed.
+    const bool alone = !running && position + 1 < request.next && request.orderly < orderly_enough;
+    if (fills && (alone || trouble.recovery.leapt())) {
+        trouble.doubtful = position;
+    } else {
+        if (request.in_message) request.message_again = true;
+        flow.ledger.mark_again(store_.rings, position);
+    }
     trouble.doubtful_timeout = cause == RepeatCause::timeout;
     situation.again = true;
     situation.cause = cause;
@@ -435,7 +436,7 @@ void RoceTracker::decide_doubt(Flow& flow, std::uint64_t position) {
     trouble.doubtful = 0;
     const bool leapt = trouble.recovery.leapt();
     if (position >= doubtful && (leapt || position < request.next)) {
-        if (leapt) flow.ledger.mark_again(store_.rings, doubtful);
+        flow.ledger.mark_again(store_.rings, doubtful);
         return;
     }
     --request.repeated;
@@ -504,12 +505,9 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
         const bool held_back = request.freed_ns > request.last_data_ns && request.last_data_ns != Situation::never;
         note_identification(request, position, record.identification);
         close_gap(flow, record, situation);
-        if (flow.attribution.last_state() == State::ack_window) {
-            // Which acknowledgement set the packet free is plain where nothing else was under way.
-            if (flow.ledger.messages_max() == 1 && held_back && !situation.mid_message)
-                keep_least(request.reaction_min_ns, elapsed(request.freed_ns, record.time_ns));
-            if (flow.attribution.echo_ns() != 0) keep_least(request.reaction_min_ns, flow.attribution.echo_ns());
-        }
+        // Which acknowledgement set the packet free is plain where nothing else was under way.
+        if (held_back && flow.ledger.messages_max() == 1 && flow.attribution.last_state() == State::ack_window)
+            keep_least(request.reaction_min_ns, elapsed(request.freed_ns, record.time_ns));
         if (request.recovering) tell_recovery(flow, record, position, span, read, false);
         new_request(flow, record, opcode, position, span);
     } else if (ahead > 0) {
@@ -651,6 +649,10 @@ void RoceTracker::acknowledge(Flow& requester, std::uint64_t position, std::int6
     }
     if (position < request.acknowledged) return;
     request.acknowledged = position + 1;
+    if (request.recovering) {
+        const std::uint64_t doubtful = store_.trouble(requester).doubtful;
+        if (doubtful != 0 && doubtful <= position) requester.ledger.mark_again(store_.rings, doubtful);
+    }
     const unsigned done =
         requester.ledger.acknowledge(store_.rings, now_ns, position, [&](const OutstandingMessage& message) {
             const auto operation = static_cast<Operation>(static_cast<unsigned>(message.operation));
@@ -665,7 +667,7 @@ void RoceTracker::acknowledge(Flow& requester, std::uint64_t position, std::int6
         requester.attribution.freed(now_ns);
     }
     if (request.reuse_position != 0 && position >= request.reuse_position) {
-        reuse_->turnaround(requester.key.destination, request.reuse_handle, elapsed(request.last_data_ns, now_ns));
+        reuse_->turnaround(requester.reuse_responder, request.reuse_handle, elapsed(request.last_data_ns, now_ns));
         request.reuse_position = 0;
     }
     if (request.recovering) {
