@@ -153,7 +153,7 @@ struct Summer {
     std::size_t place = 0;
 
     void value(std::uint64_t figure) {
-        if (place == sums.size()) sums.push_back(0);
+        if (place == sums.size()) sums.resize(place + 1);
         sums[place++] += figure;
     }
     void value(const std::optional<std::uint64_t>& figure) { value(figure.value_or(0)); }
