@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Whole commands on a file of a gigabyte, against tshark and tcpdump, interleaved in one run: `./dev bench whole`.
+"""Whole commands on files of a gigabyte, against tshark and tcpdump, interleaved in one run: `./dev bench whole`.
 
-The file repeats RoCE captures with ascending time stamps; it is in the page cache. Nothing is subtracted: start-up counts for
+`dump` reads a file that repeats RoCE captures with ascending time stamps; `flows` reads synthetic traffic between many pairs
+of hosts, of large packets, small messages, and iWARP. Files are in the page cache. Nothing is subtracted: start-up counts for
 all alike. tshark reads a slice of the file, since it would take minutes, so it is compared by rate; the slice is long enough
-that its start-up is a small part. Everything prints into /dev/null but `-w`, which writes into the build folder.
-Figures vary by machine: this reports, it never fails.
+that its start-up is a small part. Everything prints into /dev/null but `-w`, which writes into the build folder, and where
+it is compared with `flows`, into /dev/null too. Figures vary by machine: this reports, it never fails.
 """
 import argparse
 import os
@@ -19,6 +20,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MIX = ["rxe-write-bw-64k", "rxe-read-bw-64k", "rxe-send-bw-64k", "rxe-write-bw-64", "rxe-read-bw-64", "rxe-send-bw-64", "rxe-verbs-atomic",
        "rxe-rping", "rxe-rc-pingpong", "rxe-ud-pingpong"]
 EXPRESSION = "udp dst port 4791 and greater 200"
+# What `flows` reads, as make_traffic calls it, and the field that tshark prints of it.
+TRAFFIC = {"roce-1k": "infiniband.bth.opcode", "roce-64": "infiniband.bth.opcode", "iwarp-64": "iwarp_rdma.opcode"}
+PAIRS = 32  # of hosts
+FLOWS = 16  # connections of each
 
 
 class Run:
@@ -68,28 +73,30 @@ def first_octets(path, octets, out):
             written += 16 + captured
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--binary", default=ROOT / "build/release/rdmascope")
-    parser.add_argument("--maker", help="bench_make_file; default: beside the binary")
-    parser.add_argument("--octets", type=int, default=1_100_000_000)
-    parser.add_argument("--slice", type=int, default=120_000_000, help="octets of the file that tshark reads")
-    parser.add_argument("--rounds", type=int, default=5)
-    arguments = parser.parse_args()
-    binary = os.path.abspath(arguments.binary)
+def into_cache(*paths):
+    for path in paths:
+        with open(path, "rb") as file:
+            while file.read(1 << 24):
+                pass
+
+
+def show(rows):
+    """Rows of what, ours, theirs, ratio, target, and whether it was reached (None: there is no target)."""
+    widths = [max(len(str(row[i])) for row in rows) for i in range(5)]
+    for row in rows:
+        verdict = {True: "reached", False: "MISSED", None: ""}[row[5]]
+        print("  ".join(str(row[i]).ljust(widths[i]) for i in range(5)), verdict)
+
+
+def bench_dump(arguments, binary, folder):
     maker = arguments.maker or str(pathlib.Path(binary).parent / "bench_make_file")
-    folder = pathlib.Path(binary).parent / "bench"
-    folder.mkdir(exist_ok=True)
     large, part = folder / "roce.pcap", folder / "slice.pcap"
     copies = {"ours": folder / "ours.pcap", "theirs": folder / "theirs.pcap"}
     subprocess.run([maker, str(large), str(arguments.octets), *(str(ROOT / f"pcaps/{name}.pcap") for name in MIX)], check=True)
     first_octets(large, arguments.slice, part)
     packets, slice_packets = frames_in(large), frames_in(part)
-    print(f"{large.stat().st_size / 1e9:.2f} GB, {packets} packets; tshark reads the first {slice_packets}; medians of {arguments.rounds} runs")
-    for path in (large, part):
-        with open(path, "rb") as file:  # into the page cache
-            while file.read(1 << 24):
-                pass
+    print(f"dump: {large.stat().st_size / 1e9:.2f} GB, {packets} packets; tshark reads the first {slice_packets}; medians of {arguments.rounds} runs")
+    into_cache(large, part)
 
     opcode = ["-T", "fields", "-e", "infiniband.bth.opcode"]
     rows = []
@@ -117,12 +124,67 @@ def main():
     rows.append(("resident memory", f"{max(memory):.0f} MB at most", "", "", "< 100 MB", max(memory) < 100))
     rows.append(("-V", f"{slice_packets / tree.seconds / 1e3:.0f} k packets/s", "", "", "", None))
     rows.append(("-T json", f"{slice_packets / json.seconds / 1e3:.0f} k packets/s", "", "", "", None))
+    show(rows)
+    for path in (large, part, *copies.values()):
+        path.unlink()
 
-    widths = [max(len(str(row[i])) for row in rows) for i in range(5)]
-    for row in rows:
-        verdict = {True: "reached", False: "MISSED", None: ""}[row[5]]
-        print("  ".join(str(row[i]).ljust(widths[i]) for i in range(5)), verdict)
-    shutil.rmtree(folder, ignore_errors=True)
+
+def bench_flows(arguments, binary, folder):
+    maker = str(pathlib.Path(binary).parent / "make_traffic")
+    for kind, field in TRAFFIC.items():
+        large, part = folder / f"{kind}.pcap", folder / "slice.pcap"
+        subprocess.run([maker, kind, str(large), str(arguments.octets), str(PAIRS), str(FLOWS)], check=True)
+        first_octets(large, arguments.slice // 2, part)
+        packets, slice_packets = frames_in(large), frames_in(part)
+        size = large.stat().st_size
+        into_cache(large, part)
+        print(f"flows, {kind}: {size / 1e9:.2f} GB, {packets} packets, {PAIRS} pairs of hosts with {FLOWS} connections each; "
+              f"tshark reads the first {slice_packets}; medians of {arguments.rounds} runs")
+        ours = [binary, "flows", "-n", "--json", "-r", str(large)]
+        times = interleaved(arguments.rounds,
+                            plain=lambda: Run([*ours, "--no-crc"]), checked=lambda: Run([*ours, "--crc"]),
+                            two=lambda: Run([*ours, "--no-crc", "--threads", "2"]),
+                            both=lambda: Run([*ours, "--crc", "--threads", "2"]),
+                            tcpdump=lambda: Run(["tcpdump", "-n", "-r", str(large), "-w", "/dev/null"]),
+                            tshark=lambda: Run(["tshark", "-n", "-r", str(part), "-T", "fields", "-e", field]))
+        theirs = slice_packets / times["tshark"][0]
+        dumped = times["tcpdump"][0]
+        rows = []
+        for name, what in (("plain", "one thread"), ("checked", "one thread, CRCs verified"), ("two", "two threads"),
+                           ("both", "two threads, CRCs verified")):
+            seconds, megabytes = times[name]
+            figure = f"{packets / seconds / 1e6:.2f} M packets/s, {size / seconds / 1e9:.2f} GB/s, {megabytes:.0f} MB resident"
+            rate = packets / seconds
+            rows.append((what, figure, f"tshark {theirs / 1e3:.0f} k packets/s", f"{rate / theirs:.0f} x", ">= 200 x", rate / theirs >= 200))
+            rows.append(("", f"{seconds:.2f} s", f"tcpdump -w /dev/null {dumped:.2f} s", f"{dumped / seconds:.2f} x", ">= 1.0 x", dumped >= seconds))
+        for one, two, what in (("plain", "two", "two threads by one"), ("checked", "both", "the same, CRCs verified")):
+            gain = times[one][0] / times[two][0]
+            rows.append((what, "", "", f"{gain:.2f} x", ">= 1.7 x", gain >= 1.7))
+        show(rows)
+        large.unlink()
+        part.unlink()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", default=ROOT / "build/release/rdmascope")
+    parser.add_argument("--maker", help="bench_make_file; default: beside the binary")
+    parser.add_argument("--octets", type=int, default=1_100_000_000)
+    parser.add_argument("--slice", type=int, default=120_000_000, help="octets of the file that tshark reads")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", choices=("dump", "flows"), help="one of the two commands")
+    arguments = parser.parse_args()
+    binary = os.path.abspath(arguments.binary)
+    folder = pathlib.Path(binary).parent / "bench"
+    folder.mkdir(exist_ok=True)
+    print(f"load at the beginning: {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
+    try:
+        if arguments.only != "flows":
+            bench_dump(arguments, binary, folder)
+        if arguments.only != "dump":
+            bench_flows(arguments, binary, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":
