@@ -45,12 +45,13 @@ class Run:
 
 
 def interleaved(rounds, **runs):
-    """Each command in turn, `rounds` times; median seconds and greatest memory of each."""
+    """Each command in turn, `rounds` times; median seconds, greatest memory, median processor time of each."""
     found = {name: [] for name in runs}
     for _ in range(rounds):
         for name, run in runs.items():
             found[name].append(run())
-    return {name: (statistics.median(one.seconds for one in several), max(one.megabytes for one in several))
+    return {name: (statistics.median(one.seconds for one in several), max(one.megabytes for one in several),
+                   statistics.median(one.cpu for one in several))
             for name, several in found.items()}
 
 
@@ -152,8 +153,9 @@ def bench_flows(arguments, binary, folder):
         rows = []
         for name, what in (("plain", "one thread"), ("checked", "one thread, CRCs verified"), ("two", "two threads"),
                            ("both", "two threads, CRCs verified")):
-            seconds, megabytes = times[name]
-            figure = f"{packets / seconds / 1e6:.2f} M packets/s, {size / seconds / 1e9:.2f} GB/s, {megabytes:.0f} MB resident"
+            seconds, megabytes, cpu = times[name]
+            figure = (f"{packets / seconds / 1e6:.2f} M packets/s ({packets / cpu / 1e6:.2f} a processor's second), "
+                      f"{size / seconds / 1e9:.2f} GB/s, {megabytes:.0f} MB resident")
             rate = packets / seconds
             rows.append((what, figure, f"tshark {theirs / 1e3:.0f} k packets/s", f"{rate / theirs:.0f} x", ">= 200 x", rate / theirs >= 200))
             rows.append(("", f"{seconds:.2f} s", f"tcpdump -w /dev/null {dumped:.2f} s", f"{dumped / seconds:.2f} x", ">= 1.0 x", dumped >= seconds))
