@@ -216,6 +216,10 @@ State Attribution::name(const Situation& situation, const Clues& clues, const At
         if (!posted && peers_turn) {
             return State::peer_wait;
         }
+        if (clues.echoed && situation.wants_response && depth != UINT32_MAX &&
+            situation.responses_max >= situation.messages_max) {
+            return State::read_window;  // READs alone
+        }
         if (clues.echoed || (full && (posted || clues.held) && prompt(clues.since_freed_ns))) {
             return State::ack_window;
         }

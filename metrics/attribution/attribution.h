@@ -117,6 +117,8 @@ public:
     /// idle.
     StateTimes states(std::int64_t now_ns, std::uint32_t messages) const;
 
+    std::uint64_t time_in(State state) const { return times_[index_of(state)]; }  ///< of the gaps that are closed
+
     bool started() const { return started_; }
     std::int64_t first_ns() const { return first_ns_; }
     std::int64_t last_ns() const { return last_ns_; }           ///< latest of the data packets' times

@@ -192,6 +192,55 @@ TEST(Rules, AckWindow) {
     EXPECT_EQ(named(full_window(128), closing, {2'000'000}), State::application_in_flight);
 }
 
+/// Four at once, each acknowledged by itself within 3 µs, then 40 µs of thinking: three chances were let pass.
+TEST(Rules, WhoThinksAfterABurstIsNotHeldByAWindow) {
+    Attribution attribution;
+    Situation packet = full_window(4);
+    packet.link_bits_per_sec = 0;
+    attribution.packet(packet, {});
+    for (int i = 1; i < 20; ++i) {
+        const std::int64_t burst = start + (i - 1) * 50 * us;
+        for (int k = 0; k < 4; ++k) attribution.freed(burst + 2 * us + k * 300);
+        packet.now_ns = start + i * 50 * us - (i % 7) * us;  // never the same time
+        packet.messages = 0;
+        packet.freed_messages = 1;
+        packet.freed_ns = burst + 2 * us + 900;
+        attribution.packet(packet, {});
+        EXPECT_EQ(attribution.last_state(), State::application_idle) << i;
+        packet.messages = 3;  // the rest of the burst
+        attribution.packet(packet, {});
+    }
+    // One acknowledgement of all four, after the same time: there was no chance before.
+    packet.now_ns += 40 * us;
+    packet.messages = 0;
+    packet.freed_messages = 4;
+    packet.freed_ns = packet.now_ns - 19 * us;
+    attribution.packet(packet, {});
+    EXPECT_EQ(attribution.last_state(), State::ack_window);
+}
+
+/// At the receiver's tap: acknowledgements leave at once, requests follow them 30 µs later, whatever came in between.
+TEST(Rules, AWindowIsKnownByItsEchoFarFromTheSender) {
+    Attribution attribution;
+    Situation packet = full_window(4);
+    packet.link_bits_per_sec = 0;
+    attribution.packet(packet, {});
+    std::int64_t now_ns = start;
+    for (int i = 1; i < 40; ++i) {
+        attribution.freed(now_ns + 400);
+        const std::int64_t other_ns = now_ns + (1 + i * 7 % 20) * us;
+        attribution.freed(other_ns);
+        now_ns += 30'400;
+        packet.now_ns = now_ns;
+        packet.messages = 0;
+        packet.freed_messages = 1;
+        packet.freed_ns = other_ns;
+        attribution.packet(packet, {});
+    }
+    EXPECT_EQ(attribution.last_state(), State::ack_window);
+    EXPECT_NEAR(static_cast<double>(attribution.echo_ns()), 30'000, 100);  // the other one drew it aside a little
+}
+
 TEST(Rules, AckWindowIsOfMessagesUnlessTheTransportCountsOctets) {
     Situation closing = full_window(4);
     closing.freed_ns = start + 1 * ms - 4 * us;
@@ -210,6 +259,16 @@ TEST(Rules, QueueingIsWhatTheAcknowledgementTookLonger) {
     EXPECT_EQ(one_gap(full_window(4), closing).queueing_ns(), 0u);
     closing.round_trip_min_ns = 0;
     EXPECT_EQ(one_gap(full_window(4), closing).queueing_ns(), 0u);
+}
+
+TEST(Rules, CreditIsNamedUntilToleranceAfterItCameBack) {
+    Situation closing = at(0);
+    closing.credit_freed_ns = start + 1 * ms - 10 * us;
+    EXPECT_EQ(named(at(0), closing), State::credit);
+    closing.credit_freed_ns -= 1;
+    EXPECT_EQ(named(at(0), closing), State::application_idle);
+    closing.credit_freed_ns = start - 1;  // before the gap
+    EXPECT_EQ(named(at(0), closing, {2'000'000}), State::application_idle);
 }
 
 TEST(Rules, LinkShared) {
@@ -327,10 +386,14 @@ TEST(Tolerance, IsLearntFromWhoWaited) {
     closing.freed_ns = start + 1 * ms - 100;
     EXPECT_EQ(one_gap(full_window(4), closing, {}).reaction_tolerance_ns(), 2'000u);
     closing.sender_round_trip_min_ns = 30'000;
-    closing.freed_ns = start + 1 * us;  // 999 µs: thirty times what the adapter needs
+    closing.freed_ns = start + 1 * us;  // 999 µs after an acknowledgement that came within one: perhaps it was thinking
+    closing.messages = 2;
     const Attribution thinking = one_gap(full_window(4), closing, {});
-    EXPECT_EQ(thinking.reaction_tolerance_ns(), 120'000u);
+    EXPECT_EQ(thinking.reaction_ns(), 0u);
     EXPECT_EQ(thinking.last_state(), State::application_in_flight);
+    closing.inbound_ns = start + 1 * us;  // thirty times what the adapter needs
+    closing.messages = 0;
+    EXPECT_EQ(one_gap(full_window(4), closing, {}).reaction_tolerance_ns(), 120'000u);
     closing = full_window(4);
     closing.messages = 2;
     closing.freed_ns = start + 1 * ms - 7 * us;
