@@ -194,6 +194,13 @@ void Ledger::mark_again(LedgerPool&, std::uint64_t position) {
     open_again_ = open_;
 }
 
+void Ledger::end_late(std::int64_t now_ns, std::uint64_t position) {
+    for (unsigned i = 0; i < size_; ++i) {
+        OutstandingMessage& message = at(i);
+        if (message.position == position && message.merged == 0) message.last_ns = now_ns;
+    }
+}
+
 void Ledger::give_back(LedgerPool& pool) {
     if (capacity_ == 0) return;
     pool.state_->give(ring_, capacity_);

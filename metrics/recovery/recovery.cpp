@@ -317,7 +317,8 @@ void Recovery::see_nak(std::int64_t now_ns, std::uint64_t position, NakKind kind
     if (pending_ == RepeatCause::rnr_nak && kind == NakKind::sequence) {
         return;  // packets behind the one that found no receive: rxe complains of them, too; the timer decides
     }
-    if (pending_ != RepeatCause::none && !implied_ && !passed_ && signal_ == position && kind == NakKind::sequence) return;
+    if (pending_ != RepeatCause::none && !implied_ && !passed_ && signal_ == position && kind == NakKind::sequence)
+        return;
     pending_ = kind == NakKind::rnr ? RepeatCause::rnr_nak : RepeatCause::nak;
     passed_ = implied_ = false;
     signal_ = position;

@@ -393,6 +393,7 @@ bool RoceTracker::past_request(Flow& flow, const PacketRecord& record, const wir
         tell_recovery(flow, record, position, span, opcode.operation == wire::BthOperation::read_request, late);
     if (fills) {
         first_sight(flow, record, opcode);
+        if (opcode.ends_message()) flow.ledger.end_late(record.time_ns, position);
         if (late) {
             ++request.reordered;
             if (request.missing > 0 && !before) --request.missing;

@@ -55,10 +55,17 @@ private:
         if (packet.notification()) ++out_[packet.side ^ 1].cnp_packets;
         if (packet.doubled)
             ++figures.duplicate_packets;
-        else if (packet.again)
+        else if (packet.again && !looks_new(packet))
             ++figures.retransmitted_packets;
         if (packet.request()) request(passage);
         if (packet.acknowledges() || packet.response()) answer(passage);
+    }
+
+    /// Lost before the tap with nothing behind it, then sent again beyond all that had passed. Nobody there can say
+    /// whether the sender had come so far before: where it goes back within a message, it goes on with new packets
+    /// behind the old ones, and nothing marks the border.
+    bool looks_new(const Packet& packet) const {
+        return packet.request() && packet.psn >= followers_[packet.side].ahead;
     }
 
     void request(const Passage& passage) {
