@@ -106,8 +106,11 @@ public:
     }
     /// An acknowledgement (response) has taken messages from the ledger.
     void freed(std::int64_t now_ns) {
-        constexpr std::int64_t longest_pause_ns = 200'000'000;  // entries have 32 bits: all within 1.2 s
-        if (frees_ != 0 && (now_ns < newest_free_ns_ || now_ns - newest_free_ns_ > longest_pause_ns)) frees_ = 0;
+        constexpr std::uint64_t longest_pause_ns = 200'000'000;  // entries have 32 bits: all within 1.2 s
+        if (frees_ != 0 &&
+            (now_ns < newest_free_ns_ ||
+             static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(newest_free_ns_) > longest_pause_ns))
+            frees_ = 0;
         newest_free_ns_ = now_ns;
         for (std::size_t i = free_ns_.size() - 1; i > 0; --i) free_ns_[i] = free_ns_[i - 1];
         free_ns_[0] = static_cast<std::uint32_t>(now_ns);
