@@ -1,0 +1,169 @@
+#include <gtest/gtest.h>
+
+#include "script.h"
+
+/// What is sent and answered in order. IBTA vol. 1, 9.7; the figures are counted by hand.
+namespace {
+
+using namespace roce_test;
+using metrics::Operation;
+
+struct Message {
+    Operation operation;
+    std::uint8_t first;
+    std::uint8_t middle;
+    std::uint8_t last;
+    std::uint8_t only;
+};
+constexpr Message kinds[] = {
+    {Operation::send, send_first, send_middle, send_last, send_only},
+    {Operation::send_immediate, send_first, send_middle, send_last_immediate, send_only_immediate},
+    {Operation::send_invalidate, send_first, send_middle, send_last_invalidate, send_only_invalidate},
+    {Operation::write, write_first, write_middle, write_last, write_only},
+    {Operation::write_immediate, write_first, write_middle, write_last_immediate, write_only_immediate},
+};
+
+TEST(RoceMessages, EveryOperationOfOneAndOfThreePackets) {
+    for (const metrics::Service service : {metrics::Service::rc, metrics::Service::xrc}) {
+        const std::uint8_t base = service == metrics::Service::xrc ? xrc : 0;
+        for (const Message& kind : kinds) {
+            SCOPED_TRACE(metrics::name_of(service));
+            SCOPED_TRACE(metrics::operation_names[metrics::index_of(kind.operation)]);
+            Script script(1000, service);
+            script.request(0, base | kind.only, 7);
+            script.request(1, base | kind.first, 1024);
+            script.request(2, base | kind.middle, 1024);
+            script.request(3, base | kind.last, 100);
+            EXPECT_EQ(script.requester().ledger.messages(), 2u);
+            script.answer(3, base | acknowledge);
+            for (const Message& each : kinds) {
+                const bool mine = each.operation == kind.operation;
+                EXPECT_EQ(script.messages(each.operation), mine ? 2u : 0u);
+                EXPECT_EQ(script.bytes(each.operation), mine ? 7u + 1024 + 1024 + 100 : 0u);
+                EXPECT_EQ(script.latencies(each.operation), mine ? 2u : 0u);
+            }
+            EXPECT_EQ(script.requester().ledger.messages(), 0u);
+            EXPECT_EQ(script.shown().retransmitted_packets.value_or(0), 0u);
+            EXPECT_EQ(script.shown().missing_packets.value_or(0), 0u);
+        }
+    }
+}
+
+TEST(RoceMessages, LatencyIsFromTheLastPacketToTheAcknowledgement) {
+    Script script;
+    script.request(0, write_first);
+    script.after_us(50);
+    script.request(1, write_last);
+    script.after_us(9);
+    script.ack(1);
+    const metrics::Histogram latency = script.store.unpack(script.requester(), metrics::latency_of(Operation::write));
+    ASSERT_EQ(latency.count(), 1u);
+    EXPECT_EQ(latency.sum(), 10'000u);
+}
+
+TEST(RoceMessages, AtomicsWaitForTheirOwnAnswers) {
+    Script script;
+    script.request(0, fetch_add, 0);
+    script.request(1, compare_swap, 0);
+    EXPECT_EQ(script.requester().ledger.responses(), 2u);
+    script.answer(0, atomic_acknowledge);
+    EXPECT_EQ(script.requester().ledger.responses(), 1u);
+    script.answer(1, atomic_acknowledge);
+    EXPECT_EQ(script.requester().ledger.responses(), 0u);
+    EXPECT_EQ(script.messages(Operation::fetch_add), 1u);
+    EXPECT_EQ(script.bytes(Operation::compare_swap), 8u);
+    EXPECT_EQ(script.latencies(Operation::compare_swap), 1u);
+}
+
+/// A READ takes a PSN for each response packet. IBTA vol. 1, 9.7.3.1.
+TEST(RoceMessages, ReadTakesAPsnForEachResponse) {
+    for (const bool known : {true, false}) {
+        SCOPED_TRACE(known ? "MTU known" : "MTU unknown");
+        Script script;
+        std::int64_t next = 0;
+        if (known) {
+            script.request(0, write_first, 1024);
+            script.request(1, write_last, 1024);
+            next = 2;
+        }
+        script.read(next, 4096);
+        script.read(next + 4, 1);
+        script.request(next + 5);
+        EXPECT_EQ(script.shown().missing_packets.value_or(0), 0u);
+        script.answer(next, response_first, ack_syndrome, 1024);
+        script.answer(next + 1, response_middle, 0, 1024);
+        script.answer(next + 2, response_middle, 0, 1024);
+        EXPECT_EQ(script.latencies(Operation::read), 0u);
+        script.answer(next + 3, response_last, ack_syndrome, 1024);
+        EXPECT_EQ(script.latencies(Operation::read), 1u);
+        script.answer(next + 4, response_only, ack_syndrome, 1);
+        EXPECT_EQ(script.latencies(Operation::read), 2u);
+        EXPECT_EQ(script.bytes(Operation::read), 4097u);
+        EXPECT_EQ(script.shown().unseen_acknowledged_packets, 0u);
+    }
+}
+
+TEST(RoceMessages, AcknowledgementOfWhatTheTapHasNotSeen) {
+    Script script;
+    script.request(0);
+    script.ack(3);
+    script.request(4);
+    EXPECT_EQ(script.shown().unseen_acknowledged_packets, 3u);
+    EXPECT_EQ(script.shown().missing_packets.value_or(0), 0u);
+}
+
+/// IBTA vol. 1, 9.7.7.2: a count of 0 allows no further SEND.
+TEST(RoceMessages, CreditsThatRunOutAreCountedOnce) {
+    Script script;
+    script.request(0, send_only);
+    script.answer(0, acknowledge, 2);
+    EXPECT_EQ(script.complaints().credits_exhausted, 0u);
+    script.request(1, send_only);
+    script.answer(1, acknowledge, 0);
+    script.answer(1, acknowledge, 0);
+    EXPECT_EQ(script.complaints().credits_exhausted, 1u);
+}
+
+TEST(RoceMessages, NotificationsAreCountedWithTheirInterval) {
+    Script script;
+    script.request(0);
+    script.answer(0, cnp, 0);
+    script.after_us(49);
+    script.answer(0, cnp, 0);
+    EXPECT_EQ(script.complaints().cnps, 2u);
+    const metrics::Histogram interval = script.store.unpack(script.requester(), metrics::FlowHistogram::cnp_interval);
+    ASSERT_EQ(interval.count(), 1u);
+    EXPECT_EQ(interval.sum(), 50'000u);
+}
+
+TEST(RoceMessages, AFarPsnOfAnIdleQueuePairIsAnotherLife) {
+    Script script;
+    script.requests(0, 3);
+    script.ack(3);
+    script.request(0x300000);
+    EXPECT_EQ(script.store.table.live(), 3u);
+    EXPECT_TRUE(script.requester().finished);
+    EXPECT_EQ(script.messages(Operation::write), 4u);
+    EXPECT_EQ(script.requester().counts.packets, 4u);
+}
+
+TEST(RoceMessages, UnreliableConnectionsMissWhatDoesNotCome) {
+    Script script(0xfffffe, metrics::Service::uc);
+    script.request(0, uc | write_first);
+    script.request(1, uc | write_last);
+    script.request(4, uc | send_only);
+    EXPECT_EQ(script.requester().request.missing, 2u);
+    EXPECT_EQ(script.messages(Operation::write), 1u);
+    EXPECT_EQ(script.messages(Operation::send), 1u);
+}
+
+/// The PSNs of a UD queue pair go to all of its partners. IBTA vol. 1, 9.8.
+TEST(RoceMessages, DatagramsHaveNoGaps) {
+    Script script(1000, metrics::Service::ud);
+    script.request(0, ud | send_only);
+    script.request(9, ud | send_only);
+    EXPECT_EQ(script.requester().request.missing, 0u);
+    EXPECT_EQ(script.messages(Operation::send), 2u);
+}
+
+}  // namespace

@@ -1,0 +1,204 @@
+#include <gtest/gtest.h>
+
+#include "script.h"
+
+/// Packets that are lost, late, doubled and repeated. Go-back-N: IBTA vol. 1, 9.7.5, 9.9.2; counted by hand.
+namespace {
+
+using namespace roce_test;
+using metrics::Operation;
+
+struct Repairs {
+    std::uint64_t repeated;
+    std::uint64_t missing;
+    std::uint64_t late;
+    std::uint64_t doubled;
+    std::uint64_t timeouts;
+};
+
+void expect(const Script& script, const Repairs& expected) {
+    const metrics::FlowSnapshot shown = script.shown();
+    EXPECT_EQ(shown.retransmitted_packets.value_or(0), expected.repeated);
+    EXPECT_EQ(shown.missing_packets.value_or(0), expected.missing);
+    EXPECT_EQ(shown.reordered_packets.value_or(0), expected.late);
+    EXPECT_EQ(shown.duplicate_packets.value_or(0), expected.doubled);
+    EXPECT_EQ(shown.timeouts, expected.timeouts);
+}
+
+/// Packet 3 is lost before the tap; the receiver complains; the sender goes back.
+void lose_and_repair(Script& script) {
+    script.requests(0, 2);
+    script.requests(4, 7);
+    script.nak(3);
+    script.after_us(20);
+    script.requests(3, 9);
+    script.ack(9);
+}
+
+TEST(RoceRepairs, ANakIsAnsweredByGoingBack) {
+    Script script;
+    lose_and_repair(script);
+    expect(script, {5, 1, 0, 0, 0});
+    EXPECT_EQ(script.complaints().naks[0], 1u);
+    EXPECT_EQ(script.messages(Operation::write), 10u);
+    EXPECT_EQ(script.bytes(Operation::write), 10u * 1024);
+    // Karn: 3 to 7 were repeated.
+    EXPECT_EQ(script.latencies(Operation::write), 5u);
+}
+
+TEST(RoceRepairs, PsnsWrapAnywhere) {
+    for (std::uint32_t psn = 0xfffff0; psn != 0x1000010; ++psn) {
+        SCOPED_TRACE(psn);
+        Script script(psn & 0xffffff);
+        lose_and_repair(script);
+        expect(script, {5, 1, 0, 0, 0});
+        EXPECT_EQ(script.messages(Operation::write), 10u);
+        EXPECT_EQ(script.latencies(Operation::write), 5u);
+    }
+}
+
+TEST(RoceRepairs, ALatePacketWithoutIdentifications) {
+    Script script;
+    script.requests(0, 1);
+    script.request(3);
+    script.request(2);
+    script.requests(4, 5);
+    expect(script, {0, 0, 1, 0, 0});
+    EXPECT_EQ(script.messages(Operation::write), 6u);
+}
+
+/// The message ends when its last packet passes, not when a later one shows that it has not.
+TEST(RoceRepairs, LatencyOfAMessageWhoseEndIsLate) {
+    Script script;
+    script.request(0, write_first);
+    script.request(2, write_only);
+    script.request(1, write_last);
+    script.ack(2);  // 1 us after packet 1, 2 us after packet 2
+    const metrics::Histogram latency = script.store.unpack(script.requester(), metrics::latency_of(Operation::write));
+    EXPECT_EQ(latency.count(), 2u);
+    EXPECT_EQ(latency.sum(), 3000u);
+    expect(script, {0, 0, 1, 0, 0});
+}
+
+/// The capture begins in the midst of what the network shuffles.
+TEST(RoceRepairs, ThePacketBeforeTheFirstIsLate) {
+    for (std::uint32_t psn = 0xfffffd; psn != 0x1000004; ++psn) {
+        Script script(psn & 0xffffff);
+        script.request(1);
+        script.request(0);
+        script.requests(2, 3);
+        expect(script, {0, 0, 1, 0, 0});
+        EXPECT_EQ(script.messages(Operation::write), 4u);
+    }
+}
+
+/// A sender that counts its identifications made the late packet before the one that showed the hole, the repeated one
+/// after it, however soon it comes.
+TEST(RoceRepairs, IdentificationsTellLateFromRepeated) {
+    for (const bool late : {true, false}) {
+        Script script;
+        script.identification = 100;
+        script.requests(0, 7);  // 100 to 107
+        script.identification = 109;
+        script.request(9);
+        script.identification = late ? 108 : 110;
+        script.request(8);
+        expect(script, late ? Repairs{0, 0, 1, 0, 0} : Repairs{1, 1, 0, 0, 0});
+    }
+}
+
+TEST(RoceRepairs, TheSameIdentificationIsTheSamePacket) {
+    Script script;
+    script.identification = 100;
+    script.requests(0, 7);
+    script.identification = 107;
+    script.request(7);
+    script.request(8);
+    expect(script, {0, 0, 0, 1, 0});
+}
+
+TEST(RoceRepairs, ADoubledPacketWithoutIdentifications) {
+    Script script;
+    script.requests(0, 4);
+    script.request(4);
+    script.request(5);
+    expect(script, {0, 0, 0, 1, 0});
+}
+
+TEST(RoceRepairs, OnlyATimerRepeatsAfterSilence) {
+    Script script;
+    script.requests(0, 1);
+    script.after_us(70'000);
+    script.requests(0, 1);
+    script.ack(1);
+    expect(script, {2, 0, 0, 0, 1});
+    EXPECT_EQ(script.latencies(Operation::write), 0u);
+}
+
+/// rxe complains of the packets behind the one that found no receive, too.
+TEST(RoceRepairs, ReceiverNotReadyWithASecondNak) {
+    Script script;
+    for (std::int64_t i = 0; i <= 2; ++i) script.request(i, send_only);
+    script.answer(0, acknowledge, rnr_syndrome(14));  // 1.28 ms
+    script.nak(0);
+    script.after_us(1280);
+    for (std::int64_t i = 0; i <= 2; ++i) script.request(i, send_only);
+    expect(script, {3, 0, 0, 0, 0});
+    EXPECT_EQ(script.complaints().rnr_naks, 1u);
+    const metrics::Histogram timer = script.store.unpack(script.requester(), metrics::FlowHistogram::rnr_timer);
+    EXPECT_EQ(timer.sum(), 1'280'000u);
+}
+
+/// The sender goes back for the first complaint and passes the second's packet before it has had that: it goes back
+/// once more, and no timer was at work.
+TEST(RoceRepairs, ASecondNakWithinARun) {
+    Script script;
+    script.requests(0, 30);
+    script.nak(10);
+    script.after_us(5);
+    script.nak(11);
+    script.requests(10, 14);
+    script.requests(11, 31);
+    expect(script, {25, 0, 0, 0, 0});
+}
+
+/// What lies behind the packet that the receiver asks for is no answer to it.
+TEST(RoceRepairs, ALatePacketThatLooksLikeTheBeginOfARun) {
+    Script script;
+    script.requests(0, 4);
+    script.requests(6, 9);
+    script.requests(11, 14);  // 5 and 10 are late
+    script.nak(5);
+    script.request(10);
+    script.after_us(20);
+    script.requests(5, 15);
+    // 5 to 14 again, of which 5 had not passed
+    expect(script, {10, 1, 1, 0, 0});
+}
+
+/// Amid the run a packet that was held back leaps ahead of it; the run goes on from where it was.
+TEST(RoceRepairs, ALatePacketWithinARun) {
+    Script script;
+    script.requests(0, 4);
+    script.requests(6, 19);
+    script.requests(21, 24);
+    script.nak(5);
+    script.after_us(20);
+    script.requests(5, 9);
+    script.request(20);
+    script.requests(10, 25);
+    // 5 to 24, and the late one is not of them
+    expect(script, {20, 1, 1, 0, 0});
+}
+
+TEST(RoceRepairs, ADamagedPacketIsNoHole) {
+    Script script;
+    script.requests(0, 2);
+    script.damaged(3);
+    script.request(4);
+    expect(script, {0, 0, 0, 0, 0});
+    EXPECT_EQ(script.requester().counts.crc_bad, 1u);
+    EXPECT_EQ(script.messages(Operation::write), 4u);
+}
+
+}  // namespace
