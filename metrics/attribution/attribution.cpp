@@ -20,6 +20,9 @@ constexpr std::uint64_t wakeup_ns = 20'000;
 /// After one CNP, DCQCN comes back to nearly its former rate in five periods of fast recovery (Zhu et al., SIGCOMM'15,
 /// 3.1) of 300 µs as adapters have them; 55 µs in the paper. A CNP before that halves the rate that it comes back to,
 /// and additive increase needs twice as long.
+/// Gaps below it are no round trip of a network: looking for what they echo would cost more than they last.
+constexpr std::uint64_t echo_least_ns = 1'000;
+
 constexpr std::uint64_t fast_recovery_ns = 1'500'000;
 constexpr std::uint8_t signals_most = 32;
 
@@ -141,7 +144,7 @@ Attribution::Clues Attribution::clues_of(const Situation& situation, std::uint64
     const bool begins = !situation.mid_message && !situation.again && !situation.response && !situation.unobserved &&
                         situation.cause == RepeatCause::none;
     // Where the sender waited longer than it took to react, and its window was full, no further evidence is needed.
-    if (begins && !(waited && level_ >= situation.messages_max)) {
+    if (begins && clues.rest_ns >= echo_least_ns && !(waited && level_ >= situation.messages_max)) {
         // Sizes differ: its first octet is what followed.
         const bool hit = echoes(static_cast<std::int64_t>(static_cast<std::uint64_t>(situation.now_ns) - wire_ns));
         clues.echoed = hit && echo_score_ >= echo_believed;

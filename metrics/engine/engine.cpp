@@ -70,16 +70,17 @@ void Engine::on_unit(const dissect::Unit& unit) {
 
 /// Looks the flow up, making it where it is new. A CNP names no service: it belongs to whatever flow has its QPN.
 void Engine::find_flow(PacketRecord& record) {
+    record.flow = store_.table.find(record.key, record.hash);
+    if (record.flow != no_flow) [[likely]]
+        return;
     if (wire::bth_opcode(record.opcode).role == wire::BthRole::notification) {
-        for (const Service service : {Service::rc, Service::uc, Service::xrc, Service::ud, Service::rc}) {
+        for (const Service service : {Service::uc, Service::xrc, Service::ud, Service::rc}) {
             record.key.service = service;
             record.hash = hash_of(record.key);
             record.flow = store_.table.find(record.key, record.hash);
             if (record.flow != no_flow) return;
         }
     }
-    record.flow = store_.table.find(record.key, record.hash);
-    if (record.flow != no_flow) return;
     record.flow = store_.obtain(record.key, record.hash, record.frame, record.time_ns);
     if (record.source_qp != 0xffffffff) store_.table[record.flow].source_qp = record.source_qp;
     introduce(record.flow);

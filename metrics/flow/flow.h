@@ -194,8 +194,9 @@ struct alignas(64) Flow {
     std::uint8_t histograms = 0;  ///< in use
     HistogramOwner histogram_pages;
     std::array<std::uint32_t, 9> histogram_block{};
-    std::uint32_t lone_message_bytes = no_message;  ///< size of the first message: it takes a second for a histogram
-    std::uint32_t responder = no_block;             ///< its ResponseState, once it carries READ responses
+    std::uint32_t usual_message_bytes = no_message;  ///< size of the first message: others have the histogram
+    std::uint32_t usual_messages = 0;                ///< how many were of that size
+    std::uint32_t responder = no_block;              ///< its ResponseState, once it carries READ responses
     std::uint32_t trouble = no_block;
     std::uint32_t exhibits = no_block;
     std::uint32_t stream = no_block;                ///< iWARP: the tracker's block
@@ -203,7 +204,7 @@ struct alignas(64) Flow {
     std::uint32_t drop_epoch = 0;                   ///< FlowStore::drop_epoch when its last data packet passed
     std::uint32_t connection = 0;                   ///< serial of the CM connection it belongs to; 0 = none known
     std::uint64_t reuse_clock = ~std::uint64_t{0};  ///< FrameContext::destination_requests at the last request
-    std::uint32_t reuse_responder = 0xffffffff;  ///< the destination in ReuseTracker; none before the first request
+    std::uint32_t reuse_responder = 0xffffffff;     ///< the destination in ReuseTracker; none before the first request
     std::uint16_t interface = 0;
     std::uint8_t traffic_class = 0;
     std::uint8_t hops = 0xff;     ///< that its packets had taken at the tap, by their hop limit; 0xff: unknown

@@ -100,11 +100,13 @@ void FlowStore::record(Flow& flow, FlowHistogram which, std::uint64_t value) {
 }
 
 void FlowStore::record_message(Flow& flow, std::uint64_t bytes) {
-    if (flow.lone_message_bytes == Flow::no_message && bytes < Flow::no_message) [[unlikely]] {
-        flow.lone_message_bytes = static_cast<std::uint32_t>(bytes);
-        return;
-    }
-    record(flow, FlowHistogram::message_bytes, bytes);
+    if (flow.usual_message_bytes == Flow::no_message) [[unlikely]]
+        flow.usual_message_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, Flow::no_message - 1));
+    // Most flows send messages of one size.
+    if (bytes == flow.usual_message_bytes && flow.usual_messages != 0xffffffff) [[likely]]
+        ++flow.usual_messages;
+    else
+        record(flow, FlowHistogram::message_bytes, bytes);
 }
 
 Histogram FlowStore::unpack(const Flow& flow, FlowHistogram which) const {
@@ -268,7 +270,7 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
     }
     out.operations[index_of(Operation::read)].first_response_ns = unpack(flow, FlowHistogram::first_response);
     out.message_bytes = unpack(flow, FlowHistogram::message_bytes);
-    if (flow.lone_message_bytes != Flow::no_message) out.message_bytes.record(flow.lone_message_bytes);
+    if (flow.usual_messages != 0) out.message_bytes.record(flow.usual_message_bytes, flow.usual_messages);
     out.message_duration_ns = unpack(flow, FlowHistogram::message_duration);
     out.rnr_timer_ns = unpack(flow, FlowHistogram::rnr_timer);
     out.cnp_interval_ns = unpack(flow, FlowHistogram::cnp_interval);
