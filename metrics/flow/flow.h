@@ -201,12 +201,12 @@ struct alignas(64) Flow {
     std::uint32_t exhibits = no_block;
     std::uint32_t stream = no_block;                ///< iWARP: the tracker's block
     std::uint32_t source_qp = 0xffffffff;           ///< as a DETH or CM said it
-    std::uint32_t drop_epoch = 0;                   ///< FlowStore::drop_epoch when its last data packet passed
     std::uint32_t connection = 0;                   ///< serial of the CM connection it belongs to; 0 = none known
     std::uint64_t reuse_clock = ~std::uint64_t{0};  ///< FrameContext::destination_requests at the last request
     std::uint32_t reuse_responder = 0xffffffff;     ///< the destination in ReuseTracker; none before the first request
     std::uint16_t interface = 0;
     std::uint8_t traffic_class = 0;
+    std::uint8_t drop_epoch = 0;  ///< FlowStore::drop_epoch when its last data packet passed
     std::uint8_t hops = 0xff;     ///< that its packets had taken at the tap, by their hop limit; 0xff: unknown
     std::uint8_t credits = 0xff;  ///< last AETH credit code that travelled on it; 0xff: none
     bool inbound =

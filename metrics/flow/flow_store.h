@@ -62,7 +62,7 @@ public:
     PsnPairing pairing;
     /// Told before a flow is evicted, so that trackers give back what they hang on it.
     std::function<void(FlowIndex)> on_leave;
-    std::uint32_t drop_epoch = 0;  ///< grows when the capture lost frames: no flow knows what passed meanwhile
+    std::uint8_t drop_epoch = 0;  ///< changes when the capture lost frames: no flow knows what passed meanwhile
     std::uint64_t evicted = 0;
     std::uint64_t seen = 0;
 

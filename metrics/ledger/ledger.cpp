@@ -194,6 +194,16 @@ void Ledger::mark_again(LedgerPool&, std::uint64_t position) {
     open_again_ = open_;
 }
 
+void Ledger::mark_again(LedgerPool&, std::uint64_t begin, std::uint64_t end) {
+    // A message takes the octets behind its predecessor up to its own position.
+    std::uint64_t from = floor_ == no_floor ? 0 : floor_;
+    for (unsigned i = 0; i < size_; ++i) {
+        if (at(i).position > begin && from < end) at(i).again = 1;
+        from = at(i).position;
+    }
+    if (from < end) open_again_ = open_;
+}
+
 void Ledger::end_late(std::int64_t now_ns, std::uint64_t position) {
     for (unsigned i = 0; i < size_; ++i) {
         OutstandingMessage& message = at(i);

@@ -82,6 +82,8 @@ public:
     OutstandingMessage* oldest_response(LedgerPool& pool, std::uint64_t position);
     /// Marks every message from `position` on as transmitted again, the begun one among them.
     void mark_again(LedgerPool& pool, std::uint64_t position);
+    /// Marks those alone that have something of [begin, end): TCP repeats a segment and not all that followed.
+    void mark_again(LedgerPool& pool, std::uint64_t begin, std::uint64_t end);
     /// The end of the message at `position`, taken for passed unseen, passes only now: its latency begins here.
     void end_late(std::int64_t now_ns, std::uint64_t position);
     /// Forgets them all: the connection is gone or its sequence jumped. Gives the ring back.

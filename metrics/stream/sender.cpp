@@ -307,8 +307,8 @@ void Sender::sent_again(const Half& half, const Arrival& arrival, Situation& sit
     ++request.repeated;
     direction.retransmitted_bytes += std::min(arrival.end, request.next) - arrival.begin;
     if (request.in_message) request.message_again = true;
-    half.flow->ledger.mark_again(store_.rings, arrival.begin + 1);
-    direction.responses.mark_again(store_.rings, arrival.begin + 1);
+    half.flow->ledger.mark_again(store_.rings, arrival.begin, arrival.end);
+    direction.responses.mark_again(store_.rings, arrival.begin, arrival.end);
     direction.marks.clear();
     situation.again = true;
     // The receiver's word may be older than its last acknowledgement: that one the sender had not yet, perhaps.

@@ -19,6 +19,7 @@ using dissect::Outcome;
 struct Expected {
     std::string_view capture;
     unsigned packets;
+    unsigned damaged = 0;  ///< as the reader of tests/truth/packets.py finds, and the lab's traffic control was told
 };
 
 /// `tshark -r CAPTURE -Y "infiniband.bth && frame.len == frame.cap_len" | wc -l`; tshark does not verify the ICRC.
@@ -28,6 +29,11 @@ constexpr Expected complete_packets[] = {
     {"nvme-rdma-rxe.pcap.gz", 10595},
     {"rds-rxe.pcap", 133},
     {"roce-icrc-vectors.pcap", 3},
+    {"rxe-corrupt-send-bw.pcap.gz", 1203, 7},
+    {"rxe-dup-send-bw.pcap.gz", 583},
+    {"rxe-rate10mbit-write-bw.pcap.gz", 754},
+    {"rxe-rxdrop2pct-read-bw.pcap.gz", 2631},
+    {"rxe-verbs-rnr-fail.pcap", 17},
     {"rxe-atomic-fetchadd-bw.pcap", 1200},
     {"rxe-cm-reject.pcap", 2},
     {"rxe-delay20ms-write-lat.pcap", 291},
@@ -109,7 +115,7 @@ TEST_P(IcrcOnCaptures, EveryCompletePacketIsGood) {
         ++(found.bth.icrc == CrcStatus::good ? good : others);
     });
     EXPECT_EQ(good, GetParam().packets);
-    EXPECT_EQ(others, 0u);
+    EXPECT_EQ(others, GetParam().damaged);
 }
 
 INSTANTIATE_TEST_SUITE_P(Rxe, IcrcOnCaptures, testing::ValuesIn(complete_packets), [](const auto& test) {
