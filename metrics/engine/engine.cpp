@@ -199,7 +199,6 @@ void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
         out.rnr_naks = said->rnr_naks;
         out.cnp_packets = said->cnps;
         out.credits_exhausted = said->credits_exhausted;
-        if (said->rate_drop_count > 0) out.rate_drop_after_cnp = said->rate_drop_sum / said->rate_drop_count;
     }
 
     // Frames may come in no order of time.
@@ -207,6 +206,8 @@ void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
         out.first_ns = std::min(out.first_ns, flow.attribution.first_ns());
         out.last_ns = std::max(out.last_ns, flow.attribution.last_ns());
     }
+    if (const FlowTrouble* const own = store_.trouble_of(flow); own != nullptr && own->rate.count > 0)
+        out.rate_drop_after_cnp = own->rate.sum / own->rate.count;
     const std::uint64_t wall_ns = out.wall_ns();
     out.messages_mean = mean_over(flow.ledger.message_ns(out.last_ns), wall_ns);
     out.bytes_mean = mean_over(flow.ledger.byte_ns(out.last_ns), wall_ns);

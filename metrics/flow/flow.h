@@ -111,6 +111,22 @@ struct MissingRanges {
     std::array<Range, 8> ranges{};
 };
 
+/// What a flow sends before and after a CNP that is meant for it, in windows of 1 ms.
+struct RateDrop {
+    static constexpr std::uint64_t window_ns = 1'000'000;
+
+    std::int64_t begin_ns = Situation::never;   ///< of the window under way
+    std::int64_t signal_ns = Situation::never;  ///< the CNP whose effect is being watched; never = none
+    std::uint32_t octets = 0;                   ///< in the window under way
+    std::uint32_t previous = 0;                 ///< in the one before it
+    std::uint32_t before = 0;                   ///< in the one before the CNP
+    std::uint32_t count = 0;
+    double sum = 0;  ///< of the shares that remained
+
+    void data(std::int64_t now_ns, std::uint32_t wire_octets);
+    void signal(std::int64_t now_ns);
+};
+
 /// Everything that is counted in rare cases only. Taken from a pool at the first of them.
 struct FlowTrouble {
     std::array<std::uint32_t, nak_code_count>
@@ -131,12 +147,7 @@ struct FlowTrouble {
     std::uint64_t doubtful = 0;  ///< position that was taken for one sent again, unless new data follows it; 0 = none
     bool doubtful_timeout = false;
     Recovery recovery;
-    // rate before and after a CNP of the reverse flow, octets in windows of 1 ms
-    std::int64_t rate_window_ns = 0;
-    std::uint32_t rate_before = 0;
-    std::uint32_t rate_after = 0;
-    double rate_drop_sum = 0;
-    std::uint32_t rate_drop_count = 0;
+    RateDrop rate;
 };
 
 /// The frames that show one kind of event on a flow; chained, from a pool.

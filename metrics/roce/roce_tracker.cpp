@@ -241,6 +241,7 @@ void RoceTracker::close_gap(Flow& flow, const PacketRecord& record, Situation& s
     situation.unobserved = flow.request.unobserved;
     flow.request.unobserved = false;
     store_.close_gap(flow, situation, record.context, record.frame);
+    if (flow.trouble != Flow::no_block) store_.troubles[flow.trouble].rate.data(record.time_ns, record.wire_bytes());
 }
 
 /// Bytes and messages, each counted when it is seen for the first time.
@@ -870,6 +871,7 @@ void RoceTracker::notification(Flow& flow, const PacketRecord& record) {
         store_.record(throttled, FlowHistogram::cnp_interval, elapsed(trouble.last_cnp_ns, record.time_ns));
     trouble.last_cnp_ns = record.time_ns;
     store_.show(throttled, EventKind::cnp, record.frame);
+    store_.trouble(throttled).rate.signal(record.time_ns);
 }
 
 }  // namespace metrics
