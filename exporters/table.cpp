@@ -43,6 +43,7 @@ struct Column {
 /// The most important one, and in turn every other that there is still room for; they stay in their order.
 void keep_what_fits(std::vector<Column>& columns, std::size_t room) {
     std::vector<int> importances;
+    importances.reserve(columns.size());
     for (const Column& column : columns) importances.push_back(column.importance);
     std::sort(importances.rbegin(), importances.rend());
     std::vector<Column> kept;

@@ -101,6 +101,7 @@ bool Report::print_table(const std::vector<const metrics::FlowSnapshot*>& flows,
     if (!table_) {
         if (columns_.empty()) {
             std::vector<exporters::FlowRow> rows;
+            rows.reserve(flows.size());
             for (const metrics::FlowSnapshot* flow : flows) rows.push_back({*flow, context});
             std::optional<std::size_t> width;
             if (is_terminal(STDOUT_FILENO)) width = terminal_columns(STDOUT_FILENO);

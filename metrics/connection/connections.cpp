@@ -194,7 +194,7 @@ Connections::State::Place Connections::State::find(const Ends& ends) {
 
 Connections::State::Place Connections::State::of_message(const cm::Message& message, bool& from_client) {
     // Sent by the server, it names the client's id as the remote one; a rejecting server may have no id of its own.
-    Place place = find({message.destination, message.source, message.remote_id, false, false});
+    auto place = find({message.destination, message.source, message.remote_id, false, false});
     if (place != nobody() &&
         (!place->server_id_known || message.local_id == 0 || place->by_server.id == message.local_id)) {
         from_client = false;
@@ -210,7 +210,7 @@ Connections::State::Place Connections::State::of_message(const cm::Message& mess
 
 void Connections::State::request(const cm::Message& message, const wire::Frame& frame) {
     const Ends ends{message.source, message.destination, message.local_id, false, false};
-    const Place known = find(ends);
+    const auto known = find(ends);
     if (known != nobody() && !finished(known->progress) && known->request.same_as(message.request)) {
         ++known->attempt.requests;
         known->last_request_ns = frame.time_ns;
@@ -235,7 +235,7 @@ void Connections::State::request(const cm::Message& message, const wire::Frame& 
 /// the request offers. Each side names the number of RNR retries, and the PSN, that the other is to use (12.7.28,
 /// 12.7.31).
 Connections::State::Place Connections::State::reply(const cm::Message& message) {
-    const Place place = find({message.destination, message.source, message.remote_id, false, false});
+    const auto place = find({message.destination, message.source, message.remote_id, false, false});
     if (place == nobody() || finished(place->progress)) return nobody();
     if (place->progress != Progress::requested) return nobody();  // repeated
     place->progress = Progress::replied;
@@ -275,7 +275,7 @@ Connections::State::Place Connections::State::reply(const cm::Message& message) 
 }
 
 void Connections::State::ready(const cm::Message& message, const wire::Frame& frame) {
-    const Place place = find({message.source, message.destination, message.local_id, false, false});
+    const auto place = find({message.source, message.destination, message.local_id, false, false});
     if (place == nobody() || place->progress != Progress::replied) return;
     place->progress = Progress::ready;
     const std::uint64_t setup_ns = elapsed(place->attempt.request_ns, frame.time_ns);
@@ -285,7 +285,7 @@ void Connections::State::ready(const cm::Message& message, const wire::Frame& fr
 /// An MRA names how long the answer may take.
 void Connections::State::wait(const cm::Message& message, const wire::Frame& frame) {
     bool from_client = false;
-    const Place place = of_message(message, from_client);
+    const auto place = of_message(message, from_client);
     if (place == nobody() || from_client) return;
     place->patience = message.timeout_ns;
     place->last_request_ns = frame.time_ns;
@@ -293,7 +293,7 @@ void Connections::State::wait(const cm::Message& message, const wire::Frame& fra
 
 Connections::State::Place Connections::State::reject(const cm::Message& message, const wire::Frame& frame) {
     bool from_client = false;
-    const Place place = of_message(message, from_client);
+    const auto place = of_message(message, from_client);
     if (place == nobody() || finished(place->progress)) return nobody();
     const bool stood = place->progress == Progress::ready;
     const std::string reason = cm::reject_reason(message.reason);
@@ -304,7 +304,7 @@ Connections::State::Place Connections::State::reject(const cm::Message& message,
 
 Connections::State::Place Connections::State::release(const cm::Message& message, const wire::Frame& frame) {
     bool from_client = false;
-    const Place place = of_message(message, from_client);
+    const auto place = of_message(message, from_client);
     if (place == nobody() || finished(place->progress)) return nobody();
     finish(place, Progress::ended, message.layer == LayerId::cm_dreq ? "DREQ" : "DREP", frame);
     return place->keys_known ? place : nobody();
@@ -312,7 +312,7 @@ Connections::State::Place Connections::State::release(const cm::Message& message
 
 void Connections::State::resolve(const cm::Message& message, const wire::Frame& frame) {
     const Ends ends{message.source, message.destination, message.local_id, false, true};
-    const Place known = find(ends);
+    const auto known = find(ends);
     if (known != nobody() && !finished(known->progress)) {
         ++known->attempt.requests;
         known->last_request_ns = frame.time_ns;
@@ -331,7 +331,7 @@ void Connections::State::resolve(const cm::Message& message, const wire::Frame& 
 }
 
 void Connections::State::resolved(const cm::Message& message, const wire::Frame& frame) {
-    const Place place = find({message.destination, message.source, message.local_id, false, true});
+    const auto place = find({message.destination, message.source, message.local_id, false, true});
     if (place == nobody() || finished(place->progress)) return;
     if (message.reason == 0)
         finish(place, Progress::ended, {}, frame);
@@ -394,7 +394,7 @@ const Connections::QueuePairs* Connections::on_management(const dissect::Unit& u
     cm::Message message;
     if (!cm::read(unit, message)) return nullptr;
     State& s = *state_;
-    State::Place place = s.nobody();
+    auto place = s.nobody();
     switch (message.layer) {
         case LayerId::cm_req: s.request(message, unit.frame); break;
         case LayerId::cm_mra: s.wait(message, unit.frame); break;

@@ -230,8 +230,8 @@ void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
     double confidence = 1;
     if (flow.pairing != PairingMethod::none) confidence *= out.pairing.confidence;
     if (answered && reverse == nullptr) confidence *= 0.5;
-    const double seen = static_cast<double>(out.packets);
-    const double unseen = static_cast<double>(out.unseen_acknowledged_packets);
+    const auto seen = static_cast<double>(out.packets);
+    const auto unseen = static_cast<double>(out.unseen_acknowledged_packets);
     if (unseen > 0) confidence *= seen / (seen + unseen);
     out.confidence = confidence;
 }

@@ -1,6 +1,7 @@
 #include "metrics/flow/flow_store.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace metrics {
@@ -44,7 +45,7 @@ FlowIndex FlowStore::obtain(const FlowKey& key, std::uint32_t hash, std::uint64_
 
 void FlowStore::pair(FlowIndex one, FlowIndex other, PairingMethod method, double confidence) {
     if (one == other) return;
-    const auto percent = static_cast<std::uint8_t>(std::clamp(confidence, 0.0, 1.0) * 100 + 0.5);
+    const auto percent = static_cast<std::uint8_t>(std::lround(std::clamp(confidence, 0.0, 1.0) * 100));
     for (const auto& [flow, its_reverse] : {std::pair{one, other}, std::pair{other, one}}) {
         Flow& here = table[flow];
         if (here.reverse != its_reverse) {

@@ -259,7 +259,7 @@ void HostClock::State::note_pause(const TransportGlance& seen, const wire::Frame
         constexpr std::size_t quanta_offset = 4;
         const unsigned enabled = wire::load_u8(control.data() + enabled_offset);
         for (unsigned priority = 0; priority < 8; ++priority) {
-            const std::uint32_t quanta = wire::load_be16(control.data() + quanta_offset + priority * 2);
+            const std::uint32_t quanta = wire::load_be16(control.data() + quanta_offset + std::size_t{priority} * 2);
             if ((enabled >> priority & 1) == 0 || quanta == 0) continue;
             holds = true;
             ++pauses.priority_frames[priority];

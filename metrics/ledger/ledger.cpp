@@ -25,12 +25,12 @@ struct LedgerPool::State {
     static unsigned class_of(unsigned capacity) { return capacity <= 4 ? 0 : capacity <= 16 ? 1 : 2; }
 
     void put(OutstandingMessage* ring, unsigned ring_class) {
-        std::memcpy(static_cast<void*>(ring), &free[ring_class], sizeof(ring));
+        std::memcpy(static_cast<void*>(ring), &free[ring_class], sizeof(void*));
         free[ring_class] = ring;
     }
     OutstandingMessage* pop(unsigned ring_class) {
         OutstandingMessage* const ring = free[ring_class];
-        if (ring != nullptr) std::memcpy(&free[ring_class], static_cast<void*>(ring), sizeof(ring));
+        if (ring != nullptr) std::memcpy(&free[ring_class], static_cast<void*>(ring), sizeof(void*));
         return ring;
     }
     OutstandingMessage* from_slab(unsigned capacity) {

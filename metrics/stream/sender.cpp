@@ -202,7 +202,7 @@ void Sender::learn_order(Direction& direction, const Arrival& arrival) const {
 void Sender::note_hole(const Half& half, const Arrival& arrival, std::uint64_t begin, std::uint64_t end) {
     Direction& direction = *half.direction;
     const std::uint64_t octets = end - begin;
-    const std::uint64_t segment =
+    const auto segment =
         std::max<std::uint64_t>({direction.largest_segment, arrival.segment.tcp().payload_length, direction.mss, 1});
     half.request().missing += static_cast<std::uint32_t>((octets + segment - 1) / segment);
     ++direction.out_of_order;
@@ -458,7 +458,7 @@ void Sender::take_round_trip(const Half& half, std::uint64_t position, std::int6
 
 /// The receiver has octets that the capture does not. Returns how many segments they will have been.
 std::uint32_t Sender::unseen(const Half& half, std::uint64_t octets, std::uint64_t frame) {
-    const std::uint64_t segment = std::max<std::uint64_t>({half.direction->largest_segment, half.direction->mss, 1});
+    const auto segment = std::max<std::uint64_t>({half.direction->largest_segment, half.direction->mss, 1});
     const auto packets = static_cast<std::uint32_t>((octets + segment - 1) / segment);
     store_.trouble(*half.flow).unseen_acknowledged += packets;
     store_.show(*half.flow, EventKind::ack_unseen, frame, packets);

@@ -175,7 +175,7 @@ void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums
                 sender);
             break;
         case Illness::loss_after: {
-            const std::uint64_t losses = std::max<std::uint64_t>(
+            const auto losses = std::max<std::uint64_t>(
                 {sums.naks, iwarp ? sums.again : 0, std::uint64_t{flows.front()->recovery.count}, 1});
             answer.summary = fmt::format(
                 "Packets {} were lost after this capture point: all were seen here, yet {} asked for some again ({}, "
