@@ -1,0 +1,39 @@
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+/// Packet sequence numbers as positions that only grow, and the times between packets. IBTA vol. 1, 9.7.2.
+namespace metrics::psn {
+
+constexpr std::uint32_t mask = 0xffffff;
+/// Positions begin here, so that those before the first packet seen have one too.
+constexpr std::uint64_t first_position = std::uint64_t{1} << 32;
+/// No window is that wide: a message that begins farther back or ahead belongs to another use of the same QPN.
+constexpr std::int32_t another_life_behind = -(1 << 17);
+constexpr std::int32_t another_life_ahead = 1 << 20;
+/// With nothing outstanding nobody goes back, and what is skipped is no more than the capture may have lost.
+constexpr std::int32_t idle_life_behind = -2048;
+constexpr std::int32_t idle_life_ahead = 1 << 16;
+/// A network that doubles or overtakes packets does so within this, where no round trip is known; timers are longer.
+constexpr std::uint64_t network_disorder_ns = 1'000'000;
+
+inline std::int32_t difference(std::uint32_t psn, std::uint64_t reference) {
+    const std::uint32_t raw = (psn - static_cast<std::uint32_t>(reference)) & mask;
+    return static_cast<std::int32_t>(raw ^ 0x800000u) - 0x800000;
+}
+
+inline std::uint64_t position_of(std::uint32_t psn, std::uint64_t reference) {
+    return reference + static_cast<std::uint64_t>(static_cast<std::int64_t>(difference(psn, reference)));
+}
+
+inline std::int64_t later(std::int64_t one, std::int64_t other) { return std::max(one, other); }
+
+inline std::uint64_t elapsed(std::int64_t from, std::int64_t to) {
+    return to > from ? static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from) : 0;
+}
+
+inline void keep_least(std::uint32_t& least, std::uint64_t value) {
+    if (value < least) least = static_cast<std::uint32_t>(std::max<std::uint64_t>(value, 1));
+}
+
+}  // namespace metrics::psn

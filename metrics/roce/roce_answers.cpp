@@ -1,0 +1,297 @@
+// What responders send: acknowledgements, NAKs, READ responses, notifications.
+#include <algorithm>
+
+#include "metrics/roce/credit.h"
+#include "metrics/roce/missing.h"
+#include "metrics/roce/psn.h"
+#include "metrics/roce/roce_tracker.h"
+#include "wire/aeth.h"
+
+namespace metrics {
+
+namespace {
+
+/// A second answer within the window of the flow that the first one named: chance would have to strike twice.
+constexpr std::uint8_t confirmed_percent = 99;
+
+}  // namespace
+
+/// Whose requests the packet on `carrier` answers; nullptr where that is not known. The carrier may turn out to be
+/// another life of its key: then its index changes.
+Flow* RoceTracker::requester_of(FlowIndex& carrier, const PacketRecord& record) {
+    Flow* flow = &store_.table[carrier];
+    if (flow->reverse != no_flow) {
+        Flow& requester = store_.table[flow->reverse];
+        const bool guessed = requester.pairing == PairingMethod::psn;
+        if (!guessed || requester.request.next == 0) return &requester;
+        const std::int32_t ahead = psn::difference(record.psn, requester.request.next);
+        if (!requester.finished && ahead < psn::idle_life_ahead / 4 && ahead > psn::another_life_behind) {
+            if (flow->pairing_percent < confirmed_percent && ahead <= 0)
+                flow->pairing_percent = requester.pairing_percent = confirmed_percent;
+            return &requester;
+        }
+        if (requester.finished && ahead <= 0 && ahead > psn::idle_life_behind) return &requester;  // a late answer
+        if (flow->pairing_percent >= confirmed_percent) {
+            // Sure of its partner, and now answering somebody else: the QPN has another life.
+            carrier = begin_another_life(carrier, record);
+            flow = &store_.table[carrier];
+        } else {
+            // These answers are about other requests: the hypothesis was wrong.
+            flow->reverse = requester.reverse = no_flow;
+            flow->pairing = requester.pairing = PairingMethod::none;
+            flow->pairing_percent = requester.pairing_percent = 0;
+        }
+    }
+    if (flow->finished) return nullptr;
+    const PsnPairing::Finding finding = store_.pairing.answer(flow->key, carrier, record.psn, record.time_ns);
+    if (finding.requester == no_flow) return nullptr;
+    store_.pair(carrier, finding.requester, PairingMethod::psn, finding.confidence);
+    return &store_.table[finding.requester];
+}
+
+void RoceTracker::acknowledge(Flow& requester, std::uint64_t position, std::int64_t now_ns, std::uint64_t frame) {
+    RequestState& request = requester.request;
+    if (request.next == 0) return;
+    if (position >= request.next && request.read_slack > 0 && position - request.next < request.read_slack) {
+        request.read_slack = static_cast<std::uint16_t>(request.read_slack - (position + 1 - request.next));
+        request.next = position + 1;
+    }
+    if (position >= request.next) {
+        FlowTrouble& trouble = store_.trouble(requester);
+        trouble.unseen_acknowledged +=
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(position + 1 - request.next, 1u << 24));
+        store_.show(requester, EventKind::ack_unseen, frame, position + 1 - request.next);
+        if (request.recovering) {
+            trouble.recovery.lost_sight();
+            request.recovering = trouble.recovery.busy();
+        }
+        request.next = position + 1;
+        request.in_message = false;
+        request.unobserved = true;
+    }
+    if (position < request.acknowledged) return;
+    request.acknowledged = position + 1;
+    if (request.recovering) {
+        const std::uint64_t doubtful = store_.trouble(requester).doubtful;
+        if (doubtful != 0 && doubtful <= position) requester.ledger.mark_again(store_.rings, doubtful);
+    }
+    const unsigned done =
+        requester.ledger.acknowledge(store_.rings, now_ns, position, [&](const OutstandingMessage& message) {
+            const auto operation = static_cast<Operation>(static_cast<unsigned>(message.operation));
+            if (message.again) return;
+            const std::uint64_t latency = psn::elapsed(message.last_ns, now_ns);
+            store_.record(requester, latency_of(operation), latency);
+            psn::keep_least(request.round_trip_min_ns, latency);
+        });
+    if (done > 0) {
+        request.freed_ns = now_ns;
+        request.freed_messages = done;
+        requester.attribution.freed(now_ns);
+    }
+    if (request.reuse_position != 0 && position >= request.reuse_position) {
+        reuse_->turnaround(requester.reuse_responder, request.reuse_handle, psn::elapsed(request.last_data_ns, now_ns));
+        request.reuse_position = 0;
+    }
+    if (request.recovering) {
+        FlowTrouble& trouble = store_.trouble(requester);
+        trouble.recovery.acknowledged(position, [&](auto what, std::uint64_t value) {
+            if constexpr (std::is_same_v<decltype(what), EventKind>) store_.show(requester, what, frame, value);
+        });
+        request.recovering = trouble.recovery.busy();
+    }
+}
+
+void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode) {
+    Flow* const requester = requester_of(index, record);
+    Flow& flow = store_.table[index];
+    ResponseState& responses = store_.responder(flow);
+    if (responses.next == 0) responses.next = psn::first_position + record.psn;
+    const std::int32_t ahead = psn::difference(record.psn, responses.next);
+    const std::uint64_t here = psn::position_of(record.psn, responses.next);
+    const bool known = requester != nullptr && requester->request.next != 0;
+    Situation situation;
+    situation.response = true;
+    if (opcode.starts_message()) responses.incomplete = false;
+    if (ahead < 0 && ahead > psn::another_life_behind) {
+        MissingRanges::Range hole;
+        // Responses come again because their request did: the responder was told.
+        if (take_missing(store_.trouble(flow).missing_responses, here, hole))
+            flow.counts.payload_bytes += record.payload_length;
+        ++responses.repeated;
+        situation.again = true;
+        if (!responses.repeating) {
+            situation.cause = RepeatCause::nak;
+            store_.show(flow, EventKind::retransmission, record.frame, 1);
+        }
+        responses.repeating = true;
+    } else {
+        responses.repeating = false;
+        if (ahead > 0 && responses.in_response && !opcode.starts_message()) {
+            const auto hole = static_cast<std::uint32_t>(ahead);
+            responses.missing += hole;
+            responses.incomplete = true;
+            note_missing(store_.trouble(flow).missing_responses, responses.next, here, record.time_ns, 0);
+            store_.show(flow, EventKind::gap, record.frame, hole);
+            if (known)
+                lost_response(*requester, record,
+                              psn::position_of(static_cast<std::uint32_t>(responses.next), requester->request.next));
+        }
+        flow.counts.payload_bytes += record.payload_length;
+        situation.mid_message = responses.in_response && !opcode.starts_message();
+        responses.next = here + 1;
+    }
+    close_gap(flow, record, situation);
+    responses.in_response = !opcode.ends_message();
+    if (!opcode.ends_message())
+        responses.mtu_payload = static_cast<std::uint16_t>(std::min<std::uint32_t>(record.payload_length, 0xffff));
+    else
+        responses.message_end_ns = record.time_ns;
+    flow.request.last_data_ns = psn::later(flow.request.last_data_ns, record.time_ns);
+    if (known) answered(*requester, flow, record, opcode);
+}
+
+/// A response to a later READ, or a later response to the same, while one is missing: as good as a NAK. IBTA 9.7.5.2.8.
+void RoceTracker::lost_response(Flow& requester, const PacketRecord& record, std::uint64_t position) {
+    FlowTrouble& trouble = store_.trouble(requester);
+    if (!requester.request.recovering)
+        trouble.recovery.resume(requester.request.next, requester.request.acknowledged, requester.request.last_data_ns);
+    trouble.recovery.response_missing(record.time_ns, position);
+    requester.request.recovering = trouble.recovery.busy();
+    if (trouble.response_gap_ns == Situation::never) trouble.response_gap_ns = record.time_ns;
+}
+
+bool RoceTracker::gap_known(const Flow& requester) const {
+    const FlowTrouble* const trouble = store_.trouble_of(requester);
+    return trouble != nullptr && trouble->response_gap_ns != Situation::never;
+}
+
+void RoceTracker::answered(Flow& requester, Flow& carrier, const PacketRecord& record, const wire::BthOpcode& opcode) {
+    ResponseState& responses = store_.responder(carrier);
+    RequestState& request = requester.request;
+    const std::uint64_t position = psn::position_of(record.psn, request.next);
+    OutstandingMessage* const oldest = requester.ledger.oldest_response(store_.rings, 0);
+    if (opcode.starts_message()) {
+        responses.message_position = position;
+        const bool skipped = oldest != nullptr && oldest->position < position && oldest->merged == 0;
+        if (skipped) {
+            // The oldest READ was not answered to its end: its responses were lost, here or before the tap.
+            if (!gap_known(requester)) {
+                const std::uint64_t begin = std::max(oldest->position, request.acknowledged);
+                note_missing(store_.trouble(carrier).missing_responses,
+                             psn::position_of(static_cast<std::uint32_t>(begin), responses.next),
+                             psn::position_of(record.psn, responses.next), record.time_ns, 0);
+                lost_response(requester, record, begin);
+            }
+        } else if (position <= request.next) {
+            acknowledge(requester, position - 1, record.time_ns, record.frame);
+        }
+        OutstandingMessage* const read = requester.ledger.oldest_response(store_.rings, position);
+        if (read != nullptr && !read->responded && !read->again && !skipped &&
+            static_cast<Operation>(static_cast<unsigned>(read->operation)) == Operation::read) {
+            read->responded = 1;
+            const std::uint64_t latency = psn::elapsed(read->last_ns, record.time_ns);
+            store_.record(requester, FlowHistogram::first_response, latency);
+            psn::keep_least(request.round_trip_min_ns, latency);
+        }
+    }
+    if (!opcode.ends_message() || responses.incomplete) return;
+    if (gap_known(requester)) {
+        std::int64_t& gap_ns = store_.troubles[requester.trouble].response_gap_ns;
+        // Until the missing one has come, the requester drops what follows. Where it goes on all the same, for READs
+        // that it posted long after, the tap has missed what the requester got.
+        const OutstandingMessage* const waiting = requester.ledger.oldest_response(store_.rings, 0);
+        if (waiting != nullptr && waiting->merged == 0 && waiting->position < responses.message_position) {
+            const OutstandingMessage* const mine =
+                requester.ledger.oldest_response(store_.rings, responses.message_position);
+            const std::uint64_t patience =
+                10 * (request.round_trip_min_ns != 0xffffffff ? std::uint64_t{request.round_trip_min_ns}
+                                                              : psn::network_disorder_ns);
+            const bool long_after =
+                mine != nullptr && mine->last_ns > gap_ns && psn::elapsed(gap_ns, mine->last_ns) > patience;
+            if (!long_after) return;
+        }
+        gap_ns = Situation::never;
+    }
+    const std::uint32_t responses_before = requester.ledger.responses();
+    acknowledge(requester, position, record.time_ns, record.frame);
+    if (requester.ledger.responses() < responses_before) request.response_ns = record.time_ns;
+}
+
+/// A NAK or RNR NAK: it acknowledges what lies before it and names what must come again. IBTA vol. 1, 9.7.5.2.8.
+void RoceTracker::refused(Flow& carrier, Flow* requester, const PacketRecord& record) {
+    FlowTrouble& trouble = store_.trouble(carrier);
+    const std::uint8_t value = wire::value_of_syndrome(record.syndrome);
+    const bool rnr = wire::kind_of_syndrome(record.syndrome) == wire::AethKind::rnr_nak;
+    Flow& shown = requester != nullptr ? *requester : carrier;
+    if (rnr) {
+        ++trouble.rnr_naks;
+        const std::uint64_t timer_ns = std::uint64_t{wire::rnr_timer_us[value]} * 1000;
+        store_.record(shown, FlowHistogram::rnr_timer, timer_ns);
+        store_.show(shown, EventKind::rnr_nak, record.frame, timer_ns);
+    } else {
+        const auto code = std::min<std::size_t>(value, nak_code_count - 1);
+        ++trouble.naks[code];
+        store_.show(shown, EventKind::nak, record.frame, code);
+    }
+    if (requester == nullptr || requester->request.next == 0) return;
+    RequestState& request = requester->request;
+    const std::uint64_t position = psn::position_of(record.psn, request.next);
+    if (position > request.next) {
+        acknowledge(*requester, position - 1, record.time_ns, record.frame);
+        return;
+    }
+    FlowTrouble& recovering = store_.trouble(*requester);
+    recovering.last_nak_ns = record.time_ns;
+    if (!request.recovering) recovering.recovery.resume(request.next, request.acknowledged, request.last_data_ns);
+    const NakKind kind = rnr ? NakKind::rnr : value == 0 ? NakKind::sequence : NakKind::other;
+    const std::int64_t sent_ns = position == request.last_position ? request.last_data_ns : Situation::never;
+    recovering.recovery.nak(record.time_ns, position, kind, sent_ns, [&](auto what, std::uint64_t figure) {
+        if constexpr (std::is_same_v<decltype(what), EventKind>)
+            store_.show(*requester, what, record.frame, figure);
+        else if (what == RecoveryStep::nak_generation)
+            store_.record(*requester, FlowHistogram::nak_generation, figure);
+    });
+    request.recovering = recovering.recovery.busy();
+    // It acknowledges what lies before it; recovery knows that already.
+    acknowledge(*requester, position - 1, record.time_ns, record.frame);
+}
+
+void RoceTracker::acknowledgement(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode) {
+    Flow* const requester = requester_of(index, record);
+    Flow& flow = store_.table[index];
+    ++flow.counts.acknowledgements;
+    const wire::AethKind kind = wire::kind_of_syndrome(record.syndrome);
+    if (kind == wire::AethKind::rnr_nak || kind == wire::AethKind::nak) {
+        refused(flow, requester, record);
+        return;
+    }
+    if (kind == wire::AethKind::reserved) return;
+    const bool lacked = requester != nullptr && lacks_credit(flow, *requester);
+    const std::uint8_t credits = wire::value_of_syndrome(record.syndrome);
+    if (credits != wire::no_credit_limit) {
+        if (credits == 0 && flow.credits != 0 && requester != nullptr) {
+            ++store_.trouble(flow).credits_exhausted;
+            store_.show(*requester, EventKind::credit_exhausted, record.frame);
+        }
+        flow.credits = credits;
+    }
+    if (requester == nullptr || requester->request.next == 0) return;
+    const bool atomic = opcode.operation == wire::BthOperation::atomic_acknowledge;
+    acknowledge(*requester, psn::position_of(record.psn, requester->request.next), record.time_ns, record.frame);
+    if (lacked && !lacks_credit(flow, *requester)) requester->request.credit_freed_ns = record.time_ns;
+    if (atomic) requester->request.response_ns = record.time_ns;
+}
+
+/// A CNP tells the sender of the reverse flow to slow down. IBTA annex A17.
+void RoceTracker::notification(Flow& flow, const PacketRecord& record) {
+    FlowTrouble& trouble = store_.trouble(flow);
+    Flow& throttled = flow.reverse != no_flow ? store_.table[flow.reverse] : flow;
+    ++trouble.cnps;
+    if (trouble.last_cnp_ns != Situation::never)
+        store_.record(throttled, FlowHistogram::cnp_interval, psn::elapsed(trouble.last_cnp_ns, record.time_ns));
+    trouble.last_cnp_ns = record.time_ns;
+    store_.show(throttled, EventKind::cnp, record.frame);
+    store_.trouble(throttled).rate.signal(record.time_ns);
+}
+
+}  // namespace metrics

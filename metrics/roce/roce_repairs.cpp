@@ -1,0 +1,151 @@
+// What a requester sends again, and what the network delays or doubles.
+#include <algorithm>
+
+#include "metrics/flow/vantage.h"
+#include "metrics/roce/identification.h"
+#include "metrics/roce/missing.h"
+#include "metrics/roce/psn.h"
+#include "metrics/roce/roce_tracker.h"
+
+namespace metrics {
+
+namespace {
+
+/// How far before the first packet seen its neighbours may come after it.
+constexpr std::uint64_t reach_before = 64;
+
+}  // namespace
+
+RepeatCause RoceTracker::tell_recovery(Flow& flow, const PacketRecord& record, std::uint64_t position,
+                                       std::uint32_t span, bool read, bool late) {
+    FlowTrouble& trouble = store_.trouble(flow);
+    const Vantage vantage = vantage_of(flow, flow.reverse == no_flow ? nullptr : &store_.table[flow.reverse]);
+    const RecoveryPacket packet{record.time_ns, position, std::max<std::uint32_t>(span, 1), read, late};
+    const auto report = [&](auto what, std::uint64_t value) {
+        if constexpr (std::is_same_v<decltype(what), EventKind>) {
+            store_.show(flow, what, record.frame, value);
+        } else {
+            switch (what) {
+                case RecoveryStep::begun: break;
+                case RecoveryStep::nak_generation: store_.record(flow, FlowHistogram::nak_generation, value); break;
+                case RecoveryStep::nak_reaction: store_.record(flow, FlowHistogram::nak_reaction, value); break;
+                case RecoveryStep::total: store_.record(flow, FlowHistogram::recovery_total, value); break;
+            }
+        }
+    };
+    const RepeatCause cause = trouble.recovery.data(
+        packet,
+        {vantage == Vantage::sender, vantage == Vantage::receiver, std::uint64_t{flow.request.ack_timeout_us} * 1000},
+        report);
+    flow.request.recovering = trouble.recovery.busy();
+    return cause;
+}
+
+/// Whether a packet of a position that is not new was delayed or doubled by the network, and not sent again.
+bool RoceTracker::is_late(const Flow& flow, const FlowTrouble& trouble, const PacketRecord& record,
+                          std::uint64_t position, const MissingRanges::Range* hole) const {
+    const RequestState& request = flow.request;
+    const bool counted = request.orderly >= orderly_enough;
+    const bool copied = is_recent(request, position, record.identification);
+    if (counted && copied) return true;
+    if (hole != nullptr) {
+        const Made order = made(request, record.identification, hole->identification);
+        if (order != Made::unknown) return order != Made::later;
+    } else if (counted || (!copied && position == request.last_position && record.identification != 0)) {
+        return false;  // not the packet that passed before, so its sender has made it again
+    }
+    if (trouble.recovery.running()) return false;
+    const std::uint64_t silence = psn::elapsed(request.last_data_ns, record.time_ns);
+    if (trouble.recovery.pending() == RepeatCause::none) {
+        // Without a signal only a timer makes the sender repeat, and no timer is shorter than the round trip.
+        const std::uint64_t quiet =
+            request.round_trip_min_ns != 0xffffffff ? request.round_trip_min_ns : psn::network_disorder_ns;
+        return silence < quiet;
+    }
+    if (hole == nullptr || trouble.last_nak_ns == Situation::never) return false;
+    // The NAK is not at the sender yet: this packet was under way before.
+    const Flow* const reverse = flow.reverse == no_flow ? nullptr : &store_.table[flow.reverse];
+    const std::uint32_t there_and_back = reverse != nullptr && reverse->request.round_trip_min_ns != 0xffffffff
+                                             ? reverse->request.round_trip_min_ns
+                                             : request.reaction_min_ns;
+    return there_and_back != 0xffffffff && psn::elapsed(trouble.last_nak_ns, record.time_ns) < there_and_back / 2;
+}
+
+/// A position that a new packet has had already. Returns false where nothing is to be attributed: the network's doing.
+bool RoceTracker::past_request(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode,
+                               std::uint64_t position, std::uint32_t span, Situation& situation) {
+    RequestState& request = flow.request;
+    FlowTrouble& trouble = store_.trouble(flow);
+    MissingRanges::Range hole;
+    const bool before = position < request.base && request.base - position <= reach_before;
+    if (before) {
+        // The first packet that the capture holds was not the first of its neighbours.
+        note_missing(trouble.missing, position, request.base, request.message_first_ns, request.identification);
+        request.base = position;
+    }
+    const bool fills = take_missing(trouble.missing, position, hole);
+    const std::uint64_t silence = psn::elapsed(request.last_data_ns, record.time_ns);
+    const bool late = is_late(flow, trouble, record, position, fills ? &hole : nullptr);
+    const bool busy = request.recovering;
+    const bool running = trouble.recovery.running();
+    if (!busy) trouble.recovery.resume(request.next, request.acknowledged, request.last_data_ns);
+    const RepeatCause cause =
+        tell_recovery(flow, record, position, span, opcode.operation == wire::BthOperation::read_request, late);
+    if (fills) {
+        first_sight(flow, record, opcode);
+        if (opcode.ends_message()) flow.ledger.end_late(record.time_ns, position);
+        if (late) {
+            ++request.reordered;
+            if (request.missing > 0 && !before) --request.missing;
+            store_.show(flow, EventKind::reordered, record.frame, request.next - position);
+        }
+    } else if (late) {
+        ++request.duplicates;
+        store_.show(flow, EventKind::duplicate, record.frame);
+    }
+    if (late) return false;
+    ++request.repeated;
+    if (cause != RepeatCause::none) {
+        store_.show(flow, EventKind::retransmission, record.frame, 1);
+        if (cause == RepeatCause::timeout) {
+            ++trouble.timeouts;
+            store_.show(flow, EventKind::timeout, record.frame, silence);
+        }
+    }
+    // A sender that goes back repeats all that followed.
+    const bool alone = !running && position + 1 < request.next && request.orderly < orderly_enough;
+    if (fills && (alone || trouble.recovery.leapt())) {
+        trouble.doubtful = position;
+    } else {
+        if (request.in_message) request.message_again = true;
+        flow.ledger.mark_again(store_.rings, position);
+    }
+    trouble.doubtful_timeout = cause == RepeatCause::timeout;
+    situation.again = true;
+    situation.cause = cause;
+    return true;
+}
+
+/// What comes next shows whether a packet that filled a hole and was taken for one sent again had only been late. A
+/// sender that goes back begins with the oldest, repeats all that followed and never returns to an older one: so it was
+/// late where an older one follows, or new data what seemed the begin of going back.
+void RoceTracker::decide_doubt(Flow& flow, std::uint64_t position) {
+    FlowTrouble& trouble = store_.troubles[flow.trouble];
+    RequestState& request = flow.request;
+    const std::uint64_t doubtful = trouble.doubtful;
+    if (doubtful == 0) return;
+    trouble.doubtful = 0;
+    const bool leapt = trouble.recovery.leapt();
+    if (position >= doubtful && (leapt || position < request.next)) {
+        flow.ledger.mark_again(store_.rings, doubtful);
+        return;
+    }
+    --request.repeated;
+    ++request.reordered;
+    if (request.missing > 0) --request.missing;
+    if (trouble.doubtful_timeout) --trouble.timeouts;
+    trouble.recovery.was_late();
+    request.recovering = trouble.recovery.busy();
+}
+
+}  // namespace metrics
