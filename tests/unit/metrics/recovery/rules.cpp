@@ -278,7 +278,7 @@ TEST(SenderGoesBack, TwiceByItsTimer) {
 TEST(SenderGoesBack, ThroughANetworkThatReorders) {
     Script script{40, 5};
     script.nak(0, 8);
-    for (const std::uint64_t position : {12, 17, 30, 8, 9, 10, 11, 13, 14, 15, 16, 18, 19, 20}) {
+    for (const std::uint64_t position : {12U, 17U, 30U, 8U, 9U, 10U, 11U, 13U, 14U, 15U, 16U, 18U, 19U, 20U}) {
         script.data(1 * ms, position);
     }
     script.ack(39);
