@@ -292,7 +292,6 @@ struct CaptureFigures {
     std::uint64_t malformed = 0;
     std::uint64_t unsorted = 0;    ///< frames whose time is before their predecessor's
     std::uint64_t seen_twice = 0;  ///< the same frame on a second interface; counted once in the flows
-    std::uint64_t vlan_or_tunnelled = 0;
     std::uint64_t icrc_bad = 0;
     std::int64_t first_ns = 0;
     std::int64_t last_ns = 0;

@@ -96,7 +96,6 @@ inline constexpr std::array capture_counters{
     &CaptureFigures::unsorted,
     &CaptureFigures::seen_twice,
     &CaptureFigures::icrc_bad,
-    &CaptureFigures::vlan_or_tunnelled,
     &CaptureFigures::flows_evicted,
     &CaptureFigures::flows_seen,
     &CaptureFigures::streams_evicted,

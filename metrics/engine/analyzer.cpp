@@ -177,6 +177,11 @@ Snapshot Analyzer::snapshot() {
         if (host != out.hosts.end() && host->address == flow.source.address)
             flow.link_bits_per_sec = host->link_bits_per_sec;
         out.capture.icrc_bad += flow.icrc_bad;
+        if (flow.payload_bytes == 0) continue;
+        const auto receiver =
+            std::lower_bound(out.hosts.begin(), out.hosts.end(), flow.destination.address,
+                             [](const HostSnapshot& one, const Address& address) { return one.address < address; });
+        if (receiver != out.hosts.end() && receiver->address == flow.destination.address) ++receiver->senders;
     }
     return out;
 }

@@ -82,7 +82,6 @@ struct RequestState {
     std::uint16_t read_slack = 0;  ///< by how much the next packet may be ahead: a READ of unknown extent came before
     Operation operation = Operation::send;
     bool in_message : 1 = false;
-    bool message_again : 1 = false;  ///< some of the message under way was transmitted again
     bool recovering : 1 = false;     ///< FlowTrouble::recovery wants to be told everything
     bool unobserved : 1 = false;     ///< packets passed that the capture does not hold, since the last data packet
 };

@@ -117,7 +117,6 @@ bool RoceTracker::past_request(Flow& flow, const PacketRecord& record, const wir
     if (fills && (alone || trouble.recovery.leapt())) {
         trouble.doubtful = position;
     } else {
-        if (request.in_message) request.message_again = true;
         flow.ledger.mark_again(store_.rings, position);
     }
     trouble.doubtful_timeout = cause == RepeatCause::timeout;

@@ -153,7 +153,6 @@ void RoceTracker::new_request(Flow& flow, const PacketRecord& record, const wire
         request.message_bytes = 0;
         request.message_counted = 0;
         request.message_first_ns = record.time_ns;
-        request.message_again = false;
         request.operation = operation;
         if (reuse_ != nullptr) notice_reuse(flow, record, last);
     }

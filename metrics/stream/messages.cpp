@@ -84,7 +84,6 @@ void Messages::begin(const Half& half, const Part& part, Operation operation) {
     settle_write(half);
     half.direction->message.write_was_last = false;
     request.in_message = true;
-    request.message_again = false;
     request.message_bytes = 0;
     request.message_first_ns = part.now_ns();
     request.operation = operation;

@@ -306,7 +306,6 @@ void Sender::sent_again(const Half& half, const Arrival& arrival, Situation& sit
     RequestState& request = half.request();
     ++request.repeated;
     direction.retransmitted_bytes += std::min(arrival.end, request.next) - arrival.begin;
-    if (request.in_message) request.message_again = true;
     half.flow->ledger.mark_again(store_.rings, arrival.begin, arrival.end);
     direction.responses.mark_again(store_.rings, arrival.begin, arrival.end);
     direction.marks.clear();

@@ -324,6 +324,11 @@ class Selection(FlowsTestCase):
                     flow.pop("interface", None)
                 self.assertEqual(merged["flows"], whole["flows"])
 
+    def test_hosts_say_how_many_flows_send_them_data(self):
+        # perftest -R: a control queue pair on which both sides send, and one on which the client alone writes.
+        hosts = {host["address"]: host["senders"] for host in self.json("-n", "-r", PCAPS / "rxe-write-bw-4k.pcap.gz")["hosts"]}
+        self.assertEqual(hosts, {"192.0.2.1": 2, "192.0.2.2": 1})
+
     def test_max_flows_is_kept_and_told(self):
         result = flows("-r", PCAPS / "made-terminate.pcap", "--max-flows", 4, "--json")
         self.assertLess(len(json.loads(self.succeeds(result))["flows"]), 35)
