@@ -1,0 +1,446 @@
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+/// A complete iWARP stack in user space: RDMA over TCP (RFC 5040, 5041, 5044, 6581, 7306) with the objects of the
+/// verbs. This header is all that a program needs.
+///
+/// A Device is the adapter. Everything made from it belongs to the thread that drives it: nothing happens, and nothing
+/// is sent, but within Device::progress and the calls of that thread. Objects keep what they stand on alive, so that
+/// handles may be dropped in any order. Set-up mistakes (a port in use, a capacity of zero) throw Error; whatever a
+/// peer or a work request does wrong comes as a Status, a Completion or an Event.
+namespace iwarp {
+
+/// A set-up call could not be performed. `what()` says what was wrong and what to do.
+class Error : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// What a region of memory or a window permits. Bits; combine with |.
+enum class Access : std::uint8_t {
+    none = 0,
+    local_write = 1,    ///< receives and the answers to reads may be placed here
+    remote_read = 2,
+    remote_write = 4,
+    remote_atomic = 8,
+    bind = 16,          ///< memory windows may be bound to the region
+    zero_based = 32,    ///< tagged offsets count from 0 instead of from the memory's address
+};
+constexpr Access operator|(Access a, Access b) {
+    return static_cast<Access>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+constexpr bool permits(Access granted, Access wanted) {
+    return (static_cast<unsigned>(granted) & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
+}
+
+/// A piece of local memory. STag 0 stands for any memory of the process, where the device was opened with
+/// `privileged` (RFC 5040 section 8.1.1: never for a peer).
+struct Sge {
+    std::byte* address = nullptr;
+    std::uint32_t length = 0;
+    std::uint32_t stag = 0;
+};
+
+enum class Operation : std::uint8_t {
+    send,              ///< with `invalidate` the peer's STag is invalidated on delivery
+    write,
+    write_immediate,   ///< a Write followed by Immediate Data, RFC 7306 section 6
+    immediate,         ///< eight octets in a message of their own
+    read,              ///< one Sge; with `invalidate` its STag is invalidated when the read is done
+    fetch_add,         ///< one Sge of eight octets receives the original value
+    compare_swap,
+    bind_window,       ///< local: type 2 window to region
+    register_region,   ///< local: fast registration of a region allocated for it
+    local_invalidate,  ///< local
+};
+
+class MemoryRegion;
+class MemoryWindow;
+
+/// One work request for a send queue. Verbs: ibv_send_wr.
+struct SendRequest {
+    std::uint64_t id = 0;  ///< comes back in the Completion
+    Operation operation = Operation::send;
+    std::span<const Sge> pieces;  ///< copied by the call; the memory behind it must stay until completion
+    bool signalled = true;        ///< unsignalled requests complete silently, except in error
+    bool solicited = false;       ///< wakes a peer that waits for solicited events
+    bool fence = false;           ///< not begun before all earlier reads and atomics are done
+    bool inline_data = false;     ///< the octets are copied by the call; Sge::stag is not looked at
+    std::uint32_t remote_stag = 0;    ///< write, read, atomics: the peer's
+    std::uint64_t remote_offset = 0;  ///< tagged offset in the peer's buffer
+    std::uint64_t immediate = 0;
+    bool invalidate = false;
+    std::uint32_t invalidate_stag = 0;    ///< send with invalidate: the peer's; local_invalidate: ours
+    std::uint64_t operand = 0;            ///< fetch_add: what is added; compare_swap: the new value
+/// fetch_add: set bits are the tops of fields that do not carry into the next; compare_swap: which bits are swapped.
+    /// Absent: all 64 bits as one. RFC 7306 section 5.
+    std::optional<std::uint64_t> operand_mask = std::nullopt;
+    std::uint64_t compare = 0;
+    std::uint64_t compare_mask = ~std::uint64_t{0};
+    MemoryWindow* window = nullptr;  ///< bind_window
+    MemoryRegion* region = nullptr;  ///< bind_window: to which; register_region: which
+    std::byte* address = nullptr;    ///< of bind_window and register_region
+    std::uint64_t length = 0;
+    Access access = Access::none;
+};
+
+/// One work request for a receive queue. Verbs: ibv_recv_wr.
+struct ReceiveRequest {
+    std::uint64_t id = 0;
+    std::span<const Sge> pieces;
+};
+
+/// Of a posting call. Nothing was posted unless `ok`.
+enum class Posted : std::uint8_t {
+    ok,
+    queue_full,
+    wrong_state,        ///< the queue pair is not connected, or in error
+    too_many_pieces,
+    too_long,           ///< inline data beyond the limit; a message of 4 GiB or more
+    invalid,            ///< pieces, window or region do not fit the operation
+};
+const char* name_of(Posted);
+
+/// Verbs: ibv_wc_status, in its order of sense.
+enum class Status : std::uint8_t {
+    success,
+    local_length,        ///< a receive was too short for the message
+    local_protection,    ///< an Sge lies outside its region, or the region lacks the right
+    flushed,             ///< the queue pair ended before the request was performed
+    window_bind,         ///< a bind, fast registration or invalidation was refused
+    remote_access,       ///< the peer terminated the stream: STag, bounds, rights
+    remote_invalid,      ///< the peer terminated the stream: it could not take the request
+    remote_operation,    ///< the peer terminated the stream for another reason
+    connection_lost,
+    fatal,
+};
+const char* name_of(Status);
+
+enum class CompletedOperation : std::uint8_t { send, write, read, fetch_add, compare_swap, bind_window, register_region,
+                                               local_invalidate, receive, receive_immediate };
+const char* name_of(CompletedOperation);
+
+/// Verbs: ibv_wc.
+struct Completion {
+    std::uint64_t id = 0;
+    Status status = Status::success;
+    CompletedOperation operation = CompletedOperation::send;
+    std::uint32_t queue_pair = 0;  ///< QueuePair::number
+    std::uint32_t length = 0;      ///< octets received or read
+    bool solicited = false;
+    std::optional<std::uint64_t> immediate = std::nullopt;
+    std::optional<std::uint32_t> invalidated_stag = std::nullopt;
+};
+
+/// What a Terminate said. RFC 5040 section 4.8.
+struct Terminate {
+    bool sent_by_us = false;
+    std::uint8_t layer = 0;
+    std::uint8_t type = 0;
+    std::uint8_t code = 0;
+    std::string text;  ///< "DDP tagged buffer: base or bounds violation"
+};
+
+struct DeviceOptions {
+    bool privileged = false;               ///< STag 0 may be used in Sges
+    std::size_t max_regions = 65536;       ///< regions and windows together, at most 2^24 - 1
+    std::size_t max_queue_pairs = 16384;
+    std::size_t max_connections = 16384;   ///< those beyond it are closed at once and counted
+};
+
+/// How a connection is made. RFC 5044 section 7, RFC 6581.
+struct ConnectionOptions {
+    std::uint8_t revision = 2;        ///< MPA revision asked for, or at most answered: 1 or 2
+    bool crc = true;                  ///< asked for; one side's wish turns it on
+    bool markers = false;             ///< asked for in what is received
+    bool peer_to_peer = false;        ///< the initiator sends a ready-to-receive message (revision 2)
+    std::uint16_t ird = 128;          ///< inbound reads and atomics that will be served at once, at most 16383
+    std::uint16_t ord = 128;          ///< outbound ones that will be outstanding at once
+    bool align = false;               ///< every FPDU begins a TCP segment (RFC 5044 section 5.1)
+    bool strict = true;               ///< a ULPDU reaches memory only after its CRC (RFC 5044 section 6); else as it comes
+    std::uint32_t max_ulpdu = 0;      ///< 128 to 64768; 0: what fits a segment of the path
+    std::chrono::milliseconds request_timeout{10000};  ///< responder: from TCP's connection to the whole Request
+    std::chrono::milliseconds reply_timeout{5000};     ///< initiator: from TCP's connection to the whole Reply
+    std::chrono::milliseconds connect_timeout{10000};  ///< TCP's own
+    std::chrono::milliseconds close_timeout{5000};     ///< for the peer's FIN after ours
+    std::string congestion_control;   ///< TCP's, by name; empty: the system's
+    std::vector<std::byte> private_data;  ///< at most 512 octets, 508 with revision 2
+};
+
+struct QueuePairOptions {
+    std::uint32_t max_send = 128;
+    std::uint32_t max_receive = 128;
+    std::uint32_t max_pieces = 4;       ///< of a request, 1 to 32
+    std::uint32_t max_inline = 256;     ///< octets, at most 4096
+    bool signal_all = false;            ///< every send request completes visibly
+};
+
+/// RDMA verbs' states of an iWARP queue pair (RFC 5040 section 7 leaves them to the verbs).
+enum class QueuePairState : std::uint8_t { idle, connected, closing, terminating, error };
+const char* name_of(QueuePairState);
+
+class Device;
+class QueuePair;
+
+class ProtectionDomain {
+public:
+    struct Impl;
+    explicit ProtectionDomain(std::unique_ptr<Impl>);
+    ~ProtectionDomain();
+    std::uint32_t number() const;
+
+    /// Registers memory. Throws Error where the device has no room, or rights contradict each other: remote writing or
+    /// atomics without local writing.
+    std::shared_ptr<MemoryRegion> register_memory(std::span<std::byte> memory, Access access);
+    /// A region without memory, to be filled by Operation::register_region. Throws Error.
+    std::shared_ptr<MemoryRegion> allocate_region(std::uint64_t max_length);
+    /// Type 1 is bound by bind() and may be used on every queue pair of its domain; type 2 is bound by a work request,
+    /// belongs to that queue pair and can be invalidated by the peer. Throws Error.
+    std::shared_ptr<MemoryWindow> allocate_window(int type);
+
+    Impl& impl() { return *impl_; }
+
+private:
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Registered memory. Deregistered with its last handle: from then on no peer reaches it.
+class MemoryRegion {
+public:
+    struct Impl;
+    explicit MemoryRegion(std::unique_ptr<Impl>);
+    ~MemoryRegion();
+    std::uint32_t stag() const;         ///< local and remote key in one
+    std::byte* address() const;
+    std::uint64_t length() const;
+    std::uint64_t first_offset() const; ///< tagged offset of the first octet: its address, or 0 if zero-based
+    /// Other memory, rights, or both, under the same index and a new key; windows bound to it forbid it. Throws Error.
+    void reregister(std::span<std::byte> memory, Access access);
+    /// The key (low octet) that the next fast registration gives the STag.
+    void renew_key(std::uint8_t key);
+    bool valid() const;                 ///< not invalidated
+    Impl& impl() { return *impl_; }
+
+private:
+    std::unique_ptr<Impl> impl_;
+};
+
+class MemoryWindow {
+public:
+    struct Impl;
+    explicit MemoryWindow(std::unique_ptr<Impl>);
+    ~MemoryWindow();
+    int type() const;
+    std::uint32_t stag() const;  ///< changes its key with every bind
+    /// Type 1 only; a length of 0 unbinds. `false` where region, range or rights refuse.
+    bool bind(MemoryRegion& region, std::byte* address, std::uint64_t length, Access access);
+    bool valid() const;
+    Impl& impl() { return *impl_; }
+
+private:
+    std::unique_ptr<Impl> impl_;
+};
+
+class CompletionQueue {
+public:
+    struct Impl;
+    explicit CompletionQueue(std::unique_ptr<Impl>);
+    ~CompletionQueue();
+    /// Takes up to `out.size()` completions, oldest first. Does not drive the device.
+    std::size_t poll(std::span<Completion> out);
+    std::size_t capacity() const;
+    std::size_t size() const;  ///< waiting to be polled
+    /// Throws Error where fewer would be than are waiting.
+    void resize(std::size_t capacity);
+    /// The next completion (`solicited_only`: or the next solicited or failed one) raises Event::Kind::completion, once.
+    void request_event(bool solicited_only = false);
+    bool overflowed() const;  ///< completions were lost; its queue pairs are in error
+    Impl& impl() { return *impl_; }
+
+private:
+    std::unique_ptr<Impl> impl_;
+};
+
+class SharedReceiveQueue {
+public:
+    struct Impl;
+    explicit SharedReceiveQueue(std::unique_ptr<Impl>);
+    ~SharedReceiveQueue();
+    Posted post_receive(const ReceiveRequest&);
+    /// Raises Event::Kind::receive_limit once, when fewer than `limit` requests are left; 0 disarms.
+    void arm_limit(std::uint32_t limit);
+    void resize(std::uint32_t max_receive);  ///< throws Error where more are posted
+    std::uint32_t size() const;
+    Impl& impl() { return *impl_; }
+
+private:
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Octets and messages since the queue pair was made.
+struct QueuePairCounters {
+    std::uint64_t fpdus_sent = 0;
+    std::uint64_t fpdus_received = 0;
+    std::uint64_t payload_octets_sent = 0;
+    std::uint64_t payload_octets_received = 0;
+    std::uint64_t crc_errors = 0;
+    std::uint64_t reads_served = 0;
+};
+
+/// What was agreed with the peer.
+struct Agreement {
+    std::uint8_t revision = 0;
+    bool enhanced = false;
+    bool crc = false;
+    bool markers_sent = false;
+    bool markers_received = false;
+    bool peer_to_peer = false;
+    std::uint16_t ird = 0;
+    std::uint16_t ord = 0;
+    std::uint32_t max_ulpdu = 0;
+};
+
+class QueuePair {
+public:
+    struct Impl;
+    explicit QueuePair(std::unique_ptr<Impl>);
+    ~QueuePair();  ///< an open connection is reset
+
+    std::uint32_t number() const;
+    QueuePairState state() const;
+    Posted post_send(const SendRequest&);
+    Posted post_receive(const ReceiveRequest&);  ///< Posted::invalid with a shared receive queue
+    /// More room for requests; fewer only as far as the queues are empty. Throws Error.
+    void resize(std::uint32_t max_send, std::uint32_t max_receive);
+
+    /// Begins a connection: Event::Kind::established, rejected or connect_failed follows. `host` is an address or a
+    /// name, `port` TCP's. Throws Error where the queue pair is not idle or an option out of its range.
+    void connect(const std::string& host, std::uint16_t port, const ConnectionOptions& = {});
+    /// Graceful: what is posted is still sent, then FIN; Event::Kind::disconnected follows.
+    void disconnect();
+    /// Resets the connection; outstanding requests are flushed.
+    void abort();
+    /// An idle queue pair again, its queues empty. Only in state error or idle; throws Error.
+    void reset();
+
+    std::optional<Agreement> agreement() const;
+    std::optional<Terminate> terminate() const;
+    std::string peer() const;   ///< "192.0.2.1:4791", empty if never connected
+    const QueuePairCounters& counters() const;
+    void* context = nullptr;    ///< the user's own
+    Impl& impl() { return *impl_; }
+
+private:
+    std::unique_ptr<Impl> impl_;
+};
+
+/// An MPA Request that waits for its answer.
+class ConnectionRequest {
+public:
+    struct Impl;
+    explicit ConnectionRequest(std::unique_ptr<Impl>);
+    ~ConnectionRequest();  ///< unanswered: rejected
+    std::string peer() const;
+    std::span<const std::byte> private_data() const;
+    std::uint16_t ird() const;  ///< what the initiator will serve
+    std::uint16_t ord() const;  ///< what it wants to have outstanding
+    bool peer_to_peer() const;
+    /// Answers with a Reply; Event::Kind::established follows. Only private_data, ird, ord and time-outs of `options` count;
+    /// the rest was said when the listener was made. Throws Error where the queue pair is not idle.
+    void accept(const std::shared_ptr<QueuePair>&, const ConnectionOptions& options);
+    void reject(std::span<const std::byte> private_data = {});
+    Impl& impl() { return *impl_; }
+
+private:
+    std::unique_ptr<Impl> impl_;
+};
+
+class Listener {
+public:
+    struct Impl;
+    explicit Listener(std::unique_ptr<Impl>);
+    ~Listener();  ///< requests not yet answered are rejected
+    std::uint16_t port() const;  ///< the one given by the system where 0 was asked for
+    std::string address() const;
+    Impl& impl() { return *impl_; }
+
+private:
+    std::unique_ptr<Impl> impl_;
+};
+
+struct Event {
+    enum class Kind : std::uint8_t {
+        connect_request,  ///< `request`
+        established,      ///< `private_data` of the Reply
+        rejected,         ///< `private_data` of the Reply
+        connect_failed,   ///< `text`: refused, unreachable, timed out, not MPA, no agreement
+        disconnected,     ///< both directions closed, or lost (`text`)
+        terminated,       ///< `terminate`; disconnected follows
+        completion,       ///< `completion_queue`, see request_event
+        completion_overflow,
+        receive_limit,    ///< `shared_receive_queue`
+        communication_established,  ///< the first FPDU came before the user was told `established`
+    };
+    Kind kind = Kind::disconnected;
+    std::shared_ptr<QueuePair> queue_pair;
+    std::shared_ptr<ConnectionRequest> request;
+    std::shared_ptr<CompletionQueue> completion_queue;
+    std::shared_ptr<SharedReceiveQueue> shared_receive_queue;
+    std::optional<Terminate> terminate;
+    std::vector<std::byte> private_data;
+    std::string text;
+};
+const char* name_of(Event::Kind);
+
+/// Of a whole device.
+struct DeviceCounters {
+    std::uint64_t connections_opened = 0;
+    std::uint64_t connections_refused = 0;   ///< beyond max_connections
+    std::uint64_t handshakes_failed = 0;     ///< not MPA, cut, timed out
+    std::uint64_t terminates_sent = 0;
+    std::uint64_t terminates_received = 0;
+};
+
+class Device {
+public:
+    struct Impl;
+    explicit Device(std::unique_ptr<Impl>);
+    ~Device();
+    /// Over the TCP of this machine.
+    static std::shared_ptr<Device> open(const DeviceOptions& = {});
+
+    std::shared_ptr<ProtectionDomain> allocate_protection_domain();
+    std::shared_ptr<CompletionQueue> create_completion_queue(std::size_t capacity);
+    std::shared_ptr<SharedReceiveQueue> create_shared_receive_queue(const std::shared_ptr<ProtectionDomain>&,
+                                                                    std::uint32_t max_receive, std::uint32_t max_pieces = 4);
+    /// `receives` may be shared with other queue pairs; null: a receive queue of its own.
+    std::shared_ptr<QueuePair> create_queue_pair(const std::shared_ptr<ProtectionDomain>&,
+                                                 const std::shared_ptr<CompletionQueue>& send_completions,
+                                                 const std::shared_ptr<CompletionQueue>& receive_completions,
+                                                 const QueuePairOptions& = {},
+                                                 const std::shared_ptr<SharedReceiveQueue>& receives = nullptr);
+    /// Throws Error, saying which address and why.
+    std::shared_ptr<Listener> listen(const std::string& host, std::uint16_t port, const ConnectionOptions& = {},
+                                     int backlog = 1024);
+
+    /// Sends, receives, and keeps time; waits up to `wait` for something to happen. Returns whether anything did.
+    bool progress(std::chrono::nanoseconds wait = std::chrono::nanoseconds::zero());
+    /// Becomes readable when progress() has something to do; -1 where the transport has none.
+    int descriptor() const;
+    std::optional<Event> next_event();
+    const DeviceCounters& counters() const;
+    Impl& impl() { return *impl_; }
+
+private:
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace iwarp

@@ -1,0 +1,13 @@
+#pragma once
+#include <memory>
+
+#include "iwarp/iwarp.h"
+#include "iwarp/transport/transport.h"
+
+namespace iwarp::verbs {
+
+/// A device over any transport, which it owns: how tests put two of them on a network in memory. Device::open is this
+/// over TCP.
+std::shared_ptr<Device> make_device(const DeviceOptions& options, std::unique_ptr<transport::Transport> transport);
+
+}  // namespace iwarp::verbs

@@ -1,0 +1,61 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "iwarp/iwarp.h"
+#include "wire/bytes.h"
+
+namespace iwarp::verbs {
+
+/// One TCP connection from start frames to the last FIN, without its socket and without a clock: a transport calls it
+/// with what happened and the time, and performs what it wants. Times are nanoseconds since any fixed moment; they
+/// never go back.
+class Stream : public std::enable_shared_from_this<Stream> {
+public:
+    virtual ~Stream() = default;
+
+    // What happened. Each may change what output(), closing() and deadline_ns() say.
+
+    /// TCP is connected. `emss`: payload octets a segment of this path carries. `peer`: "192.0.2.1:4791".
+    virtual void connected(const std::string& peer, std::uint32_t emss, std::int64_t now_ns) = 0;
+    /// TCP will not be: refused, unreachable, timed out, in words.
+    virtual void connect_failed(const std::string& why, std::int64_t now_ns) = 0;
+    virtual void receive(wire::Bytes octets, std::int64_t now_ns) = 0;
+    /// Where the transport may receive directly, if at least `minimum` octets fit; see mpa::FpduReader::room.
+    virtual std::span<const wire::MutableBytes> room(std::size_t minimum) = 0;
+    virtual void received(std::size_t octets, std::int64_t now_ns) = 0;
+    /// The peer's FIN, after all octets before it.
+    virtual void peer_closed(std::int64_t now_ns) = 0;
+    /// Reset, or an error of the network, in words.
+    virtual void lost(const std::string& why, std::int64_t now_ns) = 0;
+    /// To be called when deadline_ns() has come.
+    virtual void tick(std::int64_t now_ns) = 0;
+
+    // What is wanted.
+
+    struct Output {
+        std::span<const wire::Bytes> pieces;
+        bool end_of_segment = false;  ///< the next octet must begin a TCP segment (ConnectionOptions::align)
+    };
+    /// Octets to be sent now, made ready if need be; the pieces stay valid until sent() took them all, whatever else
+    /// is called. Empty: nothing (ask again when Transport::attention was called or something happened).
+    virtual Output output(std::int64_t now_ns) = 0;
+    virtual void sent(std::size_t octets, std::int64_t now_ns) = 0;
+    /// Whether receiving should pause, because answers to what was received must leave first.
+    virtual bool receive_paused() const = 0;
+    enum class Closing : std::uint8_t {
+        no,
+        half,   ///< FIN, when output() is empty; receiving goes on
+        full,   ///< close in an orderly way: FIN if there was none, then let go of it
+        reset,  ///< RST, at once
+    };
+    virtual Closing closing() const = 0;
+    virtual std::optional<std::int64_t> deadline_ns() const = 0;
+
+    void* transport_data = nullptr;  ///< the transport's own
+};
+
+}  // namespace iwarp::verbs
