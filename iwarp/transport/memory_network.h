@@ -18,13 +18,18 @@ struct Impairment {
     std::int64_t delay_ns = 0;        ///< one way
     std::int64_t jitter_ns = 0;       ///< added, never reorders (the network stands for TCP)
     double corrupt = 0;               ///< chance that a piece has one bit changed
-    std::size_t window = 256 * 1024;  ///< octets under way in one direction; the sender waits
+    std::size_t window = 256 * 1024;  ///< octets under way in one direction; the sender waits, but not a raw peer
+    std::size_t direct = 16 * 1024;   ///< what Stream::room is asked for; 0: octets come by receive() alone
     std::uint32_t emss = 65483;
     std::uint64_t seed = 1;
 };
 
-/// TCP between devices of one process: names are any text, time passes only in advance() and progress(). Tests and
-/// scripts drive it; a tap sees what a capture would.
+/// TCP between devices of one process: names are any text, time passes only in advance(), run() and progress(). Tests
+/// and scripts drive it; a tap sees what a capture would.
+///
+/// A connection is there after a round trip (two delays), or else refused; the acceptor hears of it half a round trip
+/// later. Transport::progress that finds nothing to do moves the clock to the next thing that its own device waits for,
+/// at most by `wait_ns`. A connection that nobody accepts, and one whose transport goes, is reset.
 class MemoryNetwork : public std::enable_shared_from_this<MemoryNetwork> {
 public:
     static std::shared_ptr<MemoryNetwork> make(const Impairment& impairment = {});
@@ -45,6 +50,7 @@ public:
         virtual bool peer_closed() const = 0;  ///< its FIN has come
         virtual bool peer_reset() const = 0;
     };
+    /// Connected at once, or, where nobody listens, reset. Dropping the peer resets the connection.
     std::unique_ptr<RawPeer> connect_raw(const std::string& host, std::uint16_t port);
     /// Connections to this host and port go to raw peers, in order of arrival; null until there is one.
     void listen_raw(const std::string& host, std::uint16_t port);
@@ -57,6 +63,7 @@ public:
     /// clock from event to event, at most so far. Returns whether anything happened.
     bool run(std::int64_t limit_ns = 0);
 
+    /// One piece, seen where it was sent: damaged, if so, but not yet delayed.
     struct Passed {
         std::int64_t time_ns;
         std::string from, to;
