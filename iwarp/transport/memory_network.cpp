@@ -58,6 +58,11 @@ struct End {
     std::string name() const { return host + ":" + std::to_string(port); }
 };
 
+template <class AnEnd>
+auto first_reset(AnEnd& end) {
+    return std::ranges::find_if(end.arriving, [](const Segment& segment) { return segment.reset; });
+}
+
 struct Connection {
     std::array<End, 2> ends;
     End& other(const End& end) { return ends[1 - end.side]; }
@@ -392,36 +397,37 @@ bool Host::deliver(End& end) {
     bool moved = false;
     while (!end.gone && !end.arriving.empty() && end.arriving.front().due_ns <= wire_.now_ns) {
         if (end.paused) {
-            const auto reset = std::ranges::find_if(end.arriving, [](const Segment& segment) { return segment.reset; });
-            if (reset == end.arriving.end() || reset->due_ns > wire_.now_ns) break;
-            end.arriving.erase(end.arriving.begin(), reset);
-        }
-        const Segment segment = std::move(end.arriving.front());
-        end.arriving.pop_front();
-        moved = true;
-        if (segment.open) {
-            if (!accept(end)) break;
-            continue;
-        }
-        if (!end.stream) continue;
-        end.attention = true;
-        end.under_way -= std::min(end.under_way, segment.octets.size());
-        if (segment.reset) {
-            end.reset_received = true;
-            const std::shared_ptr<Stream> stream = end.stream;
-            const std::string peer = end.connection->other(end).name();
-            wire_.let_go(end, true);
-            stream->lost("Connection reset by " + peer, wire_.now_ns);
-        } else if (segment.fin) {
-            end.fin_received = true;
-            end.stream->peer_closed(wire_.now_ns);
-        } else {
-            hand_over(*end.stream, segment.octets);
-            end.paused = end.stream->receive_paused();
-            if (end.stream->closing() == Stream::Closing::reset) break;
-        }
+            const auto reset = first_reset(end);
+        });
+        if (reset == end.arriving.end() || reset->due_ns > wire_.now_ns) break;
+        end.arriving.erase(end.arriving.begin(), reset);
     }
-    return moved;
+    const Segment segment = std::move(end.arriving.front());
+    end.arriving.pop_front();
+    moved = true;
+    if (segment.open) {
+        if (!accept(end)) break;
+        continue;
+    }
+    if (!end.stream) continue;
+    end.attention = true;
+    end.under_way -= std::min(end.under_way, segment.octets.size());
+    if (segment.reset) {
+        end.reset_received = true;
+        const std::shared_ptr<Stream> stream = end.stream;
+        const std::string peer = end.connection->other(end).name();
+        wire_.let_go(end, true);
+        stream->lost("Connection reset by " + peer, wire_.now_ns);
+    } else if (segment.fin) {
+        end.fin_received = true;
+        end.stream->peer_closed(wire_.now_ns);
+    } else {
+        hand_over(*end.stream, segment.octets);
+        end.paused = end.stream->receive_paused();
+        if (end.stream->closing() == Stream::Closing::reset) break;
+    }
+}
+return moved;
 }
 
 bool Host::tick(End& end) {
@@ -474,11 +480,10 @@ bool Host::serve(End& end) {
     const bool ticked = tick(end);
     const bool asked = end.attention;
     const bool sent = send(end);
-    if (end.stream && (asked || sent)) {
-        end.deadline_ns = end.stream->deadline_ns().value_or(never);
-        end.paused = end.stream->receive_paused();
-    }
-    return delivered || ticked || sent;
+    if (!end.stream || !(asked || sent)) return delivered || ticked || sent;
+    end.deadline_ns = end.stream->deadline_ns().value_or(never);
+    const bool waited = std::exchange(end.paused, end.stream->receive_paused());
+    return delivered || ticked || sent || (waited && !end.paused && !end.arriving.empty());
 }
 
 bool Host::work() {
@@ -502,7 +507,8 @@ std::int64_t Host::next_ns() const {
     std::int64_t next = never;
     for (const Pending& pending : pending_) next = std::min({next, pending.answer_ns, pending.give_up_ns});
     for (const auto& [connection, end] : ends_) {
-        if (!end->arriving.empty() && !end->paused) next = std::min(next, end->arriving.front().due_ns);
+        const auto first = end->paused ? first_reset(*end) : end->arriving.begin();
+        if (first != end->arriving.end()) next = std::min(next, first->due_ns);
         if (end->deadline_ns > end->ticked_ns) next = std::min(next, end->deadline_ns);
     }
     return next;
