@@ -398,36 +398,35 @@ bool Host::deliver(End& end) {
     while (!end.gone && !end.arriving.empty() && end.arriving.front().due_ns <= wire_.now_ns) {
         if (end.paused) {
             const auto reset = first_reset(end);
-        });
-        if (reset == end.arriving.end() || reset->due_ns > wire_.now_ns) break;
-        end.arriving.erase(end.arriving.begin(), reset);
+            if (reset == end.arriving.end() || reset->due_ns > wire_.now_ns) break;
+            end.arriving.erase(end.arriving.begin(), reset);
+        }
+        const Segment segment = std::move(end.arriving.front());
+        end.arriving.pop_front();
+        moved = true;
+        if (segment.open) {
+            if (!accept(end)) break;
+            continue;
+        }
+        if (!end.stream) continue;
+        end.attention = true;
+        end.under_way -= std::min(end.under_way, segment.octets.size());
+        if (segment.reset) {
+            end.reset_received = true;
+            const std::shared_ptr<Stream> stream = end.stream;
+            const std::string peer = end.connection->other(end).name();
+            wire_.let_go(end, true);
+            stream->lost("Connection reset by " + peer, wire_.now_ns);
+        } else if (segment.fin) {
+            end.fin_received = true;
+            end.stream->peer_closed(wire_.now_ns);
+        } else {
+            hand_over(*end.stream, segment.octets);
+            end.paused = end.stream->receive_paused();
+            if (end.stream->closing() == Stream::Closing::reset) break;
+        }
     }
-    const Segment segment = std::move(end.arriving.front());
-    end.arriving.pop_front();
-    moved = true;
-    if (segment.open) {
-        if (!accept(end)) break;
-        continue;
-    }
-    if (!end.stream) continue;
-    end.attention = true;
-    end.under_way -= std::min(end.under_way, segment.octets.size());
-    if (segment.reset) {
-        end.reset_received = true;
-        const std::shared_ptr<Stream> stream = end.stream;
-        const std::string peer = end.connection->other(end).name();
-        wire_.let_go(end, true);
-        stream->lost("Connection reset by " + peer, wire_.now_ns);
-    } else if (segment.fin) {
-        end.fin_received = true;
-        end.stream->peer_closed(wire_.now_ns);
-    } else {
-        hand_over(*end.stream, segment.octets);
-        end.paused = end.stream->receive_paused();
-        if (end.stream->closing() == Stream::Closing::reset) break;
-    }
-}
-return moved;
+    return moved;
 }
 
 bool Host::tick(End& end) {
