@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -16,12 +17,14 @@ public:
     static constexpr std::size_t max_octets = 256 * 1024;  ///< reached with whole FPDUs: may be passed by one
     static constexpr std::size_t max_pieces = 512;
 
-    bool empty() const;      ///< nothing left to send
+    bool empty() const { return consumed_ == added_; }  ///< nothing left to send
+    /// The next FPDU waits until this one is empty again: counts what was added since then, sent or not.
     bool full() const;
-    /// What is left to send, in order; valid until consume() or clear().
-    std::span<const wire::Bytes> pieces() const;
-    std::size_t octets() const;  ///< left to send
-    /// Pieces up to and including the next FPDU's last: for transports that keep FPDUs and segments aligned.
+    /// What is left to send, in order; valid until consume() or clear(), also while FPDUs are added.
+    std::span<const wire::Bytes> pieces() const { return std::span{pieces_}.subspan(first_); }
+    std::size_t octets() const { return added_ - consumed_; }  ///< left to send
+    /// Pieces up to and including the next FPDU's last: for transports that keep FPDUs and segments aligned. Valid
+    /// until the next call of anything.
     std::span<const wire::Bytes> next_fpdu() const;
     void consume(std::size_t octets);
     void clear();
@@ -30,7 +33,29 @@ public:
 
 private:
     friend class FpduWriter;
-    // The author of batch.cpp completes what is private.
+    static constexpr std::size_t max_payload_pieces = 32;  ///< of one FPDU; those of more are copied
+    struct Chunk {
+        std::unique_ptr<std::byte[]> memory;
+        std::size_t size = 0;
+    };
+
+    /// So many octets of the batch's own memory, appended to what is sent.
+    std::byte* append(std::size_t octets);
+    /// Octets of the user's memory.
+    void append(wire::Bytes octets);
+    void end_fpdu() { ends_.push_back(added_); }
+
+    std::vector<wire::Bytes> pieces_;
+    std::vector<std::size_t> ends_;  ///< octets added up to each FPDU's end
+    mutable std::vector<wire::Bytes> next_;
+    std::vector<Chunk> chunks_;
+    std::size_t chunk_ = 0;       ///< the one in use
+    std::size_t chunk_used_ = 0;  ///< octets of it
+    bool own_last_ = false;       ///< the last piece is of that chunk and may grow
+    std::size_t first_ = 0;       ///< of the pieces: those before it have been consumed
+    std::size_t first_end_ = 0;
+    std::size_t added_ = 0;
+    std::size_t consumed_ = 0;
 };
 
 }  // namespace iwarp::mpa

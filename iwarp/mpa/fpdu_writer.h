@@ -20,11 +20,19 @@ public:
     /// Adds one FPDU. The header is copied; the payload (header and payload together at most 64768 octets) is referred
     /// to, its CRC taken now, unless it is short or markers make a copy cheaper.
     void add(wire::Bytes ddp_header, std::span<const wire::Bytes> payload, Batch& batch);
-    std::uint64_t fpdus() const;
+    std::uint64_t fpdus() const { return fpdus_; }
+
+    /// Payloads up to here are copied: next to their headers they cost less than as pieces of their own.
+    static constexpr std::size_t copied_payload = 1024;
 
 private:
-    // The author of fpdu_writer.cpp completes what is private.
+    void add_copied(wire::Bytes ddp_header, std::span<const wire::Bytes> payload, std::uint16_t length, Batch& batch);
+    void add_marked(wire::Bytes ddp_header, std::span<const wire::Bytes> payload, std::uint16_t length, Batch& batch);
+    void add_referred(wire::Bytes ddp_header, std::span<const wire::Bytes> payload, std::uint16_t length, Batch& batch);
+
     Settings settings_;
+    std::uint32_t phase_ = 0;  ///< with markers: the stream's position, modulo 512
+    std::uint64_t fpdus_ = 0;
 };
 
 }  // namespace iwarp::mpa

@@ -14,6 +14,7 @@ namespace iwarp::mpa {
 
 /// The ready-to-receive message of a peer-to-peer connection. RFC 6581 section 9.2.
 enum class ReadyMessage : std::uint8_t { none, send, write, read };
+const char* name_of(ReadyMessage);
 
 /// What both sides are bound to once the Reply has come.
 struct Terms {
@@ -24,7 +25,7 @@ struct Terms {
     bool markers_received = false;  ///< we want them in what it sends
     std::uint16_t ird = 0;
     std::uint16_t ord = 0;
-    ReadyMessage ready = ReadyMessage::none;  ///< sent by the initiator before anything else
+    ReadyMessage ready = ReadyMessage::none;  ///< peer-to-peer: sent by the initiator before anything else
     bool segments_beyond_limit = false;       ///< the peer sends FPDUs up to 65535 octets (Linux siw, try_gso)
 };
 
@@ -39,26 +40,37 @@ public:
         rejected,   ///< TCP stays open, RFC 5044 section 7.1.2; nothing more comes from here
         failed,     ///< see failure(); close TCP
     };
-    /// The initiator: output() holds the Request at once.
+    /// Octets of private data that a frame has room for. RFC 5044 section 7.1.1, RFC 6581 section 9.
+    static constexpr std::size_t private_data_limit(bool enhanced) {
+        return wire::mpa_private_max - (enhanced ? wire::size_of<wire::MpaEnhanced> : 0);
+    }
+
+    /// The initiator: output() holds the Request at once, with revision 2 an enhanced one. Options out of their ranges:
+    /// failed. A peer-to-peer connection needs revision 2 and is not asked for otherwise.
     static Handshake initiator(const ConnectionOptions& options);
     static Handshake responder(const ConnectionOptions& options);
 
     /// Takes octets of the peer's start frame and returns how many it took. An octet beyond a Request before the Reply
     /// was sent is the peer's violation: failed.
     std::size_t receive(wire::Bytes octets);
-    /// The responder's answer, in state requested. `options`: private_data, ird and ord count. ready_message: with a
-    /// peer-to-peer Request the first common kind in the order Write, Read, Send is chosen (Linux siw offers no Send).
+    /// The responder's answer, in state requested; enhanced to an enhanced Request, else plain. `options`:
+    /// private_data, ird and ord count. ready_message: with a peer-to-peer Request the first common kind in the order
+    /// Write, Read, Send is chosen (Linux siw offers no Send), and it alone is answered. Terms::ird is what the peer
+    /// asked for, at most options.ird.
     void accept(const ConnectionOptions& options);
     void reject(wire::Bytes private_data);
-    /// The peer closed, or time ran out.
+    /// The peer closed, or time ran out. Without effect on what has failed or was rejected already.
     void fail(std::string why);
 
     State state() const { return state_; }
-    /// What is to be sent, in one piece; stays until sent() took it.
-    wire::Bytes output() const;
+    /// What is to be sent, in one piece; stays until sent() took it. Nothing once failed.
+    wire::Bytes output() const { return wire::Bytes{output_}.subspan(output_sent_); }
     void sent(std::size_t octets);
     /// Of the peer's frame; complete from state requested, agreed or rejected on. Without RFC 6581's four octets.
-    wire::Bytes private_data() const;
+    wire::Bytes private_data() const { return wire::Bytes{received_}.subspan(enhanced_octets_); }
+    /// Those four octets as the peer sent them (RFC 6581 section 9.1: the ULP is told); absent in a plain frame.
+    const std::optional<wire::MpaEnhanced>& peer_parameters() const { return peer_; }
+    /// Complete in state agreed, and where there is a failure_fault(); in state requested ird and ord are not.
     const Terms& terms() const { return terms_; }
     /// Words for a person ("the peer's Reply has revision 3") and, where RFC 6581 wants a Terminate once FPDUs are
     /// possible (insufficient IRD, no ready-to-receive message), its cause.
@@ -66,11 +78,46 @@ public:
     std::optional<Fault> failure_fault() const { return fault_; }
 
 private:
-    // The author of handshake.cpp completes what is private.
+    /// What of the options counts here.
+    struct Wishes {
+        std::uint8_t revision = 1;
+        bool crc = true;
+        bool markers = false;
+        bool peer_to_peer = false;
+        std::uint16_t ird = 0;
+        std::uint16_t ord = 0;
+    };
+
+    Handshake(bool initiates, const ConnectionOptions& options);
+    const char* frame_name() const { return initiates_ ? "Reply" : "Request"; }
+    void take_key(std::size_t before);
+    void take_header();
+    void take_request();
+    void take_reply();
+    void take_reply_parameters();
+    void choose_ready_message(bool send, bool write, bool read);
+    wire::MpaEnhanced request_parameters() const;
+    wire::MpaEnhanced reply_parameters();
+    bool room_for(std::size_t private_octets, bool enhanced);
+    void emit(const wire::MpaStart& start, const std::optional<wire::MpaEnhanced>& parameters,
+              wire::Bytes private_data);
+    wire::MpaStart reply_start(bool rejected) const;
+
     State state_ = State::exchanging;
+    bool initiates_ = false;
+    Wishes wishes_;
     Terms terms_;
     std::string failure_;
     std::optional<Fault> fault_;
+
+    std::array<std::byte, wire::size_of<wire::MpaRequest>> header_{};  ///< the peer's, without private data
+    std::size_t header_have_ = 0;
+    wire::MpaStart start_;
+    std::optional<wire::MpaEnhanced> peer_;
+    std::vector<std::byte> received_;  ///< private data
+    std::size_t enhanced_octets_ = 0;  ///< of it
+    std::vector<std::byte> output_;
+    std::size_t output_sent_ = 0;
 };
 
 }  // namespace iwarp::mpa

@@ -1,0 +1,29 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace iwarp::mpa {
+
+/// Memory for FPDUs that have not arrived whole: two sizes, a few of each kept for the next. One for a device, used by
+/// its thread alone.
+class StagePool {
+public:
+    enum class Size : std::uint8_t { small, large };
+    using Memory = std::unique_ptr<std::byte[]>;
+    static std::size_t octets(Size size);
+
+    /// Octets are not initialised.
+    Memory take(Size size);
+    void give(Size size, Memory memory);
+    std::size_t kept_octets() const;
+
+private:
+    static constexpr std::size_t most_small = 64;
+    static constexpr std::size_t most_large = 16;
+    std::vector<Memory> small_;
+    std::vector<Memory> large_;
+};
+
+}  // namespace iwarp::mpa
