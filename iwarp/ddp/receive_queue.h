@@ -23,9 +23,9 @@ public:
     Posted post(const ReceiveRequest& request);
     /// The oldest is exchanged for `out` (whose memory is kept for later posts); `false` where there is none.
     bool take(Receive& out);
-    std::uint32_t size() const;
-    std::uint32_t capacity() const;
-    std::uint32_t max_pieces() const;
+    std::uint32_t size() const { return count_; }
+    std::uint32_t capacity() const { return capacity_; }
+    std::uint32_t max_pieces() const { return max_pieces_; }
     /// `false` where more are posted.
     bool resize(std::uint32_t capacity);
     /// Of a shared one: whether the last take() went below the armed limit; asking disarms.
@@ -33,7 +33,15 @@ public:
     bool limit_reached();
 
 private:
-    // The author of receive_queue.cpp completes what is private.
+    void make_slots(std::uint32_t slots);
+
+    std::vector<Receive> slots_;  ///< a ring that grows up to capacity_: most queues hold few
+    std::uint32_t capacity_;
+    std::uint32_t max_pieces_;
+    std::uint32_t first_ = 0;
+    std::uint32_t count_ = 0;
+    std::uint32_t limit_ = 0;
+    bool limit_reached_ = false;
 };
 
 }  // namespace iwarp::ddp

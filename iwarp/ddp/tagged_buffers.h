@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -27,38 +28,72 @@ struct TaggedBuffer {
     std::uint64_t max_length = 0;    ///< regions for fast registration
 };
 
-/// The table of a device. STag = index (24 bits, from 1) << 8 | key. Indices are used again late and with another key,
-/// so that a stale STag finds nothing.
+/// The table of a device. STag = index (24 bits, never 0) << 8 | key. The index says which slot of the table; its spare
+/// high bits and the key are random, so that STags lie sparsely in their range and are hard to guess (RFC 5040 section
+/// 8.1.1, item 8). Slots are used again late and under another STag, so that a stale one finds nothing.
 class TaggedBuffers {
 public:
-    explicit TaggedBuffers(std::size_t limit);
+    /// `limit`: entries, at most 2^24 - 1. The same `seed` gives the same STags.
+    explicit TaggedBuffers(std::size_t limit, std::uint64_t seed = random_seed());
 
-    /// Its STag; nothing where the table is full.
+    /// Its STag (the key is chosen here); nothing where the table is full.
     std::optional<std::uint32_t> insert(const TaggedBuffer& buffer);
+    /// A bound window is taken off its region's count.
     void erase(std::uint32_t stag);
-    /// Whatever has this index and key, valid or not.
+    /// Whatever has this index and key, valid or not. Stays where it is until erased. Who moves, shortens or restricts
+    /// a buffer through this calls changed().
     TaggedBuffer* find(std::uint32_t stag);
-    /// Gives the buffer at this index another key; returns the new STag.
+    const TaggedBuffer* find(std::uint32_t stag) const;
+    /// Gives the buffer at this index another key; returns the new STag, 0 where there is no such buffer.
     std::uint32_t renew(std::uint32_t stag, std::uint8_t key);
 
     struct Place {
         MemoryFault fault = MemoryFault::none;
         std::byte* memory = nullptr;
     };
-    /// Where `length` octets at tagged offset `offset` lie, for one queue pair of a domain. In the order of the faults'
-    /// enumeration: STag known and valid, association, offset + length within 2^64, bounds, rights. A length of 0 is
+    /// Where `length` octets at tagged offset `offset` lie, for one queue pair of a domain. In the order of RFC 5041
+    /// section 7.1: STag known and valid, association, rights, offset + length within 2^64, bounds. A length of 0 is
     /// checked like any other: callers skip the call where the protocol wants that.
     Place resolve(std::uint32_t stag, std::uint64_t offset, std::uint64_t length, Access wanted, std::uint32_t domain,
                   std::uint32_t queue_pair) const;
     /// Of local memory named by an Sge: as resolve, by address, with `privileged` STag 0 standing for everything.
+    /// Windows are for peers: their STags are invalid here.
     Place resolve_local(const Sge& piece, Access wanted, std::uint32_t domain, std::uint32_t queue_pair, bool privileged) const;
     /// RFC 5040 section 5.3: regions may be invalidated unless windows are bound to them, type 2 windows by their queue
-    /// pair, type 1 windows never.
+    /// pair, type 1 windows never. A window is taken off its region's count. Memory of what was invalid already, or of
+    /// others, stays as it was.
     MemoryFault invalidate(std::uint32_t stag, std::uint32_t domain, std::uint32_t queue_pair);
-    std::size_t size() const;
+    std::size_t size() const { return size_; }
+
+    /// Counts whatever may have made a Place stale: who keeps one across calls from above compares.
+    std::uint64_t changes() const { return changes_; }
+    void changed() { ++changes_; }
 
 private:
-    // The author of tagged_buffers.cpp completes what is private.
+    struct Slot {
+        TaggedBuffer buffer;
+        std::uint32_t index = nowhere;  ///< high bits of the STag
+        std::uint32_t next_free = 0;
+    };
+    static constexpr std::uint32_t nowhere = ~std::uint32_t{0};  ///< no index of 24 bits
+    static constexpr std::uint32_t chunk_slots = 256;
+    static std::uint64_t random_seed();
+
+    Slot* slot_of(std::uint32_t stag) const;
+    std::uint32_t unused_slot();
+    void leave_parent(TaggedBuffer& window);
+    std::uint64_t random();
+
+    std::vector<std::unique_ptr<Slot[]>> chunks_;  ///< slots never move: find() hands out pointers
+    std::uint32_t limit_;
+    std::uint32_t mask_;            ///< of the index: which slot
+    std::uint32_t fresh_ = 1;       ///< slots from here on were never used
+    std::uint32_t first_free_ = 0;  ///< of a queue through next_free: the longest unused comes first
+    std::uint32_t last_free_ = 0;
+    std::uint32_t free_ = 0;
+    std::size_t size_ = 0;
+    std::uint64_t changes_ = 0;
+    std::uint64_t random_state_;
 };
 
 }  // namespace iwarp::ddp

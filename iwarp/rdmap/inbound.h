@@ -1,7 +1,9 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "iwarp/ddp/receive_queue.h"
@@ -42,7 +44,10 @@ public:
     virtual void first_fpdu() = 0;
 };
 
-/// Checks in the order of the RFCs, places, delivers. One for each stream; holds at most one receive at a time.
+/// Checks in the order of the RFCs, places, delivers. One for each stream; holds at most one receive at a time. Segments
+/// of an untagged message must come with rising offsets, as every known sender's do (RFC 5041 section 5.3 asks for it).
+///
+/// After its first fault, and after a Terminate from the peer, segments are taken and dropped (RFC 5041 section 7.1).
 class Inbound final : public mpa::SegmentSink {
 public:
     struct Settings {
@@ -51,12 +56,18 @@ public:
         bool privileged = false;
         bool owes_ready_message = false;  ///< a peer-to-peer responder: the first message is the initiator's
                                           ///< ready-to-receive message: a zero-length Send of that kind takes no receive
+        std::optional<std::uint32_t> receive_domain = std::nullopt;  ///< of the receives' pieces, where a shared
+                                                                     ///< receive queue has a domain of its own
     };
     Inbound(const Settings& settings, ddp::TaggedBuffers& memory, ddp::ReceiveQueue& receives, OwedResponses& owed,
             OutstandingRequests& outstanding, InboundEvents& events);
 
     wire::Result<mpa::Target, Fault> begin_segment(wire::Bytes header, std::uint32_t payload_length) override;
     std::optional<Fault> end_segment() override;
+
+    /// Between begin_segment and end_segment: whether the target is still what it was, or what has become of it since
+    /// memory was deregistered or invalidated from above. To be asked before more octets go there.
+    std::optional<Fault> recheck_target();
 
     /// The body of the Terminate for a fault of the segment that was last begun (RFC 5040 section 4.8: its headers go
     /// along where the fault says so). Right after the fault.
@@ -65,7 +76,77 @@ public:
     std::optional<std::uint64_t> unfinished_receive() const;
 
 private:
-    // The author of inbound.cpp completes what is private.
+    static constexpr std::size_t most_pieces = 32;
+    /// Messages for RDMAP itself, on queues 1 to 3, are collected here. None is longer than a Terminate.
+    struct Collected {
+        std::array<std::byte, 64> octets;
+        std::uint32_t arrived = 0;
+        std::uint8_t opcode = 0;
+    };
+    /// Where in the pieces of a receive the next octet goes.
+    struct Cursor {
+        std::uint32_t piece = 0;
+        std::uint32_t offset = 0;
+    };
+    enum class Segment : std::uint8_t { dropped, nothing, write, read_response, receive, immediate, collected };
+
+    std::optional<Fault> begin_tagged();
+    std::optional<Fault> begin_read_response(std::uint32_t stag, std::uint64_t offset);
+    std::optional<Fault> begin_untagged();
+    std::optional<Fault> begin_receive(std::uint32_t offset);
+    std::optional<Fault> begin_collected(std::uint32_t offset);
+    std::optional<Fault> place_write();
+    std::optional<Fault> place_read_response();
+    bool place_receive();
+    std::optional<Fault> refuse_receive(Status status, const Fault& fault);
+    wire::Result<mpa::Target, Fault> drop();
+    wire::Result<mpa::Target, Fault> refuse(const Fault& fault);
+
+    std::optional<Fault> end_read_response();
+    std::optional<Fault> end_receive();
+    std::optional<Fault> end_collected();
+    std::optional<Fault> read_requested(wire::Bytes message);
+    std::optional<Fault> atomic_requested(wire::Bytes message);
+    std::optional<Fault> atomic_answered(wire::Bytes message);
+
+    bool take_receive();
+    bool invalidate(std::uint32_t stag);
+    void aim(std::byte* memory, std::size_t octets) { pieces_[piece_count_++] = {memory, octets}; }
+    std::uint32_t receive_domain() const { return settings_.receive_domain.value_or(settings_.domain); }
+
+    Settings settings_;
+    ddp::TaggedBuffers* memory_;
+    ddp::ReceiveQueue* receives_;
+    OwedResponses* owed_;
+    OutstandingRequests* outstanding_;
+    InboundEvents* events_;
+
+    // Of the segment that was last begun.
+    std::array<std::byte, 18> header_{};
+    std::uint8_t header_size_ = 0;
+    std::uint8_t opcode_ = 0;
+    std::uint8_t queue_ = 0;
+    bool last_ = false;
+    Segment segment_ = Segment::nothing;
+    std::uint32_t payload_length_ = 0;
+    std::uint32_t piece_count_ = 0;
+    std::array<wire::MutableBytes, most_pieces> pieces_;
+    std::uint64_t memory_changes_ = 0;
+
+    // Of the stream.
+    std::array<std::uint32_t, 4> next_msn_{1, 1, 1, 1};  ///< of the message that is awaited or under way
+    std::array<Collected, 3> collected_;                 ///< queues 1 to 3
+    ddp::Receive receive_;
+    bool receiving_ = false;
+    bool receiving_immediate_ = false;
+    std::uint64_t received_ = 0;  ///< octets of the message in receive_
+    std::array<std::byte, 8> immediate_{};
+    Cursor cursor_;
+    Cursor cursor_after_;         ///< once the segment has ended
+    bool fpdu_seen_ = false;
+    bool over_ = false;
+    std::optional<Fault> fault_;  ///< found here, in the segment last begun
+    std::unique_ptr<std::byte[]> waste_;
 };
 
 /// Words for a layer, type and code: "DDP tagged buffer error: base or bounds violation".
