@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -32,17 +34,18 @@ struct OutstandingRequest {
     Sge sink;                        ///< the local piece
 };
 
-/// A ring of fixed capacity: first in, first out.
+/// A ring of fixed capacity: first in, first out. Takes memory as it is used, most streams have little outstanding.
 template <class T>
 class Ledger {
 public:
-    explicit Ledger(std::size_t capacity = 0) : slots_(capacity) {}
-    bool full() const { return count_ == slots_.size(); }
+    explicit Ledger(std::size_t capacity = 0) : capacity_(capacity) {}
+    bool full() const { return count_ == capacity_; }
     bool empty() const { return count_ == 0; }
     std::size_t size() const { return count_; }
-    std::size_t capacity() const { return slots_.size(); }
+    std::size_t capacity() const { return capacity_; }
     /// The caller has checked full().
     T& push(const T& value) {
+        if (count_ == slots_.size()) grow();
         T& slot = slots_[(first_ + count_) % slots_.size()];
         ++count_;
         return slot = value;
@@ -56,7 +59,14 @@ public:
     void clear() { first_ = count_ = 0; }
 
 private:
+    void grow() {
+        std::rotate(slots_.begin(), slots_.begin() + static_cast<std::ptrdiff_t>(first_), slots_.end());
+        first_ = 0;
+        slots_.resize(std::min(capacity_, std::max<std::size_t>(2, 2 * slots_.size())));
+    }
+
     std::vector<T> slots_;
+    std::size_t capacity_;
     std::size_t first_ = 0;
     std::size_t count_ = 0;
 };
