@@ -73,7 +73,7 @@ void Handshake::sent(std::size_t octets) {
 
 std::size_t Handshake::receive(wire::Bytes octets) {
     if (octets.empty()) return 0;
-    // RFC 5044 section 7.1.3: the initiator sends nothing between its Request and the Reply.
+    // RFC 5044 section 7.1.2(2), note: no FPDU is possible before.
     const bool reply_owed =
         !initiates_ && (state_ == State::requested || (state_ == State::agreed && !output().empty()));
     if (reply_owed) fail("the peer sent more before it had the Reply");
@@ -148,7 +148,7 @@ void Handshake::take_reply() {
     if (enhanced) peer_ = wire::parse<wire::MpaEnhanced>(received_);
     if (peer_) enhanced_octets_ = wire::size_of<wire::MpaEnhanced>;
     if (start_.rejected) {
-        // Whatever else is wrong with it: Linux siw rejects with S and no parameters.
+        // Whatever else it says: a rejecting Linux siw answers with no CRC and depths of zero.
         state_ = State::rejected;
         return;
     }
