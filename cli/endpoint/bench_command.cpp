@@ -1,0 +1,118 @@
+// `rdmascope endpoint bench`.
+#include <array>
+#include <fmt/format.h>
+
+#include "cli/analysis/options.h"
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/endpoint/bench.h"
+#include "cli/endpoint/parts.h"
+#include "cli/endpoint/server.h"
+#include "cli/signals.h"
+#include "cli/similar.h"
+
+namespace cli::endpoint {
+
+namespace {
+
+using G = Group;
+using R = Row<BenchOptions>;
+
+constexpr std::array own{
+    R{{0, "to", "ADDR:PORT", "the `endpoint serve` to work with (default 127.0.0.1:7174)"},
+      G::work,
+      [](BenchOptions& o, const std::string& v) { return take_address(v, false, o.to); }},
+    R{{0, "size", "SIZE", "octets of a message, 0 to 16M and more (default 64K; atomics have 8)"},
+      G::work,
+      [](BenchOptions& o, const std::string& v) { return take_size(v, 0, std::uint64_t{1} << 31, o.size); }},
+    R{{0, "count", "N", "end after N messages on each connection"},
+      G::work,
+      [](BenchOptions& o, const std::string& v) { return take_number(v, 1, std::uint64_t{1} << 40, o.count); }},
+    R{{0, "seconds", "S", "end after S seconds (default 5)"},
+      G::work,
+      [](BenchOptions& o, const std::string& v) { return analysis::take_duration(v, o.duration_ns); }},
+    R{{0, "depth", "N", "at most N messages outstanding on a connection (default 16)"},
+      G::work,
+      [](BenchOptions& o, const std::string& v) { return take_number(v, 1, 4096, o.depth); }},
+    R{{0, "connections", "N", "so many connections, driven in turn by one thread (default 1)"},
+      G::work,
+      [](BenchOptions& o, const std::string& v) { return take_number(v, 1, 65535, o.connections); }},
+    R{{0, "rate", "BITS",
+       "begin messages at this rate on each connection, as in 8.7M; one that is not done when the next is due has "
+       "missed its deadline"},
+      G::work,
+      [](BenchOptions& o, const std::string& v) { return analysis::take_rate(v, o.bits_per_sec.emplace()); }},
+    R{{0, "ping-pong", "", "send: every message comes back, and the round trip is timed"},
+      G::work,
+      [](BenchOptions& o, const std::string&) { return o.ping_pong = true, std::string{}; }},
+    R{{0, "compare-swap", "", "atomic: Compare and Swap instead of Fetch and Add"},
+      G::work,
+      [](BenchOptions& o, const std::string&) { return o.compare_swap = true, std::string{}; }},
+    R{{0, "verify", "", "compare all data; what is written is read back, which doubles the traffic"},
+      G::work,
+      [](BenchOptions& o, const std::string&) { return o.verify = true, std::string{}; }},
+};
+
+std::string choose(const std::string& word, BenchOptions& options) {
+    constexpr std::array known{BenchKind::write, BenchKind::read, BenchKind::send, BenchKind::atomic};
+    std::vector<std::string_view> names;
+    for (const BenchKind kind : known) {
+        if (word == name_of(kind)) return options.kind = kind, std::string{};
+        names.push_back(name_of(kind));
+    }
+    if (word.empty()) return "what shall be measured? write, read, send or atomic";
+    return fmt::format("'{}' is none of write, read, send and atomic{}", word, did_you_mean(word, names));
+}
+
+std::string contradiction(const BenchOptions& options) {
+    if (options.ping_pong && options.kind != BenchKind::send) return "--ping-pong goes with send alone";
+    if (options.compare_swap && options.kind != BenchKind::atomic) return "--compare-swap goes with atomic alone";
+    if (options.bits_per_sec && (options.ping_pong || options.kind == BenchKind::atomic || options.size == 0))
+        return "--rate goes with write, read and send of a size above 0";
+    constexpr std::uint64_t most = std::uint64_t{1} << 36;
+    if (options.connections * options.depth * std::max<std::uint64_t>(options.size, 64) > most)
+        return fmt::format("--size, --depth and --connections together ask for more than {} GiB", most >> 30);
+    return {};
+}
+
+}  // namespace
+
+int bench(const std::vector<std::string>& arguments, std::string_view version) {
+    BenchOptions options;
+    std::string words;
+    std::string reason = parse<BenchOptions>(arguments, own, options, words);
+    if (reason.empty() && !options.help && !options.version) reason = choose(words, options);
+    if (options.kind == BenchKind::atomic) options.size = 8;
+    if (reason.empty()) reason = contradiction(options);
+    if (const auto status = answered(options, reason, "bench", bench_help, version)) return *status;
+
+    const Signals signals;
+    if (raise_descriptor_limit() < options.connections + 32)
+        return failed("bench",
+                      fmt::format("{} connections need as many descriptors: raise `ulimit -n`", options.connections));
+    try {
+        Bench measurement(options);
+        const BenchResult result = measurement.run();
+        if (options.json || result.error.empty())
+            print(options.json ? json_of(options, result) : text_of(options, result));
+        if (!result.error.empty()) return failed("bench", result.error);
+        if (result.wrong != 0)
+            return failed("bench", fmt::format("{} of {} messages held wrong data: something on the way or at {} "
+                                               "corrupts them",
+                                               result.wrong, result.messages, text_of(options.to)));
+    } catch (const Interrupted&) {
+        return failed("bench", "ended before it was connected");
+    }
+    return exit_done;
+}
+
+std::string bench_help() {
+    return help_page(
+        "Usage: rdmascope endpoint bench write|read|send|atomic [--to ADDR:PORT] [OPTION]...\n\n"
+        "Measures bandwidth, message rate, latency and processor time against `endpoint serve`. A Write is done when\n"
+        "TCP has taken it (RFC 5040), and the last ones when they are placed; a Send when its credit has come back; a\n"
+        "Read or an atomic when its answer has.\n",
+        all_options<BenchOptions>(own), "\nManual: rdmascope-endpoint(1).\n");
+}
+
+}  // namespace cli::endpoint

@@ -1,0 +1,49 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/endpoint/address.h"
+#include "cli/endpoint/protocol.h"
+#include "iwarp/iwarp.h"
+#include "metrics/histogram/histogram.h"
+
+namespace cli::endpoint {
+
+/// The user has asked to end before there was a result.
+class Interrupted : public std::exception {};
+
+/// Why a connection to `to` was not made, or ended, and what to do; for events that say so.
+std::string explain(const Address& to, const iwarp::Event& event);
+
+/// Drives `device` until `queue_pair` is connected to `to`; returns the private data of the Reply. Throws iwarp::Error
+/// with an explanation, or Interrupted.
+std::vector<std::byte> connect(iwarp::Device& device, iwarp::QueuePair& queue_pair, const Address& to,
+                               const iwarp::ConnectionOptions& options);
+/// Drives `device` until `queue_pair` is closed, or `within` has passed.
+void disconnect(iwarp::Device& device, iwarp::QueuePair& queue_pair, std::chrono::nanoseconds within);
+
+/// What a server has used so far; absent where it does not tell, not being ours.
+std::optional<Usage> ask_usage(const Address& of, const iwarp::ConnectionOptions& options);
+
+/// "MPA revision 2, CRC on, markers off".
+std::string text_of(const iwarp::Agreement& agreement);
+
+/// `{count min mean p50 p90 p99 p999 max}`, null where there is none.
+nlohmann::ordered_json json_of(const metrics::Histogram& histogram);
+/// `{revision, enhanced, crc, markers_sent, markers_received, peer_to_peer, ird, ord, max_ulpdu}`.
+nlohmann::ordered_json json_of(const iwarp::Agreement& agreement);
+/// "12.3 us", with three digits that count.
+std::string duration(double ns);
+
+inline std::int64_t steady_ns() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+}  // namespace cli::endpoint

@@ -1,0 +1,98 @@
+#include "cli/endpoint/endpoint.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <string_view>
+
+#include "cli/console.h"
+#include "cli/endpoint/parts.h"
+#include "cli/similar.h"
+#include "iwarp/iwarp.h"
+
+namespace cli::endpoint {
+
+namespace {
+
+struct Part {
+    std::string_view name;
+    std::string_view summary;
+    int (*run)(const std::vector<std::string>& arguments, std::string_view version);
+    std::string (*help)();
+};
+constexpr std::array parts{
+    Part{"serve", "lend memory to be read and written, take messages, answer pings", serve, serve_help},
+    Part{"ping", "send data there and back by Send, Read and Write, as rping does, and time it", ping, ping_help},
+    Part{"bench", "measure bandwidth, message rate, latency and processor time", bench, bench_help},
+    Part{"listen", "accept anything that speaks iWARP, and print what comes", listen, listen_help},
+};
+
+int usage_error(const std::string& reason) {
+    tell("rdmascope endpoint: {}\nrdmascope endpoint: `rdmascope help endpoint` lists the parts", reason);
+    return exit_usage;
+}
+
+int unknown(const std::string& word) {
+    std::vector<std::string_view> known;
+    for (const Part& part : parts) known.push_back(part.name);
+    return usage_error(fmt::format("there is no part '{}'{}", word, did_you_mean(word, known)));
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments, const Environment& environment) {
+    if (arguments.empty()) return usage_error("what shall it do? serve, ping, bench or listen");
+    const std::string& name = arguments.front();
+    if (name == "--help" || name == "-h") return print(help());
+    if (name == "--version") return print(version_text(environment.version));
+    const auto part = std::find_if(parts.begin(), parts.end(), [&](const Part& each) { return each.name == name; });
+    if (name == "help") {
+        const auto topic = std::find_if(parts.begin(), parts.end(), [&](const Part& each) {
+            return arguments.size() > 1 && each.name == arguments[1];
+        });
+        return print(topic == parts.end() ? help() : topic->help());
+    }
+    if (part == parts.end()) return unknown(name);
+    try {
+        return part->run({arguments.begin() + 1, arguments.end()}, environment.version);
+    } catch (const iwarp::Error& error) {
+        return failed(part->name, error.what());
+    }
+}
+
+std::string help() {
+    std::string out =
+        "Usage: rdmascope endpoint PART [OPTION]...\n\n"
+        "A complete iWARP endpoint in software: RDMA over TCP without an adapter. Speaks with any iWARP peer, Linux\n"
+        "siw among them.\n\nParts:\n";
+    for (const Part& part : parts) out += fmt::format("  {:<12}{}\n", part.name, part.summary);
+    out +=
+        "\n`rdmascope endpoint PART --help` lists the options of a part.\n\nExamples:\n"
+        "  rdmascope endpoint serve\n"
+        "      serve on 127.0.0.1, port 7174\n"
+        "  rdmascope endpoint ping -c 5\n"
+        "      five round trips to it; `rping -c -a ADDRESS` of another machine does the same\n"
+        "  rdmascope endpoint bench read --size 64K --depth 16 --seconds 5\n"
+        "      pull data out of it for five seconds\n"
+        "\nExit status: 0 done, 1 the work failed, 2 usage. Manual: rdmascope-endpoint(1).\n";
+    return out;
+}
+
+int failed(std::string_view part, const std::string& what) {
+    tell("rdmascope endpoint {}: {}", part, what);
+    return exit_failed;
+}
+
+std::optional<int> answered(const CommonOptions& options, const std::string& reason, std::string_view part,
+                            std::string (*help)(), std::string_view version) {
+    if (!reason.empty()) {
+        tell("rdmascope endpoint {0}: {1}\nrdmascope endpoint {0}: `rdmascope endpoint {0} --help` lists the options",
+             part, reason);
+        return exit_usage;
+    }
+    if (options.help) return print(help());
+    if (options.version) return print(version_text(version));
+    return {};
+}
+
+}  // namespace cli::endpoint

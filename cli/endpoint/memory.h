@@ -1,0 +1,71 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace cli::endpoint {
+
+/// Zeroed memory from the system, page by page as it is touched; given back at the end.
+class Memory {
+public:
+    Memory() = default;
+    /// Throws iwarp::Error where the system has no more.
+    explicit Memory(std::size_t octets);
+    ~Memory();
+    Memory(Memory&& other) noexcept;
+    Memory& operator=(Memory&& other) noexcept;
+
+    std::span<std::byte> octets() const { return {octets_, size_}; }
+    std::byte* data() const { return octets_; }
+    std::size_t size() const { return size_; }
+
+private:
+    std::byte* octets_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/// What all connections together may take.
+class Budget {
+public:
+    explicit Budget(std::uint64_t octets) : total_(octets) {}
+
+    /// A part of the budget, given back at the end.
+    class Share {
+    public:
+        Share() = default;
+        Share(Budget& budget, std::uint64_t octets) : budget_(&budget), octets_(octets) {}
+        ~Share() { give_back(); }
+        Share(Share&& other) noexcept : budget_(other.budget_), octets_(other.octets_) { other.octets_ = 0; }
+        Share& operator=(Share&& other) noexcept {
+            give_back();
+            budget_ = other.budget_;
+            octets_ = other.octets_;
+            other.octets_ = 0;
+            return *this;
+        }
+
+    private:
+        void give_back() {
+            if (budget_ != nullptr) budget_->used_ -= octets_;
+            octets_ = 0;
+        }
+        Budget* budget_ = nullptr;
+        std::uint64_t octets_ = 0;
+    };
+    std::optional<Share> take(std::uint64_t octets) {
+        if (octets > total_ - used_) return {};
+        used_ += octets;
+        most_ = used_ > most_ ? used_ : most_;
+        return Share(*this, octets);
+    }
+    std::uint64_t total() const { return total_; }
+    std::uint64_t most() const { return most_; }  ///< that was in use at once
+
+private:
+    std::uint64_t total_;
+    std::uint64_t used_ = 0;
+    std::uint64_t most_ = 0;
+};
+
+}  // namespace cli::endpoint

@@ -1,0 +1,143 @@
+#include "cli/endpoint/option_table.h"
+
+#include <array>
+#include <charconv>
+#include <fmt/format.h>
+
+namespace cli::endpoint {
+
+namespace {
+
+using R = Row<CommonOptions>;
+using G = Group;
+
+template <class Number>
+std::string take(const std::string& value, std::uint64_t least, std::uint64_t most, Number& into) {
+    std::uint64_t number = 0;
+    std::string wanted = take_number(value, least, most, number);
+    if (wanted.empty()) into = static_cast<Number>(number);
+    return wanted;
+}
+
+constexpr std::array common{
+    R{{0, "crc", "on|off", "ask for the CRC of MPA (default on); it is used if either end asks"},
+      G::connection,
+      [](CommonOptions& o, const std::string& v) { return take_switch(v, o.connection.crc); }},
+    R{{0, "markers", "on|off", "ask for MPA markers in what is received (default off)"},
+      G::connection,
+      [](CommonOptions& o, const std::string& v) { return take_switch(v, o.connection.markers); }},
+    R{{0, "mpa-revision", "1|2", "MPA revision asked for, or at most answered (default 2)"},
+      G::connection,
+      [](CommonOptions& o, const std::string& v) { return take(v, 1, 2, o.connection.revision); }},
+    R{{0, "peer-to-peer", "", "the initiator begins with a ready-to-receive message (RFC 6581), revision 2 only"},
+      G::connection,
+      [](CommonOptions& o, const std::string&) { return o.connection.peer_to_peer = true, std::string{}; }},
+    R{{0, "placement", "strict|direct",
+       "data reach memory only after their CRC (strict, the default), or as they come, which is faster"},
+      G::connection,
+      [](CommonOptions& o, const std::string& v) {
+          o.connection.strict = v == "strict";
+          return std::string(v == "strict" || v == "direct" ? "" : "strict or direct");
+      }},
+    R{{0, "align", "", "every FPDU begins a TCP segment"},
+      G::connection,
+      [](CommonOptions& o, const std::string&) { return o.connection.align = true, std::string{}; }},
+    R{{0, "max-ulpdu", "N", "send at most N octets in an FPDU (default: what fits a segment)"},
+      G::connection,
+      [](CommonOptions& o, const std::string& v) { return take(v, 128, 64768, o.connection.max_ulpdu); }},
+    R{{0, "ird", "N", "serve at most N reads and atomics of the peer at once (default 128)"},
+      G::connection,
+      [](CommonOptions& o, const std::string& v) { return take(v, 0, 16383, o.connection.ird); }},
+    R{{0, "ord", "N", "have at most N reads and atomics outstanding (default 128)"},
+      G::connection,
+      [](CommonOptions& o, const std::string& v) { return take(v, 0, 16383, o.connection.ord); }},
+    R{{0, "congestion", "NAME", "TCP's congestion control, such as cubic or reno (default: the system's)"},
+      G::connection,
+      [](CommonOptions& o, const std::string& v) {
+          o.connection.congestion_control = v;
+          return std::string(v.empty() || v.size() > 15 ? "a name of at most 15 letters" : "");
+      }},
+    R{{0, "json", "", "one JSON object at the end instead of text"},
+      G::printing,
+      [](CommonOptions& o, const std::string&) { return o.json = true, std::string{}; }},
+    R{{'h', "help", "", "print this and exit"},
+      G::other,
+      [](CommonOptions& o, const std::string&) { return o.help = true, std::string{}; }},
+    R{{0, "version", "", "print the version and exit"},
+      G::other,
+      [](CommonOptions& o, const std::string&) { return o.version = true, std::string{}; }},
+};
+
+constexpr std::string_view heading(Group group) {
+    switch (group) {
+        case G::work: return "What to do";
+        case G::connection: return "How connections are made";
+        case G::bounds: return "Bounds";
+        case G::printing: return "What is printed";
+        case G::other: return "Other";
+    }
+    return {};
+}
+
+}  // namespace
+
+std::span<const Row<CommonOptions>> common_options() { return common; }
+
+std::string take_number(const std::string& value, std::uint64_t least, std::uint64_t most, std::uint64_t& into) {
+    const char* end = value.data() + value.size();
+    std::uint64_t number = 0;
+    const auto [stop, code] = std::from_chars(value.data(), end, number);
+    if (code != std::errc{} || stop != end || number < least || number > most)
+        return fmt::format("a number from {} to {}", least, most);
+    into = number;
+    return {};
+}
+
+std::string take_size(const std::string& value, std::uint64_t least, std::uint64_t most, std::uint64_t& into) {
+    constexpr std::string_view units = "KMGT";
+    std::string_view digits(value);
+    unsigned shift = 0;
+    for (const std::string_view behind : {"iB", "B"})
+        if (digits.ends_with(behind)) {
+            digits.remove_suffix(behind.size());
+            break;
+        }
+    if (!digits.empty()) {
+        const char letter = digits.back() == 'k' ? 'K' : digits.back();
+        if (const std::size_t at = units.find(letter); at != std::string_view::npos) {
+            shift = 10 * (static_cast<unsigned>(at) + 1);
+            digits.remove_suffix(1);
+        }
+    }
+    std::uint64_t number = 0;
+    const char* end = digits.data() + digits.size();
+    const auto [stop, code] = std::from_chars(digits.data(), end, number);
+    if (code != std::errc{} || stop != end || number > (most >> shift) || (number << shift) < least)
+        return fmt::format("a size from {} to {} octets, such as 64, 64K or 16M,", least, most);
+    into = number << shift;
+    return {};
+}
+
+std::string take_switch(const std::string& value, bool& into) {
+    if (value != "on" && value != "off") return "on or off";
+    into = value == "on";
+    return {};
+}
+
+std::string help_page(std::string_view beginning, std::span<const std::pair<Group, OptionText>> options,
+                      std::string_view ending) {
+    std::string out(beginning);
+    for (const Group group : {G::work, G::connection, G::bounds, G::printing, G::other}) {
+        bool begun = false;
+        for (const auto& [of, text] : options) {
+            if (of != group) continue;
+            if (!begun) out += fmt::format("\n{}:\n", heading(group));
+            begun = true;
+            append_help(out, text);
+        }
+    }
+    out += ending;
+    return out;
+}
+
+}  // namespace cli::endpoint

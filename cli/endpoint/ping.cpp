@@ -1,0 +1,285 @@
+// `rdmascope endpoint ping`: rping's client (rdma-core, librdmacm/examples/rping.c), timed.
+#include <array>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/analysis/options.h"
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/endpoint/client.h"
+#include "cli/endpoint/memory.h"
+#include "cli/endpoint/parts.h"
+#include "cli/signals.h"
+
+namespace cli::endpoint {
+
+namespace {
+
+using G = Group;
+
+struct PingOptions : CommonOptions {
+    Address to = {};
+    std::uint64_t count = 0;  ///< 0: until told to end
+    std::uint64_t size = 64;
+    std::uint64_t interval_ns = 1'000'000'000;
+    std::uint64_t timeout_ns = 10'000'000'000;
+    bool quiet = false;
+};
+using R = Row<PingOptions>;
+
+constexpr std::array own{
+    R{{0, "to", "ADDR:PORT", "whom (default 127.0.0.1:7174)"},
+      G::work,
+      [](PingOptions& o, const std::string& v) { return take_address(v, false, o.to); }},
+    R{{'c', "count", "N", "end after N pings (default: when interrupted)"},
+      G::work,
+      [](PingOptions& o, const std::string& v) { return take_number(v, 1, std::uint64_t{1} << 32, o.count); }},
+    R{{0, "size", "SIZE", "octets there and back (default 64); rping's server takes what its -S says"},
+      G::work,
+      [](PingOptions& o, const std::string& v) { return take_size(v, 1, std::uint64_t{1} << 30, o.size); }},
+    R{{0, "interval", "TIME", "begin a ping every TIME (default 1s; 0: at once)"},
+      G::work,
+      [](PingOptions& o, const std::string& v) {
+          if (v == "0") return o.interval_ns = 0, std::string{};
+          return analysis::take_duration(v, o.interval_ns);
+      }},
+    R{{0, "timeout", "TIME", "give up where an answer takes longer (default 10s)"},
+      G::bounds,
+      [](PingOptions& o, const std::string& v) { return analysis::take_duration(v, o.timeout_ns); }},
+    R{{'q', "quiet", "", "only the summary"},
+      G::printing,
+      [](PingOptions& o, const std::string&) { return o.quiet = true, std::string{}; }},
+};
+
+/// One connection over which pings go, one at a time.
+class Pinger {
+public:
+    explicit Pinger(const PingOptions& options)
+        : options_(options),
+          device_(iwarp::Device::open()),
+          domain_(device_->allocate_protection_domain()),
+          completions_(device_->create_completion_queue(32)),
+          source_(options.size),
+          sink_(options.size),
+          source_region_(domain_->register_memory(source_.octets(), iwarp::Access::remote_read)),
+          sink_region_(
+              domain_->register_memory(sink_.octets(), iwarp::Access::local_write | iwarp::Access::remote_write)),
+          message_region_(domain_->register_memory(messages_, iwarp::Access::local_write)),
+          queue_pair_(device_->create_queue_pair(domain_, completions_, completions_, {8, receives, 1, 64, false})) {
+        for (std::uint64_t slot = 0; slot < receives; ++slot) offer_slot(slot);
+        connect(*device_, *queue_pair_, options.to, options.connection);
+    }
+    ~Pinger() {
+        if (!ended_) disconnect(*device_, *queue_pair_, std::chrono::milliseconds(500));
+    }
+    Pinger(const Pinger&) = delete;
+    Pinger& operator=(const Pinger&) = delete;
+
+    struct Result {
+        std::uint64_t round_trip_ns = 0;
+        bool same = false;  ///< what came back is what went out
+    };
+    Result ping(std::uint64_t number) {
+        fill(number);
+        const std::int64_t begun = steady_ns();
+        tell_buffer(*source_region_);
+        await_message(begun);
+        tell_buffer(*sink_region_);
+        await_message(begun);
+        const auto took = static_cast<std::uint64_t>(steady_ns() - begun);
+        return {took, std::memcmp(source_.data(), sink_.data(), source_.size()) == 0};
+    }
+
+    /// Keeps the connection alive until then; false where the user wants to end.
+    bool wait_until(std::int64_t until) {
+        for (std::int64_t now = steady_ns(); now < until; now = steady_ns()) {
+            if (Signals::stop()) return false;
+            drive(std::min<std::int64_t>(until - now, look_about_ns));
+        }
+        return !Signals::stop();
+    }
+    const iwarp::QueuePair& queue_pair() const { return *queue_pair_; }
+    std::uint64_t messages_sent() const { return sent_; }
+
+private:
+    static constexpr std::uint32_t receives = 4;
+    static constexpr std::size_t slot_octets = 64;
+    static constexpr std::int64_t look_about_ns = 100'000'000;
+
+    /// As rping's server wants it: text that ends with a zero, since it sends back as much as strlen(3) finds.
+    void fill(std::uint64_t number) {
+        constexpr std::string_view letters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+        const std::string title = fmt::format("rdma-ping-{}: ", number);
+        const std::size_t size = source_.size();
+        for (std::size_t i = 0; i + 1 < size; ++i)
+            source_.data()[i] =
+                static_cast<std::byte>(i < title.size() ? title[i] : letters[(i + number) % letters.size()]);
+        source_.data()[size - 1] = std::byte{0};
+        std::memset(sink_.data(), 0xff, size);
+    }
+
+    void offer_slot(std::uint64_t slot) {
+        const iwarp::Sge piece{messages_.data() + slot * slot_octets, slot_octets, message_region_->stag()};
+        queue_pair_->post_receive({slot, {&piece, 1}});
+    }
+
+    void tell_buffer(const iwarp::MemoryRegion& region) {
+        std::array<std::byte, RpingBuffer::octets> message{};
+        RpingBuffer{region.first_offset(), region.stag(), static_cast<std::uint32_t>(region.length())}.encode(message);
+        const iwarp::Sge piece{message.data(), RpingBuffer::octets, 0};
+        iwarp::SendRequest request;
+        request.id = receives;
+        request.pieces = {&piece, 1};
+        request.inline_data = true;
+        if (const auto posted = queue_pair_->post_send(request); posted != iwarp::Posted::ok)
+            throw iwarp::Error(
+                fmt::format("{}: nothing can be sent: {}", text_of(options_.to), iwarp::name_of(posted)));
+        ++sent_;
+    }
+
+    void await_message(std::int64_t begun) {
+        const std::uint64_t wanted = ++awaited_;
+        while (received_ < wanted) {
+            if (Signals::stop()) throw Interrupted();
+            const std::int64_t left = begun + static_cast<std::int64_t>(options_.timeout_ns) - steady_ns();
+            if (left <= 0)
+                throw iwarp::Error(
+                    fmt::format("{}: no answer within {}; is what listens there `rdmascope endpoint "
+                                "serve` or `rping -s`?",
+                                text_of(options_.to), duration(static_cast<double>(options_.timeout_ns))));
+            drive(std::min(left, look_about_ns));
+        }
+    }
+
+    void drive(std::int64_t wait_ns) {
+        device_->progress(std::chrono::nanoseconds(wait_ns));
+        std::array<iwarp::Completion, 16> done;
+        const std::size_t count = completions_->poll(done);
+        for (std::size_t i = 0; i < count; ++i) {
+            if (done[i].status != iwarp::Status::success || done[i].id >= receives) continue;
+            ++received_;
+            offer_slot(done[i].id);
+        }
+        while (const auto event = device_->next_event()) {
+            if (event->kind == iwarp::Event::Kind::disconnected || event->kind == iwarp::Event::Kind::terminated) {
+                ended_ = true;
+                throw iwarp::Error(explain(options_.to, *event) +
+                                   (options_.size > 64 ? "; rping's server must have as large a -S" : ""));
+            }
+        }
+    }
+
+    const PingOptions& options_;
+    std::shared_ptr<iwarp::Device> device_;
+    std::shared_ptr<iwarp::ProtectionDomain> domain_;
+    std::shared_ptr<iwarp::CompletionQueue> completions_;
+    Memory source_;
+    Memory sink_;
+    std::array<std::byte, receives* slot_octets> messages_ = {};
+    std::shared_ptr<iwarp::MemoryRegion> source_region_;
+    std::shared_ptr<iwarp::MemoryRegion> sink_region_;
+    std::shared_ptr<iwarp::MemoryRegion> message_region_;
+    std::shared_ptr<iwarp::QueuePair> queue_pair_;
+    std::uint64_t awaited_ = 0;
+    std::uint64_t received_ = 0;
+    std::uint64_t sent_ = 0;
+    bool ended_ = false;
+};
+
+struct Outcome {
+    std::uint64_t sent = 0;
+    std::uint64_t same = 0;
+    std::uint64_t messages = 0;
+    metrics::Histogram round_trips = {};
+    std::optional<iwarp::Agreement> agreement = {};
+    std::string error = {};
+
+    std::uint64_t wrong() const { return round_trips.count() - same; }
+    bool good() const { return error.empty() && sent > 0 && same == sent; }
+};
+
+std::string summary_of(const PingOptions& options, const Outcome& outcome) {
+    std::string out = fmt::format("{}: {} pings, {} answered, {} with wrong data\n", text_of(options.to), outcome.sent,
+                                  outcome.round_trips.count(), outcome.wrong());
+    const metrics::Histogram& times = outcome.round_trips;
+    if (!times.empty())
+        out += fmt::format(
+            "round trip min {}, mean {}, p50 {}, p90 {}, p99 {}, max {}\n", duration(static_cast<double>(*times.min())),
+            duration(*times.mean()), duration(static_cast<double>(*times.quantile(0.5))),
+            duration(static_cast<double>(*times.quantile(0.9))), duration(static_cast<double>(*times.quantile(0.99))),
+            duration(static_cast<double>(*times.max())));
+    return out;
+}
+
+nlohmann::ordered_json figures_of(const PingOptions& options, const Outcome& outcome) {
+    return {{"role", "ping"},
+            {"to", text_of(options.to)},
+            {"size", options.size},
+            {"agreement", outcome.agreement ? json_of(*outcome.agreement) : nlohmann::ordered_json(nullptr)},
+            {"pings", outcome.sent},
+            {"answered", outcome.round_trips.count()},
+            {"wrong", outcome.wrong()},
+            {"round_trip_ns", json_of(outcome.round_trips)},
+            {"messages", {{"send", {{"count", outcome.messages}, {"bytes", outcome.messages * RpingBuffer::octets}}}}},
+            {"error", outcome.error.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(outcome.error)}};
+}
+
+/// Pings until the count, the user or an error ends it.
+void ping_on(Pinger& pinger, const PingOptions& options, Outcome& outcome) {
+    std::int64_t due = steady_ns();
+    while ((options.count == 0 || outcome.sent < options.count) && pinger.wait_until(due)) {
+        const std::uint64_t number = outcome.sent++;
+        const Pinger::Result result = pinger.ping(number);
+        outcome.messages = pinger.messages_sent();
+        outcome.round_trips.record(result.round_trip_ns);
+        if (result.same) ++outcome.same;
+        if (!options.quiet && !options.json)
+            print(fmt::format("{} octets from {}: ping={} time={}{}\n", options.size, text_of(options.to), number,
+                              duration(static_cast<double>(result.round_trip_ns)), result.same ? "" : " WRONG DATA"));
+        due = std::max(due + static_cast<std::int64_t>(options.interval_ns), steady_ns() - 1);
+        if (options.interval_ns == 0) due = 0;
+    }
+}
+
+}  // namespace
+
+int ping(const std::vector<std::string>& arguments, std::string_view version) {
+    PingOptions options;
+    std::string words;
+    std::string reason = parse<PingOptions>(arguments, own, options, words);
+    if (reason.empty() && !words.empty()) reason = fmt::format("'{0}' is no option; --to {0} pings it", words);
+    if (const auto status = answered(options, reason, "ping", ping_help, version)) return *status;
+
+    const Signals signals;
+    Outcome outcome;
+    try {
+        Pinger pinger(options);
+        outcome.agreement = pinger.queue_pair().agreement();
+        if (!options.json && outcome.agreement)
+            print(fmt::format("{}: {} octets by RDMA Read and back by RDMA Write, {}\n", text_of(options.to),
+                              options.size, text_of(*outcome.agreement)));
+        ping_on(pinger, options, outcome);
+    } catch (const Interrupted&) {
+        if (outcome.sent > outcome.round_trips.count()) --outcome.sent;
+    } catch (const iwarp::Error& error) {
+        outcome.error = error.what();
+    }
+    if (options.json || outcome.agreement)
+        print(options.json ? figures_of(options, outcome).dump(2) + "\n" : summary_of(options, outcome));
+    if (!outcome.error.empty()) return failed("ping", outcome.error);
+    if (outcome.wrong() != 0)
+        return failed("ping", fmt::format("{} of {} answers held wrong data: something on the way or at {} corrupts it",
+                                          outcome.wrong(), outcome.sent, text_of(options.to)));
+    return outcome.good() || outcome.sent == 0 ? exit_done : exit_failed;
+}
+
+std::string ping_help() {
+    return help_page(
+        "Usage: rdmascope endpoint ping [--to ADDR:PORT] [-c N] [OPTION]...\n\n"
+        "Tells the peer by Send where data lies, which it reads by RDMA Read; tells it where room is, to which it\n"
+        "writes them back by RDMA Write; compares, and prints how long it took. `endpoint serve` and `rping -s` "
+        "answer.\n",
+        all_options<PingOptions>(own), "\nManual: rdmascope-endpoint(1).\n");
+}
+
+}  // namespace cli::endpoint

@@ -1,0 +1,170 @@
+// `rdmascope endpoint serve`.
+#include <array>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/analysis/options.h"
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/endpoint/option_table.h"
+#include "cli/endpoint/parts.h"
+#include "cli/endpoint/server.h"
+#include "cli/signals.h"
+
+namespace cli::endpoint {
+
+namespace {
+
+using G = Group;
+using Clock = std::chrono::steady_clock;
+
+struct ServeOptions : CommonOptions {
+    ServerOptions server = {};
+    bool verbose = false;
+};
+using R = Row<ServeOptions>;
+
+constexpr std::array own{
+    R{{0, "listen", "ADDR:PORT", "serve there (default 127.0.0.1:7174); port 0 is any free one"},
+      G::work,
+      [](ServeOptions& o, const std::string& v) { return take_address(v, true, o.server.listen); }},
+    R{{0, "connections", "N", "at most N at once (default 4096); others are rejected"},
+      G::bounds,
+      [](ServeOptions& o, const std::string& v) {
+          std::uint64_t number = 0;
+          std::string wanted = take_number(v, 1, 1'000'000, number);
+          if (wanted.empty()) o.server.max_connections = static_cast<std::size_t>(number);
+          return wanted;
+      }},
+    R{{0, "region", "SIZE", "lend SIZE octets to be read, and a client at most SIZE to write (default 16M)"},
+      G::bounds,
+      [](ServeOptions& o, const std::string& v) {
+          return take_size(v, 4096, std::uint64_t{1} << 32, o.server.region_octets);
+      }},
+    R{{0, "memory", "SIZE", "for the buffers of all connections together (default 256M)"},
+      G::bounds,
+      [](ServeOptions& o, const std::string& v) {
+          return take_size(v, 65536, std::uint64_t{1} << 40, o.server.memory_octets);
+      }},
+    R{{0, "idle-timeout", "TIME", "end connections that are silent for so long (default 10m; 0: never)"},
+      G::bounds,
+      [](ServeOptions& o, const std::string& v) {
+          std::uint64_t ns = 0;
+          std::string wanted = v == "0" ? std::string{} : analysis::take_duration(v, ns);
+          if (wanted.empty()) o.server.idle = std::chrono::nanoseconds(ns);
+          return wanted;
+      }},
+    R{{'v', "verbose", "", "a line on standard error for every connection that comes, goes or fails"},
+      G::printing,
+      [](ServeOptions& o, const std::string&) { return o.verbose = true, std::string{}; }},
+};
+
+nlohmann::ordered_json json_of(const Server& server, const Address& address, const Usage& used, double seconds) {
+    const ServerCounters counted = server.counters();
+    const iwarp::DeviceCounters& device = server.device_counters();
+    return {
+        {"role", "serve"},
+        {"address", address.host},
+        {"port", address.port},
+        {"seconds", seconds},
+        {"cpu_seconds",
+         {{"user", static_cast<double>(used.user_ns) / 1e9}, {"system", static_cast<double>(used.system_ns) / 1e9}}},
+        {"connections",
+         {{"established", counted.established},
+          {"rejected", counted.rejected},
+          {"refused", device.connections_refused},
+          {"handshakes_failed", device.handshakes_failed},
+          {"closed", counted.ended},
+          {"failed", counted.failed},
+          {"idle_closed", counted.idle_ended},
+          {"open_most", counted.open_most}}},
+        {"fpdus", {{"sent", counted.traffic.fpdus_sent}, {"received", counted.traffic.fpdus_received}}},
+        {"payload_bytes",
+         {{"sent", counted.traffic.payload_octets_sent}, {"received", counted.traffic.payload_octets_received}}},
+        {"sends",
+         {{"received",
+           {{"count", counted.sessions.messages_received}, {"bytes", counted.sessions.message_octets_received}}},
+          {"sent", {{"count", counted.sessions.messages_sent}, {"bytes", counted.sessions.message_octets_sent}}},
+          {"wrong", counted.sessions.messages_wrong}}},
+        {"reads_served", counted.traffic.reads_served},
+        {"pings", {{"count", counted.sessions.pings}, {"bytes", counted.sessions.ping_octets}}},
+        {"crc_errors", counted.traffic.crc_errors},
+        {"terminates", {{"sent", device.terminates_sent}, {"received", device.terminates_received}}},
+        {"memory_bytes_most", server.budget().most()}};
+}
+
+std::string text_of(const Server& server, const Usage& used, double seconds) {
+    const ServerCounters counted = server.counters();
+    const iwarp::DeviceCounters& device = server.device_counters();
+    std::string out =
+        fmt::format("{:.1f} s: {} connections ({} at once at most), {} rejected, {} lost, {} handshakes that failed\n",
+                    seconds, counted.established, counted.open_most, counted.rejected + device.connections_refused,
+                    counted.failed, device.handshakes_failed);
+    out += fmt::format("payload: {} octets sent, {} received; {} reads served, {} messages taken, {} pings answered\n",
+                       counted.traffic.payload_octets_sent, counted.traffic.payload_octets_received,
+                       counted.traffic.reads_served, counted.sessions.messages_received, counted.sessions.pings);
+    if (counted.traffic.crc_errors + device.terminates_sent + device.terminates_received +
+            counted.sessions.messages_wrong + counted.idle_ended !=
+        0)
+        out += fmt::format(
+            "{} bad CRCs, {} Terminates sent and {} received, {} messages that were not as agreed, {} silent "
+            "connections ended\n",
+            counted.traffic.crc_errors, device.terminates_sent, device.terminates_received,
+            counted.sessions.messages_wrong, counted.idle_ended);
+    out += fmt::format("processor time: {:.3f} s user, {:.3f} s system\n", static_cast<double>(used.user_ns) / 1e9,
+                       static_cast<double>(used.system_ns) / 1e9);
+    return out;
+}
+
+void tell_who_may(const Address& address) {
+    if (!is_loopback(address.host))
+        tell(
+            "rdmascope endpoint serve: whoever reaches {} may read and write the memory that is lent there; it holds a "
+            "pattern, and nothing of this machine",
+            text_of(address));
+}
+
+}  // namespace
+
+int serve(const std::vector<std::string>& arguments, std::string_view version) {
+    ServeOptions options;
+    std::string words;
+    std::string reason = parse<ServeOptions>(arguments, own, options, words);
+    if (reason.empty() && !words.empty()) reason = fmt::format("'{}' is no option", words);
+    if (const auto status = answered(options, reason, "serve", serve_help, version)) return *status;
+
+    const Signals signals;
+    const std::size_t descriptors = raise_descriptor_limit();
+    options.server.connection = options.connection;
+    if (options.verbose) options.server.say = [](std::string_view line) { tell("rdmascope endpoint serve: {}", line); };
+    constexpr std::size_t spare_descriptors = 128;
+    if (options.server.max_connections + spare_descriptors > descriptors) {
+        options.server.max_connections =
+            descriptors > 2 * spare_descriptors ? descriptors - spare_descriptors : spare_descriptors;
+        tell("rdmascope endpoint serve: {} connections at once, as `ulimit -n` is {}", options.server.max_connections,
+             descriptors);
+    }
+    Server server(options.server);
+    const Address address = server.address();
+    tell_who_may(address);
+    if (const int status = print(fmt::format("ready {}\n", text_of(address))); status != exit_done) return status;
+
+    const auto begun = Clock::now();
+    const Usage before = Usage::of_this_process();
+    while (!Signals::stop()) server.progress(std::chrono::milliseconds(100));
+    const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
+    const Usage used = Usage::of_this_process().since(before);
+    server.stop(std::chrono::seconds(1));
+    return print(options.json ? json_of(server, address, used, seconds).dump(2) + "\n"
+                              : text_of(server, used, seconds));
+}
+
+std::string serve_help() {
+    return help_page(
+        "Usage: rdmascope endpoint serve [--listen ADDR:PORT] [OPTION]...\n\n"
+        "Lends memory that holds a pattern, takes and echoes messages, and answers rping's clients, until SIGINT or\n"
+        "SIGTERM. Prints `ready ADDR:PORT` when it listens, and what it did at the end.\n",
+        all_options<ServeOptions>(own), "\nManual: rdmascope-endpoint(1).\n");
+}
+
+}  // namespace cli::endpoint

@@ -1,0 +1,90 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "cli/endpoint/address.h"
+#include "cli/endpoint/memory.h"
+#include "cli/endpoint/session.h"
+#include "iwarp/iwarp.h"
+
+namespace cli::endpoint {
+
+struct ServerOptions {
+    Address listen = {};
+    iwarp::ConnectionOptions connection = {};
+    std::size_t max_connections = 4096;
+    std::uint64_t region_octets = std::uint64_t{16} << 20;  ///< to be read, and at most to be written by one peer
+    std::uint64_t memory_octets = std::uint64_t{256}
+                                  << 20;  ///< of all connections together, the region to be read aside
+    std::chrono::nanoseconds idle{std::chrono::minutes(10)};  ///< without an FPDU; zero: for ever
+    std::function<void(std::string_view)> say = {};           ///< gets a line for each event; may be empty
+};
+
+struct ServerCounters {
+    std::uint64_t requests = 0;  ///< MPA Requests
+    std::uint64_t established = 0;
+    std::uint64_t rejected = 0;  ///< by us, for want of room or understanding
+    std::uint64_t ended = 0;     ///< closed in an orderly way
+    std::uint64_t failed = 0;    ///< lost, or never completed
+    std::uint64_t idle_ended = 0;
+    std::size_t open_most = 0;  ///< at once
+    iwarp::QueuePairCounters traffic = {};
+    SessionCounters sessions = {};
+};
+
+/// The endpoint that serves: gives every connection what it asks for within the limits. One thread drives it.
+class Server {
+public:
+    /// Listens. Throws iwarp::Error.
+    explicit Server(const ServerOptions& options);
+    ~Server();
+
+    Address address() const { return {listener_->address(), listener_->port()}; }
+    /// Serves; waits up to `wait` for something to do.
+    void progress(std::chrono::nanoseconds wait);
+    /// Takes no new connections and ends all that there are, waiting up to `within` for the peers.
+    void stop(std::chrono::nanoseconds within);
+
+    std::size_t open() const { return sessions_.size(); }
+    /// Those of open connections included.
+    ServerCounters counters() const;
+    const iwarp::DeviceCounters& device_counters() const { return device_->counters(); }
+    const Budget& budget() const { return budget_; }
+
+private:
+    void take_completions();
+    void handle(const iwarp::Event& event);
+    void welcome(iwarp::ConnectionRequest& request);
+    void refuse(iwarp::ConnectionRequest& request, const std::string& reason);
+    void forget(const iwarp::Event& event);
+    void make_room(std::size_t completions);
+    void end_the_idle();
+    std::int64_t now_ns() const;
+    void say(const std::string& line) const {
+        if (options_.say) options_.say(line);
+    }
+
+    ServerOptions options_;
+    Memory readable_;
+    Budget budget_;
+    ServerCounters counters_ = {};
+    std::shared_ptr<iwarp::Device> device_;
+    std::shared_ptr<iwarp::CompletionQueue> completions_;
+    std::shared_ptr<iwarp::Listener> listener_;
+    Host host_;
+    std::unordered_map<std::uint32_t, std::unique_ptr<Session>> sessions_ = {};
+    std::vector<Session*> touched_ = {};
+    std::size_t completions_needed_ = 0;
+    std::int64_t idle_due_ns_ = 0;
+};
+
+/// As many descriptors as the process may have; returns how many that are.
+std::size_t raise_descriptor_limit();
+
+}  // namespace cli::endpoint
