@@ -81,7 +81,9 @@ Inbound::Inbound(const Settings& settings, ddp::TaggedBuffers& memory, ddp::Rece
       receives_(&receives),
       owed_(&owed),
       outstanding_(&outstanding),
-      events_(&events) {}
+      events_(&events) {
+    next_msn_.fill(settings.first_msn);
+}
 
 wire::Result<mpa::Target, Fault> Inbound::begin_segment(wire::Bytes header, std::uint32_t payload_length) {
     payload_length_ = payload_length;

@@ -58,6 +58,7 @@ public:
                                           ///< ready-to-receive message: a zero-length Send of that kind takes no receive
         std::optional<std::uint32_t> receive_domain = std::nullopt;  ///< of the receives' pieces, where a shared
                                                                      ///< receive queue has a domain of its own
+        std::uint32_t first_msn = 1;  ///< of every queue; RFC 5041 section 4.3 allows no other, tests want to see it wrap
     };
     Inbound(const Settings& settings, ddp::TaggedBuffers& memory, ddp::ReceiveQueue& receives, OwedResponses& owed,
             OutstandingRequests& outstanding, InboundEvents& events);
@@ -134,8 +135,8 @@ private:
     std::uint64_t memory_changes_ = 0;
 
     // Of the stream.
-    std::array<std::uint32_t, 4> next_msn_{1, 1, 1, 1};  ///< of the message that is awaited or under way
-    std::array<Collected, 3> collected_;                 ///< queues 1 to 3
+    std::array<std::uint32_t, 4> next_msn_;  ///< of the message that is awaited or under way
+    std::array<Collected, 3> collected_;     ///< queues 1 to 3
     ddp::Receive receive_;
     bool receiving_ = false;
     bool receiving_immediate_ = false;
