@@ -2,6 +2,7 @@
 /// Static trace points of the stack (USDT, provider `rdmascope`): a `nop` each until a tracer (perf, bpftrace,
 /// SystemTap) arms it. docs/man/rdmascope-iwarp.7 lists arguments. Built in where <sys/sdt.h> is there.
 #if __has_include(<sys/sdt.h>)
+#define SDT_USE_VARIADIC
 #include <sys/sdt.h>
 #define IWARP_PROBE(name, ...) STAP_PROBEV(rdmascope, name, __VA_ARGS__)
 #else

@@ -42,7 +42,7 @@ public:
     public:
         virtual ~RawPeer() = default;
         virtual void send(wire::Bytes octets) = 0;
-        virtual void close() = 0;   ///< FIN
+        virtual void close() = 0;  ///< FIN
         virtual void reset() = 0;
         /// What has arrived and was not yet taken.
         virtual std::vector<std::byte> take() = 0;

@@ -21,6 +21,11 @@ public:
 
     /// TCP is connected. `emss`: payload octets a segment of this path carries. `peer`: "192.0.2.1:4791".
     virtual void connected(const std::string& peer, std::uint32_t emss, std::int64_t now_ns) = 0;
+    /// The path's segments carry another number of octets than was said before.
+    virtual void segment_size_changed(std::uint32_t emss, std::int64_t now_ns) {
+        static_cast<void>(emss);
+        static_cast<void>(now_ns);
+    }
     /// TCP will not be: refused, unreachable, timed out, in words.
     virtual void connect_failed(const std::string& why, std::int64_t now_ns) = 0;
     virtual void receive(wire::Bytes octets, std::int64_t now_ns) = 0;

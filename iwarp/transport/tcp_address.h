@@ -1,0 +1,33 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <sys/socket.h>
+#include <vector>
+
+namespace iwarp::transport {
+
+struct TcpAddress {
+    sockaddr_storage storage{};
+    socklen_t size = sizeof(sockaddr_storage);
+
+    int family() const { return storage.ss_family; }
+    sockaddr* data() { return reinterpret_cast<sockaddr*>(&storage); }
+    const sockaddr* data() const { return reinterpret_cast<const sockaddr*>(&storage); }
+};
+
+/// "192.0.2.1", "2001:db8::1", "fe80::1%eth0".
+std::string host_text(const TcpAddress& address);
+std::uint16_t port_of(const TcpAddress& address);
+/// "192.0.2.1:4791", "[2001:db8::1]:4791".
+std::string text_of(const TcpAddress& address);
+std::string text_of(const std::string& host, std::uint16_t port);
+
+struct TcpResolution {
+    std::vector<TcpAddress> addresses;  ///< in the order in which they are to be tried
+    std::string error;                  ///< why there is none, in words
+};
+/// Addresses at once; a name asks the system's resolver and waits for it. IPv6 may be in brackets. `to_listen`: an
+/// empty host stands for every address of the machine, else for this machine.
+TcpResolution resolve(const std::string& host, std::uint16_t port, bool to_listen);
+
+}  // namespace iwarp::transport
