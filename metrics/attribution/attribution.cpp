@@ -20,9 +20,6 @@ constexpr std::uint64_t wakeup_ns = 20'000;
 /// After one CNP, DCQCN comes back to nearly its former rate in five periods of fast recovery (Zhu et al., SIGCOMM'15,
 /// 3.1) of 300 µs as adapters have them; 55 µs in the paper. A CNP before that halves the rate that it comes back to,
 /// and additive increase needs twice as long.
-/// Gaps below it are no round trip of a network: looking for what they echo would cost more than they last.
-constexpr std::uint64_t echo_least_ns = 1'000;
-
 constexpr std::uint64_t fast_recovery_ns = 1'500'000;
 constexpr std::uint8_t signals_most = 32;
 
@@ -63,17 +60,14 @@ std::uint64_t wire_time_ns(std::uint64_t bytes, std::uint64_t bits_per_sec) {
     return wide > UINT64_MAX ? UINT64_MAX : static_cast<std::uint64_t>(wide);
 }
 
-std::uint64_t Attribution::wire_time(const Situation& situation) {
-    if (situation.wire_bytes != wire_bytes_ || situation.link_bits_per_sec != link_bits_per_sec_) {
-        wire_bytes_ = situation.wire_bytes;
-        link_bits_per_sec_ = situation.link_bits_per_sec;
-        wire_ns_ = wire_time_ns(wire_bytes_, link_bits_per_sec_);
-    }
-    return wire_ns_;
+void Attribution::compute_wire_time(std::uint32_t bytes, std::uint64_t bits_per_sec) {
+    wire_bytes_ = bytes;
+    link_bits_per_sec_ = bits_per_sec;
+    wire_ns_ = wire_time_ns(bytes, bits_per_sec);
 }
 
 void Attribution::packet(const Situation& situation, const AttributionOptions& options) {
-    const std::uint64_t wire_ns = wire_time(situation);
+    const std::uint64_t wire_ns = wire_time(situation.wire_bytes, situation.link_bits_per_sec);
     if (situation.signal_ns != signal_ns_) {
         heed(situation.signal_ns, options);
     }

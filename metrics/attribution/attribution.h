@@ -89,19 +89,31 @@ public:
     /// A data packet has passed. The first one starts the clock. Packets whose time lies before their predecessor's
     /// close a gap of zero.
     void packet(const Situation& situation, const AttributionOptions& options);
-    /// The commonest case without a Situation: a packet sent for the first time that goes on with its message, nothing
-    /// missing before it. False, with nothing done, unless it followed as fast as the link allows; then packet() must
-    /// be called.
-    bool back_to_back(std::int64_t now_ns, std::uint32_t wire_bytes, std::uint64_t link_bits_per_sec,
-                      std::uint32_t messages) {
-        const std::uint64_t gap = static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(last_ns_);
-        if (!started_ || now_ns < last_ns_ || wire_bytes != wire_bytes_ || link_bits_per_sec != link_bits_per_sec_ ||
-            gap > wire_ns_) {
+    /// The commonest packets without a Situation: a request sent for the first time that wants no response; nothing is
+    /// missing before it, credits suffice, signal_ns() is what it was, and the window counts messages, as RoCE's.
+    /// `news_ns`: the latest of freed_ns, response_ns, inbound_ns and credit_freed_ns. False, with nothing done, unless
+    /// it came as soon as the link allows, or begins a message so soon, with others outstanding and no news since its
+    /// predecessor, that nobody has waited for anything; then packet() must be called.
+    bool at_once(std::int64_t now_ns, std::uint32_t wire_bytes, std::uint64_t link_bits_per_sec, std::int64_t news_ns,
+                 std::uint32_t messages, std::uint32_t responses, bool mid_message) {
+        if (!started_ || now_ns < last_ns_) {
             return false;
         }
-        close(State::transmit_new, gap);
+        const std::uint64_t wire_ns = wire_time(wire_bytes, link_bits_per_sec);
+        const std::uint64_t gap_ns = static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(last_ns_);
+        if (gap_ns <= wire_ns) {
+            close(State::transmit_new, gap_ns);
+        } else {
+            if (mid_message || messages == 0 || news_ns >= last_ns_ || tolerance_ns_ == 0 ||
+                gap_ns - wire_ns >= echo_least_ns) {
+                return false;
+            }
+            times_[index_of(State::transmit_new)] += wire_ns;
+            close(State::application_in_flight, gap_ns - wire_ns);
+        }
         last_ns_ = now_ns;
-        level_ = messages;
+        level_ = messages + (!mid_message && messages != UINT32_MAX ? 1U : 0U);
+        response_level_ = responses;
         return true;
     }
     /// An acknowledgement (response) has taken messages from the ledger.
@@ -131,6 +143,7 @@ public:
     std::uint64_t reaction_ns() const { return reaction_ns_; }             ///< that ε was learnt from; 0 = none
     /// After which time the sender begins again and again behind an acknowledgement; 0 = no such time is known.
     std::uint64_t echo_ns() const { return echo_score_ >= echo_believed ? echo_ns_ : 0; }
+    std::int64_t signal_ns() const { return signal_ns_; }       ///< the last congestion signal that was heeded
     State last_state() const { return last_state_; }            ///< what the last gap was, beyond wire time
     std::uint64_t last_gap_ns() const { return last_gap_ns_; }  ///< without the wire time, unless it was all
 
@@ -141,7 +154,13 @@ private:
         last_state_ = state;
         last_gap_ns_ = ns;
     }
-    std::uint64_t wire_time(const Situation& situation);
+    std::uint64_t wire_time(std::uint32_t bytes, std::uint64_t bits_per_sec) {
+        if (bytes != wire_bytes_ || bits_per_sec != link_bits_per_sec_) [[unlikely]] {
+            compute_wire_time(bytes, bits_per_sec);
+        }
+        return wire_ns_;
+    }
+    void compute_wire_time(std::uint32_t bytes, std::uint64_t bits_per_sec);
     Clues clues_of(const Situation& situation, std::uint64_t gap_ns, std::uint64_t wire_ns);
     void learn(const Situation& situation, const Clues& clues, const AttributionOptions& options);
     State name(const Situation& situation, const Clues& clues, const AttributionOptions& options,
@@ -152,10 +171,11 @@ private:
     void heed(std::int64_t signal_ns, const AttributionOptions& options);
     std::uint64_t memory_ns(const AttributionOptions& options) const;
 
+    /// Gaps below it are no round trip of a network: looking for what they echo would cost more than they last.
+    static constexpr std::uint64_t echo_least_ns = 1'000;
     static constexpr std::uint8_t echo_believed = 8;
     static constexpr std::uint8_t echo_likely = 4;
 
-    StateTimes times_{};
     std::int64_t first_ns_ = 0;
     std::int64_t last_ns_ = 0;
     std::uint64_t unsure_ns_ = 0;
@@ -181,6 +201,7 @@ private:
     State last_state_ = State::unobserved;
     std::uint8_t signals_ = 0;  // that came before the recovery from the one before was over
     bool started_ = false;
+    StateTimes times_{};
 };
 static_assert(sizeof(Attribution) <= 256 && std::is_trivially_copyable_v<Attribution>);
 

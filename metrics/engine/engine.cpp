@@ -64,6 +64,26 @@ void Engine::on_unit(const dissect::Unit& unit) {
         on_management(unit);
         return;
     }
+    enqueue(record);
+}
+
+void Engine::on_plain(const wire::Frame& frame, const FrameContext& context, bool verify_crc) {
+    ++plain_frames_;
+    const bool crc_bad = verify_crc && has_bad_crc(frame);
+    FlowIndex flow = no_flow;
+    const bool at_once = waiting_count_ == 0 && store_.table.live() <= few_flows;
+    if (at_once && !crc_bad && roce_.on_plain(frame, context, flow)) [[likely]]
+        return;
+    PacketRecord& record = waiting_[waiting_count_];
+    make_plain_record(frame, context, crc_bad, record);
+    if (!at_once) return enqueue(record);
+    record.flow = flow;
+    if (flow == no_flow) find_flow(record);
+    roce_.on_packet(record);
+}
+
+/// The record is the next of those that wait already.
+void Engine::enqueue(const PacketRecord& record) {
     store_.table.prefetch_slot(record.hash);
     if (++waiting_count_ == batch) flush();
 }
@@ -115,9 +135,7 @@ void Engine::introduce(FlowIndex index) {
 }
 
 void Engine::flush() {
-    // What fits the caches is not worth asking for early.
-    constexpr std::size_t few = 2048;
-    if (store_.table.live() <= few) {
+    if (store_.table.live() <= few_flows) {
         for (std::size_t i = 0; i < waiting_count_; ++i) {
             find_flow(waiting_[i]);
             roce_.on_packet(waiting_[i]);
@@ -145,7 +163,7 @@ void Engine::flush() {
         if (record.flow == no_flow || !store_.table[record.flow].live || store_.table[record.flow].finished ||
             store_.table[record.flow].key != record.key)
             find_flow(record);
-        roce_.on_packet(record);
+        if (!record.plain || !roce_.on_plain(record)) roce_.on_packet(record);
     }
     waiting_count_ = 0;
 }

@@ -30,12 +30,7 @@ public:
     void on_notice(const dissect::Notice& notice) override;
 
     /// A frame that HostClock found to be plain, in place of the dissector. Counted in plain_frames().
-    void on_plain(const wire::Frame& frame, const FrameContext& context, bool verify_crc) {
-        ++plain_frames_;
-        make_plain_record(frame, context, verify_crc, waiting_[waiting_count_]);
-        store_.table.prefetch_slot(waiting_[waiting_count_].hash);
-        if (++waiting_count_ == batch) flush();
-    }
+    void on_plain(const wire::Frame& frame, const FrameContext& context, bool verify_crc);
     std::uint64_t plain_frames() const { return plain_frames_; }
     const ReuseTracker& reuse() const { return reuse_; }
 
@@ -49,6 +44,8 @@ public:
 
 private:
     static constexpr std::size_t batch = 32;
+    /// So many flows fit the caches: their memory need not be asked for early, and no packet needs to wait for it.
+    static constexpr std::size_t few_flows = 2048;
     struct KeyHash {
         std::size_t operator()(const FlowKey& key) const { return hash_of(key); }
     };
@@ -62,6 +59,7 @@ private:
 
     void on_management(const dissect::Unit& unit);
     void connect(const Connections::QueuePairs& pairs);
+    void enqueue(const PacketRecord& record);
     void find_flow(PacketRecord& record);
     void introduce(FlowIndex index);
     void describe(FlowIndex index, FlowSnapshot& out) const;

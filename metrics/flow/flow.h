@@ -74,16 +74,16 @@ struct RequestState {
     std::uint32_t reuse_handle = 0;
     std::uint32_t freed_messages = 0;       ///< at freed_ns
     std::uint32_t message_counted = 0;      ///< octets of the unfinished message that message_bytes of the flow holds
-    std::uint16_t identification = 0;       ///< IPv4's, of the last data packet
     std::array<std::uint32_t, 3> recent{};  ///< identification and lower half of the position of data packets
-    std::uint8_t orderly = 0;               ///< how regularly the sender counts its identifications up
+    std::uint16_t identification = 0;       ///< IPv4's, of the last data packet
     std::uint16_t mtu_payload = 0;          ///< largest payload of a packet that was not the last of its message
     std::uint16_t responses_limit = 0;      ///< ORD, as the connection's set-up told; 0 = unknown
     std::uint16_t read_slack = 0;  ///< by how much the next packet may be ahead: a READ of unknown extent came before
+    std::uint8_t orderly = 0;      ///< how regularly the sender counts its identifications up
     Operation operation = Operation::send;
     bool in_message : 1 = false;
-    bool recovering : 1 = false;     ///< FlowTrouble::recovery wants to be told everything
-    bool unobserved : 1 = false;     ///< packets passed that the capture does not hold, since the last data packet
+    bool recovering : 1 = false;  ///< FlowTrouble::recovery wants to be told everything
+    bool unobserved : 1 = false;  ///< packets passed that the capture does not hold, since the last data packet
 };
 
 /// READ responses that travel on this flow, in the PSN space of the reverse flow's requests. IBTA vol. 1, 9.7.5.1.
@@ -183,14 +183,23 @@ struct alignas(64) Flow {
     static constexpr std::uint32_t no_block = 0xffffffff;
     static constexpr std::uint32_t no_message = 0xffffffff;
 
-    FlowKey key;
+    PlainKey plain_key;  ///< of `key`, where that is of a plain frame
     FlowIndex reverse = no_flow;
-    std::uint32_t hash = 0;
-    std::uint64_t id = 0;   ///< number of the frame in which it was first seen
-    bool live = false;      ///< the slot is in use
-    bool finished = false;  ///< its key no longer leads here: the connection ended, or the QPN was used again
+    std::uint32_t trouble = no_block;
+    std::uint8_t drop_epoch = 0;  ///< FlowStore::drop_epoch when its last data packet passed
+    std::uint8_t credits = 0xff;  ///< last AETH credit code that travelled on it; 0xff: none
     PairingMethod pairing = PairingMethod::none;
     std::uint8_t pairing_percent = 0;
+    bool live = false;      ///< the slot is in use
+    bool finished = false;  ///< its key no longer leads here: the connection ended, or the QPN was used again
+    bool inbound =
+        false;  ///< the capture says of some packets that they came in; outbound likewise: they tell the vantage
+    bool outbound = false;
+    std::uint32_t usual_message_bytes = no_message;  ///< size of the first message: others have the histogram
+    std::uint32_t usual_messages = 0;                ///< how many were of that size
+    std::uint64_t reuse_clock = ~std::uint64_t{0};   ///< FrameContext::destination_requests at the last request
+    std::uint32_t reuse_responder = 0xffffffff;      ///< the destination in ReuseTracker; none before the first request
+    std::uint32_t responder = no_block;              ///< its ResponseState, once it carries READ responses
 
     PacketCounts counts;
     RequestState request;
@@ -204,24 +213,17 @@ struct alignas(64) Flow {
     std::uint8_t histograms = 0;  ///< in use
     HistogramOwner histogram_pages;
     std::array<std::uint32_t, 9> histogram_block{};
-    std::uint32_t usual_message_bytes = no_message;  ///< size of the first message: others have the histogram
-    std::uint32_t usual_messages = 0;                ///< how many were of that size
-    std::uint32_t responder = no_block;              ///< its ResponseState, once it carries READ responses
-    std::uint32_t trouble = no_block;
+
+    FlowKey key;
+    std::uint32_t hash = 0;
+    std::uint64_t id = 0;  ///< number of the frame in which it was first seen
     std::uint32_t exhibits = no_block;
-    std::uint32_t stream = no_block;                ///< iWARP: the tracker's block
-    std::uint32_t source_qp = 0xffffffff;           ///< as a DETH or CM said it
-    std::uint32_t connection = 0;                   ///< serial of the CM connection it belongs to; 0 = none known
-    std::uint64_t reuse_clock = ~std::uint64_t{0};  ///< FrameContext::destination_requests at the last request
-    std::uint32_t reuse_responder = 0xffffffff;     ///< the destination in ReuseTracker; none before the first request
+    std::uint32_t stream = no_block;       ///< iWARP: the tracker's block
+    std::uint32_t source_qp = 0xffffffff;  ///< as a DETH or CM said it
+    std::uint32_t connection = 0;          ///< serial of the CM connection it belongs to; 0 = none known
     std::uint16_t interface = 0;
     std::uint8_t traffic_class = 0;
-    std::uint8_t drop_epoch = 0;  ///< FlowStore::drop_epoch when its last data packet passed
-    std::uint8_t hops = 0xff;     ///< that its packets had taken at the tap, by their hop limit; 0xff: unknown
-    std::uint8_t credits = 0xff;  ///< last AETH credit code that travelled on it; 0xff: none
-    bool inbound =
-        false;  ///< the capture says of some packets that they came in; outbound likewise: they tell the vantage
-    bool outbound = false;
+    std::uint8_t hops = 0xff;  ///< that its packets had taken at the tap, by their hop limit; 0xff: unknown
 };
 static_assert(std::is_trivially_copyable_v<Flow>);
 

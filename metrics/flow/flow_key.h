@@ -42,4 +42,32 @@ struct FlowKey {
     }
 };
 
+/// The key of RoCEv2 over IPv4 in twelve octets; of any other, `service_and_qp` is zero.
+struct PlainKey {
+    std::uint64_t addresses = 0;       ///< source and destination, as the header has them one behind the other
+    std::uint32_t service_and_qp = 0;  ///< the service above the QPN, counted from 1
+
+    PlainKey() = default;
+    PlainKey(std::uint64_t both, Service service, std::uint32_t qp)
+        : addresses(both), service_and_qp((static_cast<std::uint32_t>(service) + 1) << 24 | qp) {}
+    explicit PlainKey(const FlowKey& key) {
+        constexpr auto ipv4 = dissect::Network::Family::ipv4;
+        if (key.transport != dissect::Transport::roce2 || key.source.family != ipv4 || key.destination.family != ipv4)
+            return;
+        std::array<std::uint8_t, 8> both;
+        std::memcpy(both.data(), key.source.octets.data(), 4);
+        std::memcpy(both.data() + 4, key.destination.octets.data(), 4);
+        *this = PlainKey(load(both.data()), key.service, key.selector);
+    }
+    /// Of the eight octets of an IPv4 header that hold the addresses.
+    static std::uint64_t load(const void* addresses) {
+        std::uint64_t both;
+        std::memcpy(&both, addresses, sizeof both);
+        return both;
+    }
+    bool operator==(const PlainKey& other) const {
+        return addresses == other.addresses && service_and_qp == other.service_and_qp;
+    }
+};
+
 }  // namespace metrics

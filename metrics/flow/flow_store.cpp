@@ -87,24 +87,20 @@ void FlowStore::evict(FlowIndex index) {
     table.remove(index);
 }
 
-void FlowStore::record(Flow& flow, FlowHistogram which, std::uint64_t value) {
-    std::uint8_t& slot = flow.histogram_slot[static_cast<std::size_t>(which)];
-    if (slot == Flow::no_slot) [[unlikely]] {
-        std::uint32_t& block = flow.histogram_block[flow.histograms / 2u];
-        if (block == Flow::no_block) {
-            block = blocks.take();
-            if (block == Flow::no_block) return;  // counted by the pool
-        }
-        slot = flow.histograms++;
+bool FlowStore::take_histogram(Flow& flow, FlowHistogram which) {
+    std::uint32_t& block = flow.histogram_block[flow.histograms / 2u];
+    if (block == Flow::no_block) {
+        block = blocks.take();
+        if (block == Flow::no_block) return false;  // counted by the pool
     }
-    blocks[flow.histogram_block[slot / 2u]][slot % 2u].record(pages, flow.histogram_pages, value);
+    flow.histogram_slot[static_cast<std::size_t>(which)] = flow.histograms++;
+    return true;
 }
 
-void FlowStore::record_message(Flow& flow, std::uint64_t bytes) {
-    if (flow.usual_message_bytes == Flow::no_message) [[unlikely]]
+void FlowStore::record_unusual_message(Flow& flow, std::uint64_t bytes) {
+    if (flow.usual_message_bytes == Flow::no_message)
         flow.usual_message_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, Flow::no_message - 1));
-    // Most flows send messages of one size.
-    if (bytes == flow.usual_message_bytes && flow.usual_messages != 0xffffffff) [[likely]]
+    if (bytes == flow.usual_message_bytes && flow.usual_messages != 0xffffffff)
         ++flow.usual_messages;
     else
         record(flow, FlowHistogram::message_bytes, bytes);
@@ -133,7 +129,7 @@ void FlowStore::show(Flow& flow, EventKind kind, std::uint64_t frame, std::uint6
     row.value_sum += value;
 }
 
-OperationCounts::Count& FlowStore::count(Flow& flow, Operation operation) {
+OperationCounts::Count& FlowStore::count_other(Flow& flow, Operation operation) {
     const auto wanted = static_cast<std::uint8_t>(operation);
     for (OperationCounts::Count& place : flow.operations.first) {
         if (place.operation == wanted) return place;

@@ -23,12 +23,26 @@ public:
     void retire(FlowIndex index);
     void evict(FlowIndex index);
 
-    void record(Flow& flow, FlowHistogram which, std::uint64_t value);
-    /// A message has ended: its size.
-    void record_message(Flow& flow, std::uint64_t bytes);
+    void record(Flow& flow, FlowHistogram which, std::uint64_t value) {
+        const std::uint8_t& slot = flow.histogram_slot[static_cast<std::size_t>(which)];
+        if (slot == Flow::no_slot && !take_histogram(flow, which)) [[unlikely]]
+            return;
+        blocks[flow.histogram_block[slot / 2u]][slot % 2u].record(pages, flow.histogram_pages, value);
+    }
+    /// A message has ended: its size. Most flows send messages of one.
+    void record_message(Flow& flow, std::uint64_t bytes) {
+        const bool room = flow.usual_messages - 1 < 0xfffffffe;  // neither the first, nor more than fit
+        if (bytes == flow.usual_message_bytes && room) [[likely]]
+            ++flow.usual_messages;
+        else
+            record_unusual_message(flow, bytes);
+    }
     Histogram unpack(const Flow& flow, FlowHistogram which) const;
     /// What was counted of one operation, to be counted on.
-    OperationCounts::Count& count(Flow& flow, Operation operation);
+    OperationCounts::Count& count(Flow& flow, Operation operation) {
+        OperationCounts::Count& first = flow.operations.first[0];
+        return first.operation == static_cast<std::uint8_t>(operation) ? first : count_other(flow, operation);
+    }
     OperationCounts::Count count_of(const Flow& flow, Operation operation) const;
     /// The READ responses that travel on the flow; made when first asked for, a spare one where the pool is exhausted.
     ResponseState& responder(Flow& flow);
@@ -69,6 +83,10 @@ public:
     std::size_t octets() const;
 
 private:
+    bool take_histogram(Flow& flow, FlowHistogram which);
+    void record_unusual_message(Flow& flow, std::uint64_t bytes);
+    OperationCounts::Count& count_other(Flow& flow, Operation operation);
+
     FlowTrouble spare_;
     ResponseState spare_responder_;
     OperationCounts::Count spare_count_;

@@ -49,6 +49,7 @@ FlowIndex FlowTable::add(const FlowKey& key, std::uint32_t hash, std::uint64_t i
     }
     Flow* const flow = new (&(*this)[index]) Flow{};
     flow->key = key;
+    flow->plain_key = PlainKey(key);
     flow->hash = hash;
     flow->id = id;
     flow->live = true;

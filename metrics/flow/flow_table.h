@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -14,15 +15,14 @@ namespace metrics {
 /// A hash of all of the key. Of the pair of addresses it is `address_hash` that decides who works on a flow.
 inline std::uint32_t hash_of(const std::array<std::uint64_t, 4>& addresses, std::uint32_t selector,
                              dissect::Transport transport, Service service) {
-    const auto mix = [](std::uint64_t value) {
-        value = (value ^ value >> 32) * 0x9e3779b97f4a7c15u;
-        return value ^ value >> 29;
-    };
-    // The two addresses take part differently, or a flow and its reverse of equal QPNs would share a slot.
-    std::uint64_t hash = (static_cast<std::uint64_t>(selector) << 16) | (static_cast<std::uint64_t>(transport) << 8) |
-                         static_cast<std::uint64_t>(service);
-    hash = mix(hash ^ (addresses[0] * 0xff51afd7ed558ccdu) ^ (addresses[1] * 0xc4ceb9fe1a85ec53u));
-    hash = mix(hash ^ (addresses[2] * 0x94d049bb133111ebu) ^ (addresses[3] * 0xbf58476d1ce4e5b9u));
+    // The two addresses take part differently, or a flow and its reverse of equal QPNs would share a slot. None waits
+    // for another's product.
+    const std::uint64_t rest = (static_cast<std::uint64_t>(selector) << 16) |
+                               (static_cast<std::uint64_t>(transport) << 8) | static_cast<std::uint64_t>(service);
+    const std::uint64_t source = (addresses[0] * 0xff51afd7ed558ccdu) ^ (addresses[1] * 0xc4ceb9fe1a85ec53u);
+    const std::uint64_t destination = (addresses[2] * 0x94d049bb133111ebu) ^ (addresses[3] * 0xbf58476d1ce4e5b9u);
+    std::uint64_t hash = source ^ std::rotl(destination, 32) ^ (rest * 0x9e3779b97f4a7c15u);
+    hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93u;
     return static_cast<std::uint32_t>(hash ^ (hash >> 32));
 }
 inline std::uint32_t hash_of(const FlowKey& key) {
@@ -30,6 +30,13 @@ inline std::uint32_t hash_of(const FlowKey& key) {
     std::memcpy(words.data(), key.source.octets.data(), 16);
     std::memcpy(words.data() + 2, key.destination.octets.data(), 16);
     return hash_of(words, key.selector, key.transport, key.service);
+}
+inline std::uint32_t hash_of(const PlainKey& key, std::uint32_t qp, Service service) {
+    // The addresses' words as FlowKey has them: four octets in front, zeroes behind.
+    constexpr bool little = std::endian::native == std::endian::little;
+    const std::uint64_t front = key.addresses & (little ? 0x00000000ffffffffu : 0xffffffff00000000u);
+    const std::uint64_t back = little ? key.addresses >> 32 : key.addresses << 32;
+    return hash_of({front, 0, back, 0}, qp, dissect::Transport::roce2, service);
 }
 
 /// The flows of one engine: found by key, held in place, bounded. The idlest of a handful of neighbours gives way when
@@ -46,6 +53,14 @@ public:
             const Slot& here = slots_[slot];
             if (here.index == no_flow) return no_flow;
             if (here.hash == hash && (*this)[here.index].key == key) return here.index;
+        }
+    }
+    /// The same for a key of a plain frame. Takes no key for another's: equal plain keys are equal keys.
+    FlowIndex find(const PlainKey& key, std::uint32_t hash) const {
+        for (std::size_t slot = hash & mask_;; slot = (slot + 1) & mask_) {
+            const Slot& here = slots_[slot];
+            if (here.index == no_flow) return no_flow;
+            if (here.hash == hash && (*this)[here.index].plain_key == key) return here.index;
         }
     }
     void prefetch_slot(std::uint32_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }

@@ -4,25 +4,13 @@
 #include <cstring>
 
 #include "metrics/flow/flow_table.h"
+#include "metrics/hosts/glance.h"
+#include "metrics/roce/opcode_traits.h"
 #include "wire/bth_opcode.h"
 #include "wire/bytes.h"
 #include "wire/icrc.h"
 
 namespace metrics {
-
-namespace {
-
-Service service_of(wire::BthService service) {
-    switch (service) {
-        case wire::BthService::uc: return Service::uc;
-        case wire::BthService::rd: return Service::rd;
-        case wire::BthService::ud: return Service::ud;
-        case wire::BthService::xrc: return Service::xrc;
-        default: return Service::rc;
-    }
-}
-
-}  // namespace
 
 bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketRecord& out) {
     const dissect::Dissection& dissection = unit.dissection;
@@ -36,6 +24,7 @@ bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketR
     out.key.transport = unit.transport;
     out.key.service = service_of(opcode.service);
     out.hash = hash_of(out.key);
+    out.plain = false;
     out.flow = 0xffffffff;
     out.time_ns = unit.frame.time_ns;
     out.frame = unit.frame.number;
@@ -69,7 +58,7 @@ bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketR
 }
 
 // Offsets are those of the layouts in wire/: the shape was checked, so that nothing here can miss.
-void make_plain_record(const wire::Frame& frame, const FrameContext& context, bool verify_crc, PacketRecord& out) {
+void make_plain_record(const wire::Frame& frame, const FrameContext& context, bool crc_bad, PacketRecord& out) {
     const std::byte* const first = frame.bytes.data();
     const std::byte* const network = first + 14;
     const std::byte* const bth = first + context.plain_bth;
@@ -146,13 +135,19 @@ void make_plain_record(const wire::Frame& frame, const FrameContext& context, bo
         }
         at += wire::size_of_header(opcode.headers[i]);
     }
-    out.crc_bad = false;
-    if (!verify_crc) return;
+    out.crc_bad = crc_bad;
+    out.plain = true;
+}
+
+bool has_bad_crc(const wire::Frame& frame) {
+    const std::byte* const network = frame.bytes.data() + 14;
+    const std::byte* const bth = frame.bytes.data() + plain_bth_offset;
+    const std::byte* const icrc = frame.bytes.data() + frame.bytes.size() - 4;
     wire::IcrcPieces pieces;
     pieces.network = wire::Bytes(network, 20);
     pieces.udp = wire::Bytes(network + 20, 8);
     pieces.transport = wire::Bytes(bth, static_cast<std::size_t>(icrc - bth));
-    out.crc_bad = wire::icrc(pieces) != wire::load_be32(icrc);
+    return wire::icrc(pieces) != wire::load_be32(icrc);
 }
 
 }  // namespace metrics

@@ -34,6 +34,7 @@ struct PacketRecord {
     bool becn = false;
     bool crc_bad = false;
     bool has_remote_key = false;
+    bool plain = false;  ///< HostClock found the frame to be so
 
     std::uint32_t wire_bytes() const { return wire_length + overhead; }
 };
@@ -42,6 +43,8 @@ struct PacketRecord {
 bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketRecord& out);
 
 /// The same of a frame that HostClock has found to be plain (FrameContext::plain_bth), without a dissector.
-void make_plain_record(const wire::Frame& frame, const FrameContext& context, bool verify_crc, PacketRecord& out);
+void make_plain_record(const wire::Frame& frame, const FrameContext& context, bool crc_bad, PacketRecord& out);
+/// Whether the ICRC of a plain frame is wrong.
+bool has_bad_crc(const wire::Frame& frame);
 
 }  // namespace metrics

@@ -3,18 +3,12 @@
 
 #include "metrics/roce/credit.h"
 #include "metrics/roce/missing.h"
+#include "metrics/roce/progress.h"
 #include "metrics/roce/psn.h"
 #include "metrics/roce/roce_tracker.h"
 #include "wire/aeth.h"
 
 namespace metrics {
-
-namespace {
-
-/// A second answer within the window of the flow that the first one named: chance would have to strike twice.
-constexpr std::uint8_t confirmed_percent = 99;
-
-}  // namespace
 
 /// Whose requests the packet on `carrier` answers; nullptr where that is not known. The carrier may turn out to be
 /// another life of its key: then its index changes.
@@ -75,23 +69,7 @@ void RoceTracker::acknowledge(Flow& requester, std::uint64_t position, std::int6
         const std::uint64_t doubtful = store_.trouble(requester).doubtful;
         if (doubtful != 0 && doubtful <= position) requester.ledger.mark_again(store_.rings, doubtful);
     }
-    const unsigned done =
-        requester.ledger.acknowledge(store_.rings, now_ns, position, [&](const OutstandingMessage& message) {
-            const auto operation = static_cast<Operation>(static_cast<unsigned>(message.operation));
-            if (message.again) return;
-            const std::uint64_t latency = psn::elapsed(message.last_ns, now_ns);
-            store_.record(requester, latency_of(operation), latency);
-            psn::keep_least(request.round_trip_min_ns, latency);
-        });
-    if (done > 0) {
-        request.freed_ns = now_ns;
-        request.freed_messages = done;
-        requester.attribution.freed(now_ns);
-    }
-    if (request.reuse_position != 0 && position >= request.reuse_position) {
-        reuse_->turnaround(requester.reuse_responder, request.reuse_handle, psn::elapsed(request.last_data_ns, now_ns));
-        request.reuse_position = 0;
-    }
+    settle(requester, position, now_ns);
     if (request.recovering) {
         FlowTrouble& trouble = store_.trouble(requester);
         trouble.recovery.acknowledged(position, [&](auto what, std::uint64_t value) {

@@ -7,6 +7,7 @@
 #include "metrics/roce/identification.h"
 #include "metrics/roce/missing.h"
 #include "metrics/roce/moved.h"
+#include "metrics/roce/progress.h"
 #include "metrics/roce/psn.h"
 #include "wire/aeth.h"
 
@@ -14,15 +15,29 @@ namespace metrics {
 
 namespace {
 
-/// Immediate data and invalidation show at a message's end only: what came before was counted as the plain operation's.
-/// Packets of a hole may be counted after this, so the plain operation's figure may pass below zero for a while.
-void reassign_bytes(FlowStore& store, Flow& flow, Operation operation, std::uint64_t bytes) {
-    const Operation plain = operation == Operation::write_immediate ? Operation::write
-                            : operation == Operation::send_immediate || operation == Operation::send_invalidate
-                                ? Operation::send
-                                : operation;
-    store.count(flow, plain).bytes -= bytes;
-    store.count(flow, operation).bytes += bytes;
+Progress progress_of(const PacketRecord& record, const wire::BthOpcode& opcode, std::uint64_t position,
+                     std::uint32_t span) {
+    Progress out;
+    out.now_ns = record.time_ns;
+    out.last = position + std::max<std::uint32_t>(span, 1) - 1;
+    out.payload = record.payload_length;
+    out.moved = moved_by(record, opcode);
+    out.operation = operation_of(opcode);
+    out.starts = opcode.starts_message();
+    out.ends = opcode.ends_message();
+    out.requests = record.context.destination_requests;
+    if (!record.has_remote_key) return out;
+    out.remote_key = record.remote_key;
+    out.virtual_address = record.virtual_address;
+    out.dma_length = record.dma_length;
+    return out;
+}
+
+/// A READ of unknown extent: it will show when the next request, or the last response, comes.
+void note_extent(RequestState& request, const PacketRecord& record, const wire::BthOpcode& opcode, std::uint32_t span) {
+    if (opcode.operation != wire::BthOperation::read_request || span != 0) return;
+    request.read_slack = static_cast<std::uint16_t>(std::min<std::uint32_t>((record.dma_length + 255) / 256, 0xffff));
+    if (request.read_slack > 0) --request.read_slack;
 }
 
 }  // namespace
@@ -48,6 +63,17 @@ void RoceTracker::on_packet(const PacketRecord& record) {
         case wire::BthRole::acknowledgement: acknowledgement(index, record, opcode); break;
         case wire::BthRole::notification: notification(flow, record); break;
     }
+}
+
+/// Immediate data and invalidation show at a message's end only: what came before was counted as the plain operation's.
+/// Packets of a hole may be counted after this, so the plain operation's figure may pass below zero for a while.
+void RoceTracker::reassign_bytes(Flow& flow, Operation operation, std::uint64_t bytes) {
+    const Operation plain = operation == Operation::write_immediate ? Operation::write
+                            : operation == Operation::send_immediate || operation == Operation::send_invalidate
+                                ? Operation::send
+                                : operation;
+    store_.count(flow, plain).bytes -= bytes;
+    store_.count(flow, operation).bytes += bytes;
 }
 
 void RoceTracker::damaged(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode) {
@@ -126,70 +152,6 @@ void RoceTracker::first_sight(Flow& flow, const PacketRecord& record, const wire
     if (opcode.ends_message()) ++counted.messages;
 }
 
-void RoceTracker::notice_reuse(Flow& flow, const PacketRecord& record, std::uint64_t position) {
-    const ReuseTracker::Access access{record.time_ns,         record.context.destination_requests,
-                                      flow.reuse_clock,       record.remote_key,
-                                      record.virtual_address, record.has_remote_key ? record.dma_length : 0};
-    flow.reuse_clock = record.context.destination_requests;
-    if (flow.reuse_responder == ReuseTracker::no_responder)
-        flow.reuse_responder = reuse_->responder(record.key.destination);
-    const std::uint32_t handle = reuse_->access(flow.reuse_responder, record.key.source, access);
-    if (flow.request.reuse_position == 0 && wire::bth_opcode(record.opcode).ends_message()) {
-        flow.request.reuse_position = position;
-        flow.request.reuse_handle = handle;
-    }
-}
-
-void RoceTracker::new_request(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode,
-                              std::uint64_t position, std::uint32_t span) {
-    RequestState& request = flow.request;
-    const Operation operation = operation_of(opcode);
-    const std::uint32_t moved = moved_by(record, opcode);
-    const std::uint64_t last = position + std::max<std::uint32_t>(span, 1) - 1;
-    flow.counts.payload_bytes += record.payload_length;
-    OperationCounts::Count& counted = store_.count(flow, operation);
-    counted.bytes += moved;
-    if (opcode.starts_message()) {
-        request.message_bytes = 0;
-        request.message_counted = 0;
-        request.message_first_ns = record.time_ns;
-        request.operation = operation;
-        if (reuse_ != nullptr) notice_reuse(flow, record, last);
-    }
-    request.message_bytes += moved;
-    request.message_counted += moved;
-    if (opcode.ends_message()) {
-        const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.message_bytes, 0xffffffff));
-        ++counted.messages;
-        if (!opcode.starts_message()) reassign_bytes(store_, flow, operation, request.message_counted - moved);
-        store_.record_message(flow, request.message_bytes);
-        if (opcode.starts_message()) {
-            flow.ledger.post(store_.rings, record.time_ns, operation, last, bytes);
-        } else {
-            store_.record(flow, FlowHistogram::message_duration,
-                          psn::elapsed(request.message_first_ns, record.time_ns));
-            flow.ledger.add_bytes(record.time_ns, moved);
-            flow.ledger.end(store_.rings, record.time_ns, operation, last, bytes);
-        }
-        request.in_message = false;
-        request.message_bytes = 0;
-        request.message_end_ns = record.time_ns;
-    } else {
-        if (opcode.starts_message()) flow.ledger.begin(record.time_ns, operation);
-        flow.ledger.add_bytes(record.time_ns, moved);
-        request.in_message = true;
-        request.mtu_payload = static_cast<std::uint16_t>(std::min<std::uint32_t>(record.payload_length, 0xffff));
-    }
-    request.next = last + 1;
-    request.read_slack = 0;
-    if (opcode.operation == wire::BthOperation::read_request && span == 0) {
-        // Its extent will show when the next request, or the last response, comes.
-        request.read_slack =
-            static_cast<std::uint16_t>(std::min<std::uint32_t>((record.dma_length + 255) / 256, 0xffff));
-        if (request.read_slack > 0) --request.read_slack;
-    }
-}
-
 /// A message that begins far from where the last one ended: another connection has been given the same QPN.
 bool RoceTracker::is_another_life(const Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode) const {
     const RequestState& request = flow.request;
@@ -252,7 +214,8 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
         if (held_back && flow.ledger.messages_max() == 1 && flow.attribution.last_state() == State::ack_window)
             psn::keep_least(request.reaction_min_ns, psn::elapsed(request.freed_ns, record.time_ns));
         if (request.recovering) tell_recovery(flow, record, position, span, read, false);
-        new_request(flow, record, opcode, position, span);
+        new_request(flow, progress_of(record, opcode, position, span));
+        note_extent(request, record, opcode, span);
     } else if (ahead > 0) {
         FlowTrouble& trouble = store_.trouble(flow);
         const auto hole = static_cast<std::uint32_t>(ahead);
@@ -279,7 +242,8 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
             request.message_bytes = request.message_counted = 0;
             request.message_first_ns = record.time_ns;
         }
-        new_request(flow, record, opcode, position, span);
+        new_request(flow, progress_of(record, opcode, position, span));
+        note_extent(request, record, opcode, span);
     } else {
         if (!past_request(flow, record, opcode, position, span, situation)) return;
         request.identification = record.identification;
@@ -328,7 +292,7 @@ void RoceTracker::unreliable_request(Flow& flow, const PacketRecord& record, con
             store_.record(flow, FlowHistogram::message_duration,
                           psn::elapsed(request.message_first_ns, record.time_ns));
         if (!opcode.starts_message())
-            reassign_bytes(store_, flow, operation_of(opcode), request.message_bytes - record.payload_length);
+            reassign_bytes(flow, operation_of(opcode), request.message_bytes - record.payload_length);
         request.message_end_ns = record.time_ns;
         request.message_bytes = 0;
     }

@@ -8,6 +8,8 @@
 
 namespace metrics {
 
+struct Progress;
+
 /// InfiniBand's transport: requests, responses, acknowledgements and notifications of a queue pair turned into what
 /// every flow has. IBTA vol. 1, chapter 9. The flow of the record has been found by the engine.
 class RoceTracker {
@@ -16,7 +18,20 @@ public:
 
     void on_packet(const PacketRecord& record);
 
+    /// The way of the commonest packets: a request in sequence, or an acknowledgement of such, of a flow that is known,
+    /// paired and in no trouble. False, with nothing done, for all others: on_packet() must be called then; `flow` is
+    /// the flow, where it has been found. The frame is plain (FrameContext::plain_bth), its CRC not wrong.
+    bool on_plain(const wire::Frame& frame, const FrameContext& context, FlowIndex& flow);
+    /// The same of a packet that has waited.
+    bool on_plain(const PacketRecord& record);
+
 private:
+    /// A second answer within the window of the flow that the first one named: chance would have to strike twice.
+    static constexpr std::uint8_t confirmed_percent = 99;
+
+    struct CommonPacket;
+    bool common_request(Flow& flow, const CommonPacket& packet);
+    bool common_acknowledgement(Flow& flow, const CommonPacket& packet);
     void count(Flow& flow, const PacketRecord& record);
     void reliable_request(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode);
     void unreliable_request(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode);
@@ -25,8 +40,9 @@ private:
     void notification(Flow& flow, const PacketRecord& record);
 
     void close_gap(Flow& flow, const PacketRecord& record, Situation& situation);
-    void new_request(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode, std::uint64_t position,
-                     std::uint32_t span);
+    void new_request(Flow& flow, const Progress& packet);
+    void settle(Flow& requester, std::uint64_t position, std::int64_t now_ns);
+    void reassign_bytes(Flow& flow, Operation operation, std::uint64_t bytes);
     bool past_request(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode, std::uint64_t position,
                       std::uint32_t span, Situation& situation);
     void first_sight(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode);
@@ -34,7 +50,7 @@ private:
                               bool read, bool late);
     void acknowledge(Flow& requester, std::uint64_t position, std::int64_t now_ns, std::uint64_t frame);
     void refused(Flow& carrier, Flow* requester, const PacketRecord& record);
-    void notice_reuse(Flow& flow, const PacketRecord& record, std::uint64_t position);
+    void notice_reuse(Flow& flow, const Progress& packet);
     void decide_doubt(Flow& flow, std::uint64_t position);
     bool gap_known(const Flow& requester) const;
     void lost_response(Flow& requester, const PacketRecord& record, std::uint64_t position);

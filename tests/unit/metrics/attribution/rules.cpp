@@ -90,7 +90,8 @@ TEST(Transmit, IsUnknownWithTheLink) {
     EXPECT_EQ(time_in(attribution, State::nic_stall), 1'000'000u);
 }
 
-TEST(Transmit, BackToBackIsTheSameWithoutASituation) {
+TEST(Transmit, AsSoonAsTheLinkAllowsNeedsNoSituation) {
+    constexpr std::int64_t never = Situation::never;
     Attribution slow, quick;
     slow.packet(at(0), ten_us);
     quick.packet(at(0), ten_us);
@@ -98,13 +99,13 @@ TEST(Transmit, BackToBackIsTheSameWithoutASituation) {
     next.mid_message = true;
     next.messages = 3;
     slow.packet(next, ten_us);
-    EXPECT_TRUE(quick.back_to_back(start + 1000, 1250, 10 * gigabit, 3));
+    EXPECT_TRUE(quick.at_once(start + 1000, 1250, 10 * gigabit, start + 500, 3, 0, true));
     EXPECT_EQ(quick.states(start + 1000, 0), slow.states(start + 1000, 0));
-    EXPECT_FALSE(quick.back_to_back(start + 2001, 1250, 10 * gigabit, 3));  // longer than the wire takes
-    EXPECT_FALSE(quick.back_to_back(start + 1500, 1251, 10 * gigabit, 3));  // not the size whose time is known
-    EXPECT_FALSE(quick.back_to_back(start + 999, 1250, 10 * gigabit, 3));   // back in time
+    EXPECT_FALSE(quick.at_once(start + 2001, 1250, 10 * gigabit, never, 3, 0, true));  // longer than the wire takes
+    EXPECT_FALSE(quick.at_once(start + 2000, 1248, 10 * gigabit, never, 3, 0, true));  // takes 998.4 ns
+    EXPECT_FALSE(quick.at_once(start + 999, 1250, 10 * gigabit, never, 3, 0, true));   // back in time
     EXPECT_EQ(quick.last_ns(), start + 1000);
-    EXPECT_FALSE(Attribution{}.back_to_back(start, 1250, 10 * gigabit, 0));
+    EXPECT_FALSE(Attribution{}.at_once(start, 1250, 10 * gigabit, never, 0, 0, true));
 }
 
 TEST(Rules, UnobservedComesFirst) {
@@ -548,7 +549,8 @@ TEST(Sum, IsTheWallTimeWhateverComes) {
             if (i == 0) first_ns = last_ns = situation.now_ns;
             last_ns = std::max(last_ns, situation.now_ns);
             if (i > 0 && random.one_in(3))
-                attribution.back_to_back(situation.now_ns, situation.wire_bytes, situation.link_bits_per_sec, 1);
+                attribution.at_once(situation.now_ns, situation.wire_bytes, situation.link_bits_per_sec,
+                                    situation.freed_ns, 1, 0, situation.mid_message);
             attribution.packet(situation, options);
             ASSERT_EQ(attribution.first_ns(), first_ns);
             ASSERT_EQ(attribution.last_ns(), last_ns);
@@ -563,6 +565,61 @@ TEST(Sum, IsTheWallTimeWhateverComes) {
         }
     }
     EXPECT_EQ(states_seen, (1U << metrics::state_count) - 1) << "a state that no situation has led to";
+}
+
+/// What at_once() takes, packet() would have done: then, and to all that comes later.
+TEST(Sum, IsTheSameWithoutASituation) {
+    unsigned taken = 0;
+    unsigned waited = 0;
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+        Random random{seed * 0x9e3779b97f4a7c15U};
+        AttributionOptions options;
+        options.reaction_tolerance_ns = random.of<std::uint64_t>({0, 0, 5'000});
+        Attribution slow, quick;
+        std::int64_t now_ns = start;
+        for (unsigned i = 0; i < 500; ++i) {
+            Situation situation = any_situation(random, now_ns);
+            situation.sender_round_trip_min_ns = 0;  // is a TCP sender's
+            if (random.one_in(2)) {
+                // Soon after the last, and of the kind that at_once() is asked about.
+                now_ns = situation.now_ns = slow.last_ns() + static_cast<std::int64_t>(random.below(1500));
+                situation.again = situation.response = situation.unobserved = situation.wants_response = false;
+                situation.credit_exhausted = situation.byte_window = false;
+                situation.cause = RepeatCause::none;
+                situation.signal_ns = slow.signal_ns();
+                if (random.one_in(2))
+                    situation.freed_ns = situation.response_ns = situation.inbound_ns = situation.credit_freed_ns =
+                        slow.last_ns() - 1;
+                situation.wire_bytes = static_cast<std::uint32_t>(random.of({90U, 1098U}));
+                situation.link_bits_per_sec = random.of<std::uint64_t>({0, 25 * gigabit});
+                const std::int64_t news_ns = std::max(
+                    {situation.freed_ns, situation.response_ns, situation.inbound_ns, situation.credit_freed_ns});
+                if (quick.at_once(situation.now_ns, situation.wire_bytes, situation.link_bits_per_sec, news_ns,
+                                  situation.messages, situation.responses, situation.mid_message)) {
+                    ++taken;
+                    waited += quick.last_state() == State::application_in_flight;
+                } else {
+                    quick.packet(situation, options);
+                }
+            } else {
+                quick.packet(situation, options);
+            }
+            slow.packet(situation, options);
+            ASSERT_EQ(quick.states(now_ns, 1), slow.states(now_ns, 1)) << "seed " << seed << " packet " << i;
+            ASSERT_EQ(quick.last_state(), slow.last_state());
+            ASSERT_EQ(quick.last_gap_ns(), slow.last_gap_ns());
+            ASSERT_EQ(quick.last_ns(), slow.last_ns());
+            ASSERT_EQ(quick.unsure_ns(), slow.unsure_ns());
+            ASSERT_EQ(quick.queueing_ns(), slow.queueing_ns());
+            ASSERT_EQ(quick.reaction_tolerance_ns(), slow.reaction_tolerance_ns());
+            if (random.one_in(4)) {
+                slow.freed(now_ns);
+                quick.freed(now_ns);
+            }
+        }
+    }
+    EXPECT_GT(taken, 1000u);
+    EXPECT_GT(waited, 1000u);
 }
 
 }  // namespace

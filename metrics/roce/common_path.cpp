@@ -1,0 +1,182 @@
+// The way of the commonest packets: all that on_packet() would do to them, and nothing that it would find out in vain.
+// What is decided by looking comes first; from where something changes there is no way back.
+#include <algorithm>
+#include <cstring>
+
+#include "metrics/hosts/glance.h"
+#include "metrics/roce/credit.h"
+#include "metrics/roce/identification.h"
+#include "metrics/roce/opcode_traits.h"
+#include "metrics/roce/progress.h"
+#include "wire/bytes.h"
+
+namespace metrics {
+
+namespace {
+
+constexpr unsigned congestion_experienced = 3;  // of the two bits of ECN
+
+}  // namespace
+
+struct RoceTracker::CommonPacket {
+    const OpcodeTraits& traits;
+    const FrameContext& context;
+    std::int64_t now_ns;
+    std::uint32_t psn;
+    std::uint32_t wire_length;
+    std::uint32_t payload;
+    std::uint16_t identification;
+    std::uint8_t traffic_class;
+    std::uint8_t syndrome;  ///< of acknowledgements
+    wire::Direction direction;
+    // Of requests with a RETH; else 0.
+    std::uint32_t remote_key;
+    std::uint32_t dma_length;
+    std::uint64_t virtual_address;
+
+    /// What count() does to a flow that had packets before, without a mark.
+    void count(Flow& flow) const {
+        PacketCounts& counts = flow.counts;
+        ++counts.packets;
+        counts.wire_bytes += wire_length;
+        counts.first_ns = std::min(counts.first_ns, now_ns);
+        counts.last_ns = std::max(counts.last_ns, now_ns);
+        counts.ecn_capable += (traffic_class & congestion_experienced) != 0;
+        flow.inbound = flow.inbound || direction == wire::Direction::inbound;
+        flow.outbound = flow.outbound || direction == wire::Direction::outbound;
+    }
+};
+
+[[gnu::always_inline]] inline bool RoceTracker::common_request(Flow& flow, const CommonPacket& packet) {
+    RequestState& request = flow.request;
+    if (((packet.psn ^ request.next) & psn::mask) != 0 || request.next == 0 || flow.reverse == no_flow ||
+        flow.trouble != Flow::no_block || request.recovering || request.unobserved ||
+        flow.drop_epoch != store_.drop_epoch)
+        return false;
+    const Flow& reverse = store_.table[flow.reverse];
+    const std::int64_t signal_ns =
+        reverse.trouble == Flow::no_block ? Situation::never : store_.troubles[reverse.trouble].last_cnp_ns;
+    const OpcodeTraits& traits = packet.traits;
+    if (signal_ns != flow.attribution.signal_ns() ||
+        (traits.takes_receive && traits.starts && lacks_credit(reverse, flow)))
+        return false;
+    const std::uint32_t wire_bytes = packet.wire_length + ethernet_overhead;
+    const std::int64_t news_ns = std::max(std::max(request.freed_ns, request.response_ns),
+                                          std::max(request.credit_freed_ns, reverse.request.message_end_ns));
+    if (!flow.attribution.at_once(packet.now_ns, wire_bytes, packet.context.source_bits_per_sec, news_ns,
+                                  flow.ledger.messages(), flow.ledger.responses(),
+                                  request.in_message && !traits.starts))
+        return false;
+
+    const std::uint64_t position = request.next;
+    packet.count(flow);
+    note_identification(request, position, packet.identification);
+    request.sibling_bytes_then = packet.context.source_wire_bytes;
+    request.own_bytes_since = wire_bytes;
+    request.pauses_then = packet.context.source_pauses;
+    Progress progress;
+    progress.now_ns = packet.now_ns;
+    progress.last = position;
+    progress.payload = progress.moved = packet.payload;
+    progress.requests = packet.context.destination_requests;
+    progress.virtual_address = packet.virtual_address;
+    progress.remote_key = packet.remote_key;
+    progress.dma_length = packet.dma_length;
+    progress.operation = traits.operation;
+    progress.starts = traits.starts;
+    progress.ends = traits.ends;
+    new_request(flow, progress);
+    request.last_position = position;
+    request.last_data_ns = psn::later(request.last_data_ns, packet.now_ns);
+    return true;
+}
+
+[[gnu::always_inline]] inline bool RoceTracker::common_acknowledgement(Flow& flow, const CommonPacket& packet) {
+    if (flow.reverse == no_flow || flow.counts.packets == 0) return false;
+    Flow& requester = store_.table[flow.reverse];
+    RequestState& request = requester.request;
+    const std::int32_t ahead = psn::difference(packet.psn, request.next);
+    const bool guessed = requester.pairing == PairingMethod::psn && flow.pairing_percent < confirmed_percent;
+    if (ahead >= 0 || ahead <= psn::another_life_behind || request.next == 0 || request.recovering ||
+        requester.finished || guessed || wire::kind_of_syndrome(packet.syndrome) != wire::AethKind::ack)
+        return false;
+    const std::uint8_t credits = wire::value_of_syndrome(packet.syndrome);
+    if (credits == 0 && flow.credits != 0) return false;
+
+    packet.count(flow);
+    ++flow.counts.acknowledgements;
+    const bool lacked = lacks_credit(flow, requester);
+    if (credits != wire::no_credit_limit) flow.credits = credits;
+    const std::uint64_t position = request.next + static_cast<std::uint64_t>(static_cast<std::int64_t>(ahead));
+    if (position >= request.acknowledged) {
+        request.acknowledged = position + 1;
+        settle(requester, position, packet.now_ns);
+    }
+    if (lacked && !lacks_credit(flow, requester)) request.credit_freed_ns = packet.now_ns;
+    return true;
+}
+
+bool RoceTracker::on_plain(const wire::Frame& frame, const FrameContext& context, FlowIndex& index) {
+    const std::byte* const network = frame.bytes.data() + 14;
+    const std::byte* const bth = frame.bytes.data() + plain_bth_offset;
+    const OpcodeTraits& traits = opcode_traits[wire::load_u8(bth)];
+    const std::uint32_t qp = wire::load_be32(bth + 4) & 0xffffff;
+    const PlainKey key(PlainKey::load(network + 12), traits.service, qp);
+    index = store_.table.find(key, hash_of(key, qp, traits.service));
+    const std::uint8_t traffic_class = wire::load_u8(network + 1);
+    if (traits.way == OpcodeTraits::Way::general || index == no_flow ||
+        (traffic_class & congestion_experienced) == congestion_experienced)
+        return false;
+    Flow& flow = store_.table[index];
+    CommonPacket packet{.traits = traits,
+                        .context = context,
+                        .now_ns = frame.time_ns,
+                        .psn = wire::load_be32(bth + 8) & 0xffffff,
+                        .wire_length = frame.wire_length,
+                        .payload = 0,
+                        .identification = wire::load_be16(network + 4),
+                        .traffic_class = traffic_class,
+                        .syndrome = 0,
+                        .direction = frame.direction,
+                        .remote_key = 0,
+                        .dma_length = 0,
+                        .virtual_address = 0};
+    if (traits.way == OpcodeTraits::Way::acknowledgement) {
+        packet.syndrome = wire::load_u8(bth + 12);
+        return common_acknowledgement(flow, packet);
+    }
+    constexpr std::uint32_t icrc_octets = 4;
+    const std::uint32_t pad = wire::load_u8(bth + 1) >> 4 & 3u;
+    packet.payload = frame.wire_length - plain_bth_offset - traits.header_octets - pad - icrc_octets;
+    if (traits.has_reth) {
+        packet.virtual_address = wire::load_be64(bth + 12);
+        packet.remote_key = wire::load_be32(bth + 20);
+        packet.dma_length = wire::load_be32(bth + 24);
+    }
+    return common_request(flow, packet);
+}
+
+bool RoceTracker::on_plain(const PacketRecord& record) {
+    const OpcodeTraits& traits = opcode_traits[record.opcode];
+    if (traits.way == OpcodeTraits::Way::general || record.crc_bad ||
+        (record.traffic_class & congestion_experienced) == congestion_experienced)
+        return false;
+    Flow& flow = store_.table[record.flow];
+    const CommonPacket packet{.traits = traits,
+                              .context = record.context,
+                              .now_ns = record.time_ns,
+                              .psn = record.psn,
+                              .wire_length = record.wire_length,
+                              .payload = record.payload_length,
+                              .identification = record.identification,
+                              .traffic_class = record.traffic_class,
+                              .syndrome = record.syndrome,
+                              .direction = record.direction,
+                              .remote_key = record.remote_key,
+                              .dma_length = record.dma_length,
+                              .virtual_address = record.virtual_address};
+    return traits.way == OpcodeTraits::Way::acknowledgement ? common_acknowledgement(flow, packet)
+                                                            : common_request(flow, packet);
+}
+
+}  // namespace metrics
