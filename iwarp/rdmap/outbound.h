@@ -41,6 +41,8 @@ public:
 
     /// The first message of a peer-to-peer initiator. RFC 6581 section 9.2.
     void begin_with(mpa::ReadyMessage ready) { ready_ = ready; }
+    /// Of the segments from here on.
+    void limit_ulpdu(std::uint32_t max_ulpdu) { settings_.max_ulpdu = max_ulpdu; }
     /// Adds FPDUs until the batch is full or there is nothing that may be sent now.
     void fill(mpa::FpduWriter& writer, mpa::Batch& batch);
 

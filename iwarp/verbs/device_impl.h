@@ -1,0 +1,76 @@
+#pragma once
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "iwarp/ddp/tagged_buffers.h"
+#include "iwarp/iwarp.h"
+#include "iwarp/mpa/stage_pool.h"
+#include "iwarp/transport/transport.h"
+
+namespace iwarp {
+
+namespace verbs {
+
+class Connection;
+
+/// An Event that nobody has asked for yet. Holds no object alive: a program that drops its handles gets no news of them.
+struct PendingEvent {
+    Event::Kind kind = Event::Kind::disconnected;
+    std::weak_ptr<QueuePair> queue_pair;
+    std::weak_ptr<CompletionQueue> completion_queue;
+    std::weak_ptr<SharedReceiveQueue> shared_receive_queue;
+    std::shared_ptr<Connection> request;
+    std::optional<Terminate> terminate;
+    std::vector<std::byte> private_data;
+    std::string text;
+};
+
+}  // namespace verbs
+
+struct Device::Impl {
+    explicit Impl(const DeviceOptions&);
+    ~Impl();
+
+    /// Work that must not be done in the depth of another object's call; at the end of every call from outside.
+    class Scope {
+    public:
+        explicit Scope(Impl& device) : device_(device) { ++device_.depth; }
+        Scope(const Scope&) = delete;
+        Scope& operator=(const Scope&) = delete;
+        ~Scope() {
+            if (--device_.depth == 0 && !device_.overflowed.empty()) device_.end_overflowed();
+        }
+
+    private:
+        Impl& device_;
+    };
+
+    void raise(verbs::PendingEvent event) { events.push_back(std::move(event)); }
+    /// Events of a queue pair that begins anew, or of one kind alone.
+    void forget_events(const QueuePair* queue_pair);
+    bool is_pending(const QueuePair* queue_pair, Event::Kind kind) const;
+    void end_overflowed();
+    /// The owner takes this memory away: whatever still leaves from it is copied first.
+    void withdraw(std::span<const std::byte> memory);
+
+    DeviceOptions options;
+    ddp::TaggedBuffers memory;
+    std::shared_ptr<mpa::StagePool> stages = std::make_shared<mpa::StagePool>();
+    std::weak_ptr<Device> self;
+    std::deque<verbs::PendingEvent> events;
+    DeviceCounters counters;
+    std::uint32_t last_domain = 0;
+    std::uint32_t last_queue_pair = 0;
+    std::size_t queue_pairs = 0;
+    std::size_t connections = 0;
+    std::vector<verbs::Connection*> streams;  ///< those that send and receive FPDUs
+    std::vector<CompletionQueue::Impl*> overflowed;
+    unsigned depth = 0;
+    /// Last: its streams go first.
+    std::unique_ptr<transport::Transport> transport;
+};
+
+}  // namespace iwarp

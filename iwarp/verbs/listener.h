@@ -1,0 +1,21 @@
+#pragma once
+#include <memory>
+#include <unordered_set>
+
+#include "iwarp/iwarp.h"
+#include "iwarp/transport/transport.h"
+#include "iwarp/verbs/device_impl.h"
+
+namespace iwarp {
+
+struct Listener::Impl final : transport::Acceptor {
+    ~Impl() override;
+    std::shared_ptr<verbs::Stream> accepted(const std::string& peer) override;
+
+    std::shared_ptr<Device> device;
+    ConnectionOptions options;
+    transport::Listening listening;
+    std::unordered_set<verbs::Connection*> waiting;  ///< those that nobody has answered
+};
+
+}  // namespace iwarp

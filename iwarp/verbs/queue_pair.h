@@ -1,0 +1,59 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "iwarp/ddp/receive_queue.h"
+#include "iwarp/iwarp.h"
+#include "iwarp/rdmap/send_queue.h"
+#include "iwarp/verbs/device_impl.h"
+
+namespace iwarp {
+
+/// The queues and the state; whatever has to do with the stream is the Connection's.
+struct QueuePair::Impl {
+    Impl(std::shared_ptr<Device> on_device, const QueuePairOptions& wanted);
+    ~Impl();
+
+    ddp::ReceiveQueue& receive_queue() const;
+    bool uses(const CompletionQueue::Impl& queue) const;
+
+    // What the connection tells.
+
+    void change_state(QueuePairState to);
+    void raise(Event::Kind kind, std::string text = {}, std::span<const std::byte> private_data = {});
+    void established(const Agreement& with, bool tell, std::span<const std::byte> private_data);
+    void terminated(Terminate why);
+    /// Completes what the send queue has finished. `false` where one of them failed in that.
+    bool retire();
+    /// Ends everything outstanding: `ticket` with `status`, the rest flushed.
+    static constexpr std::uint64_t no_ticket = ~std::uint64_t{0};
+    void flush(std::uint64_t ticket = no_ticket, Status status = Status::flushed);
+    void complete_send(const rdmap::WorkRequest& work, Status status);
+    void complete_receive(const Completion& completion);
+    /// There will be no connection: as before connect(), receives stay posted.
+    void connect_failed(Event::Kind kind, std::string text, std::span<const std::byte> private_data = {});
+    /// The connection is over.
+    void disconnected(std::string text);
+    /// A local error that ends the queue pair, connected or not.
+    void fail(const std::string& why);
+
+    std::shared_ptr<Device> device;
+    std::shared_ptr<ProtectionDomain> domain;
+    std::shared_ptr<CompletionQueue> send_completions;
+    std::shared_ptr<CompletionQueue> receive_completions;
+    std::shared_ptr<SharedReceiveQueue> shared_receives;
+    std::weak_ptr<QueuePair> self;
+    QueuePair* owner = nullptr;
+    QueuePairOptions options;
+    std::uint32_t number = 0;
+    QueuePairState state = QueuePairState::idle;
+    rdmap::SendQueue sends;
+    std::unique_ptr<ddp::ReceiveQueue> own_receives;
+    std::shared_ptr<verbs::Connection> connection;
+    std::optional<Agreement> agreement;
+    std::optional<Terminate> terminate;
+    std::string peer;
+    QueuePairCounters counters;
+};
+
+}  // namespace iwarp

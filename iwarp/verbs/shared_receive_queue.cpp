@@ -1,0 +1,41 @@
+#include "iwarp/verbs/shared_receive_queue.h"
+
+#include "fmt/core.h"
+#include "iwarp/probes.h"
+#include "iwarp/verbs/protection_domain.h"
+
+namespace iwarp {
+
+void SharedReceiveQueue::Impl::raise_limit() {
+    if (limit_pending) return;
+    limit_pending = true;
+    verbs::PendingEvent event;
+    event.kind = Event::Kind::receive_limit;
+    event.shared_receive_queue = self;
+    domain->impl().device->impl().raise(std::move(event));
+}
+
+SharedReceiveQueue::SharedReceiveQueue(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SharedReceiveQueue::~SharedReceiveQueue() = default;
+
+Posted SharedReceiveQueue::post_receive(const ReceiveRequest& request) {
+    const Posted posted = impl_->receives.post(request);
+    if (posted == Posted::ok) IWARP_PROBE(post_receive, 0, request.id, request.pieces.size());
+    return posted;
+}
+
+void SharedReceiveQueue::arm_limit(std::uint32_t limit) {
+    impl_->receives.arm_limit(limit);
+}
+
+void SharedReceiveQueue::resize(std::uint32_t max_receive) {
+    if (max_receive == 0 || !impl_->receives.resize(max_receive))
+        throw Error(fmt::format("a shared receive queue with {} posted requests cannot be resized to {}",
+                                impl_->receives.size(), max_receive));
+}
+
+std::uint32_t SharedReceiveQueue::size() const {
+    return impl_->receives.size();
+}
+
+}  // namespace iwarp

@@ -1,0 +1,20 @@
+#pragma once
+#include <memory>
+
+#include "iwarp/ddp/receive_queue.h"
+#include "iwarp/iwarp.h"
+#include "iwarp/verbs/device_impl.h"
+
+namespace iwarp {
+
+struct SharedReceiveQueue::Impl {
+    Impl(std::uint32_t capacity, std::uint32_t max_pieces) : receives(capacity, max_pieces) {}
+    void raise_limit();
+
+    std::shared_ptr<ProtectionDomain> domain;
+    std::weak_ptr<SharedReceiveQueue> self;
+    ddp::ReceiveQueue receives;
+    bool limit_pending = false;
+};
+
+}  // namespace iwarp
