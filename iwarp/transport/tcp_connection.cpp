@@ -65,7 +65,9 @@ bool TcpConnection::send(TcpShared& shared) {
         if (sent < 0) {
             if (errno == EINTR) continue;
             writable = false;
-            if (errno != EAGAIN) failure = errno;
+            if (errno == EAGAIN) return moved;
+            failure = errno;
+            readable = hang_up = true;  // there may be last words
             return moved;
         }
         const auto taken = static_cast<std::size_t>(sent);
