@@ -138,13 +138,12 @@ TEST(FpduReader, markers_at_every_phase) {
 
 TEST_P(EverySetting, longest_ulpdus) {
     // 64768 is the most that may be sent (RFC 5044 section 3); the length's field goes further, and Linux siw with it.
-    std::vector<std::size_t> payloads;
-    for (const std::size_t ulpdu : {64767, 64768, 64769, 65154, 65532, 65533, 65534, 65535}) payloads.push_back(ulpdu);
+    const std::vector<std::size_t> lengths = {64767, 64768, 64769, 65154, 65532, 65533, 65534, 65535};
     Stream sent{.crc = settings().crc, .markers = settings().markers, .octets = {}, .ulpdus = {}, .ends = {}};
     std::mt19937 random{3};
-    for (std::size_t i = 0; i < payloads.size(); ++i) {
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
         const Octets head = header(i % 2 == 0);
-        sent.fpdu(joined({head, pattern(random, payloads[i] - head.size())}));
+        sent.fpdu(joined({head, pattern(random, lengths[i] - head.size())}));
     }
     for (const std::size_t size : {sent.octets.size(), std::size_t{256 * 1024}, std::size_t{10000}, std::size_t{1}}) {
         Sink sink;

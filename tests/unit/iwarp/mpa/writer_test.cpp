@@ -63,7 +63,7 @@ TEST(FpduWriter, every_length_around_the_limits) {
             for (std::size_t payload = 0; payload < 40; ++payload) check(payload);
             for (std::size_t payload = 1442 - 18 - 4; payload <= 1442 - 14; ++payload) check(payload);
             for (std::size_t i = 0; i < 6; ++i) check(FpduWriter::copied_payload - 3 + i);
-            for (const std::size_t payload : {64768 - 18, 64768 - 18 - 1, 64768 - 18 - 2, 32768}) check(payload);
+            for (const std::size_t payload : {64768u - 18, 64768u - 19, 64768u - 20, 32768u}) check(payload);
         }
     }
 }
