@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dissect/fragments.h"
+#include "dissect/plain_segment.h"
 #include "dissect/repeats.h"
 #include "dissect/stream/stream_table.h"
 
@@ -20,6 +21,11 @@ struct Dissector::State {
     void deliver(const wire::Frame& frame, const Dissection& whole, const Unit& unit, Sink& sink);
     void deliver_datagram(const wire::Frame& frame, const FragmentTable::Added& added, Sink& sink);
     void report_lost(const wire::Frame& frame, Sink& sink);
+    void keep_last(const wire::Frame& frame) {
+        last = frame;
+        last.bytes = {};
+        last.comment = {};
+    }
 
     DissectorOptions options;
     DissectorCounters counters;
@@ -28,7 +34,8 @@ struct Dissector::State {
     stream::StreamTable streams;
     Dissection dissection;  ///< of the frame
     Dissection datagram;    ///< of a datagram put together from fragments
-    wire::Frame last;       ///< the latest frame, without its octets
+    PlainSegment segment;
+    wire::Frame last;  ///< the latest frame, without its octets
 };
 
 Dissector::Dissector(const DissectorOptions& options) : state_(std::make_unique<State>(options)) {}
@@ -140,9 +147,16 @@ void Dissector::dissect(const wire::Frame& frame, Sink& sink) {
         state.report_lost(frame, sink);
         if (added.result == FragmentTable::Result::complete) state.deliver_datagram(frame, added, sink);
     }
-    state.last = frame;
-    state.last.bytes = {};
-    state.last.comment = {};
+    state.keep_last(frame);
+}
+
+void Dissector::dissect_plain(const wire::Frame& frame, Sink& sink) {
+    State& state = *state_;
+    const Dissection& dissection = state.segment.describe(frame);
+    ++state.counters.frames;
+    sink.on_frame(frame, dissection);
+    if (state.options.follow_streams) state.streams.segment(frame, dissection, frame.bytes, sink);
+    state.keep_last(frame);
 }
 
 void Dissector::finish(Sink& sink) {

@@ -16,7 +16,8 @@ struct FrameContext {
     /// Where the BTH of a RoCEv2 packet of the plainest shape begins, which needs no dissector; 0 = take the frame
     /// apart.
     std::uint16_t plain_bth = 0;
-    bool seen_twice = false;  ///< met before on another interface: no flow counts it again
+    bool plain_segment = false;  ///< the frame is_plain_segment() of TCP, which needs but a short look
+    bool seen_twice = false;     ///< met before on another interface: no flow counts it again
 };
 
 /// Octets that every Ethernet frame takes beyond those captured: preamble 8, FCS 4, gap 12. IEEE 802.3, 3.1.1, 4.4.2.

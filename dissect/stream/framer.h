@@ -22,6 +22,12 @@ public:
     /// `live`: the piece is the payload of the frame itself, not something stored. A piece without octets stands for
     /// a gap that will not be filled.
     Result feed(const Arrival& arrival, Connection& connection, unsigned side, Piece piece, bool live);
+    /// The same of a segment's payload in which nothing is to be decided: of what it begins with, the plain units are
+    /// delivered and taken off; feed() may go on with the rest.
+    void feed_plain(const Arrival& arrival, const Connection& connection, unsigned side, Flow& flow, Piece& piece) {
+        if (flow.expect != Expect::fpdu || flow.first_fpdu || flow.markers || flow.partial) return;
+        piece.drop(delivery_.deliver_plain(arrival, connection, side, flow, piece.sequence, piece.bytes));
+    }
     /// Delivers what there is of a unit that will never be complete.
     void abandon(const Arrival& arrival, Connection& connection, unsigned side);
     /// Forgets a unit that is not complete.

@@ -118,7 +118,7 @@ void StreamTable::segment(const wire::Frame& frame, const Dissection& dissection
     const bool plain = (tcp.flags & (syn | fin | rst)) == 0;
     if (plain && side.state == SideState::in_step && side.flow->store.empty() &&
         payload.sequence == side.flow->next_sequence && side.checksums != ChecksumVerdict::unknown) [[likely]] {
-        if (payload.wire_length != 0) in_order(work, payload, true);
+        if (payload.wire_length != 0) in_step(work, payload);
     } else {
         slow_segment(work, payload);
     }
@@ -132,6 +132,16 @@ void StreamTable::segment(const wire::Frame& frame, const Dissection& dissection
         Opposite opposite{work};
         settle(opposite.work, false);
     }
+}
+
+/// The next octets of a stream in step, as they come.
+void StreamTable::in_step(Work& work, const Piece& piece) {
+    Flow& flow = work.flow();
+    flow.history.note(piece.sequence, piece.wire_length, piece.frame);
+    Piece rest = piece;
+    framer_.feed_plain(work.arrival, work.connection, work.index, flow, rest);
+    flow.next_sequence = rest.sequence;
+    if (rest.wire_length != 0) feed(work, rest, true);
 }
 
 void StreamTable::slow_segment(Work& work, const Piece& payload) {
@@ -283,8 +293,12 @@ bool StreamTable::drop_known(Work& work, Piece& piece) {
 }
 
 void StreamTable::in_order(Work& work, const Piece& piece, bool live) {
+    if (live) work.flow().history.note(piece.sequence, piece.wire_length, piece.frame);
+    feed(work, piece, live);
+}
+
+void StreamTable::feed(Work& work, const Piece& piece, bool live) {
     Flow& flow = work.flow();
-    if (live) flow.history.note(piece.sequence, piece.wire_length, piece.frame);
     const Framer::Result result = framer_.feed(work.arrival, work.connection, work.index, piece, live);
     switch (result.outcome) {
         case Framer::Outcome::done: flow.next_sequence = piece.end(); return;

@@ -35,7 +35,9 @@ private:
     void open(Work& work);
     void take_payload(Work& work, Piece piece);
     void first_payload(Work& work, const Piece& piece);
+    void in_step(Work& work, const Piece& piece);
     void in_order(Work& work, const Piece& piece, bool live);
+    void feed(Work& work, const Piece& piece, bool live);
     void ahead(Work& work, const Piece& piece);
     bool drop_known(Work& work, Piece& piece);
     void hunt_in(Work& work, const Piece& piece);

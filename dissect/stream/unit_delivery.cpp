@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include "wire/crc32c.h"
+#include "wire/ddp.h"
 #include "wire/mpa.h"
+#include "wire/rdmap.h"
 
 namespace dissect::stream {
 
@@ -31,6 +33,61 @@ void remember_head(Flow& flow, const DdpSummary& ddp, std::uint32_t fpdu_length)
 }
 
 }  // namespace
+
+PlainFpdu::PlainFpdu() {
+    for (Dissection* const each : {&tagged_, &untagged_}) {
+        const bool tagged = each == &tagged_;
+        const std::uint32_t header = tagged ? wire::ddp_tagged_size : wire::ddp_untagged_size;
+        const auto add = [each](LayerId id, std::uint32_t offset, std::uint32_t length) {
+            each->layers[each->layer_count] = {id, 0, each->layer_count, offset, length, length};
+            ++each->layer_count;
+            each->present.insert(id);
+        };
+        add(LayerId::mpa_fpdu, 0, 0);
+        add(tagged ? LayerId::ddp_tagged : LayerId::ddp_untagged, 2, header);
+        add(LayerId::rdmap, 3, tagged ? 1 : 5);
+        add(LayerId::ulp_payload, 2 + header, 0);
+        each->ddp = {};
+        each->ddp.tagged = tagged;
+        each->ddp.payload_offset = 2 + header;
+    }
+}
+
+Dissection* PlainFpdu::describe(wire::Bytes octets) {
+    // Of DDP's and RDMAP's control octets: reserved bits zero, versions that are known. RFC 5041, 4.1; RFC 5040, 4.1.
+    constexpr unsigned fixed = 0x3fb0;
+    constexpr unsigned fixed_value = 0x0100;
+    if (octets.size() < FpduHead::longest) return nullptr;
+    const std::byte* const p = octets.data();
+    const std::uint32_t length = wire::load_be16(p);
+    const unsigned control = wire::load_be16(p + 2);
+    const auto opcode = static_cast<std::uint8_t>(control & 15);
+    const bool tagged = (control & 0x8000) != 0;
+    const std::uint32_t header = tagged ? wire::ddp_tagged_size : wire::ddp_untagged_size;
+    const std::uint32_t size = wire::mpa_fpdu_size(length);
+    if ((control & fixed) != fixed_value || size > octets.size() || length <= header || length > wire::mpa_ulpdu_max)
+        return nullptr;
+    Dissection& out = tagged ? tagged_ : untagged_;
+    DdpSummary& ddp = out.ddp;
+    if (tagged) {
+        if (opcode != 0 && opcode != 2) return nullptr;
+        ddp.stag = wire::load_be32(p + 4);
+        ddp.tagged_offset = wire::load_be64(p + 8);
+    } else {
+        if ((opcode != 3 && opcode != 5) || wire::load_be32(p + 4) != 0 ||
+            wire::load_be32(p + 8) != wire::rdmap_queue(opcode))
+            return nullptr;
+        ddp.msn = wire::load_be32(p + 12);
+        ddp.message_offset = wire::load_be32(p + 16);
+    }
+    ddp.last = (control & 0x4000) != 0;
+    ddp.opcode = opcode;
+    ddp.payload_length = length - header;
+    ddp.crc = CrcStatus::unchecked;
+    out.layers[0].length = out.layers[0].wire_length = size;
+    out.layers[3].length = out.layers[3].wire_length = length - header;
+    return &out;
+}
 
 UnitDelivery::UnitDelivery(const ParseOptions& options, DissectorCounters& counters)
     : options_(options),
@@ -72,6 +129,27 @@ UnitDelivery::Stripped UnitDelivery::strip_markers(const Flow& flow, const RawUn
     return out;
 }
 
+std::uint32_t UnitDelivery::deliver_plain(const Arrival& arrival, const Connection& connection, unsigned side,
+                                          Flow& flow, std::uint32_t sequence, wire::Bytes octets) {
+    const bool verify = flow.crc != CrcMode::off && options_.verify_crc;
+    if (verify && flow.crc == CrcMode::unknown) return 0;
+    std::uint32_t taken = 0;
+    while (Dissection* const unit = plain_.describe(octets.subspan(taken))) {
+        const std::uint32_t size = unit->layers[0].length;
+        const RawUnit raw{LayerId::mpa_fpdu, octets.subspan(taken, size), size, sequence + taken, arrival.frame.number};
+        if (verify) {
+            if (!crc_right(flow, raw)) break;
+            unit->ddp.crc = CrcStatus::good;
+        }
+        flow.suspicious = 0;
+        remember_head(flow, unit->ddp, wire::load_be16(raw.octets.data()));
+        ++counters_.units;
+        hand_over(arrival, connection, side, raw, *unit, raw.octets, 0);
+        taken += size;
+    }
+    return taken;
+}
+
 bool UnitDelivery::crc_right(const Flow& flow, const RawUnit& raw) {
     if (raw.octets.size() < 8 || raw.octets.size() != raw.stream_length) return false;
     const std::size_t body = raw.octets.size() - wire::mpa_crc_size;
@@ -106,6 +184,18 @@ void UnitDelivery::count(const Dissection& dissection) {
     if (dissection.odd_count != 0) ++counters_.odd;
 }
 
+void UnitDelivery::hand_over(const Arrival& arrival, const Connection& connection, unsigned side, const RawUnit& raw,
+                             const Dissection& dissection, wire::Bytes bytes, std::uint32_t markers) {
+    Unit out{arrival.frame, arrival.dissection, dissection, bytes, false, Transport::iwarp, raw.first_frame};
+    out.stream = connection.number;
+    out.from_client = connection.client < 0 ? connection.ends[side].port > connection.ends[1 - side].port
+                                            : side == static_cast<unsigned>(connection.client);
+    out.sequence = raw.sequence;
+    out.stream_length = raw.stream_length;
+    out.markers = markers;
+    arrival.sink.on_unit(out);
+}
+
 UnitDelivery::Verdict UnitDelivery::deliver(const Arrival& arrival, const Connection& connection, unsigned side,
                                             Flow& flow, const RawUnit& raw) {
     Verdict verdict;
@@ -127,14 +217,7 @@ UnitDelivery::Verdict UnitDelivery::deliver(const Arrival& arrival, const Connec
     }
     if (raw.lost_octets && dissection_.stop.reason == Reason::snapped) dissection_.stop.reason = Reason::stream_gap;
     count(dissection_);
-    Unit out{arrival.frame, arrival.dissection, dissection_, unit.bytes, false, Transport::iwarp, raw.first_frame};
-    out.stream = connection.number;
-    out.from_client = connection.client < 0 ? connection.ends[side].port > connection.ends[1 - side].port
-                                            : side == static_cast<unsigned>(connection.client);
-    out.sequence = raw.sequence;
-    out.stream_length = raw.stream_length;
-    out.markers = unit.markers;
-    arrival.sink.on_unit(out);
+    hand_over(arrival, connection, side, raw, dissection_, unit.bytes, unit.markers);
     return verdict;
 }
 

@@ -24,6 +24,19 @@ struct RawUnit {
     bool lost_octets = false;  ///< what is missing was never captured; else the snap length cut it
 };
 
+/// Dissections in which plain FPDUs are described one after the other: what they have in common is filled in once.
+class PlainFpdu {
+public:
+    PlainFpdu();
+    /// What dissect_unit says of the FPDU that `octets` begin with; valid until the next call. nullptr where it is not
+    /// whole or not plain.
+    Dissection* describe(wire::Bytes octets);
+
+private:
+    Dissection tagged_;
+    Dissection untagged_;
+};
+
 /// Takes units apart and hands them to the sink.
 class UnitDelivery {
 public:
@@ -35,6 +48,11 @@ public:
     };
     Verdict deliver(const Arrival& arrival, const Connection& connection, unsigned side, Flow& flow,
                     const RawUnit& raw);
+    /// The FPDUs that `octets`, all of a segment's, begin with, as long as each is whole, right and of the plainest
+    /// shape: Write, Read Response or Send with a payload, nothing odd about it. What any of them holds is as deliver()
+    /// would say it. For a flow in step, without markers. Returns how many octets they take.
+    std::uint32_t deliver_plain(const Arrival& arrival, const Connection& connection, unsigned side, Flow& flow,
+                                std::uint32_t sequence, wire::Bytes octets);
     /// Whether a complete FPDU's CRC is right, negotiated or not.
     static bool crc_right(const Flow& flow, const RawUnit& raw);
 
@@ -48,10 +66,13 @@ private:
     Stripped strip_markers(const Flow& flow, const RawUnit& raw);
     CrcStatus check_crc(Flow& flow, const RawUnit& raw) const;
     void count(const Dissection& dissection);
+    static void hand_over(const Arrival& arrival, const Connection& connection, unsigned side, const RawUnit& raw,
+                          const Dissection& dissection, wire::Bytes bytes, std::uint32_t markers);
 
     const ParseOptions options_;
     DissectorCounters& counters_;
     Dissection dissection_;
+    PlainFpdu plain_;
     std::unique_ptr<std::byte[]> scratch_;
 };
 

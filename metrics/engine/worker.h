@@ -46,7 +46,10 @@ public:
             return;
         }
         engine_.begin_frame(context);
-        dissector_.dissect(frame, engine_);
+        if (context.plain_segment && shortcut_)
+            dissector_.dissect_plain(frame, engine_);
+        else
+            dissector_.dissect(frame, engine_);
     }
 
     void start();

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "dissect/dissection.h"
+#include "dissect/plain_segment.h"
 #include "metrics/address.h"
 #include "wire/bth_opcode.h"
 #include "wire/frame.h"
@@ -73,6 +74,19 @@ inline bool read_plain(const wire::Frame& frame, TransportGlance& out) {
     out.payload = static_cast<std::uint32_t>(size) - headers;
     out.plain = true;
     return true;
+}
+
+/// Of a frame that dissect::is_plain_segment().
+inline void read_plain_segment(const wire::Frame& frame, TransportGlance& out) {
+    const std::byte* const ip = frame.bytes.data() + 14;
+    const std::byte* const tcp = frame.bytes.data() + dissect::plain_tcp_offset;
+    out.kind = Glance::Kind::tcp;
+    out.flags = wire::load_u8(tcp + 13);
+    out.identification = wire::load_be16(ip + 4);
+    out.offset = dissect::plain_tcp_offset;
+    out.selector = wire::load_be32(tcp);
+    out.position = wire::load_be32(tcp + 4);
+    out.payload = wire::load_be16(ip + 2) - 20u - (wire::load_u8(tcp + 12) >> 4) * 4u;
 }
 
 /// The usual shapes are read in place; all others are dissected into `scratch`. The addresses of a fragment are those

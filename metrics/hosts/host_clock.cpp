@@ -358,12 +358,25 @@ FrameContext HostClock::observe(const wire::Frame& frame) {
     s.note_time(frame.time_ns);
     FrameContext context;
     // Plain frames between hosts that were met lately: most of them all.
+    const auto is_known = [&s](const KnownPair& known, std::uint64_t addresses) {
+        return known.addresses == addresses && addresses != 0;
+    };
     if (TransportGlance plain; read_plain(frame, plain)) [[likely]] {
         const std::uint64_t addresses = wire::load_be64(frame.bytes.data() + addresses_offset);
         const KnownPair& known = s.place_of(addresses);
-        if (known.addresses == addresses && addresses != 0) [[likely]] {
+        if (is_known(known, addresses)) [[likely]] {
             context.source_pauses = s.holding_at(frame.interface);
             context.plain_bth = plain_bth_offset;
+            s.count(plain, frame, known, context);
+            return context;
+        }
+    } else if (dissect::is_plain_segment(frame)) {
+        context.plain_segment = true;
+        const std::uint64_t addresses = wire::load_be64(frame.bytes.data() + addresses_offset);
+        const KnownPair& known = s.place_of(addresses);
+        if (is_known(known, addresses)) [[likely]] {
+            context.source_pauses = s.holding_at(frame.interface);
+            read_plain_segment(frame, plain);
             s.count(plain, frame, known, context);
             return context;
         }

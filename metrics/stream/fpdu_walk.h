@@ -3,6 +3,8 @@
 
 #include "dissect/dissection.h"
 #include "wire/bytes.h"
+#include "wire/mpa.h"
+#include "wire/rdmap.h"
 
 namespace metrics::stream {
 
@@ -14,7 +16,17 @@ struct FpduHead {
 };
 
 /// The head at the first of these octets, where they can be one. RFC 5044, 4.1; RFC 5041, 4.1; RFC 5040, 4.1.
-bool read_head(wire::Bytes bytes, FpduHead& head);
+inline bool read_head(wire::Bytes bytes, FpduHead& head) {
+    constexpr std::uint32_t least_ulpdu = 14;  // the tagged header
+    if (bytes.size() < 4) return false;
+    const std::uint32_t ulpdu = wire::load_be16(bytes.data());
+    const std::uint8_t ddp = wire::load_u8(bytes.data() + 2);
+    const std::uint8_t rdmap = wire::load_u8(bytes.data() + 3);
+    head = {wire::mpa_fpdu_size(ulpdu), static_cast<std::uint8_t>(rdmap & 15), (ddp & 0x40) != 0};
+    const bool tagged = (ddp & 0x80) != 0;
+    return ulpdu >= least_ulpdu && (ddp & 0x3f) == 1 && (rdmap & 0xb0) == 0 && wire::rdmap_known(head.opcode) &&
+           wire::rdmap_tagged(head.opcode) == tagged;
+}
 
 /// Follows FPDU boundaries through the segments of a direction as they pass, before the stream's octets are put in
 /// order: what a segment goes on with must be known when it passes, not when a hole before it has been filled.
@@ -22,9 +34,24 @@ class FpduWalk {
 public:
     /// New octets from `position` to `end`, of which `bytes` were captured. Returns the opcode of the first FPDU that
     /// they hold some of, or the last one known.
-    std::uint8_t advance(std::uint64_t position, std::uint64_t end, wire::Bytes bytes);
+    std::uint8_t advance(std::uint64_t position, std::uint64_t end, wire::Bytes bytes) {
+        FpduHead head;
+        const bool next = known_ && position == end_ && !markers_ && read_head(bytes, head);
+        if (!next || head.size != end - position) return advance_any(position, end, bytes);
+        end_ = end;
+        opcode_ = head.opcode;
+        last_ = head.last;
+        return opcode_;
+    }
     /// An FPDU delivered by the dissector ends at `end`.
-    void unit(std::uint64_t end, const dissect::DdpSummary& ddp, bool markers);
+    void unit(std::uint64_t end, const dissect::DdpSummary& ddp, bool markers) {
+        markers_ = markers_ || markers;
+        if (known_ && end < end_) return;
+        end_ = end;
+        opcode_ = ddp.opcode;
+        last_ = ddp.last;
+        known_ = true;
+    }
     void lose() { known_ = false; }
     void move_back(std::uint64_t by) { end_ = end_ > by ? end_ - by : 0; }
 
@@ -33,6 +60,8 @@ public:
     std::uint8_t opcode() const { return opcode_; }
 
 private:
+    std::uint8_t advance_any(std::uint64_t position, std::uint64_t end, wire::Bytes bytes);
+
     std::uint64_t end_ = 0;  ///< of the latest FPDU that began
     std::uint8_t opcode_ = 3;
     bool last_ = true;

@@ -19,8 +19,16 @@ public:
     void gap(const Half& half, const Half& back, std::int64_t now_ns);
 
 private:
-    struct Part;
+    /// An FPDU and where its octets end.
+    struct Part {
+        const dissect::Unit& unit;
+        const dissect::DdpSummary& ddp;
+        std::uint64_t end;
 
+        std::int64_t now_ns() const { return unit.frame.time_ns; }
+    };
+
+    void other(const Half& half, const Half& back, const Part& part);
     void write(const Half& half, const Part& part);
     void send(const Half& half, const Part& part, Operation operation);
     void immediate(const Half& half, const Part& part);

@@ -4,24 +4,8 @@
 
 namespace metrics::stream {
 
-using dissect::LayerId;
-
-wire::Bytes Segment::payload() const {
-    const dissect::TcpSummary& tcp = dissection.tcp;
-    if (tcp.payload_offset > frame.bytes.size()) return {};
-    const wire::Bytes rest = frame.bytes.subspan(tcp.payload_offset);
-    return rest.first(std::min<std::size_t>(rest.size(), tcp.payload_captured));
-}
-
-TcpOptions Segment::options() const {
-    constexpr std::uint32_t aligned_timestamps = 0x0101080a;  // RFC 7323, appendix A: nearly every segment
+TcpOptions Segment::read_options(wire::Bytes rest) const {
     TcpOptions out;
-    const dissect::LayerRef* layer = dissection.find(LayerId::tcp);
-    if (layer == nullptr) return out;
-    const std::size_t begin = std::size_t{layer->offset} + 20;
-    const std::size_t end = std::min<std::size_t>(dissection.tcp.payload_offset, frame.bytes.size());
-    if (begin >= end) return out;
-    wire::Bytes rest = frame.bytes.subspan(begin, end - begin);
     if (rest.size() == 12 && wire::load_be32(rest.data()) == aligned_timestamps) {
         out.timestamp = wire::load_be32(rest.data() + 4);
         return out;
@@ -53,21 +37,6 @@ TcpOptions Segment::options() const {
         rest = rest.subspan(length);
     }
     return out;
-}
-
-std::uint16_t Segment::checksum() const {
-    constexpr std::size_t checksum_at = 16;
-    const dissect::LayerRef* layer = dissection.find(LayerId::tcp);
-    if (layer == nullptr || layer->offset + checksum_at + 2 > frame.bytes.size()) return 0;
-    return wire::load_be16(frame.bytes.data() + layer->offset + checksum_at);
-}
-
-std::optional<std::uint16_t> Segment::identification() const {
-    constexpr std::size_t identification_at = 4;
-    const dissect::LayerRef* layer = dissection.find(LayerId::ipv4);
-    if (layer == nullptr || dissection.network.family != dissect::Network::Family::ipv4) return std::nullopt;
-    if (layer->offset + identification_at + 2 > frame.bytes.size()) return std::nullopt;
-    return wire::load_be16(frame.bytes.data() + layer->offset + identification_at);
 }
 
 }  // namespace metrics::stream

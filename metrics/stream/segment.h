@@ -40,12 +40,67 @@ struct Segment {
     bool has(TcpFlag flag) const { return (dissection.tcp.flags & flag) != 0; }
     std::int64_t now_ns() const { return frame.time_ns; }
     /// The octets captured of the payload.
-    wire::Bytes payload() const;
-    TcpOptions options() const;
+    wire::Bytes payload() const {
+        const dissect::TcpSummary& tcp = dissection.tcp;
+        if (tcp.payload_offset > frame.bytes.size()) return {};
+        const wire::Bytes rest = frame.bytes.subspan(tcp.payload_offset);
+        return rest.first(std::min<std::size_t>(rest.size(), tcp.payload_captured));
+    }
+    TcpOptions options() const {
+        const dissect::LayerRef* layer = find(dissect::LayerId::tcp, 1);
+        if (layer == nullptr) return {};
+        const std::size_t begin = std::size_t{layer->offset} + 20;
+        const std::size_t end = std::min<std::size_t>(dissection.tcp.payload_offset, frame.bytes.size());
+        if (begin >= end) return {};
+        return read_options(frame.bytes.subspan(begin, end - begin));
+    }
+    /// TSval. RFC 7323, 3.2.
+    std::optional<std::uint32_t> timestamp() const {
+        if (header_octets() == 20) return std::nullopt;
+        return has_aligned_timestamps() ? wire::load_be32(header() + 24) : options().timestamp;
+    }
+    /// Whether there may be options beside timestamps in the usual place.
+    bool has_other_options() const { return header_octets() != 20 && !has_aligned_timestamps(); }
     /// TCP's checksum; 0 where it was not captured.
-    std::uint16_t checksum() const;
+    std::uint16_t checksum() const {
+        constexpr std::size_t checksum_at = 16;
+        const dissect::LayerRef* layer = find(dissect::LayerId::tcp, 1);
+        if (layer == nullptr || layer->offset + checksum_at + 2 > frame.bytes.size()) return 0;
+        return wire::load_be16(frame.bytes.data() + layer->offset + checksum_at);
+    }
     /// IPv4's identification; absent on IPv6.
-    std::optional<std::uint16_t> identification() const;
+    std::optional<std::uint16_t> identification() const {
+        constexpr std::size_t identification_at = 4;
+        if (dissection.network.family != dissect::Network::Family::ipv4) return std::nullopt;
+        const dissect::LayerRef* layer = find(dissect::LayerId::ipv4, 2);
+        if (layer == nullptr || layer->offset + identification_at + 2 > frame.bytes.size()) return std::nullopt;
+        return wire::load_be16(frame.bytes.data() + layer->offset + identification_at);
+    }
+
+private:
+    static constexpr std::uint32_t aligned_timestamps = 0x0101080a;  ///< RFC 7323, appendix A: nearly every segment
+
+    const std::byte* header() const { return frame.bytes.data() + find(dissect::LayerId::tcp, 1)->offset; }
+    /// As many as were captured; 20 where there is no header.
+    std::size_t header_octets() const {
+        const dissect::LayerRef* layer = find(dissect::LayerId::tcp, 1);
+        if (layer == nullptr) return 20;
+        const std::size_t end = std::min<std::size_t>(dissection.tcp.payload_offset, frame.bytes.size());
+        return end > std::size_t{layer->offset} + 20 ? end - layer->offset : 20;
+    }
+    bool has_aligned_timestamps() const {
+        return header_octets() == 32 && wire::load_be32(header() + 20) == aligned_timestamps;
+    }
+    TcpOptions read_options(wire::Bytes octets) const;
+    /// The innermost layer of that kind, which nearly always is this one from the end.
+    const dissect::LayerRef* find(dissect::LayerId id, unsigned from_end) const {
+        if (dissection.layer_count >= from_end) {
+            const dissect::LayerRef& layer = dissection.layers[dissection.layer_count - from_end];
+            if (layer.id == id) [[likely]]
+                return &layer;
+        }
+        return dissection.find(id);
+    }
 };
 
 inline std::uint64_t elapsed(std::int64_t from_ns, std::int64_t to_ns) {

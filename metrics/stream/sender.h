@@ -33,9 +33,24 @@ public:
     void complete(const Half& half, std::uint64_t position, std::int64_t now_ns, bool measure);
 
 private:
-    struct Arrival;
+    /// A segment with payload, and where it lies.
+    struct Arrival {
+        const Segment& segment;
+        std::uint64_t begin;
+        std::uint64_t end;
+        std::optional<std::uint32_t> timestamp;
+        std::optional<std::uint16_t> identification;
 
+        std::int64_t now_ns() const { return segment.now_ns(); }
+        std::uint64_t frame() const { return segment.frame.number; }
+    };
+
+    void reset(const Half& half, const Half& back, const Segment& segment);
+    void finish(const Half& half, const Half& back, const Segment& segment);
     void payload(const Half& half, const Half& back, const Segment& segment);
+    void any_payload(const Half& half, const Half& back, const Segment& segment);
+    void fresh(const Half& half, const Half& back, const Arrival& arrival);
+    void passed(const Half& half, const Arrival& arrival);
     bool trusted(Direction& direction, const Segment& segment) const;
     void begin(const Half& half, const Segment& segment);
     void new_data(const Half& half, const Arrival& arrival);
@@ -54,6 +69,9 @@ private:
     void jump(const Half& half, const Segment& segment);
     void move_back(const Half& half);
 
+    bool beyond_sent(const Half& half, const Segment& segment, std::int32_t ahead);
+    void repeated(const Half& half, const Segment& segment, std::uint64_t position);
+    void selective(const Half& half, const Segment& segment, std::uint64_t position);
     std::uint32_t unseen(const Half& half, std::uint64_t octets, std::uint64_t frame);
     static void believe(Direction& direction, std::uint64_t end, std::int64_t now_ns);
     void take_round_trip(const Half& half, std::uint64_t position, std::int64_t now_ns);

@@ -1,10 +1,13 @@
 #include "metrics/stream/stream_tracker.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
+#include <vector>
 
 #include "metrics/stream/handshake_table.h"
-#include "metrics/stream/messages.h"
-#include "metrics/stream/sender.h"
+#include "metrics/stream/messages_usual.h"
+#include "metrics/stream/sender_usual.h"
 
 namespace metrics {
 
@@ -43,6 +46,54 @@ std::uint32_t bounded(std::size_t value) {
     return static_cast<std::uint32_t>(std::min<std::size_t>(value, 0xfffffffe));
 }
 
+/// Which flow a direction met of late belongs to, by its IPv4 addresses and ports: found without a key being made. The
+/// place may be another flow's by now, so whose it is must be asked there.
+class FlowHints {
+public:
+    struct Name {
+        std::uint64_t addresses = 0;  ///< source, destination; as they lie in the frame
+        std::uint32_t ports = 0;
+        bool usual = false;  ///< has a name: IPv4, the addresses side by side
+
+        Name() = default;
+        Name(const dissect::Dissection& dissection, wire::Bytes bytes) {
+            const dissect::Network& network = dissection.network;
+            usual = network.family == dissect::Network::Family::ipv4 &&
+                    network.destination_offset == network.source_offset + 4 &&
+                    network.source_offset + 8 <= bytes.size();
+            if (!usual) return;
+            std::memcpy(&addresses, bytes.data() + network.source_offset, sizeof addresses);
+            ports = std::uint32_t{dissection.source_port} << 16 | dissection.destination_port;
+        }
+    };
+
+    FlowIndex find(const Name& name, const FlowTable& table) const {
+        const FlowIndex index = flows_[place_of(name)];
+        if (index == no_flow || !name.usual) return no_flow;
+        const Flow& flow = table[index];
+        std::uint32_t source = 0;
+        std::uint32_t destination = 0;
+        std::memcpy(&source, flow.key.source.octets.data(), sizeof source);
+        std::memcpy(&destination, flow.key.destination.octets.data(), sizeof destination);
+        const bool same = source == static_cast<std::uint32_t>(name.addresses) &&
+                          destination == static_cast<std::uint32_t>(name.addresses >> 32) &&
+                          flow.key.selector == name.ports && flow.key.transport == dissect::Transport::iwarp &&
+                          flow.key.source.family == dissect::Network::Family::ipv4 &&
+                          flow.key.destination.family == dissect::Network::Family::ipv4;
+        return same && flow.live && !flow.finished ? index : no_flow;
+    }
+    void note(const Name& name, FlowIndex index) {
+        if (name.usual) flows_[place_of(name)] = index;
+    }
+
+private:
+    static constexpr unsigned bits = 12;
+    static std::size_t place_of(const Name& name) {
+        return (name.addresses ^ std::uint64_t{name.ports} * 0xd6e8feb86659fd93u) * 0x9e3779b97f4a7c15u >> (64 - bits);
+    }
+    std::vector<FlowIndex> flows_ = std::vector<FlowIndex>(std::size_t{1} << bits, no_flow);
+};
+
 }  // namespace
 
 struct StreamTracker::State {
@@ -70,6 +121,7 @@ struct StreamTracker::State {
 
     FlowStore& store;
     Slab<Direction> directions;
+    FlowHints hints;
     stream::HandshakeTable handshakes;
     stream::Sender sender;
     stream::Messages messages;
@@ -167,10 +219,17 @@ void StreamTracker::on_segment(const wire::Frame& frame, const dissect::Dissecti
     state.last_dissection = &dissection;
     state.last_flow = no_flow;
     const Segment segment{frame, dissection, context};
+    const FlowHints::Name name(dissection, frame.bytes);
+    if (const FlowIndex met = state.hints.find(name, state.store.table);
+        met != no_flow && !segment.has(stream::tcp_syn)) [[likely]] {
+        state.take(state.half_of(met), segment);
+        state.last_flow = met;
+        return;
+    }
     const FlowKey key = key_of(dissection, frame.bytes);
     if (!addressed(key)) return;
-    FlowIndex index = state.find(key);
-    FlowIndex reverse = index != no_flow ? state.store.table[index].reverse : state.find(turned(key));
+    const FlowIndex index = state.find(key);
+    const FlowIndex reverse = index != no_flow ? state.store.table[index].reverse : state.find(turned(key));
     if (segment.has(stream::tcp_syn)) {
         state.handshakes.segment(key, segment);
         const bool known = index != no_flow || reverse != no_flow;
@@ -187,6 +246,7 @@ void StreamTracker::on_segment(const wire::Frame& frame, const dissect::Dissecti
         return;
     }
     const Half half = index != no_flow ? state.half_of(index) : state.open(key, frame);
+    state.hints.note(name, half.index);
     state.take(half, segment);
     state.last_flow = half.index;
 }
@@ -209,12 +269,15 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
     State& state = *state_;
     if (unit.transport != dissect::Transport::iwarp) return;
     const dissect::Dissection& carrier = unit.frame_dissection;
-    const bool whole = carrier.find(LayerId::tcp) != nullptr;  // else it only stands for one of this direction
-    // A datagram put together from fragments is no frame of its own.
-    if (whole && state.last_segment != unit.frame.number) on_segment(unit.frame, carrier, context);
-    const bool same = state.last_dissection == &carrier && state.last_segment == unit.frame.number;
-    Half half = state.half_of(same ? state.last_flow : no_flow);
-    if (half.index == no_flow) half = state.find_or_open(unit, context, whole);
+    const auto is_last = [&] { return state.last_dissection == &carrier && state.last_segment == unit.frame.number; };
+    Half half = state.half_of(is_last() ? state.last_flow : no_flow);
+    if (half.index == no_flow) [[unlikely]] {
+        const bool whole = carrier.find(LayerId::tcp) != nullptr;  // else it only stands for one of this direction
+        // A datagram put together from fragments is no frame of its own.
+        if (whole && state.last_segment != unit.frame.number) on_segment(unit.frame, carrier, context);
+        half = state.half_of(is_last() ? state.last_flow : no_flow);
+        if (half.index == no_flow) half = state.find_or_open(unit, context, whole);
+    }
     if (!half) return;
     RequestState& request = half.request();
     if (request.next == 0) {

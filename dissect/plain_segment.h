@@ -1,0 +1,74 @@
+#pragma once
+#include <cstdint>
+
+#include "dissect/dissection.h"
+#include "wire/ether_type.h"
+#include "wire/frame.h"
+#include "wire/ip_protocol.h"
+
+namespace dissect {
+
+/// Where TCP begins in a plain segment.
+inline constexpr std::uint32_t plain_tcp_offset = 14 + 20;
+
+/// Ethernet, IPv4 without options and in one piece, and a TCP segment whose header length and the datagram's agree,
+/// captured to its end: there is but one way to take it apart. Padding may follow, as in any short frame.
+inline bool is_plain_segment(const wire::Frame& frame) {
+    constexpr std::uint32_t ip = 14;
+    constexpr std::uint32_t least_header = 20;
+    constexpr std::uint32_t type_and_version = std::uint32_t{wire::ether_type::ipv4} << 8 | 0x45;
+    const std::byte* const p = frame.bytes.data();
+    const std::size_t size = frame.bytes.size();
+    if (size < plain_tcp_offset + least_header || size > frame.wire_length ||
+        frame.link_type != wire::LinkType::ethernet)
+        return false;
+    const std::uint32_t fragment = wire::load_be16(p + ip + 6) & 0x3fffu;  // more of them, or an offset
+    const std::uint32_t differs = (wire::load_be32(p + 12) >> 8 ^ type_and_version) | fragment |
+                                  (wire::load_u8(p + ip + 9) ^ std::uint32_t{wire::ip_protocol::tcp});
+    const std::uint32_t total = wire::load_be16(p + ip + 2);
+    const std::uint32_t header = (wire::load_u8(p + plain_tcp_offset + 12) >> 4) * 4u;
+    return differs == 0 && header >= least_header && total >= 20 + header && ip + total <= size;
+}
+
+/// A dissection in which plain segments are described one after the other: what they have in common is filled in once.
+class PlainSegment {
+public:
+    PlainSegment() {
+        const auto add = [this](LayerId id, std::uint32_t offset, std::uint32_t length) {
+            dissection_.layers[dissection_.layer_count] = {id, 0, dissection_.layer_count, offset, length, length};
+            ++dissection_.layer_count;
+            dissection_.present.insert(id);
+        };
+        add(LayerId::ethernet, 0, 14);
+        add(LayerId::ipv4, 14, 20);
+        add(LayerId::tcp, plain_tcp_offset, 20);
+        dissection_.network.family = Network::Family::ipv4;
+        dissection_.network.source_offset = 14 + 12;
+        dissection_.network.destination_offset = 14 + 16;
+    }
+
+    /// What dissect_frame says of a frame that is_plain_segment; valid until the next call.
+    const Dissection& describe(const wire::Frame& frame) {
+        const std::byte* const ip = frame.bytes.data() + 14;
+        const std::byte* const p = frame.bytes.data() + plain_tcp_offset;
+        const std::uint32_t header = (wire::load_u8(p + 12) >> 4) * 4u;
+        dissection_.layers[2].length = dissection_.layers[2].wire_length = header;
+        dissection_.network.traffic_class = wire::load_u8(ip + 1);
+        dissection_.network.hop_limit = wire::load_u8(ip + 8);
+        dissection_.source_port = wire::load_be16(p);
+        dissection_.destination_port = wire::load_be16(p + 2);
+        TcpSummary& tcp = dissection_.tcp;
+        tcp.sequence = wire::load_be32(p + 4);
+        tcp.acknowledgment = wire::load_be32(p + 8);
+        tcp.flags = wire::load_u8(p + 13);
+        tcp.window = wire::load_be16(p + 14);
+        tcp.payload_offset = plain_tcp_offset + header;
+        tcp.payload_captured = tcp.payload_length = wire::load_be16(ip + 2) - 20u - header;
+        return dissection_;
+    }
+
+private:
+    Dissection dissection_;
+};
+
+}  // namespace dissect
