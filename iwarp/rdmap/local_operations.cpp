@@ -7,9 +7,7 @@ namespace {
 
 using ddp::TaggedBuffer;
 
-std::uint64_t address_of(const std::byte* memory) {
-    return std::bit_cast<std::uintptr_t>(memory);
-}
+std::uint64_t address_of(const std::byte* memory) { return std::bit_cast<std::uintptr_t>(memory); }
 
 bool inside(const TaggedBuffer& region, const std::byte* address, std::uint64_t length) {
     const std::uint64_t first = address_of(region.memory);

@@ -26,8 +26,8 @@ struct Binding {
 
 /// Binds a window of `kind` under its next key. `false`, and nothing changed, where window, region, range or rights
 /// refuse. A type 2 window must be free (invalidated since its last bind), a type 1 window is bound anew.
-bool bind_window(ddp::TaggedBuffers& memory, StagHandle& window, const StagHandle& region,
-                 ddp::TaggedBuffer::Kind kind, const Binding& binding);
+bool bind_window(ddp::TaggedBuffers& memory, StagHandle& window, const StagHandle& region, ddp::TaggedBuffer::Kind kind,
+                 const Binding& binding);
 /// Makes a type 1 window name nothing, under its next key.
 bool unbind_window(ddp::TaggedBuffers& memory, StagHandle& window, std::uint32_t domain);
 /// Takes a window out of its region's count.

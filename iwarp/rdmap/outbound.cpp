@@ -5,12 +5,11 @@
 #include <cstring>
 #include <type_traits>
 
+#include "iwarp/rdmap/local_operations.h"
 #include "wire/ddp.h"
 #include "wire/rdmap.h"
 #include "wire/rdmap_atomic.h"
 #include "wire/terminate.h"
-
-#include "iwarp/rdmap/local_operations.h"
 
 namespace iwarp::rdmap {
 namespace {
@@ -63,8 +62,7 @@ Fault read_fault(ddp::MemoryFault fault) {
 }
 
 RdmapOpcode send_opcode(const WorkRequest& work) {
-    if (work.invalidate)
-        return work.solicited ? RdmapOpcode::send_solicited_invalidate : RdmapOpcode::send_invalidate;
+    if (work.invalidate) return work.solicited ? RdmapOpcode::send_solicited_invalidate : RdmapOpcode::send_invalidate;
     return work.solicited ? RdmapOpcode::send_solicited : RdmapOpcode::send;
 }
 
@@ -75,9 +73,7 @@ Outbound::Outbound(const Settings& settings, ddp::TaggedBuffers& memory, SendQue
     : settings_(settings), memory_(memory), sends_(sends), owed_(owed), outstanding_(outstanding), events_(events) {}
 
 /// Whether the send queue is within a tagged message.
-bool Outbound::writing() {
-    return begun_ && !written_ && sends_.next()->operation != Operation::send;
-}
+bool Outbound::writing() { return begun_ && !written_ && sends_.next()->operation != Operation::send; }
 
 bool Outbound::may_send() {
     const WorkRequest* const work = sends_.next();
@@ -91,7 +87,8 @@ bool Outbound::may_send() {
 
 bool Outbound::waits_for_answers() {
     const WorkRequest* const work = sends_.next();
-    return work == nullptr ? !sends_.empty() : !begun_ && (work->awaits_answer() || (work->fence && !outstanding_.empty()));
+    return work == nullptr ? !sends_.empty()
+                           : !begun_ && (work->awaits_answer() || (work->fence && !outstanding_.empty()));
 }
 
 bool Outbound::may_respond() {
@@ -143,9 +140,7 @@ bool Outbound::readable(const Sge& piece) const {
                .fault == ddp::MemoryFault::none;
 }
 
-void Outbound::fail(Status status) {
-    send_failure_ = {sends_.next_ticket(), status};
-}
+void Outbound::fail(Status status) { send_failure_ = {sends_.next_ticket(), status}; }
 
 void Outbound::finish_message() {
     begun_ = written_ = false;
@@ -186,9 +181,9 @@ void Outbound::send_segment(WorkRequest& work, mpa::FpduWriter& writer, mpa::Bat
     }
     const std::span<const wire::Bytes> payload{parts.data(), count};
     if (is_send)
-        writer.add(untagged(send_opcode(work), last, send_msn_, message_offset_,
-                            work.invalidate ? work.invalidate_stag : 0),
-                   payload, batch);
+        writer.add(
+            untagged(send_opcode(work), last, send_msn_, message_offset_, work.invalidate ? work.invalidate_stag : 0),
+            payload, batch);
     else
         writer.add(tagged(RdmapOpcode::write, last, work.remote_stag, work.remote_offset + message_offset_), payload,
                    batch);
@@ -336,9 +331,8 @@ void Outbound::respond(mpa::FpduWriter& writer, mpa::Batch& batch) {
 /// RFC 5040 section 4.8: the headers of the Read Request, put together again from what was kept of it.
 void Outbound::refuse(const OwedResponse& response, ddp::MemoryFault fault) {
     const Fault answer = read_fault(fault);
-    const auto request = wire::to_octets(wire::RdmapReadRequest{response.sink_stag, response.sink_offset,
-                                                                response.length, response.source_stag,
-                                                                response.source_offset});
+    const auto request = wire::to_octets(wire::RdmapReadRequest{
+        response.sink_stag, response.sink_offset, response.length, response.source_stag, response.source_offset});
     const auto header = untagged(RdmapOpcode::read_request, true, answered_msn_, 0);
     std::vector<std::byte> body(wire::terminate_longest);
     const wire::TerminateControl control{static_cast<std::uint8_t>(answer.layer), answer.type, answer.code};

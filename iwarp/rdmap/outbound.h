@@ -94,15 +94,15 @@ private:
     OutboundEvents& events_;
 
     mpa::ReadyMessage ready_ = mpa::ReadyMessage::none;
-    bool begun_ = false;            ///< part of the send queue's next message has been filled in
-    bool responding_ = false;       ///< part of the oldest answer has
-    bool respond_next_ = false;     ///< whose turn it is
-    bool written_ = false;          ///< write_immediate: the Write has been filled in
+    bool begun_ = false;         ///< part of the send queue's next message has been filled in
+    bool responding_ = false;    ///< part of the oldest answer has
+    bool respond_next_ = false;  ///< whose turn it is
+    bool written_ = false;       ///< write_immediate: the Write has been filled in
     std::uint32_t message_offset_ = 0;
-    std::uint32_t piece_ = 0;       ///< where in the message's pieces that is
+    std::uint32_t piece_ = 0;  ///< where in the message's pieces that is
     std::uint32_t piece_offset_ = 0;
     std::uint32_t response_offset_ = 0;
-    std::uint32_t send_msn_ = 1;    ///< RFC 5041 section 4.3: of the next message on each queue
+    std::uint32_t send_msn_ = 1;  ///< RFC 5041 section 4.3: of the next message on each queue
     std::uint32_t request_msn_ = 1;
     std::uint32_t atomic_response_msn_ = 1;
     std::uint32_t answered_msn_ = 1;  ///< the peer's, of the request that the oldest answer belongs to

@@ -93,7 +93,8 @@ Posted SendQueue::post(const SendRequest& request, std::shared_ptr<StagHandle> w
     work.operand = request.operand;
     // RFC 7306 section 5.1: a FetchAdd of one 64-bit field has a mask of zeros (its top carries out anyway), a
     // CmpSwap of everything has one of ones.
-    work.operand_mask = request.operand_mask.value_or(request.operation == Operation::fetch_add ? 0 : ~std::uint64_t{0});
+    work.operand_mask =
+        request.operand_mask.value_or(request.operation == Operation::fetch_add ? 0 : ~std::uint64_t{0});
     work.compare = request.compare;
     work.compare_mask = request.compare_mask;
     work.window = std::move(window);
@@ -114,9 +115,7 @@ Posted SendQueue::post(const SendRequest& request, std::shared_ptr<StagHandle> w
     return Posted::ok;
 }
 
-WorkRequest* SendQueue::next() {
-    return next_ == end_ ? nullptr : &slot(next_);
-}
+WorkRequest* SendQueue::next() { return next_ == end_ ? nullptr : &slot(next_); }
 
 void SendQueue::answered(std::uint64_t ticket, Status status) {
     if (ticket < oldest_ || ticket >= next_) return;
@@ -125,9 +124,7 @@ void SendQueue::answered(std::uint64_t ticket, Status status) {
     work.status = status;
 }
 
-WorkRequest& SendQueue::at(std::uint64_t ticket) {
-    return slot(ticket);
-}
+WorkRequest& SendQueue::at(std::uint64_t ticket) { return slot(ticket); }
 
 WorkRequest* SendQueue::finished() {
     if (oldest_ == drained_) return nullptr;

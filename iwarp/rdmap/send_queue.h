@@ -25,10 +25,10 @@ struct WorkRequest {
     bool fence = false;
     bool inline_data = false;
     bool invalidate = false;
-    bool answered = false;            ///< reads and atomics: the answer has come
+    bool answered = false;  ///< reads and atomics: the answer has come
     Status status = Status::success;
     Access access = Access::none;
-    std::uint32_t length = 0;         ///< octets of all pieces
+    std::uint32_t length = 0;  ///< octets of all pieces
     std::uint32_t remote_stag = 0;
     std::uint32_t invalidate_stag = 0;
     std::uint64_t remote_offset = 0;
@@ -37,15 +37,16 @@ struct WorkRequest {
     std::uint64_t operand_mask = 0;
     std::uint64_t compare = 0;
     std::uint64_t compare_mask = 0;
-    std::vector<Sge> pieces;          ///< of inline data: one, in the octets below
+    std::vector<Sge> pieces;  ///< of inline data: one, in the octets below
     std::unique_ptr<std::byte[]> octets;
     std::shared_ptr<StagHandle> window;
     std::shared_ptr<StagHandle> region;
     std::byte* address = nullptr;
-    std::uint64_t local_length = 0;   ///< of bind_window and register_region
+    std::uint64_t local_length = 0;  ///< of bind_window and register_region
 
     bool awaits_answer() const {
-        return operation == Operation::read || operation == Operation::fetch_add || operation == Operation::compare_swap;
+        return operation == Operation::read || operation == Operation::fetch_add ||
+               operation == Operation::compare_swap;
     }
     bool is_local() const {
         return operation == Operation::bind_window || operation == Operation::register_region ||

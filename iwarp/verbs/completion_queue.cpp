@@ -60,15 +60,9 @@ std::size_t CompletionQueue::poll(std::span<Completion> out) {
     return taken;
 }
 
-std::size_t CompletionQueue::capacity() const {
-    return impl_->capacity;
-}
-std::size_t CompletionQueue::size() const {
-    return impl_->count;
-}
-bool CompletionQueue::overflowed() const {
-    return impl_->overflowed;
-}
+std::size_t CompletionQueue::capacity() const { return impl_->capacity; }
+std::size_t CompletionQueue::size() const { return impl_->count; }
+bool CompletionQueue::overflowed() const { return impl_->overflowed; }
 
 void CompletionQueue::resize(std::size_t capacity) {
     if (capacity == 0 || capacity < impl_->count)

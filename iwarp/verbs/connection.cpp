@@ -30,8 +30,8 @@ void check_options(const ConnectionOptions& options) {
           "max_ulpdu is 0 or 128 to 64768");
     check(options.private_data.size() <= mpa::Handshake::private_data_limit(options.revision == 2),
           "private_data has at most 512 octets, 508 with revision 2");
-    for (const auto time : {options.request_timeout, options.reply_timeout, options.connect_timeout,
-                            options.close_timeout})
+    for (const auto time :
+         {options.request_timeout, options.reply_timeout, options.connect_timeout, options.close_timeout})
         check(time.count() > 0, "time-outs are longer than 0");
 }
 
@@ -93,7 +93,8 @@ void Connection::connect_failed(const std::string& why, std::int64_t now_ns) {
 /// What there is of a start frame; leaves octets that follow it, where they may.
 void Connection::take_start(wire::Bytes& octets) {
     using State = mpa::Handshake::State;
-    while (!octets.empty() && (phase_ == Phase::exchanging || phase_ == Phase::requested || phase_ == Phase::replying)) {
+    while (!octets.empty() &&
+           (phase_ == Phase::exchanging || phase_ == Phase::requested || phase_ == Phase::replying)) {
         const std::size_t taken = handshake_->receive(octets);
         octets = octets.subspan(taken);
         switch (handshake_->state()) {
@@ -189,8 +190,8 @@ void Connection::handshake_failed(std::string why) {
     start_ended(Event::Kind::connect_failed, text, Closing::no);
     ++device_.counters.terminates_sent;
     writer_ = std::make_unique<mpa::FpduWriter>(mpa::FpduWriter::Settings{terms.crc, terms.markers_sent});
-    const auto body = wire::to_octets(
-        wire::TerminateControl{static_cast<std::uint8_t>(fault->layer), fault->type, fault->code});
+    const auto body =
+        wire::to_octets(wire::TerminateControl{static_cast<std::uint8_t>(fault->layer), fault->type, fault->code});
     rdmap::add_terminate(body, *writer_, batch_);
     phase_ = Phase::terminating;
     set_deadline(options_.close_timeout);
@@ -259,10 +260,10 @@ void Connection::tick(std::int64_t now_ns) {
     if (!deadline_ns_ || now_ns < *deadline_ns_) return;
     switch (phase_) {
         case Phase::exchanging:
-            handshake_failed(initiates_ ? fmt::format("no MPA Reply within {}; is an iWARP program listening there?",
-                                                      seconds(options_.reply_timeout))
-                                        : fmt::format("no whole MPA Request within {}",
-                                                      seconds(options_.request_timeout)));
+            handshake_failed(initiates_
+                                 ? fmt::format("no MPA Reply within {}; is an iWARP program listening there?",
+                                               seconds(options_.reply_timeout))
+                                 : fmt::format("no whole MPA Request within {}", seconds(options_.request_timeout)));
             close(Closing::reset);
             return;
         case Phase::replying:
@@ -272,9 +273,9 @@ void Connection::tick(std::int64_t now_ns) {
             return;
         case Phase::operating:
         case Phase::terminating:
-            end(Closing::reset, ending_.empty() ? fmt::format("{} did not close within {}", name(),
-                                                              seconds(options_.close_timeout))
-                                                : ending_);
+            end(Closing::reset, ending_.empty()
+                                    ? fmt::format("{} did not close within {}", name(), seconds(options_.close_timeout))
+                                    : ending_);
             return;
         case Phase::refusing: close(Closing::reset); return;
         case Phase::connecting:

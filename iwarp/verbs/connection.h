@@ -70,8 +70,8 @@ public:
     void forget_listener();
     const std::string& peer() const { return peer_; }
 
-    std::string target;       ///< whom the user asked for, in error messages
-    std::size_t place = 0;    ///< in Device::Impl::streams
+    std::string target;     ///< whom the user asked for, in error messages
+    std::size_t place = 0;  ///< in Device::Impl::streams
 
 private:
     static constexpr std::uint64_t no_ticket = ~std::uint64_t{0};
@@ -134,8 +134,8 @@ private:
     void start_ended(Event::Kind kind, std::string why, Closing how, std::span<const std::byte> private_data = {});
     void operate(wire::Bytes octets);
     void inbound_fault(const Fault& fault);
-    void terminate(const Fault& fault, wire::Bytes body, const std::string& text,
-                   std::uint64_t ticket = no_ticket, Status status = Status::flushed);
+    void terminate(const Fault& fault, wire::Bytes body, const std::string& text, std::uint64_t ticket = no_ticket,
+                   Status status = Status::flushed);
     void begin_close();
     void fill();
     void check_outbound();
@@ -169,21 +169,21 @@ private:
     Phase phase_ = Phase::connecting;
     Closing closing_ = Closing::no;
     bool initiates_;
-    bool counted_ = true;        ///< in the device's connections
-    bool may_send_ = false;      ///< a responder waits for the first FPDU (RFC 5044 section 7.1.2)
+    bool counted_ = true;    ///< in the device's connections
+    bool may_send_ = false;  ///< a responder waits for the first FPDU (RFC 5044 section 7.1.2)
     bool established_told_ = false;
     bool close_wanted_ = false;  ///< as soon as everything posted is sent
     bool peer_closed_ = false;
     bool unfinished_told_ = false;
-    bool placing_ = false;       ///< between begin_segment and end_segment
+    bool placing_ = false;  ///< between begin_segment and end_segment
     std::unique_ptr<mpa::Handshake> handshake_;
     std::unique_ptr<mpa::FpduWriter> writer_;
     mpa::Batch batch_;
     std::vector<std::byte> rescued_;  ///< copied from a batch whose memory had to be let go; leaves first
     std::size_t rescued_sent_ = 0;
-    wire::Bytes piece_;               ///< what output() shows, where it is no batch
-    std::string ending_;              ///< why the stream was terminated
-    std::uint64_t fpdus_sent_ = 0;    ///< as counted last
+    wire::Bytes piece_;             ///< what output() shows, where it is no batch
+    std::string ending_;            ///< why the stream was terminated
+    std::uint64_t fpdus_sent_ = 0;  ///< as counted last
     std::uint64_t fpdus_received_ = 0;
     std::uint64_t payload_sent_ = 0;
     std::uint64_t reads_served_ = 0;

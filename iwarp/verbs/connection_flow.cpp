@@ -82,8 +82,7 @@ void Connection::begin_operating() {
     may_send_ = initiates_;
     // A peer-to-peer responder is told with the ready-to-receive message. RFC 6581 section 9.2.
     established_told_ = initiates_ || terms.ready == mpa::ReadyMessage::none;
-    pair_->established(agreement_on(terms), established_told_,
-                       initiates_ ? handshake_->private_data() : wire::Bytes{});
+    pair_->established(agreement_on(terms), established_told_, initiates_ ? handshake_->private_data() : wire::Bytes{});
     handshake_.reset();
     options_.private_data = {};
 }
@@ -163,8 +162,7 @@ void Connection::delivered(const rdmap::Delivered& message) {
     Completion completion;
     completion.id = message.receive_id;
     completion.status = message.status;
-    completion.operation =
-        message.immediate ? CompletedOperation::receive_immediate : CompletedOperation::receive;
+    completion.operation = message.immediate ? CompletedOperation::receive_immediate : CompletedOperation::receive;
     completion.queue_pair = pair_->number;
     completion.length = message.length;
     completion.solicited = message.solicited;
@@ -182,7 +180,8 @@ void Connection::answered(const rdmap::OutstandingRequest& request, Status statu
     if (pair_ == nullptr || phase_ != Phase::operating) return;
     pair_->sends.answered(request.ticket, status);
     // One that failed completes with the fault that Inbound is about to tell.
-    if (status == Status::success && !pair_->retire()) fail("the sink of a Read with Invalidate could not be invalidated");
+    if (status == Status::success && !pair_->retire())
+        fail("the sink of a Read with Invalidate could not be invalidated");
 }
 
 void Connection::receive_limit() {
@@ -200,8 +199,7 @@ void Connection::inbound_fault(const Fault& fault) {
     // RFC 5044 section 7.1.2(4) holds back a responder that has not seen an FPDU, lest the initiator be still waiting
     // for the Reply: after octets behind the start frames, be they wrong, it is not.
     may_send_ = true;
-    const std::string text =
-        rdmap::terminate_text(static_cast<std::uint8_t>(fault.layer), fault.type, fault.code);
+    const std::string text = rdmap::terminate_text(static_cast<std::uint8_t>(fault.layer), fault.type, fault.code);
     terminate(fault, flow_->inbound.terminate_body(fault), text);
 }
 

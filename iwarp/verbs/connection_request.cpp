@@ -22,36 +22,25 @@ ConnectionRequest::~ConnectionRequest() {
     if (impl_->connection->waits_for_answer()) impl_->connection->reject({});
 }
 
-std::string ConnectionRequest::peer() const {
-    return impl_->connection->peer();
-}
-std::span<const std::byte> ConnectionRequest::private_data() const {
-    return impl_->private_data;
-}
-std::uint16_t ConnectionRequest::ird() const {
-    return impl_->ird;
-}
-std::uint16_t ConnectionRequest::ord() const {
-    return impl_->ord;
-}
-bool ConnectionRequest::peer_to_peer() const {
-    return impl_->peer_to_peer;
-}
+std::string ConnectionRequest::peer() const { return impl_->connection->peer(); }
+std::span<const std::byte> ConnectionRequest::private_data() const { return impl_->private_data; }
+std::uint16_t ConnectionRequest::ird() const { return impl_->ird; }
+std::uint16_t ConnectionRequest::ord() const { return impl_->ord; }
+bool ConnectionRequest::peer_to_peer() const { return impl_->peer_to_peer; }
 
 void ConnectionRequest::accept(const std::shared_ptr<QueuePair>& queue_pair, const ConnectionOptions& options) {
     verbs::check_options(options);
     if (!queue_pair) throw Error("a connection request is accepted with a queue pair");
     QueuePair::Impl& pair = queue_pair->impl();
-    if (pair.device != impl_->device) throw Error("the queue pair belongs to another device than the connection request");
+    if (pair.device != impl_->device)
+        throw Error("the queue pair belongs to another device than the connection request");
     if (pair.state != QueuePairState::idle || pair.connection)
-        throw Error(fmt::format("queue pair {} is {}; only an idle one can accept a connection", pair.number,
-                                pair.connection && pair.state == QueuePairState::idle ? "connecting"
-                                                                                      : name_of(pair.state)));
+        throw Error(
+            fmt::format("queue pair {} is {}; only an idle one can accept a connection", pair.number,
+                        pair.connection && pair.state == QueuePairState::idle ? "connecting" : name_of(pair.state)));
     impl_->connection->accept(pair, options);
 }
 
-void ConnectionRequest::reject(std::span<const std::byte> private_data) {
-    impl_->connection->reject(private_data);
-}
+void ConnectionRequest::reject(std::span<const std::byte> private_data) { impl_->connection->reject(private_data); }
 
 }  // namespace iwarp

@@ -16,8 +16,7 @@ namespace iwarp {
 namespace {
 
 void check_range(const char* what, std::uint64_t value, std::uint64_t least, std::uint64_t most) {
-    if (value < least || value > most)
-        throw Error(fmt::format("{} is {}; it is {} to {}", what, value, least, most));
+    if (value < least || value > most) throw Error(fmt::format("{} is {}; it is {} to {}", what, value, least, most));
 }
 
 constexpr std::uint32_t most_requests = 1U << 20;
@@ -42,8 +41,8 @@ void Device::Impl::forget_events(const QueuePair* queue_pair) {
     // Of one that is just going away no handle can be had any more.
     std::erase_if(events, [&](const verbs::PendingEvent& event) {
         const auto of = event.queue_pair.lock();
-        const bool of_nobody = !of && !event.request && event.completion_queue.expired() &&
-                               event.shared_receive_queue.expired();
+        const bool of_nobody =
+            !of && !event.request && event.completion_queue.expired() && event.shared_receive_queue.expired();
         return of_nobody || (of && of.get() == queue_pair);
     });
 }
@@ -166,13 +165,9 @@ bool Device::progress(std::chrono::nanoseconds wait) {
     return impl_->transport->progress(impl_->events.empty() ? wait.count() : 0);
 }
 
-int Device::descriptor() const {
-    return impl_->transport->descriptor();
-}
+int Device::descriptor() const { return impl_->transport->descriptor(); }
 
-const DeviceCounters& Device::counters() const {
-    return impl_->counters;
-}
+const DeviceCounters& Device::counters() const { return impl_->counters; }
 
 std::optional<Event> Device::next_event() {
     while (!impl_->events.empty()) {

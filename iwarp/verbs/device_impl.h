@@ -16,7 +16,8 @@ namespace verbs {
 
 class Connection;
 
-/// An Event that nobody has asked for yet. Holds no object alive: a program that drops its handles gets no news of them.
+/// An Event that nobody has asked for yet. Holds no object alive: a program that drops its handles gets no news of
+/// them.
 struct PendingEvent {
     Event::Kind kind = Event::Kind::disconnected;
     std::weak_ptr<QueuePair> queue_pair;

@@ -23,11 +23,7 @@ std::shared_ptr<verbs::Stream> Listener::Impl::accepted(const std::string& peer)
 Listener::Listener(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Listener::~Listener() = default;
 
-std::uint16_t Listener::port() const {
-    return impl_->listening.port;
-}
-std::string Listener::address() const {
-    return impl_->listening.address;
-}
+std::uint16_t Listener::port() const { return impl_->listening.port; }
+std::string Listener::address() const { return impl_->listening.address; }
 
 }  // namespace iwarp

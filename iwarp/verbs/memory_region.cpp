@@ -32,31 +32,20 @@ MemoryRegion::Impl::~Impl() {
 MemoryRegion::MemoryRegion(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 MemoryRegion::~MemoryRegion() = default;
 
-std::uint32_t MemoryRegion::stag() const {
-    return impl_->handle->stag;
-}
-std::byte* MemoryRegion::address() const {
-    return impl_->buffer().memory;
-}
-std::uint64_t MemoryRegion::length() const {
-    return impl_->buffer().length;
-}
-std::uint64_t MemoryRegion::first_offset() const {
-    return impl_->buffer().first_offset;
-}
-bool MemoryRegion::valid() const {
-    return impl_->buffer().valid;
-}
-void MemoryRegion::renew_key(std::uint8_t key) {
-    impl_->handle->next_key = key;
-}
+std::uint32_t MemoryRegion::stag() const { return impl_->handle->stag; }
+std::byte* MemoryRegion::address() const { return impl_->buffer().memory; }
+std::uint64_t MemoryRegion::length() const { return impl_->buffer().length; }
+std::uint64_t MemoryRegion::first_offset() const { return impl_->buffer().first_offset; }
+bool MemoryRegion::valid() const { return impl_->buffer().valid; }
+void MemoryRegion::renew_key(std::uint8_t key) { impl_->handle->next_key = key; }
 
 void MemoryRegion::reregister(std::span<std::byte> memory, Access access) {
     verbs::check_registration(memory, access);
     Device::Impl& device = impl_->domain->impl().device->impl();
     ddp::TaggedBuffer& buffer = *device.memory.find(impl_->handle->stag);
     if (buffer.windows != 0)
-        throw Error("the region has memory windows bound to it; unbind or invalidate them before it is registered anew");
+        throw Error(
+            "the region has memory windows bound to it; unbind or invalidate them before it is registered anew");
     const std::span<const std::byte> before{buffer.memory, buffer.length};
     buffer.valid = true;
     buffer.access = access;

@@ -12,19 +12,15 @@ MemoryWindow::Impl::~Impl() {
 MemoryWindow::MemoryWindow(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 MemoryWindow::~MemoryWindow() = default;
 
-int MemoryWindow::type() const {
-    return impl_->type;
-}
-std::uint32_t MemoryWindow::stag() const {
-    return impl_->handle->stag;
-}
+int MemoryWindow::type() const { return impl_->type; }
+std::uint32_t MemoryWindow::stag() const { return impl_->handle->stag; }
 
 bool MemoryWindow::bind(MemoryRegion& region, std::byte* address, std::uint64_t length, Access access) {
     if (impl_->type != 1 || &region.impl().memory() != &impl_->memory()) return false;
     const std::uint32_t domain = impl_->domain->number();
     if (length == 0) return rdmap::unbind_window(impl_->memory(), *impl_->handle, domain);
-    return rdmap::bind_window(impl_->memory(), *impl_->handle, *region.impl().handle,
-                              ddp::TaggedBuffer::Kind::window_1, {address, length, access, domain, 0});
+    return rdmap::bind_window(impl_->memory(), *impl_->handle, *region.impl().handle, ddp::TaggedBuffer::Kind::window_1,
+                              {address, length, access, domain, 0});
 }
 
 bool MemoryWindow::valid() const {

@@ -12,8 +12,9 @@ std::shared_ptr<rdmap::StagHandle> insert(ProtectionDomain::Impl& domain, ddp::T
     buffer.domain = domain.number;
     const auto stag = device.memory.insert(buffer);
     if (!stag)
-        throw Error(fmt::format("the device has no room for another region or window; it was opened with max_regions {}",
-                                device.options.max_regions));
+        throw Error(
+            fmt::format("the device has no room for another region or window; it was opened with max_regions {}",
+                        device.options.max_regions));
     return std::make_shared<rdmap::StagHandle>(rdmap::StagHandle{*stag, static_cast<std::uint8_t>(*stag)});
 }
 
@@ -30,9 +31,7 @@ std::shared_ptr<MemoryRegion> region_of(std::shared_ptr<ProtectionDomain> domain
 ProtectionDomain::ProtectionDomain(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ProtectionDomain::~ProtectionDomain() = default;
 
-std::uint32_t ProtectionDomain::number() const {
-    return impl_->number;
-}
+std::uint32_t ProtectionDomain::number() const { return impl_->number; }
 
 std::shared_ptr<MemoryRegion> ProtectionDomain::register_memory(std::span<std::byte> memory, Access access) {
     verbs::check_registration(memory, access);

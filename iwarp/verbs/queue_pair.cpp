@@ -6,9 +6,9 @@
 #include "iwarp/probes.h"
 #include "iwarp/verbs/completion_queue.h"
 #include "iwarp/verbs/connection.h"
-#include "iwarp/verbs/protection_domain.h"
 #include "iwarp/verbs/memory_region.h"
 #include "iwarp/verbs/memory_window.h"
+#include "iwarp/verbs/protection_domain.h"
 #include "iwarp/verbs/shared_receive_queue.h"
 
 namespace iwarp {
@@ -27,9 +27,7 @@ bool takes_receives(QueuePairState state) {
 }  // namespace
 
 QueuePair::Impl::Impl(std::shared_ptr<Device> on_device, const QueuePairOptions& wanted)
-    : device(std::move(on_device)),
-      options(wanted),
-      sends(wanted.max_send, wanted.max_pieces, wanted.max_inline) {
+    : device(std::move(on_device)), options(wanted), sends(wanted.max_send, wanted.max_pieces, wanted.max_inline) {
     ++device->impl().queue_pairs;
 }
 
@@ -89,9 +87,7 @@ void QueuePair::Impl::complete_send(const rdmap::WorkRequest& work, Status statu
     send_completions->impl().push(completion);
 }
 
-void QueuePair::Impl::complete_receive(const Completion& completion) {
-    receive_completions->impl().push(completion);
-}
+void QueuePair::Impl::complete_receive(const Completion& completion) { receive_completions->impl().push(completion); }
 
 bool QueuePair::Impl::retire() {
     bool well = true;
@@ -159,29 +155,15 @@ void QueuePair::Impl::fail(const std::string& why) {
     flush();
 }
 
-QueuePair::QueuePair(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
-    impl_->owner = this;
-}
+QueuePair::QueuePair(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) { impl_->owner = this; }
 QueuePair::~QueuePair() = default;
 
-std::uint32_t QueuePair::number() const {
-    return impl_->number;
-}
-QueuePairState QueuePair::state() const {
-    return impl_->state;
-}
-std::optional<Agreement> QueuePair::agreement() const {
-    return impl_->agreement;
-}
-std::optional<Terminate> QueuePair::terminate() const {
-    return impl_->terminate;
-}
-std::string QueuePair::peer() const {
-    return impl_->peer;
-}
-const QueuePairCounters& QueuePair::counters() const {
-    return impl_->counters;
-}
+std::uint32_t QueuePair::number() const { return impl_->number; }
+QueuePairState QueuePair::state() const { return impl_->state; }
+std::optional<Agreement> QueuePair::agreement() const { return impl_->agreement; }
+std::optional<Terminate> QueuePair::terminate() const { return impl_->terminate; }
+std::string QueuePair::peer() const { return impl_->peer; }
+const QueuePairCounters& QueuePair::counters() const { return impl_->counters; }
 
 Posted QueuePair::post_send(const SendRequest& request) {
     Impl& impl = *impl_;
@@ -193,9 +175,8 @@ Posted QueuePair::post_send(const SendRequest& request) {
         return object == nullptr || object->impl().domain->impl().device == impl.device;
     };
     if (!on_this_device(request.window) || !on_this_device(request.region)) return Posted::invalid;
-    const Posted posted =
-        impl.sends.post(request, request.window != nullptr ? request.window->impl().handle : nullptr,
-                        request.region != nullptr ? request.region->impl().handle : nullptr);
+    const Posted posted = impl.sends.post(request, request.window != nullptr ? request.window->impl().handle : nullptr,
+                                          request.region != nullptr ? request.region->impl().handle : nullptr);
     if (posted != Posted::ok) return posted;
     IWARP_PROBE(post_send, impl.number, request.id, static_cast<int>(request.operation), octets_of(request.pieces));
     impl.connection->attention();
@@ -215,9 +196,10 @@ void QueuePair::resize(std::uint32_t max_send, std::uint32_t max_receive) {
     const std::uint32_t received = impl.own_receives ? impl.own_receives->size() : 0;
     if (max_send == 0 || max_send < impl.sends.size() || max_receive < received ||
         (max_receive == 0 && impl.own_receives))
-        throw Error(fmt::format("queue pair {} has {} send and {} receive requests outstanding; it cannot be resized to "
-                                "{} and {}",
-                                impl.number, impl.sends.size(), received, max_send, max_receive));
+        throw Error(
+            fmt::format("queue pair {} has {} send and {} receive requests outstanding; it cannot be resized to "
+                        "{} and {}",
+                        impl.number, impl.sends.size(), received, max_send, max_receive));
     impl.sends.resize(max_send);
     if (impl.own_receives) impl.own_receives->resize(max_receive);
     impl.options.max_send = max_send;
@@ -228,9 +210,9 @@ void QueuePair::connect(const std::string& host, std::uint16_t port, const Conne
     verbs::check_options(options);
     Impl& impl = *impl_;
     if (impl.state != QueuePairState::idle || impl.connection)
-        throw Error(fmt::format("queue pair {} is {}; only an idle one can be connected", impl.number,
-                                impl.connection && impl.state == QueuePairState::idle ? "connecting"
-                                                                                     : name_of(impl.state)));
+        throw Error(
+            fmt::format("queue pair {} is {}; only an idle one can be connected", impl.number,
+                        impl.connection && impl.state == QueuePairState::idle ? "connecting" : name_of(impl.state)));
     Device::Impl& device = impl.device->impl();
     if (device.connections >= device.options.max_connections)
         throw Error(fmt::format("the device has {} connections, and was opened with max_connections {}",
@@ -239,8 +221,8 @@ void QueuePair::connect(const std::string& host, std::uint16_t port, const Conne
     impl.agreement.reset();
     impl.terminate.reset();
     impl.connection = verbs::Connection::initiator(device, impl, options);
-    impl.connection->target = host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port)
-                                                                  : fmt::format("[{}]:{}", host, port);
+    impl.connection->target =
+        host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
     device.transport->connect(impl.connection, host, port, options);
 }
 
@@ -263,7 +245,8 @@ void QueuePair::reset() {
     impl.connection.reset();
     while (!impl.sends.empty()) impl.sends.pop();
     if (impl.own_receives)
-        for (ddp::Receive receive; impl.own_receives->take(receive);) {}
+        for (ddp::Receive receive; impl.own_receives->take(receive);) {
+        }
     impl.agreement.reset();
     impl.terminate.reset();
     impl.peer.clear();

@@ -24,9 +24,7 @@ Posted SharedReceiveQueue::post_receive(const ReceiveRequest& request) {
     return posted;
 }
 
-void SharedReceiveQueue::arm_limit(std::uint32_t limit) {
-    impl_->receives.arm_limit(limit);
-}
+void SharedReceiveQueue::arm_limit(std::uint32_t limit) { impl_->receives.arm_limit(limit); }
 
 void SharedReceiveQueue::resize(std::uint32_t max_receive) {
     if (max_receive == 0 || !impl_->receives.resize(max_receive))
@@ -34,8 +32,6 @@ void SharedReceiveQueue::resize(std::uint32_t max_receive) {
                                 impl_->receives.size(), max_receive));
 }
 
-std::uint32_t SharedReceiveQueue::size() const {
-    return impl_->receives.size();
-}
+std::uint32_t SharedReceiveQueue::size() const { return impl_->receives.size(); }
 
 }  // namespace iwarp
