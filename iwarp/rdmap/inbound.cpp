@@ -273,6 +273,7 @@ std::optional<Fault> Inbound::begin_collected(std::uint32_t offset) {
 wire::Result<mpa::Target, Fault> Inbound::refuse(const Fault& fault) {
     over_ = true;
     fault_ = fault;
+    fault_payload_ = payload_length_;
     segment_ = Segment::nothing;
     return wire::Failure<Fault>{fault};
 }
@@ -439,7 +440,7 @@ std::vector<std::byte> Inbound::terminate_body(const Fault& fault) const {
         if (fault.headers == Fault::Headers::ddp_and_rdma && queue_ == wire::queue_read_request)
             rdma = {collected_[0].octets.data(), wire::size_of<wire::RdmapReadRequest>};
     }
-    const auto length = static_cast<std::uint16_t>(std::min<std::size_t>(ddp.size() + payload_length_, 0xffff));
+    const auto length = static_cast<std::uint16_t>(std::min<std::size_t>(ddp.size() + fault_payload_, 0xffff));
     const std::size_t octets = wire::emit_terminate(
         body, {.layer = static_cast<std::uint8_t>(fault.layer), .type = fault.type, .code = fault.code}, length, ddp,
         rdma);

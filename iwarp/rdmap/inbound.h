@@ -70,8 +70,8 @@ public:
     /// memory was deregistered or invalidated from above. To be asked before more octets go there.
     std::optional<Fault> recheck_target();
 
-    /// The body of the Terminate for a fault of the segment that was last begun (RFC 5040 section 4.8: its headers go
-    /// along where the fault says so). Right after the fault.
+    /// The body of a Terminate. Where the fault was found here, the headers of its segment go along as far as the fault
+    /// says so (RFC 5040 section 4.8).
     std::vector<std::byte> terminate_body(const Fault& fault) const;
     /// The receive that a message was being placed into, when the stream ended in its middle.
     std::optional<std::uint64_t> unfinished_receive() const;
@@ -146,7 +146,8 @@ private:
     Cursor cursor_after_;         ///< once the segment has ended
     bool fpdu_seen_ = false;
     bool over_ = false;
-    std::optional<Fault> fault_;  ///< found here, in the segment last begun
+    std::optional<Fault> fault_;  ///< found here; header_ is that segment's from then on
+    std::uint32_t fault_payload_ = 0;
     std::unique_ptr<std::byte[]> waste_;
 };
 
