@@ -195,12 +195,14 @@ bool Host::serve(End& end) {
 
 bool Host::work() {
     bool moved = false;
+    // NOLINTNEXTLINE(modernize-loop-convert): grows within
     for (std::size_t i = 0; i < pending_.size(); ++i) {
         Pending pending = std::move(pending_[i]);  // a stream may call connect() from here
         if (answer(pending)) moved = true;
         pending_[i] = std::move(pending);
     }
     std::erase_if(pending_, [](const Pending& pending) { return !pending.stream; });
+    // NOLINTNEXTLINE(modernize-loop-convert): grows within
     for (std::size_t i = 0; i < ends_.size(); ++i) {
         const auto connection = ends_[i].first;
         if (serve(*ends_[i].second)) moved = true;

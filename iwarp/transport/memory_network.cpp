@@ -116,8 +116,8 @@ bool MemoryNetwork::run(std::int64_t limit_ns) {
     bool anything = false;
     for (;;) {
         bool moved = impl_->serve_raw();
-        for (std::size_t i = 0; i < impl_->hosts.size(); ++i)
-            if (impl_->hosts[i]->work()) moved = true;
+        for (Host* const host : impl_->hosts)
+            if (host->work()) moved = true;
         anything = anything || moved;
         if (moved) continue;
         std::int64_t next = impl_->next_raw_ns();

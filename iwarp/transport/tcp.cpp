@@ -20,8 +20,8 @@ namespace {
 using verbs::Stream;
 
 constexpr int accepts_in_a_turn = 64;
-constexpr std::int64_t accept_again_ns = 50'000'000;  ///< where there is not even a descriptor to refuse with
-constexpr std::size_t bulk_octets = 16 * 1024;        ///< a turn that moves more is not about latency
+constexpr std::int64_t accept_again_ns = 50'000'000;         ///< where there is not even a descriptor to refuse with
+constexpr std::size_t bulk_octets = std::size_t{16} * 1024;  ///< a turn that moves more is not about latency
 constexpr std::int64_t never = INT64_MAX;
 
 std::int64_t clock_ns() {
@@ -256,7 +256,7 @@ bool TcpTransport::Impl::run_queue() {
 
 bool TcpTransport::Impl::run_listeners() {
     bool moved = false;
-    for (std::size_t i = 0; i < listeners.size(); ++i) {
+    for (std::size_t i = 0; i < listeners.size(); ++i) {  // NOLINT(modernize-loop-convert): an acceptor may listen
         if (listeners[i]->ready && accept(*listeners[i])) moved = true;
         if (listeners[i]->ready && accept_again_at_ns == never) listener_ready = true;
     }

@@ -16,8 +16,8 @@ using verbs::Stream;
 
 /// The path's segment size grows with the peer's window at first: asked again after so many octets, then ever more
 /// seldom.
-constexpr std::uint64_t first_question_octets = 128 * 1024;
-constexpr std::uint64_t last_question_octets = 64 * 1024 * 1024;
+constexpr std::uint64_t first_question_octets = std::uint64_t{128} * 1024;
+constexpr std::uint64_t last_question_octets = std::uint64_t{64} * 1024 * 1024;
 
 template <class Pieces>
 std::size_t gather(const Pieces& pieces, TcpShared& shared, std::size_t& used) {
