@@ -295,9 +295,10 @@ void server(const char* address, const char* port, int connections) {
                 link.post_receive(done.wr_id, message_octets);
                 if (++since >= (depth + 1) / 2) {
                     std::uint8_t* credit = link.data() + credit_at;
-                    store(credit, since, 4);
-                    store(credit + 4, wrong, 4);
-                    store(credit + 8, 0, 8);
+                    store(credit, magic, 4);
+                    store(credit + 4, since, 4);
+                    store(credit + 8, wrong, 4);
+                    store(credit + 12, 0, 4);
                     link.post(IBV_WR_SEND, credit_at, 16, {}, 0);
                     since = 0;
                 }
