@@ -24,6 +24,12 @@ GuardedMemory::GuardedMemory(std::size_t octets) {
 
 GuardedMemory::~GuardedMemory() { munmap(mapped_, mapped_octets_); }
 
+void GuardedMemory::forbid(bool forbidden) {
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    if (mprotect(mapped_ + page, mapped_octets_ - 2 * page, forbidden ? PROT_NONE : PROT_READ | PROT_WRITE) != 0)
+        throw std::runtime_error("no protection");
+}
+
 std::string text_of(const std::optional<iwarp::Fault>& fault) {
     if (!fault) return "";
     return fmt::format("{}/{}/{:02x}", static_cast<int>(fault->layer), fault->type, fault->code);

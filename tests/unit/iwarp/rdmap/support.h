@@ -23,6 +23,8 @@ public:
     GuardedMemory& operator=(const GuardedMemory&) = delete;
     std::span<std::byte> octets() const { return octets_; }
     std::byte* data() const { return octets_.data(); }
+    /// From now on touching any of it is fatal, or no more.
+    void forbid(bool forbidden);
 
 private:
     std::span<std::byte> octets_;
