@@ -118,6 +118,10 @@ void Outbound::fill(mpa::FpduWriter& writer, mpa::Batch& batch) {
     }
 }
 
+void Outbound::fill_answers(mpa::FpduWriter& writer, mpa::Batch& batch) {
+    while (!batch.full() && !answer_failure_ && may_respond()) respond(writer, batch);
+}
+
 void Outbound::send_one(mpa::FpduWriter& writer, mpa::Batch& batch) {
     WorkRequest& work = *sends_.next();
     switch (work.operation) {

@@ -46,6 +46,9 @@ public:
     /// Adds FPDUs until the batch is full or there is nothing that may be sent now.
     void fill(mpa::FpduWriter& writer, mpa::Batch& batch);
 
+    /// The last that leaves besides a Terminate: answers, as far as they fit.
+    void fill_answers(mpa::FpduWriter& writer, mpa::Batch& batch);
+
     /// Why nothing more will be filled in: the send queue's next request failed here,
     struct SendFailure {
         std::uint64_t ticket = 0;

@@ -21,14 +21,14 @@ std::string seconds(std::chrono::milliseconds time) {
 
 }  // namespace
 
-void check_options(const ConnectionOptions& options) {
+void check_options(const ConnectionOptions& options, bool initiates) {
     check(options.revision == 1 || options.revision == 2, "revision is 1 or 2");
     check(options.revision == 2 || !options.peer_to_peer, "peer_to_peer needs revision 2");
     check(options.ird <= wire::mpa_depth_unspecified && options.ord <= wire::mpa_depth_unspecified,
           "ird and ord are at most 16383");
     check(options.max_ulpdu == 0 || (options.max_ulpdu >= 128 && options.max_ulpdu <= wire::mpa_ulpdu_max),
           "max_ulpdu is 0 or 128 to 64768");
-    check(options.private_data.size() <= mpa::Handshake::private_data_limit(options.revision == 2),
+    check(!initiates || options.private_data.size() <= mpa::Handshake::private_data_limit(options.revision == 2),
           "private_data has at most 512 octets, 508 with revision 2");
     for (const auto time :
          {options.request_timeout, options.reply_timeout, options.connect_timeout, options.close_timeout})
@@ -154,7 +154,7 @@ void Connection::reject(std::span<const std::byte> private_data) {
     handshake_->reject(private_data);
     if (handshake_->state() != mpa::Handshake::State::rejected)
         throw Error(fmt::format("cannot reject {}: {}", name(), handshake_->failure()));
-    phase_ = Phase::refusing;
+    phase_ = Phase::refusing;  // RFC 5044 section 7.1.2(2): TCP stays open, if not for ever
     set_deadline(options_.close_timeout);
     attention();
 }
@@ -264,7 +264,6 @@ void Connection::tick(std::int64_t now_ns) {
                                  ? fmt::format("no MPA Reply within {}; is an iWARP program listening there?",
                                                seconds(options_.reply_timeout))
                                  : fmt::format("no whole MPA Request within {}", seconds(options_.request_timeout)));
-            close(Closing::reset);
             return;
         case Phase::replying:
             ++device_.counters.handshakes_failed;
@@ -277,7 +276,7 @@ void Connection::tick(std::int64_t now_ns) {
                                     ? fmt::format("{} did not close within {}", name(), seconds(options_.close_timeout))
                                     : ending_);
             return;
-        case Phase::refusing: close(Closing::reset); return;
+        case Phase::refusing: close(Closing::full); return;
         case Phase::connecting:
         case Phase::requested:
         case Phase::over: deadline_ns_.reset(); return;
@@ -330,9 +329,6 @@ void Connection::settle() {
             end(Closing::full, ending_);
         else if (closing_ == Closing::no)
             closing_ = Closing::half;
-    } else if (phase_ == Phase::refusing && closing_ == Closing::no && handshake_->output().empty()) {
-        closing_ = Closing::half;
-        set_deadline(options_.close_timeout);
     }
 }
 

@@ -16,8 +16,8 @@
 
 namespace iwarp::verbs {
 
-/// Throws Error, naming the option and its range.
-void check_options(const ConnectionOptions& options);
+/// Throws Error, naming the option and its range. How much private data an answer may have, the request decides.
+void check_options(const ConnectionOptions& options, bool initiates);
 
 /// A connection's life: start frames, FPDUs, Terminate or graceful close. Between the queue pair (above) and the
 /// transport (below); the layers of the protocol hang together here.
@@ -57,6 +57,8 @@ public:
     void abort(const std::string& why);
     /// The queue pair goes: no more of it is to be touched.
     void abandon();
+    /// It begins anew, while a Terminate of its last connection is still under way.
+    void detach() { pair_ = nullptr; }
     void fail(const std::string& why);
     /// The receive that a message was being placed into; told once.
     std::optional<std::uint64_t> take_unfinished_receive();
@@ -171,7 +173,6 @@ private:
     bool initiates_;
     bool counted_ = true;    ///< in the device's connections
     bool may_send_ = false;  ///< a responder waits for the first FPDU (RFC 5044 section 7.1.2)
-    bool established_told_ = false;
     bool close_wanted_ = false;  ///< as soon as everything posted is sent
     bool peer_closed_ = false;
     bool unfinished_told_ = false;

@@ -8,6 +8,7 @@
 #include "iwarp/verbs/queue_pair.h"
 #include "iwarp/verbs/shared_receive_queue.h"
 #include "wire/ddp.h"
+#include "wire/rdmap.h"
 #include "wire/terminate.h"
 
 /// While FPDUs pass: octets in, octets out, what they mean for the queue pair, and Terminate.
@@ -35,6 +36,11 @@ rdmap::Inbound::Settings inbound_settings(const QueuePair::Impl& pair, bool owes
     settings.owes_ready_message = owes_ready_message;
     if (pair.shared_receives) settings.receive_domain = pair.shared_receives->impl().domain->number();
     return settings;
+}
+
+bool is_terminate(wire::Bytes header) {
+    constexpr std::byte tagged{0x80};
+    return (header[0] & tagged) == std::byte{} && wire::load_be32(header.data() + 6) == wire::queue_terminate;
 }
 
 bool overlap(wire::Bytes one, wire::Bytes other) {
@@ -80,9 +86,7 @@ void Connection::begin_operating() {
     phase_ = Phase::operating;
     deadline_ns_.reset();
     may_send_ = initiates_;
-    // A peer-to-peer responder is told with the ready-to-receive message. RFC 6581 section 9.2.
-    established_told_ = initiates_ || terms.ready == mpa::ReadyMessage::none;
-    pair_->established(agreement_on(terms), established_told_, initiates_ ? handshake_->private_data() : wire::Bytes{});
+    pair_->established(agreement_on(terms), initiates_ ? handshake_->private_data() : wire::Bytes{});
     handshake_.reset();
     options_.private_data = {};
 }
@@ -132,6 +136,8 @@ void Connection::count_received() {
 
 wire::Result<mpa::Target, Fault> Connection::begin_segment(wire::Bytes header, std::uint32_t payload_length) {
     if (phase_ != Phase::operating) return wire::Failure{fault::local_catastrophic};
+    // RFC 5041 section 6.2.1: no data after the graceful close. A Terminate is none.
+    if (closing_ != Closing::no && !is_terminate(header)) return wire::Failure{fault::stream_catastrophic};
     auto place_for = flow_->inbound.begin_segment(header, payload_length);
     if (!place_for) return place_for;
     placing_ = true;
@@ -150,10 +156,7 @@ std::optional<Fault> Connection::end_segment() {
 
 void Connection::first_fpdu() {
     may_send_ = true;
-    if (initiates_ || pair_ == nullptr) return;
-    if (!std::exchange(established_told_, true))
-        pair_->raise(Event::Kind::established);
-    else if (device_.is_pending(pair_->owner, Event::Kind::established))
+    if (!initiates_ && pair_ != nullptr && device_.is_pending(pair_->owner, Event::Kind::established))
         pair_->raise(Event::Kind::communication_established);
 }
 
@@ -196,11 +199,17 @@ std::optional<std::uint64_t> Connection::take_unfinished_receive() {
 void Connection::inbound_fault(const Fault& fault) {
     if (phase_ != Phase::operating) return;
     if (fault == fault::crc) ++pair_->counters.crc_errors;
-    // RFC 5044 section 7.1.2(4) holds back a responder that has not seen an FPDU, lest the initiator be still waiting
-    // for the Reply: after octets behind the start frames, be they wrong, it is not.
-    may_send_ = true;
+    if (closing_ != Closing::no) {
+        end(Closing::reset, fmt::format("{} sent data after the connection was closed", name()));
+        return;
+    }
+    // RFC 5044 section 7.1.2(4): a responder sends nothing before it has had one FPDU that was right.
+    may_send_ = may_send_ || fault.layer != wire::TerminateLayer::llp;
     const std::string text = rdmap::terminate_text(static_cast<std::uint8_t>(fault.layer), fault.type, fault.code);
-    terminate(fault, flow_->inbound.terminate_body(fault), text);
+    const auto body = flow_->inbound.terminate_body(fault);
+    // What was asked for before the fault is answered, as far as that takes no waiting.
+    if (may_send_ && all_sent()) flow_->outbound.fill_answers(*writer_, batch_);
+    terminate(fault, body, text);
 }
 
 /// The first error wins: the rest of the batch, then Terminate, then nothing. RFC 5040 sections 5.4 and 6.2.1.

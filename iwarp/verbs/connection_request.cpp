@@ -29,7 +29,7 @@ std::uint16_t ConnectionRequest::ord() const { return impl_->ord; }
 bool ConnectionRequest::peer_to_peer() const { return impl_->peer_to_peer; }
 
 void ConnectionRequest::accept(const std::shared_ptr<QueuePair>& queue_pair, const ConnectionOptions& options) {
-    verbs::check_options(options);
+    verbs::check_options(options, false);
     if (!queue_pair) throw Error("a connection request is accepted with a queue pair");
     QueuePair::Impl& pair = queue_pair->impl();
     if (pair.device != impl_->device)

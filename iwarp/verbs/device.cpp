@@ -152,7 +152,7 @@ std::shared_ptr<QueuePair> Device::create_queue_pair(const std::shared_ptr<Prote
 
 std::shared_ptr<Listener> Device::listen(const std::string& host, std::uint16_t port, const ConnectionOptions& options,
                                          int backlog) {
-    verbs::check_options(options);
+    verbs::check_options(options, false);
     auto impl = std::make_unique<Listener::Impl>();
     impl->device = impl_->self.lock();
     impl->options = options;

@@ -59,10 +59,10 @@ void QueuePair::Impl::raise(Event::Kind kind, std::string text, std::span<const 
     device->impl().raise(std::move(event));
 }
 
-void QueuePair::Impl::established(const Agreement& with, bool tell, std::span<const std::byte> private_data) {
+void QueuePair::Impl::established(const Agreement& with, std::span<const std::byte> private_data) {
     agreement = with;
     change_state(QueuePairState::connected);
-    if (tell) raise(Event::Kind::established, {}, private_data);
+    raise(Event::Kind::established, {}, private_data);
 }
 
 void QueuePair::Impl::terminated(Terminate why) {
@@ -149,6 +149,8 @@ void QueuePair::Impl::disconnected(std::string text) {
 void QueuePair::Impl::fail(const std::string& why) {
     if (connection) {
         connection->fail(why);
+        // At once: the rest of the connection is no longer the user's business.
+        change_state(QueuePairState::error);
         return;
     }
     change_state(QueuePairState::error);
@@ -207,7 +209,7 @@ void QueuePair::resize(std::uint32_t max_send, std::uint32_t max_receive) {
 }
 
 void QueuePair::connect(const std::string& host, std::uint16_t port, const ConnectionOptions& options) {
-    verbs::check_options(options);
+    verbs::check_options(options, true);
     Impl& impl = *impl_;
     if (impl.state != QueuePairState::idle || impl.connection)
         throw Error(
@@ -242,6 +244,7 @@ void QueuePair::reset() {
     if ((impl.state != QueuePairState::error && impl.state != QueuePairState::idle) || connecting)
         throw Error(fmt::format("queue pair {} is {}; abort() it before reset()", impl.number,
                                 connecting ? "connecting" : name_of(impl.state)));
+    if (impl.connection) impl.connection->detach();
     impl.connection.reset();
     while (!impl.sends.empty()) impl.sends.pop();
     if (impl.own_receives)

@@ -21,7 +21,7 @@ struct QueuePair::Impl {
 
     void change_state(QueuePairState to);
     void raise(Event::Kind kind, std::string text = {}, std::span<const std::byte> private_data = {});
-    void established(const Agreement& with, bool tell, std::span<const std::byte> private_data);
+    void established(const Agreement& with, std::span<const std::byte> private_data);
     void terminated(Terminate why);
     /// Completes what the send queue has finished. `false` where one of them failed in that.
     bool retire();
