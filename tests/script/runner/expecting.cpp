@@ -230,7 +230,8 @@ void expect_end(World& world, const std::string& how) {
         if (reset || closed) throw Failure(reset ? "the connection was reset" : "the stack has closed the connection");
         return;
     }
-    if (how == "reset" ? !reset : !closed || reset)
+    const bool right = how == "closed" ? closed || reset : how == "reset" ? reset : closed && !reset;
+    if (!right)
         throw Failure(reset ? "the connection was reset" : closed ? "the stack sent FIN" : "the connection is open");
     at.end_expected = true;
 }
@@ -256,7 +257,7 @@ void expect(World& world, Words& words) {
     if (what == "agreement") return expect_agreement(world, words);
     if (what == "counter") return expect_counter(world, words);
     if (what == "memory") return expect_memory(world, words);
-    if (what == "fin" || what == "reset" || what == "open") return expect_end(world, what);
+    if (what == "fin" || what == "reset" || what == "closed" || what == "open") return expect_end(world, what);
     if (what == "silence") return expect_silence(world);
     if (what == "valid" || what == "invalid") return expect_validity(world, words, what == "valid");
     if (what == "state") {

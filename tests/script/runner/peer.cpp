@@ -30,7 +30,8 @@ Octets payload_of(World& world, Words& words, const Kind& kind) {
         request.stag = static_cast<std::uint32_t>(number("atomic_stag", 0));
         request.offset = number("atomic_to", 0);
         request.operand = number("operand", 0);
-        request.mask = number("mask", request.mask);
+        // One field of 64 bits, or all bits swapped. RFC 7306 sections 5.1.1 and 5.1.2.
+        request.mask = number("mask", request.operation == 0 ? 0 : request.mask);
         request.compare = number("compare", 0);
         request.compare_mask = number("compare_mask", request.compare_mask);
         return encode(request);
@@ -60,6 +61,7 @@ Segment segment_of(World& world, Words& words, Connection& at, const Kind& kind)
     segment.tagged = kind.tagged;
     segment.queue = kind.queue;
     segment.last = !words.flag("more");
+    words.flag("last");
     if (words.flag("tagged")) segment.tagged = true;
     if (words.flag("untagged")) segment.tagged = false;
     segment.payload = payload_of(world, words, kind);

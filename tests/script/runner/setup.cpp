@@ -11,11 +11,9 @@ struct Right {
     iwarp::Access access;
 };
 constexpr Right rights[] = {
-    {"local_write", iwarp::Access::local_write},
-    {"remote_read", iwarp::Access::remote_read},
-    {"remote_write", iwarp::Access::remote_write},
-    {"remote_atomic", iwarp::Access::remote_atomic},
-    {"bind", iwarp::Access::bind},
+
+    {"remote_read", iwarp::Access::remote_read},     {"remote_write", iwarp::Access::remote_write},
+    {"remote_atomic", iwarp::Access::remote_atomic}, {"bind", iwarp::Access::bind},
     {"zero_based", iwarp::Access::zero_based},
 };
 
@@ -195,11 +193,8 @@ iwarp::Access access_of(Words& words) {
     iwarp::Access access = iwarp::Access::none;
     for (const Right& right : rights)
         if (words.flag(right.name)) access = access | right.access;
-    // What peers may change the user may: said once here instead of in every line.
-    if (words.flag("no_local_write")) return access;
-    if (permits(access, iwarp::Access::remote_write) || permits(access, iwarp::Access::remote_atomic))
-        access = access | iwarp::Access::local_write;
-    return access;
+    // Nearly all memory is the user's to write: only the exception is worth a word.
+    return words.flag("no_local_write") ? access : access | iwarp::Access::local_write;
 }
 
 void add_setup_steps(Steps& steps) {

@@ -25,9 +25,11 @@ Words::Words(std::string_view line) {
 }
 
 std::string Words::next(const std::string& what) {
-    if (words_.empty()) throw Failure("the line wants " + what);
-    std::string word = std::move(words_.front());
-    words_.erase(words_.begin());
+    const auto plain = [](const std::string& word) { return word[word.find_first_of("'=") % word.size()] != '='; };
+    const auto found = std::find_if(words_.begin(), words_.end(), plain);
+    if (found == words_.end()) throw Failure("the line wants " + what);
+    std::string word = std::move(*found);
+    words_.erase(found);
     return word;
 }
 

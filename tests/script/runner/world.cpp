@@ -184,7 +184,7 @@ Octets World::data(const std::string& text) {
             put(out, number(after("be32:")), 4);
         } else if (part.starts_with("be64:")) {
             put(out, number(after("be64:")), 8);
-        } else if (part.ends_with(']')) {
+        } else if (part.ends_with(']') || memories.contains(part)) {
             put(out, slice(part).octets());
         } else if (const auto star = part.find('*'); star != std::string::npos) {
             const Octets once = from_hex(part.substr(star + 1));
