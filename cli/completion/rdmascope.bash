@@ -101,6 +101,45 @@ _rdmascope_why() {
     fi
 }
 
+_rdmascope_endpoint() {
+    local part=${COMP_WORDS[2]} common own=
+    if ((COMP_CWORD == 2)); then
+        _rdmascope_words 'serve ping bench listen --help --version'
+        return
+    fi
+    case $previous in
+        --crc | --markers) _rdmascope_words 'on off'; return ;;
+        --mpa-revision) _rdmascope_words '1 2'; return ;;
+        --placement) _rdmascope_words 'strict direct'; return ;;
+        --congestion) _rdmascope_words "$(cat /proc/sys/net/ipv4/tcp_available_congestion_control 2> /dev/null)"; return ;;
+        --listen | --to) _rdmascope_words '127.0.0.1:7174'; return ;;
+        --size | --region | --memory | --receive-size) _rdmascope_words '64 4K 64K 1M 16M'; return ;;
+        --max-ulpdu | --ird | --ord | --connections | -c | --count | --depth | --receives | --show) return ;;
+        --interval | --timeout | --idle-timeout | --seconds | --rate) return ;;
+    esac
+    common='--crc --markers --mpa-revision --peer-to-peer --placement --align --max-ulpdu --ird --ord --congestion
+        --json -h --help --version'
+    case $part in
+        serve) own='--listen --connections --region --memory --idle-timeout -v --verbose' ;;
+        ping) own='--to -c --count --size --interval --timeout -q --quiet' ;;
+        bench) own='--to --size --count --seconds --depth --connections --rate --ping-pong --compare-swap --verify' ;;
+        listen) own='--listen -c --count --connections --receives --receive-size --region --show' ;;
+        *) return ;;
+    esac
+    if [[ $current == -* ]]; then
+        _rdmascope_words "$own $common"
+    elif [[ $part == bench ]]; then
+        _rdmascope_words 'write read send atomic'
+    fi
+}
+
+_rdmascope_demo() {
+    case $previous in
+        --save) _rdmascope_files ;;
+        *) _rdmascope_words '--recorded --save -n -h --help --version' ;;
+    esac
+}
+
 _rdmascope() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     # bash cuts words at `=`: --color=al is three of them.
@@ -111,13 +150,15 @@ _rdmascope() {
     fi
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _rdmascope_words 'dump flows why help --help --version'
+        _rdmascope_words 'dump flows why endpoint demo help --help --version'
     else
         case ${COMP_WORDS[1]} in
             dump) _rdmascope_dump ;;
             flows) _rdmascope_flows ;;
             why) _rdmascope_why ;;
-            help) if ((COMP_CWORD == 2)); then _rdmascope_words 'dump flows why'; fi ;;
+            endpoint) _rdmascope_endpoint ;;
+            demo) _rdmascope_demo ;;
+            help) if ((COMP_CWORD == 2)); then _rdmascope_words 'dump flows why endpoint demo'; fi ;;
         esac
     fi
 }

@@ -17,10 +17,12 @@ complete -c rdmascope -f
 complete -c rdmascope -n __fish_use_subcommand -a dump -d 'print, filter, save and convert packets'
 complete -c rdmascope -n __fish_use_subcommand -a flows -d 'one row a flow with all its figures'
 complete -c rdmascope -n __fish_use_subcommand -a why -d 'why it is slow'
+complete -c rdmascope -n __fish_use_subcommand -a endpoint -d 'an iWARP endpoint in software'
+complete -c rdmascope -n __fish_use_subcommand -a demo -d 'real iWARP traffic, captured and explained'
 complete -c rdmascope -n __fish_use_subcommand -a help -d 'explain a command'
 complete -c rdmascope -n __fish_use_subcommand -l help -d 'list the commands'
 complete -c rdmascope -n __fish_use_subcommand -l version -d 'print the version'
-complete -c rdmascope -n '__fish_seen_subcommand_from help' -a 'dump flows why'
+complete -c rdmascope -n '__fish_seen_subcommand_from help' -a 'dump flows why endpoint demo'
 
 function __rdmascope_option
     complete -c rdmascope -n '__fish_seen_subcommand_from dump' $argv
@@ -122,3 +124,56 @@ __rdmascope_why_option -l flow -x -d 'about one flow alone'
 __rdmascope_why_option -l json -d 'one JSON object'
 __rdmascope_why_option -s v -l verbose -d 'all figures'
 __rdmascope_why_option -l color -x -a 'auto never always' -d colour
+
+function __rdmascope_part
+    set -l words (commandline -opc)
+    test (count $words) -ge 3; and test "$words[2]" = endpoint; and contains -- "$words[3]" $argv
+end
+
+function __rdmascope_endpoint
+    complete -c rdmascope -n '__rdmascope_part serve ping bench listen' $argv
+end
+
+complete -c rdmascope -n '__fish_seen_subcommand_from endpoint; and not __rdmascope_part serve ping bench listen' -a 'serve ping bench listen'
+__rdmascope_endpoint -l crc -x -a 'on off' -d 'ask for the CRC of MPA'
+__rdmascope_endpoint -l markers -x -a 'on off' -d 'ask for markers'
+__rdmascope_endpoint -l mpa-revision -x -a '1 2' -d 'MPA revision'
+__rdmascope_endpoint -l peer-to-peer -d 'begin with a ready-to-receive message'
+__rdmascope_endpoint -l placement -x -a 'strict direct' -d 'before or after the CRC is verified'
+__rdmascope_endpoint -l align -d 'every FPDU begins a TCP segment'
+__rdmascope_endpoint -l max-ulpdu -x -d 'octets in an FPDU'
+__rdmascope_endpoint -l ird -x -d 'reads served at once'
+__rdmascope_endpoint -l ord -x -d 'reads outstanding'
+__rdmascope_endpoint -l congestion -x -a 'cubic reno bbr' -d 'congestion control of TCP'
+__rdmascope_endpoint -l json -d 'JSON instead of text'
+__rdmascope_endpoint -s h -l help -d 'list the options and exit'
+__rdmascope_endpoint -l version -d 'print the version and exit'
+complete -c rdmascope -n '__rdmascope_part serve listen' -l listen -x -d 'where'
+complete -c rdmascope -n '__rdmascope_part serve bench listen' -l connections -x -d 'so many connections'
+complete -c rdmascope -n '__rdmascope_part serve listen' -l region -x -a '64K 1M 16M' -d 'octets lent'
+complete -c rdmascope -n '__rdmascope_part serve' -l memory -x -a '256M 1G' -d 'octets for all buffers'
+complete -c rdmascope -n '__rdmascope_part serve' -l idle-timeout -x -a '0 1m 10m' -d 'end silent connections'
+complete -c rdmascope -n '__rdmascope_part serve' -s v -l verbose -d 'a line for every connection'
+complete -c rdmascope -n '__rdmascope_part ping bench' -l to -x -d 'whom'
+complete -c rdmascope -n '__rdmascope_part ping listen' -s c -l count -x -d 'end after so many'
+complete -c rdmascope -n '__rdmascope_part bench' -l count -x -d 'messages of each connection'
+complete -c rdmascope -n '__rdmascope_part ping bench' -l size -x -a '64 4K 64K 1M' -d 'octets of a message'
+complete -c rdmascope -n '__rdmascope_part ping' -l interval -x -a '0 100ms 1s' -d 'one every so often'
+complete -c rdmascope -n '__rdmascope_part ping' -l timeout -x -a '1s 10s' -d 'the longest wait'
+complete -c rdmascope -n '__rdmascope_part ping' -s q -l quiet -d 'only the summary'
+complete -c rdmascope -n '__rdmascope_part bench' -a 'write read send atomic'
+complete -c rdmascope -n '__rdmascope_part bench' -l seconds -x -d 'for so long'
+complete -c rdmascope -n '__rdmascope_part bench' -l depth -x -a '1 16 128' -d 'messages outstanding'
+complete -c rdmascope -n '__rdmascope_part bench' -l rate -x -d 'bits per second of each connection'
+complete -c rdmascope -n '__rdmascope_part bench' -l ping-pong -d 'every message comes back'
+complete -c rdmascope -n '__rdmascope_part bench' -l compare-swap -d 'Compare and Swap'
+complete -c rdmascope -n '__rdmascope_part bench' -l verify -d 'compare all data'
+complete -c rdmascope -n '__rdmascope_part listen' -l receives -x -d 'receives of each connection'
+complete -c rdmascope -n '__rdmascope_part listen' -l receive-size -x -a '4K 64K' -d 'octets of a receive'
+complete -c rdmascope -n '__rdmascope_part listen' -l show -x -d 'octets to print'
+
+complete -c rdmascope -n '__fish_seen_subcommand_from demo' -l recorded -d 'show the capture that the program carries'
+complete -c rdmascope -n '__fish_seen_subcommand_from demo' -l save -r -F -d 'keep what is captured'
+complete -c rdmascope -n '__fish_seen_subcommand_from demo' -s n -d 'numbers instead of names'
+complete -c rdmascope -n '__fish_seen_subcommand_from demo' -s h -l help -d 'list the options and exit'
+complete -c rdmascope -n '__fish_seen_subcommand_from demo' -l version -d 'print the version and exit'

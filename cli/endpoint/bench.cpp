@@ -43,7 +43,8 @@ BenchResult Bench::run() {
     connect_all();
     if (!failed_) {
         result_.agreement = lanes_.front()->queue_pair()->agreement();
-        const auto server_before = ask_usage(options_.to, options_.connection);
+        const auto server_before =
+            options_.ask_server ? ask_usage(options_.to, options_.connection) : std::optional<Usage>{};
         const Usage before = Usage::of_this_process();
         measure();
         result_.cpu = Usage::of_this_process().since(before);

@@ -33,6 +33,7 @@ struct BenchOptions : CommonOptions {
     bool verify = false;
     bool ping_pong = false;
     bool compare_swap = false;
+    bool ask_server = true;  ///< what the measurement costs it, by a connection of its own before and after
 };
 
 /// Messages of one operation that this end began.

@@ -67,8 +67,8 @@ std::string choose(const std::string& word, BenchOptions& options) {
 std::string contradiction(const BenchOptions& options) {
     if (options.ping_pong && options.kind != BenchKind::send) return "--ping-pong goes with send alone";
     if (options.compare_swap && options.kind != BenchKind::atomic) return "--compare-swap goes with atomic alone";
-    if (options.bits_per_sec && (options.ping_pong || options.kind == BenchKind::atomic || options.size == 0))
-        return "--rate goes with write, read and send of a size above 0";
+    if (options.bits_per_sec && (options.ping_pong || options.size == 0))
+        return "--rate goes with messages of a size above 0, and not with --ping-pong";
     constexpr std::uint64_t most = std::uint64_t{1} << 36;
     if (options.connections * options.depth * std::max<std::uint64_t>(options.size, 64) > most)
         return fmt::format("--size, --depth and --connections together ask for more than {} GiB", most >> 30);

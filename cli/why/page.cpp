@@ -1,8 +1,12 @@
 #include "cli/why/page.h"
 
 #include <algorithm>
+#include <clocale>
+#include <cstring>
 #include <fmt/format.h>
+#include <langinfo.h>
 
+#include "cli/console.h"
 #include "metrics/why/words.h"
 
 namespace cli::why {
@@ -249,7 +253,24 @@ private:
     std::string out_ = {};
 };
 
+/// What the user's locale writes, without a change of the program's own.
+bool writes_utf8() {
+    const locale_t users = ::newlocale(LC_CTYPE_MASK, "", nullptr);
+    if (users == nullptr) return false;
+    const bool utf8 = std::strcmp(::nl_langinfo_l(CODESET, users), "UTF-8") == 0;
+    ::freelocale(users);
+    return utf8;
+}
+
 }  // namespace
+
+PageStyle style_for_terminal(int descriptor) {
+    PageStyle style;
+    style.columns = terminal_columns(descriptor);
+    style.color = wants_color(descriptor);
+    style.utf8 = writes_utf8();
+    return style;
+}
 
 std::string page(const metrics::Snapshot& snapshot, std::span<const Answer> answers, const PageStyle& style) {
     return Page(snapshot, answers, style).print();

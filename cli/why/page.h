@@ -17,6 +17,9 @@ struct PageStyle {
     std::vector<std::string> read_paths = {};  ///< of which the frames' numbers speak; empty where none was read
 };
 
+/// As wide as the descriptor's terminal, with its colours and in the letters that the user's locale writes.
+PageStyle style_for_terminal(int descriptor);
+
 /// The page that an operator reads: the verdict in one line, what is wrong and what to do about it, then the questions
 /// that found nothing.
 std::string page(const metrics::Snapshot& snapshot, std::span<const metrics::Answer> answers, const PageStyle& style);

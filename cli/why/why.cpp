@@ -1,8 +1,5 @@
 #include "cli/why/why.h"
 
-#include <clocale>
-#include <cstring>
-#include <langinfo.h>
 #include <unistd.h>
 
 #include "cli/analysis/session.h"
@@ -22,20 +19,9 @@ constexpr std::string_view usage =
     "EXPRESSION is a pcap-filter(7) expression.\n";
 constexpr std::string_view ending = "\nManual: rdmascope-why(1), which lists all verdicts.\n";
 
-/// What the user's locale writes, without a change of the program's own.
-bool writes_utf8() {
-    const locale_t users = ::newlocale(LC_CTYPE_MASK, "", nullptr);
-    if (users == nullptr) return false;
-    const bool utf8 = std::strcmp(::nl_langinfo_l(CODESET, users), "UTF-8") == 0;
-    ::freelocale(users);
-    return utf8;
-}
-
 PageStyle style_for(const WhyOptions& options) {
-    PageStyle style;
-    style.columns = terminal_columns(STDOUT_FILENO);
-    style.color = options.color == Color::always || (options.color == Color::automatic && wants_color(STDOUT_FILENO));
-    style.utf8 = writes_utf8();
+    PageStyle style = style_for_terminal(STDOUT_FILENO);
+    if (options.color != Color::automatic) style.color = options.color == Color::always;
     style.verbose = options.verbose;
     style.read_paths = options.read_paths;
     return style;

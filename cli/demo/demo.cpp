@@ -1,0 +1,306 @@
+#include "cli/demo/demo.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "capture/writer.h"
+#include "cli/analysis/session.h"
+#include "cli/console.h"
+#include "cli/demo/recorded.h"
+#include "cli/demo/traffic.h"
+#include "cli/flows/options.h"
+#include "cli/flows/report.h"
+#include "cli/live.h"
+#include "cli/option_scan.h"
+#include "cli/signals.h"
+#include "cli/text_output.h"
+#include "cli/why/page.h"
+#include "iwarp/iwarp.h"
+#include "metrics/engine/analyzer.h"
+#include "metrics/operation.h"
+#include "metrics/why/answer.h"
+
+namespace cli::demo {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using endpoint::OperationCount;
+
+struct DemoOptions {
+    bool recorded = false;
+    bool numbers = false;
+    std::string save_path = {};
+    bool help = false;
+    bool version = false;
+};
+struct Row {
+    OptionText text;
+    void (*apply)(DemoOptions& options, const std::string& value);
+};
+constexpr std::array rows{
+    Row{{0, "recorded", "", "show the capture that the program carries, without making traffic"},
+        [](DemoOptions& o, const std::string&) { o.recorded = true; }},
+    Row{{0, "save", "FILE", "keep what is captured, to be looked at with dump, flows and why"},
+        [](DemoOptions& o, const std::string& v) { o.save_path = v; }},
+    Row{{'n', "", "", "addresses as numbers, not as the names that /etc/hosts has"},
+        [](DemoOptions& o, const std::string&) { o.numbers = true; }},
+    Row{{'h', "help", "", "print this and exit"}, [](DemoOptions& o, const std::string&) { o.help = true; }},
+    Row{{0, "version", "", "print the version and exit"}, [](DemoOptions& o, const std::string&) { o.version = true; }},
+};
+
+std::string parse(const std::vector<std::string>& arguments, DemoOptions& out) {
+    std::vector<OptionText> texts;
+    for (const Row& row : rows) texts.push_back(row.text);
+    OptionScanner scanner(texts, arguments);
+    for (;;) {
+        const OptionScanner::Found found = scanner.next();
+        if (!found.error.empty()) return found.error;
+        if (found.index < 0) break;
+        rows[static_cast<std::size_t>(found.index)].apply(out, found.value);
+    }
+    if (const std::string rest = scanner.rest(); !rest.empty()) return fmt::format("'{}' is no option", rest);
+    if (out.recorded && !out.save_path.empty()) return "--recorded and --save are given: one or the other";
+    return {};
+}
+
+void failed(const std::string& what) { tell("rdmascope demo: {}", what); }
+
+/// What is on the page besides the tables.
+class Writing {
+public:
+    Writing() : style_(why::style_for_terminal(STDOUT_FILENO)) {}
+
+    void title(std::string_view text) {
+        print(style_.color ? fmt::format("\n\x1b[1m{}\x1b[0m\n\n", text) : fmt::format("\n{}\n\n", text));
+    }
+    void paragraph(std::string_view text) { print(fmt::format("{}\n", text)); }
+    const why::PageStyle& style() const { return style_; }
+
+private:
+    why::PageStyle style_;
+};
+
+std::string own_path() {
+    std::array<char, 4096> path{};
+    const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
+    return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : "rdmascope";
+}
+
+/// Frames in, figures out.
+class Measuring {
+public:
+    explicit Measuring(bool whole_frames) : analyzer_(analyzer_options(whole_frames)) {}
+
+    void feed(std::span<const wire::Frame> frames, bool lasting) { analyzer_.feed(frames, lasting); }
+    metrics::Snapshot finish(const capture::Source& source) {
+        analyzer_.finish();
+        metrics::Snapshot snapshot = analyzer_.snapshot();
+        snapshot.capture.kernel_dropped = source.statistics().kernel_dropped;
+        return snapshot;
+    }
+
+private:
+    static metrics::AnalyzerOptions analyzer_options(bool whole_frames) {
+        metrics::AnalyzerOptions options;
+        options.dissector.parse.verify_crc = whole_frames;
+        return options;
+    }
+    metrics::Analyzer analyzer_;
+};
+
+/// Captures what `traffic` does, from its beginning to a moment after its end. Absent where that failed; told.
+std::optional<metrics::Snapshot> capture_live(LiveSources& source, Traffic& traffic, const std::string& save_path) {
+    std::unique_ptr<capture::Writer> writer;
+    if (!save_path.empty()) {
+        capture::WriterOptions how;
+        how.format = capture::format_of_name(save_path);
+        auto opened = capture::open_writer(save_path, how);
+        if (!opened) return failed(opened.error().text()), std::nullopt;
+        writer = std::move(opened).value();
+    }
+    Measuring measuring(true);
+    std::vector<wire::Frame> frames(256);
+    constexpr auto echo = std::chrono::milliseconds(300);  // the last frames are handed over late
+    Clock::time_point end = Clock::time_point::max();
+    traffic.start();
+    while (Clock::now() < end) {
+        const capture::Batch batch = source.next_batch(frames);
+        if (batch.status == capture::ReadStatus::error) return failed(source.error().text()), std::nullopt;
+        const std::span<const wire::Frame> taken(frames.data(), batch.count);
+        if (writer)
+            for (const wire::Frame& frame : taken)
+                if (writer->write(frame, source.interfaces()[frame.interface]) == capture::WriteStatus::error)
+                    return failed(writer->error().text()), std::nullopt;
+        measuring.feed(taken, false);
+        if (end == Clock::time_point::max() && traffic.done()) end = Clock::now() + echo;
+    }
+    traffic.finish();
+    if (writer && !writer->close()) return failed(writer->error().text()), std::nullopt;
+    return measuring.finish(source);
+}
+
+std::optional<metrics::Snapshot> read_recorded() {
+    auto source = open_recorded();
+    if (!source) return failed(source.error().text()), std::nullopt;
+    Measuring measuring(false);
+    std::vector<wire::Frame> frames(1024);
+    for (;;) {
+        const capture::Batch batch = (*source)->next_batch(frames);
+        if (batch.status == capture::ReadStatus::end) return measuring.finish(**source);
+        if (batch.status == capture::ReadStatus::error) return failed((*source)->error().text()), std::nullopt;
+        measuring.feed({frames.data(), batch.count}, (*source)->frames_last());
+    }
+}
+
+bool print_flows(const metrics::Snapshot& snapshot, const analysis::Names& names, bool crc_verified) {
+    flows::FlowsOptions options;
+    options.verify_crc = crc_verified;
+    TextOutput output(STDOUT_FILENO);
+    flows::Report report(options, names, output);
+    return report.finish(snapshot);
+}
+
+/// The endpoints' own counts beside those of the capture: they must be the same.
+void compare(const Traffic& traffic, const metrics::Snapshot& snapshot, Writing& page) {
+    using metrics::Operation;
+    std::array<OperationCount, metrics::operation_count> counted{};
+    const auto add = [&](Operation operation, const OperationCount& more) {
+        counted[metrics::index_of(operation)].count += more.count;
+        counted[metrics::index_of(operation)].octets += more.octets;
+    };
+    for (const auto& strand : traffic.strands()) {
+        add(Operation::send, strand->result.sends);
+        add(Operation::write, strand->result.writes);
+        add(Operation::read, strand->result.reads);
+        add(Operation::fetch_add, strand->result.atomics);
+    }
+    add(Operation::send, traffic.credits());
+    std::string text = fmt::format("{:<12} {:>26} {:>26}\n", "", "the endpoints", "the capture");
+    bool same = true;
+    for (const Operation operation : {Operation::send, Operation::write, Operation::read, Operation::fetch_add}) {
+        const OperationCount& told = counted[metrics::index_of(operation)];
+        OperationCount seen;
+        for (const metrics::FlowSnapshot& flow : snapshot.flows) {
+            seen.count += flow.operations[metrics::index_of(operation)].count;
+            seen.octets += flow.operations[metrics::index_of(operation)].bytes;
+        }
+        same = same && told.count == seen.count && told.octets == seen.octets;
+        text += fmt::format("{:<12} {:>9} {:>9} octets {:>9} {:>9} octets\n", metrics::name_of(operation), told.count,
+                            told.octets, seen.count, seen.octets);
+    }
+    page.title("What the endpoints counted themselves, and what the capture shows");
+    page.paragraph(text);
+    if (same)
+        page.paragraph("They agree.");
+    else if (snapshot.capture.kernel_dropped.value_or(0) != 0)
+        page.paragraph(fmt::format("They differ, as the kernel dropped {} frames of the capture.",
+                                   *snapshot.capture.kernel_dropped));
+    else
+        page.paragraph("They differ, and should not.");
+}
+
+void print_strands(const Traffic& traffic, Writing& page) {
+    page.title("Who talks");
+    for (const auto& strand : traffic.strands()) {
+        std::string line = fmt::format("  port {:<6} {}", strand->options.to.port, strand->what);
+        if (!strand->result.error.empty()) line += fmt::format(" ({})", strand->result.error);
+        page.paragraph(line);
+    }
+}
+
+void print_answers(const metrics::Snapshot& snapshot, const analysis::Names& names, Writing& page) {
+    page.title("Why is it slow? (`rdmascope why`)");
+    print(why::page(snapshot, metrics::answer(snapshot, names), page.style()));
+}
+
+int show(const metrics::Snapshot& snapshot, const DemoOptions& options, const Traffic* traffic, Writing& page) {
+    const analysis::Names names(!options.numbers);
+    page.title("Every direction of every queue pair's conversation (`rdmascope flows`)");
+    if (!print_flows(snapshot, names, traffic != nullptr)) return exit_failed;
+    if (traffic != nullptr) compare(*traffic, snapshot, page);
+    print_answers(snapshot, names, page);
+    page.paragraph(
+        "\nWhat it shows: the client of the server that is away most of the time has more to send than TCP's window "
+        "lets "
+        "it;\nthe receiver is to blame, and not the network. The others get all they ask for.");
+    return exit_done;
+}
+
+int show_recorded(const DemoOptions& options, Writing& page) {
+    const auto snapshot = read_recorded();
+    return snapshot ? show(*snapshot, options, nullptr, page) : exit_failed;
+}
+
+int show_live(LiveSources& source, Traffic& traffic, const DemoOptions& options, Writing& page) {
+    page.paragraph(
+        "Two iWARP servers and five clients talk over the loopback interface for three seconds. One server is\n"
+        "away from its endpoint for 40 ms at a time, so that its client starves.");
+    print_strands(traffic, page);
+    const auto snapshot = capture_live(source, traffic, options.save_path);
+    if (!snapshot) return exit_failed;
+    int status = show(*snapshot, options, &traffic, page);
+    for (const auto& strand : traffic.strands()) {
+        if (strand->result.error.empty()) continue;
+        failed(fmt::format("{}: {}", strand->what, strand->result.error));
+        status = exit_failed;
+    }
+    if (!options.save_path.empty())
+        page.paragraph(
+            fmt::format("\nLook closer: rdmascope dump -r {0}, rdmascope flows -r {0}, rdmascope why -v -r {0}",
+                        options.save_path));
+    return status;
+}
+
+int show_what_there_is(const DemoOptions& options) {
+    Writing page;
+    if (options.recorded) return show_recorded(options, page);
+    const Signals signals;
+    Traffic traffic;
+    capture::LiveOptions how;
+    how.promiscuous = false;
+    how.buffer_kib = 32U << 10;
+    how.filter = traffic.filter();
+    auto source = LiveSources::open({"lo"}, how);
+    if (source) return show_live(**source, traffic, options, page);
+    const std::string path = own_path();
+    tell("rdmascope demo: {}", source.error().text());
+    tell("rdmascope demo: to see live traffic, run `sudo {0} demo`, or once `sudo setcap cap_net_raw+ep {0}`", path);
+    tell("rdmascope demo: this is what the demo showed where it might capture:");
+    return show_recorded(options, page);
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments, const Environment& environment) {
+    DemoOptions options;
+    const std::string reason = parse(arguments, options);
+    if (!reason.empty()) {
+        tell("rdmascope demo: {}\nrdmascope demo: `rdmascope help demo` lists the options", reason);
+        return exit_usage;
+    }
+    if (options.help) return print(help());
+    if (options.version) return print(version_text(environment.version));
+    try {
+        return show_what_there_is(options);
+    } catch (const iwarp::Error& error) {
+        failed(error.what());
+        return exit_failed;
+    }
+}
+
+std::string help() {
+    std::string out =
+        "Usage: rdmascope demo [OPTION]...\n\n"
+        "On a bare machine: endpoints on the loopback interface exchange real iWARP traffic, which is captured, "
+        "measured\n"
+        "and explained. Takes five seconds. Without the right to capture it says which command grants it, and shows a\n"
+        "capture that it made earlier.\n\nOptions:\n";
+    for (const Row& row : rows) append_help(out, row.text);
+    return out + "\nManual: rdmascope-demo(1).\n";
+}
+
+}  // namespace cli::demo

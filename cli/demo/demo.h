@@ -1,0 +1,13 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+
+/// `rdmascope demo`: real iWARP traffic on the loopback interface, captured, measured and explained.
+namespace cli::demo {
+
+int run(const std::vector<std::string>& arguments, const Environment& environment);
+std::string help();
+
+}  // namespace cli::demo

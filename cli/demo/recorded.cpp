@@ -1,0 +1,29 @@
+#include "cli/demo/recorded.h"
+
+#include <cerrno>
+#include <fmt/format.h>
+#include <span>
+#include <string_view>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cli/console.h"
+
+namespace cli::demo {
+
+/// From pcaps/demo-loopback.pcap.gz, by cmake/embed.cmake.
+extern const std::span<const unsigned char> recorded_octets;
+
+capture::Result<std::unique_ptr<capture::FileSource>> open_recorded() {
+    // Files are opened by name: this one lives in memory and has a name there.
+    const int file = ::memfd_create("demo-loopback", MFD_CLOEXEC);
+    if (file >= 0) {
+        const std::string_view octets(reinterpret_cast<const char*>(recorded_octets.data()), recorded_octets.size());
+        static_cast<void>(write_all(file, octets));
+    }
+    auto opened = capture::open_file(fmt::format("/proc/self/fd/{}", file), {});
+    if (file >= 0) ::close(file);
+    return opened;
+}
+
+}  // namespace cli::demo

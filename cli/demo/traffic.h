@@ -1,0 +1,53 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli/endpoint/bench.h"
+#include "cli/endpoint/server.h"
+
+namespace cli::demo {
+
+/// One client of the demo: what it does, in words, and what it counted.
+struct Strand {
+    std::string what;
+    endpoint::BenchOptions options;
+    endpoint::BenchResult result = {};
+};
+
+/// A mix of Sends, Writes, Reads and atomics over several queue pairs between endpoints of this process, each with a
+/// thread and TCP connections of its own. One server is busy with something else most of the time, so that its client
+/// starves.
+class Traffic {
+public:
+    /// Makes the servers, on free ports of 127.0.0.1. Throws iwarp::Error.
+    Traffic();
+    ~Traffic();
+
+    /// A pcap-filter expression that selects it.
+    std::string filter() const;
+    void start();
+    bool done() const { return running_ == 0; }
+    /// Waits for the end; then strands() has the counts.
+    void finish();
+    /// The messages by which the servers gave credits back.
+    endpoint::OperationCount credits() const;
+    const std::vector<std::unique_ptr<Strand>>& strands() const { return strands_; }
+
+private:
+    void add(std::string what, endpoint::BenchKind kind, std::uint64_t size, std::uint64_t depth,
+             std::uint64_t bits_per_sec);
+
+    endpoint::Server diligent_;
+    endpoint::Server sluggish_;
+    std::vector<std::unique_ptr<Strand>> strands_ = {};
+    std::vector<std::thread> servers_ = {};
+    std::vector<std::thread> clients_ = {};
+    std::atomic<unsigned> running_ = 0;
+    std::atomic<bool> stop_ = false;
+};
+
+}  // namespace cli::demo
