@@ -7,7 +7,9 @@
 
 #include "cli/command.h"
 #include "cli/console.h"
+#include "cli/demo/demo.h"
 #include "cli/dump/dump.h"
+#include "cli/endpoint/endpoint.h"
 #include "cli/flows/flows.h"
 #include "cli/why/why.h"
 #include "dissect/registry.h"
@@ -20,6 +22,10 @@ int main(int argc, char** argv) {
                      cli::flows::run, cli::flows::help},
         cli::Command{"why", "why it is slow: bandwidth, latency, QP cache, congestion, queue depth, and what to do",
                      cli::why::run, cli::why::help},
+        cli::Command{"endpoint", "an iWARP endpoint in software: serve, ping, bench, listen", cli::endpoint::run,
+                     cli::endpoint::help},
+        cli::Command{"demo", "real iWARP traffic on the loopback interface, captured, measured and explained",
+                     cli::demo::run, cli::demo::help},
     };
     try {
         const dissect::FieldRegistry fields;
