@@ -89,6 +89,7 @@ wire::Result<mpa::Target, Fault> Inbound::begin_segment(wire::Bytes header, std:
     payload_length_ = payload_length;
     piece_count_ = 0;
     segment_ = Segment::nothing;
+    target_lost_ = false;
     if (over_) return drop();
     header_size_ = static_cast<std::uint8_t>(std::min(header.size(), header_.size()));
     std::memcpy(header_.data(), header.data(), header_size_);
@@ -289,6 +290,7 @@ wire::Result<mpa::Target, Fault> Inbound::drop() {
 }
 
 std::optional<Fault> Inbound::recheck_target() {
+    if (target_lost_) return fault_;
     if (over_ || memory_changes_ == memory_->changes() || payload_length_ == 0) return std::nullopt;
     std::optional<Fault> fault;
     switch (segment_) {
@@ -300,12 +302,14 @@ std::optional<Fault> Inbound::recheck_target() {
         default: break;
     }
     memory_changes_ = memory_->changes();
+    target_lost_ = fault.has_value();
     if (fault) static_cast<void>(refuse(*fault));
     return fault;
 }
 
 std::optional<Fault> Inbound::end_segment() {
     const Segment segment = std::exchange(segment_, Segment::nothing);
+    target_lost_ = false;
     if (over_) return std::nullopt;
     if (!fpdu_seen_) {
         fpdu_seen_ = true;

@@ -67,7 +67,8 @@ public:
     std::optional<Fault> end_segment() override;
 
     /// Between begin_segment and end_segment: whether the target is still what it was, or what has become of it since
-    /// memory was deregistered or invalidated from above. To be asked before more octets go there.
+    /// memory was deregistered or invalidated from above. To be asked before more octets go there; a fault stays until
+    /// the segment's end.
     std::optional<Fault> recheck_target();
 
     /// The body of a Terminate. Where the fault was found here, the headers of its segment go along as far as the fault
@@ -146,6 +147,7 @@ private:
     Cursor cursor_after_;         ///< once the segment has ended
     bool fpdu_seen_ = false;
     bool over_ = false;
+    bool target_lost_ = false;    ///< under the segment that is being placed
     std::optional<Fault> fault_;  ///< found here; header_ is that segment's from then on
     std::uint32_t fault_payload_ = 0;
     std::unique_ptr<std::byte[]> waste_;
