@@ -1,6 +1,7 @@
 #include "iwarp/mpa/batch.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 
 #include "wire/mpa.h"
@@ -9,7 +10,7 @@ namespace iwarp::mpa {
 namespace {
 // Headers and CRCs of a whole batch fit the first; small payloads, or FPDUs with markers, take more.
 constexpr std::size_t first_chunk = 4096;
-constexpr std::size_t next_chunk = 68 * 1024;
+constexpr std::size_t next_chunk = std::size_t{68} * 1024;
 static_assert(next_chunk >= wire::mpa_longest);
 }  // namespace
 
@@ -46,6 +47,26 @@ void Batch::clear() {
     ends_.clear();
     chunk_ = chunk_used_ = first_ = first_end_ = added_ = consumed_ = 0;
     own_last_ = false;
+}
+
+void Batch::detach() {
+    const std::size_t size = octets();
+    if (size == 0) return;
+    do {
+        ++chunk_;
+    } while (chunk_ < chunks_.size() && chunks_[chunk_].size < size);
+    if (chunk_ >= chunks_.size()) {
+        chunk_ = chunks_.size();
+        const std::size_t rounded = std::bit_ceil(size);  // a few sizes, used again
+        chunks_.push_back({std::make_unique_for_overwrite<std::byte[]>(rounded), rounded});
+    }
+    std::byte* const memory = chunks_[chunk_].memory.get();
+    std::byte* to = memory;
+    for (const wire::Bytes piece : pieces()) to = std::ranges::copy(piece, to).out;
+    pieces_.assign(1, {memory, size});
+    first_ = 0;
+    chunk_used_ = size;
+    own_last_ = true;
 }
 
 void Batch::shrink() {

@@ -14,7 +14,8 @@ namespace iwarp::mpa {
 class Batch {
 public:
     static constexpr std::size_t max_fpdus = 64;
-    static constexpr std::size_t max_octets = 256 * 1024;  ///< reached with whole FPDUs: may be passed by one
+    static constexpr std::size_t max_octets =
+        std::size_t{256} * 1024;  ///< reached with whole FPDUs: may be passed by one
     static constexpr std::size_t max_pieces = 512;
 
     bool empty() const { return consumed_ == added_; }  ///< nothing left to send
@@ -28,6 +29,10 @@ public:
     std::span<const wire::Bytes> next_fpdu() const;
     void consume(std::size_t octets);
     void clear();
+    /// Copies what is left into memory of the batch: for payload that may change or go away before it is sent (a peer
+    /// writes to what another reads, a region is deregistered), its CRC being taken already. Ends the validity of
+    /// pieces().
+    void detach();
     /// Gives memory back where the batch is empty: an idle stream keeps less than 1 KiB.
     void shrink();
 

@@ -106,6 +106,37 @@ TEST(Batch, is_full_by_fpdus_octets_or_pieces) {
     EXPECT_FALSE(batch.full());
 }
 
+TEST(Batch, detached_from_the_users_memory) {
+    for (const std::size_t consumed : {0u, 1u, 2999u, 3030u, 6000u, 66000u}) {
+        Filled filled{{3000, 50, 5000, 60000, 0}};
+        for (unsigned round = 0; round < 3; ++round) {
+            filled.batch.consume(consumed);
+            filled.batch.detach();
+            for (Octets& octets : filled.memory) std::ranges::fill(octets, std::byte{0xdd});
+            const wire::Bytes expected = wire::Bytes{filled.expected.octets}.subspan(consumed);
+            ASSERT_TRUE(std::ranges::equal(content(filled.batch.pieces()), expected)) << consumed;
+            const auto end = std::ranges::upper_bound(filled.expected.ends, consumed);
+            ASSERT_EQ(content(filled.batch.next_fpdu()).size(), *end - consumed);
+            // And added to.
+            filled.memory.push_back(Octets(4000, std::byte{1}));
+            filled.add(filled.memory.back());
+            filled.batch.detach();
+            filled.memory.back().assign(4000, std::byte{2});
+            const wire::Bytes more = wire::Bytes{filled.expected.octets}.subspan(consumed);
+            ASSERT_TRUE(std::ranges::equal(content(filled.batch.pieces()), more)) << consumed;
+            filled.batch.consume(filled.batch.octets());
+            filled.batch.detach();
+            ASSERT_TRUE(filled.batch.empty());
+            filled.expected.octets.clear();
+            filled.expected.ends.clear();
+            for (const std::size_t length : {3000u, 50u, 5000u, 60000u, 0u}) {
+                filled.memory.push_back(Octets(length, std::byte{3}));
+                filled.add(filled.memory.back());
+            }
+        }
+    }
+}
+
 TEST(Batch, used_again_and_shrunk) {
     Filled filled{{}};
     for (unsigned round = 0; round < 50; ++round) {
