@@ -118,6 +118,10 @@ void Outbound::fill(mpa::FpduWriter& writer, mpa::Batch& batch) {
     }
 }
 
+void Outbound::perform_local() {
+    while (!send_failure_ && may_send() && sends_.next()->is_local()) perform(*sends_.next());
+}
+
 void Outbound::fill_answers(mpa::FpduWriter& writer, mpa::Batch& batch) {
     while (!batch.full() && !answer_failure_ && may_respond()) respond(writer, batch);
 }

@@ -46,6 +46,8 @@ public:
     /// Adds FPDUs until the batch is full or there is nothing that may be sent now.
     void fill(mpa::FpduWriter& writer, mpa::Batch& batch);
 
+    /// What comes first in the send queue and sends nothing, while nothing may be sent.
+    void perform_local();
     /// The last that leaves besides a Terminate: answers, as far as they fit.
     void fill_answers(mpa::FpduWriter& writer, mpa::Batch& batch);
 

@@ -230,7 +230,8 @@ void Connection::peer_closed(std::int64_t now_ns) {
         case Phase::operating: break;
     }
     if (!flow_->reader.at_boundary())
-        end(Closing::reset, fmt::format("{} closed in the middle of an FPDU", name()), Status::connection_lost);
+        end(Closing::reset, fmt::format("{} closed in the middle of an FPDU", name()), oldest_begun(),
+            Status::connection_lost);
     else if (!close_wanted_)
         begin_close();
 }
@@ -239,7 +240,7 @@ void Connection::lost(const std::string& why, std::int64_t now_ns) {
     const Entry entry(*this, now_ns);
     if (phase_ == Phase::over) return;
     if (phase_ == Phase::operating) {
-        end(Closing::reset, why, Status::connection_lost);
+        end(Closing::reset, why, oldest_begun(), Status::connection_lost);
     } else if (phase_ == Phase::terminating) {
         end(Closing::reset, ending_.empty() ? why : ending_);
     } else {
@@ -345,13 +346,17 @@ void Connection::close(Closing how) {
     if (std::exchange(counted_, false)) --device_.connections;
 }
 
-void Connection::end(Closing how, const std::string& text, Status oldest) {
+std::uint64_t Connection::oldest_begun() const {
+    const rdmap::SendQueue& sends = pair_->sends;
+    return sends.oldest_ticket() < sends.next_ticket() ? sends.oldest_ticket() : no_ticket;
+}
+
+void Connection::end(Closing how, const std::string& text, std::uint64_t ticket, Status status) {
     if (phase_ == Phase::over) return;
     close(how);
     QueuePair::Impl* const pair = std::exchange(pair_, nullptr);
     if (pair == nullptr) return;
-    const bool begun = pair->sends.oldest_ticket() < pair->sends.next_ticket();
-    pair->flush(begun ? pair->sends.oldest_ticket() : no_ticket, oldest);
+    pair->flush(ticket, status);
     pair->disconnected(text);
 }
 

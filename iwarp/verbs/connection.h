@@ -148,7 +148,10 @@ private:
     bool all_sent() const { return rescued_.empty() && batch_.empty(); }
     void rescue();
     void close(Closing how);
-    void end(Closing how, const std::string& text, Status oldest = Status::flushed);
+    /// `ticket` completes with `status`, the rest is flushed.
+    void end(Closing how, const std::string& text, std::uint64_t ticket = no_ticket, Status status = Status::flushed);
+    /// The oldest request that has been begun, if any.
+    std::uint64_t oldest_begun() const;
     void set_deadline(std::chrono::milliseconds after);
     void leave_streams();
     std::uint64_t affected_by(const Terminate& why) const;

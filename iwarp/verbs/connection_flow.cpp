@@ -217,7 +217,7 @@ void Connection::terminate(const Fault& fault, wire::Bytes body, const std::stri
                            Status status) {
     if (phase_ != Phase::operating) return;
     if (!may_send_ || closing_ != Closing::no) {  // not yet, or not any more
-        end(Closing::reset, text, status);
+        end(Closing::reset, text, ticket, status);
         return;
     }
     rescue();
@@ -291,7 +291,7 @@ Stream::Output Connection::output(std::int64_t now_ns) {
     const Entry entry(*this, now_ns);
     if (phase_ == Phase::exchanging || phase_ == Phase::replying || phase_ == Phase::refusing)
         return one_piece(handshake_->output());
-    if (phase_ == Phase::operating && all_sent() && may_send_ && closing_ == Closing::no) fill();
+    if (phase_ == Phase::operating && all_sent() && closing_ == Closing::no) fill();
     if (!rescued_.empty()) return one_piece(wire::Bytes{rescued_}.subspan(rescued_sent_));
     if (batch_.empty()) return {};
     if (options_.align) return {batch_.next_fpdu(), true};
@@ -300,7 +300,10 @@ Stream::Output Connection::output(std::int64_t now_ns) {
 
 void Connection::fill() {
     rdmap::Outbound& outbound = flow_->outbound;
-    outbound.fill(*writer_, batch_);
+    if (may_send_)
+        outbound.fill(*writer_, batch_);
+    else
+        outbound.perform_local();
     QueuePairCounters& counters = pair_->counters;
     const std::uint64_t fpdus = writer_->fpdus() - fpdus_sent_;
     if (fpdus != 0) IWARP_PROBE(wire_send, pair_->number, fpdus, batch_.octets());
