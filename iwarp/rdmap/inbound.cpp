@@ -92,7 +92,12 @@ wire::Result<mpa::Target, Fault> Inbound::begin_segment(wire::Bytes header, std:
     target_lost_ = false;
     if (over_) return drop();
     header_size_ = static_cast<std::uint8_t>(std::min(header.size(), header_.size()));
-    std::memcpy(header_.data(), header.data(), header_size_);
+    if (header_size_ == wire::ddp_untagged_size)
+        std::memcpy(header_.data(), header.data(), wire::ddp_untagged_size);  // a length known here needs no call
+    else if (header_size_ == wire::ddp_tagged_size)
+        std::memcpy(header_.data(), header.data(), wire::ddp_tagged_size);
+    else
+        std::copy_n(header.data(), header_size_, header_.data());
     // A ULPDU too short for its header: nothing in DDP's table, and MPA's own says "marker and length".
     if (header_size_ == 0 || header_size_ < wire::ddp_header_size(header_[0])) return refuse(fault::marker_or_length);
 
