@@ -1,5 +1,7 @@
 #include "tests/script/runner/octets.h"
 
+#include <array>
+
 namespace script {
 
 void put(Octets& out, std::uint64_t value, std::size_t size) {
@@ -53,11 +55,17 @@ std::string hex_number(std::uint64_t value) {
 }
 
 std::uint32_t crc32c(View octets) {
+    static const auto table = [] {
+        std::array<std::uint32_t, 256> made{};
+        for (std::uint32_t octet = 0; octet < made.size(); ++octet) {
+            std::uint32_t crc = octet;
+            for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ ((crc & 1) != 0 ? 0x82f63b78 : 0);
+            made[octet] = crc;
+        }
+        return made;
+    }();
     std::uint32_t crc = 0xffffffff;
-    for (const std::byte octet : octets) {
-        crc ^= std::to_integer<std::uint32_t>(octet);
-        for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ ((crc & 1) != 0 ? 0x82f63b78 : 0);
-    }
+    for (const std::byte octet : octets) crc = crc >> 8 ^ table[(crc ^ std::to_integer<std::uint32_t>(octet)) & 0xff];
     return ~crc;
 }
 

@@ -30,7 +30,7 @@ std::string hex(View octets, std::size_t most = 40);
 Octets from_hex(std::string_view text);
 std::string hex_number(std::uint64_t value);
 
-/// CRC-32C bit by bit, as RFC 3720 section 12.1 describes it.
+/// CRC-32C from the polynomial, as RFC 3720 section 12.1 describes it.
 std::uint32_t crc32c(View octets);
 
 }  // namespace script
