@@ -214,4 +214,60 @@ TEST(Faults, random_octets_never_reach_the_sink_with_crcs) {
     }
 }
 
+struct Outcome {
+    std::optional<Fault> fault;
+    std::vector<Octets> ulpdus;
+    friend bool operator==(const Outcome&, const Outcome&) = default;
+};
+Outcome outcome(const FpduReader::Settings& settings, wire::Bytes all, std::mt19937& random, std::size_t most,
+                bool ask_for_room) {
+    Sink sink;
+    sink.piece_sizes = {1 + random() % 700, random() % 3, 1 + random() % 3000};
+    sink.refuse_at = 5;
+    FpduReader reader{settings, sink};
+    Outcome found;
+    for (std::size_t at = 0; at < all.size() && !found.fault;) {
+        std::size_t part = std::min(all.size() - at, 1 + random() % most);
+        const auto room = ask_for_room ? reader.room(1) : std::span<const wire::MutableBytes>{};
+        if (room.empty()) {
+            found.fault = give(reader, all.subspan(at, part));
+        } else {
+            wire::Bytes left = all.subspan(at, part);
+            for (const wire::MutableBytes piece : room) {
+                const wire::Bytes fits = left.first(std::min(left.size(), piece.size()));
+                std::ranges::copy(fits, piece.begin());
+                left = left.subspan(fits.size());
+            }
+            part -= left.size();
+            found.fault = reader.received(part);
+        }
+        at += part;
+    }
+    found.ulpdus = std::move(sink.ulpdus);
+    return found;
+}
+
+// A damaged stream has one outcome, whatever its cuts, with CRCs also whether it is read strictly or not.
+TEST(Faults, cuts_do_not_matter) {
+    std::mt19937 random{31};
+    for (unsigned round = 0; round < 400; ++round) {
+        Stream sent{.crc = random() % 2 == 0, .markers = random() % 2 == 0, .octets = {}, .ulpdus = {}, .ends = {}};
+        for (unsigned i = 0; i < 7; ++i)
+            sent.add(random() % 2 == 0, pattern(random, random() % (i % 2 == 0 ? 60 : 3000)));
+        for (unsigned i = random() % 4; i != 0; --i)
+            sent.octets[random() % sent.octets.size()] = static_cast<std::byte>(random() & 0xff);
+        // Zeros behind it, so that even a damaged length finds its FPDU complete.
+        sent.octets.resize(sent.octets.size() + 70000);
+        const FpduReader::Settings strict{sent.crc, sent.markers, true};
+        const Outcome expected = outcome(strict, sent.octets, random, sent.octets.size(), false);
+        ASSERT_TRUE(expected.fault);
+        for (const std::size_t most : {std::size_t{1}, std::size_t{50}, std::size_t{4000}, sent.octets.size()}) {
+            for (const bool direct : {false, true}) {
+                const FpduReader::Settings settings{sent.crc, sent.markers, !direct};
+                ASSERT_EQ(outcome(settings, sent.octets, random, most, direct), expected) << name(settings) << most;
+            }
+        }
+    }
+}
+
 }  // namespace
