@@ -122,7 +122,7 @@ _rdmascope_endpoint() {
     case $part in
         serve) own='--listen --connections --region --memory --idle-timeout -v --verbose' ;;
         ping) own='--to -c --count --size --interval --timeout -q --quiet' ;;
-        bench) own='--to --size --count --seconds --depth --connections --rate --ping-pong --compare-swap --verify' ;;
+        bench) own='--to --size --count --seconds --depth --connections --rate --timeout --ping-pong --compare-swap --verify' ;;
         listen) own='--listen -c --count --connections --receives --receive-size --region --show' ;;
         *) return ;;
     esac

@@ -159,7 +159,7 @@ complete -c rdmascope -n '__rdmascope_part ping listen' -s c -l count -x -d 'end
 complete -c rdmascope -n '__rdmascope_part bench' -l count -x -d 'messages of each connection'
 complete -c rdmascope -n '__rdmascope_part ping bench' -l size -x -a '64 4K 64K 1M' -d 'octets of a message'
 complete -c rdmascope -n '__rdmascope_part ping' -l interval -x -a '0 100ms 1s' -d 'one every so often'
-complete -c rdmascope -n '__rdmascope_part ping' -l timeout -x -a '1s 10s' -d 'the longest wait'
+complete -c rdmascope -n '__rdmascope_part ping bench' -l timeout -x -a '1s 10s' -d 'the longest wait'
 complete -c rdmascope -n '__rdmascope_part ping' -s q -l quiet -d 'only the summary'
 complete -c rdmascope -n '__rdmascope_part bench' -a 'write read send atomic'
 complete -c rdmascope -n '__rdmascope_part bench' -l seconds -x -d 'for so long'

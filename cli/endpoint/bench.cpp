@@ -78,12 +78,15 @@ void Bench::measure() {
         while (any_busy() && !failed_) {
             if (Signals::stop()) stop_ns_ = 0;
             step(look_about_ns, true);
+            fail_if_stuck();
         }
     }
     if (!failed_)
         for (const auto& lane : lanes_) lane->flush();
-    const std::int64_t give_up = steady_ns() + 10 * farewell_ns;
-    while (any_busy() && !failed_ && steady_ns() < give_up) step(look_about_ns, false);
+    while (any_busy() && !failed_) {
+        step(look_about_ns, false);
+        fail_if_stuck();
+    }
     result_.duration_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(last_ns_ - begun, 1));
 }
 
@@ -128,6 +131,7 @@ void Bench::measure_paced(std::int64_t begun_ns) {
         }
         const std::int64_t wait = queue.empty() ? look_about_ns : queue.top().at_ns - steady_ns();
         step(std::clamp<std::int64_t>(wait, 0, look_about_ns), false);
+        fail_if_stuck();
     }
 }
 
@@ -182,6 +186,17 @@ void Bench::take_events() {
             default: break;
         }
     }
+}
+
+void Bench::fail_if_stuck() {
+    const std::int64_t now = steady_ns();
+    if (now - std::max(last_ns_, waiting_since_ns_) < static_cast<std::int64_t>(options_.timeout_ns)) return;
+    if (!any_busy()) {  // between requests that are far apart there is nothing to wait for
+        waiting_since_ns_ = now;
+        return;
+    }
+    fail(fmt::format("{}: nothing has completed for {}; is what listens there `rdmascope endpoint serve`?",
+                     text_of(options_.to), duration(static_cast<double>(options_.timeout_ns))));
 }
 
 void Bench::fail(const std::string& what) {

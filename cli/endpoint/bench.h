@@ -28,6 +28,7 @@ struct BenchOptions : CommonOptions {
     std::uint64_t count = 0;  ///< messages of each connection; 0: as many as `duration_ns` gives
     std::uint64_t duration_ns = 5'000'000'000;
     std::uint64_t depth = 16;
+    std::uint64_t timeout_ns = 10'000'000'000;  ///< without a completion, though there are requests outstanding
     std::uint64_t connections = 1;
     std::optional<std::uint64_t> bits_per_sec = {};  ///< of each connection
     bool verify = false;
@@ -154,6 +155,7 @@ private:
     bool more(const Lane& lane) const;
     void step(std::int64_t wait_ns, bool post);
     void take_events();
+    void fail_if_stuck();
     void fail(const std::string& what);
     void explain_failure();
     void disconnect_all();
@@ -168,6 +170,7 @@ private:
     std::size_t connected_ = 0;
     std::int64_t stop_ns_ = 0;  ///< no requests begin from then on
     std::int64_t last_ns_ = 0;  ///< of the last completion
+    std::int64_t waiting_since_ns_ = 0;
     bool failed_ = false;
     iwarp::Status status_ = iwarp::Status::success;
 };

@@ -37,10 +37,10 @@ std::string explain(const Address& to, const iwarp::Event& event) {
 }
 
 std::vector<std::byte> connect(iwarp::Device& device, iwarp::QueuePair& queue_pair, const Address& to,
-                               const iwarp::ConnectionOptions& options) {
+                               const iwarp::ConnectionOptions& options, bool stubborn) {
     queue_pair.connect(to.host, to.port, options);
     for (;;) {
-        if (Signals::stop()) throw Interrupted();
+        if (Signals::stop() && !stubborn) throw Interrupted();
         device.progress(look_about);
         while (const auto event = device.next_event()) {
             if (event->kind == iwarp::Event::Kind::established) return event->private_data;
@@ -71,7 +71,7 @@ std::optional<Usage> ask_usage(const Address& of, const iwarp::ConnectionOptions
         Hello hello;
         hello.service = Hello::Service::usage;
         asking.private_data = hello.encode();
-        const auto usage = Usage::decode(connect(*device, *queue_pair, of, asking));
+        const auto usage = Usage::decode(connect(*device, *queue_pair, of, asking, true));
         disconnect(*device, *queue_pair, std::chrono::seconds(1));
         return usage;
     } catch (const iwarp::Error&) {

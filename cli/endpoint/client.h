@@ -22,9 +22,9 @@ class Interrupted : public std::exception {};
 std::string explain(const Address& to, const iwarp::Event& event);
 
 /// Drives `device` until `queue_pair` is connected to `to`; returns the private data of the Reply. Throws iwarp::Error
-/// with an explanation, or Interrupted.
+/// with an explanation, or Interrupted, unless `stubborn`.
 std::vector<std::byte> connect(iwarp::Device& device, iwarp::QueuePair& queue_pair, const Address& to,
-                               const iwarp::ConnectionOptions& options);
+                               const iwarp::ConnectionOptions& options, bool stubborn = false);
 /// Drives `device` until `queue_pair` is closed, or `within` has passed.
 void disconnect(iwarp::Device& device, iwarp::QueuePair& queue_pair, std::chrono::nanoseconds within);
 

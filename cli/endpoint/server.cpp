@@ -173,12 +173,13 @@ void Server::end_the_idle() {
     if (options_.idle.count() == 0 || now < idle_due_ns_) return;
     idle_due_ns_ = now + std::min<std::int64_t>(second_ns, options_.idle.count() / 4 + 1);
     for (auto& [number, session] : sessions_) {
+        if (session->ending) continue;  // a peer that does not answer the FIN is let go by the stack
         const std::uint64_t received = session->queue_pair()->counters().fpdus_received;
         if (received != session->idle_fpdus) {
             session->idle_fpdus = received;
             session->idle_since_ns = now;
         } else if (now - session->idle_since_ns > options_.idle.count()) {
-            session->idle_since_ns = now;  // a peer that does not answer the FIN is let go by the stack
+            session->ending = true;
             ++counters_.idle_ended;
             say(fmt::format("{} was silent for too long", session->queue_pair()->peer()));
             session->queue_pair()->disconnect();

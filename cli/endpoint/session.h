@@ -63,6 +63,7 @@ public:
 
     std::uint64_t idle_fpdus = 0;  ///< FPDUs that had come when idleness was last looked at
     std::int64_t idle_since_ns = 0;
+    bool ending = false;  ///< told to end
     bool touched = false;
 
 protected:

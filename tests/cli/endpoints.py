@@ -1,0 +1,140 @@
+"""Endpoints for the tests: the program's, run as a user runs them, and one by hand over a plain socket, which knows iWARP
+from the RFCs alone."""
+import json
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+
+from command import BINARY, ENVIRONMENT, run
+
+
+def ping(address, *arguments, **options):
+    return run("endpoint", "ping", "--to", address, "--interval", "0", "-c", 3, *arguments, **options)
+
+
+def bench(kind, address, *arguments, **options):
+    return run("endpoint", "bench", kind, "--to", address, *arguments, **options)
+
+
+class Serving:
+    """`rdmascope endpoint serve` (or `listen`) on a free port, until stop()."""
+
+    def __init__(self, *arguments, part="serve", listen="127.0.0.1:0"):
+        self.process = subprocess.Popen([BINARY, "endpoint", part, "--listen", listen, *map(str, arguments)],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT, text=True)
+        source = self.process.stdout if part == "serve" else self.process.stderr
+        self.told = []
+        for line in source:
+            self.told.append(line)
+            if found := re.search(r"ready (\S+)", line):
+                break
+        else:
+            raise AssertionError(f"serve does not listen: {self.process.communicate()}")
+        self.address = found[1]
+        self.port = int(self.address.rsplit(":", 1)[1])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+    def stop(self, number=signal.SIGINT):
+        """Ends it; exit status, standard output after `ready`, standard error."""
+        self.process.send_signal(number)
+        out, error = self.process.communicate(timeout=20)
+        return self.process.returncode, out, error
+
+    def summary(self):
+        status, out, error = self.stop()
+        assert status == 0, error
+        return json.loads(out)
+
+    def resident_kib(self):
+        with open(f"/proc/{self.process.pid}/status") as status:
+            return int(re.search(r"VmRSS:\s+(\d+)", status.read())[1])
+
+
+# RFC 5044, 5041, 5040.
+SEND, WRITE, READ_REQUEST, READ_RESPONSE, TERMINATE = 3, 0, 1, 2, 7
+
+
+class Lost(Exception):
+    """The peer has closed the connection."""
+
+
+class ByHand:
+    """An iWARP initiator: MPA revision 1, no CRC, no markers, whole FPDUs."""
+
+    def __init__(self, port, private_data=b"", host="127.0.0.1"):
+        self.socket = socket.create_connection((host, port), timeout=20)
+        self.socket.sendall(b"MPA ID Req Frame" + struct.pack(">BBH", 0, 1, len(private_data)) + private_data)
+        reply = self.take(20)
+        assert reply[:16] == b"MPA ID Rep Frame", reply
+        self.flags, self.revision, length = struct.unpack(">BBH", reply[16:])
+        self.private_data = self.take(length)
+        self.rejected = bool(self.flags & 0x20)
+        self.numbers = {0: 1, 1: 1}
+        self.received = {0: 0, 1: 0, 2: 0}
+
+    def close(self):
+        self.socket.close()
+
+    def take(self, octets):
+        data = b""
+        while len(data) < octets:
+            more = self.socket.recv(octets - len(data))
+            if not more:
+                raise Lost()
+            data += more
+        return data
+
+    def fpdu(self, ulpdu):
+        pad = -(2 + len(ulpdu)) % 4
+        self.socket.sendall(struct.pack(">H", len(ulpdu)) + ulpdu + bytes(pad) + bytes(4))
+
+    def untagged(self, opcode, queue, payload, last=True):
+        self.fpdu(struct.pack(">BBIIII", 0x41 if last else 0x01, 0x40 | opcode, 0, queue, self.numbers[queue], 0) + payload)
+        self.numbers[queue] += 1
+
+    def tagged(self, opcode, stag, offset, payload):
+        self.fpdu(struct.pack(">BBIQ", 0xc1, 0x40 | opcode, stag, offset) + payload)
+
+    def send(self, payload):
+        self.untagged(SEND, 0, payload)
+
+    def read_request(self, sink, size, source):
+        self.untagged(READ_REQUEST, 1, struct.pack(">IQIIQ", *sink, size, *source))
+
+    def next(self):
+        """Opcode, payload, and where it goes: (STag, offset) or None."""
+        length, = struct.unpack(">H", self.take(2))
+        ulpdu = self.take(length)
+        self.take(-(2 + length) % 4 + 4)
+        opcode = ulpdu[1] & 0x0f
+        if ulpdu[0] & 0x80:
+            return opcode, ulpdu[14:], struct.unpack(">IQ", ulpdu[2:14])
+        return opcode, ulpdu[18:], None
+
+    def read(self, size, source):
+        """RDMA Read: what came; the Terminate's three octets of code where there was one instead."""
+        sink = (0x1234, 0)
+        self.read_request(sink, size, source)
+        data = b""
+        while len(data) < size:
+            opcode, payload, where = self.next()
+            if opcode == TERMINATE:
+                return payload[:2]
+            assert opcode == READ_RESPONSE and where == (sink[0], len(data)), (opcode, where)
+            data += payload
+        return data
+
+
+def capturing():
+    """Whether this process may capture."""
+    return os.geteuid() == 0 and run("dump", "-i", "lo", "-c", 1, "-L").returncode == 0
