@@ -84,7 +84,7 @@ void read_local(World& world, Words& words, iwarp::SendRequest& request) {
         request.address = piece.address;
         request.length = place.length;
         if (request.window != nullptr) request.region = place.memory->region.get();
-        request.access = access_of(words);
+        request.access = request.window != nullptr ? access_of(words) : region_access(words);
         if (changed != nullptr)
             changed->window_offset = permits(request.access, iwarp::Access::zero_based)
                                          ? 0

@@ -52,7 +52,7 @@ void region(World& world, Words& words) {
     const auto domain = world.domain(words.option("pd").value_or("1"));
     Memory made;
     made.octets = std::make_shared<GuardedMemory>(size, words.flag("low"));
-    made.region = domain->register_memory(made.octets->octets(), access_of(words));
+    made.region = domain->register_memory(made.octets->octets(), region_access(words));
     new_memory(world, name) = made;
 }
 
@@ -64,7 +64,7 @@ void alias(World& world, Words& words) {
     Memory made;
     made.octets = place.memory->octets;
     if (place.first != 0) throw Failure("an alias begins where the memory does");
-    made.region = domain->register_memory(made.octets->octets().first(place.length), access_of(words));
+    made.region = domain->register_memory(made.octets->octets().first(place.length), region_access(words));
     new_memory(world, name) = made;
 }
 
@@ -95,10 +95,10 @@ void reregister(World& world, Words& words) {
     Memory& memory = world.memory(words.next("a name"));
     if (const auto place = words.option("over")) {
         const Slice over = world.slice(*place);
-        memory.region->reregister(over.memory->octets->octets().subspan(over.first, over.length), access_of(words));
+        memory.region->reregister(over.memory->octets->octets().subspan(over.first, over.length), region_access(words));
         memory.octets = over.memory->octets;
     } else {
-        memory.region->reregister(memory.octets->octets(), access_of(words));
+        memory.region->reregister(memory.octets->octets(), region_access(words));
     }
 }
 
@@ -193,8 +193,13 @@ iwarp::Access access_of(Words& words) {
     iwarp::Access access = iwarp::Access::none;
     for (const Right& right : rights)
         if (words.flag(right.name)) access = access | right.access;
+    return access;
+}
+
+iwarp::Access region_access(Words& words) {
     // Nearly all memory is the user's to write: only the exception is worth a word.
-    return words.flag("no_local_write") ? access : access | iwarp::Access::local_write;
+    const bool plain = words.flag("no_local_write");
+    return access_of(words) | (plain ? iwarp::Access::none : iwarp::Access::local_write);
 }
 
 void add_setup_steps(Steps& steps) {

@@ -30,5 +30,7 @@ iwarp::Event take_event(World&, iwarp::Event::Kind);
 iwarp::Event::Kind event_kind(const std::string& name);
 std::string_view event_word(iwarp::Event::Kind);
 iwarp::Access access_of(Words& words);
+/// Of a region: with local_write, unless the line says no_local_write.
+iwarp::Access region_access(Words& words);
 
 }  // namespace script
