@@ -1,6 +1,7 @@
 #include "iwarp/rdmap/inbound.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -60,6 +61,11 @@ Fault atomic_fault(MemoryFault fault) {
         case MemoryFault::wrap: return fault::atomic_wrap;
         default: return fault::atomic_invalid_stag;
     }
+}
+
+/// Whether it is anybody's memory is not known yet: numbers are added, not pointers.
+Sge part_of(const Sge& piece, std::uint32_t from, std::uint32_t octets) {
+    return {std::bit_cast<std::byte*>(std::bit_cast<std::uintptr_t>(piece.address) + from), octets, piece.stag};
 }
 
 /// Octets of a message for RDMAP itself; of a Terminate the most.
@@ -164,8 +170,7 @@ std::optional<Fault> Inbound::begin_read_response(std::uint32_t stag, std::uint6
 std::optional<Fault> Inbound::place_read_response() {
     const OutstandingRequest& request = outstanding_->front();
     const Sge& sink = request.sink;
-    const Sge part{reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(sink.address) + request.arrived),
-                   payload_length_, sink.stag};
+    const Sge part = part_of(sink, request.arrived, payload_length_);
     const auto place =
         memory_->resolve_local(part, Access::local_write, settings_.domain, settings_.queue_pair, settings_.privileged);
     const bool fits = request.arrived <= sink.length && payload_length_ <= sink.length - request.arrived;
@@ -234,9 +239,7 @@ bool Inbound::place_receive() {
         const Sge& piece = receive_.pieces[cursor_after_.piece];
         const std::uint32_t octets = std::min(left, piece.length - cursor_after_.offset);
         if (octets > 0) {
-            const Sge part{
-                reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(piece.address) + cursor_after_.offset),
-                octets, piece.stag};
+            const Sge part = part_of(piece, cursor_after_.offset, octets);
             const auto place = memory_->resolve_local(part, Access::local_write, receive_domain(), settings_.queue_pair,
                                                       settings_.privileged);
             if (place.fault != MemoryFault::none || piece_count_ == pieces_.size()) return false;
