@@ -1,6 +1,6 @@
-#include "harness.h"
-
 #include <bit>
+
+#include "harness.h"
 
 // Regions and windows: who may reach what, from when on, until when.
 namespace iwarp::test {
@@ -68,9 +68,7 @@ struct Memories : testing::Test {
     Memory memory = zeros(4096);
 };
 
-std::uint64_t at(const std::byte* address) {
-    return std::bit_cast<std::uintptr_t>(address);
-}
+std::uint64_t at(const std::byte* address) { return std::bit_cast<std::uintptr_t>(address); }
 
 TEST_F(Memories, OffsetsAreAddressesUnlessZeroBased) {
     const auto region = two.server.share(memory);

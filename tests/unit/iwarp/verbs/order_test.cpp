@@ -15,7 +15,8 @@ struct Tap {
     std::string opcodes() const {
         std::string all;
         for (std::size_t at = 0; at + 4 <= octets.size();) {
-            const auto length = std::to_integer<std::size_t>(octets[at]) << 8 | std::to_integer<std::size_t>(octets[at + 1]);
+            const auto length =
+                std::to_integer<std::size_t>(octets[at]) << 8 | std::to_integer<std::size_t>(octets[at + 1]);
             all.push_back("0123456789abcdef"[std::to_integer<unsigned>(octets[at + 3]) & 15U]);
             at += (2 + length + 3) / 4 * 4 + 4;
         }

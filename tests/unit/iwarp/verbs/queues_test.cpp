@@ -231,7 +231,8 @@ TEST(QueuePairs, OptionsHaveRanges) {
     EXPECT_THROW(make({.max_inline = 4097}), Error);
     EXPECT_NO_THROW(make({.max_pieces = 32, .max_inline = 4096}));
     Side other(two.network, "other");
-    EXPECT_THROW(two.client.device->create_queue_pair(other.domain, two.client.send_queue, two.client.send_queue), Error);
+    EXPECT_THROW(two.client.device->create_queue_pair(other.domain, two.client.send_queue, two.client.send_queue),
+                 Error);
 }
 
 TEST(QueuePairs, AsManyAsTheDeviceWasOpenedFor) {
