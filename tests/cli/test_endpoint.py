@@ -467,7 +467,7 @@ class Listen(TestCase):
         self.assertEqual((events[-1]["payload_received"], events[-1]["reads_served"]), (3 + 5 + 28, 1))  # 28: a Read Request
 
     def test_text(self):
-        with Serving("-c", 1, part="listen") as server:
+        with Serving("-c", 2, part="listen") as server:  # the measurement, and what asks for processor time
             self.assertEqual(bench("send", server.address, "--count", 3, "--size", 5, "--timeout", "300ms").returncode,
                              1)  # it gives no credit back
             out, error = server.process.communicate(timeout=20)
