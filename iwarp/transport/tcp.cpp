@@ -51,17 +51,36 @@ struct TcpListener : TcpSource {
     bool ready = false;
 };
 
-/// Whether spinning for an event pays: the mean of the last waits.
+/// Whether to spin before sleeping: where events come sooner than that, mostly, and not where spinning was in vain: the
+/// peer may be waiting for this very processor.
 class Spin {
 public:
-    std::int64_t budget_ns(std::int64_t max_ns) const {
-        return mean_ns_ <= max_ns ? std::min(2 * mean_ns_ + 1000, max_ns) : 0;
+    std::int64_t budget_ns(std::int64_t max_ns) {
+        if (mean_ns_ > max_ns) return 0;
+        if (rest_ > 0 && --rest_ > 0) return 0;
+        return std::min(2 * mean_ns_ + 1000, max_ns);
     }
     void waited(std::int64_t ns) { mean_ns_ += (std::min(ns, longest_ns) - mean_ns_) / 8; }
+    void spun(bool found) {
+        if (found) {
+            in_vain_ = 0;
+            next_rest_ = shortest_rest;
+        } else if (++in_vain_ == patience) {
+            in_vain_ = 0;
+            rest_ = next_rest_;
+            next_rest_ = std::min(2 * next_rest_, longest_rest);
+        }
+    }
 
 private:
-    static constexpr std::int64_t longest_ns = 200'000;
+    static constexpr std::int64_t longest_ns = 400'000;
+    static constexpr int patience = 4;
+    static constexpr int shortest_rest = 256;  // waits
+    static constexpr int longest_rest = 65536;
     std::int64_t mean_ns_ = longest_ns;
+    int in_vain_ = 0;
+    int rest_ = 0;
+    int next_rest_ = shortest_rest;
 };
 
 bool several_processors() {
@@ -303,19 +322,24 @@ int TcpTransport::Impl::sleep(std::int64_t wait_ns) {
     return epoll_wait(epoll.number(), events.data(), room, static_cast<int>(wait_ms));
 }
 
+/// Time goes on meanwhile.
 int TcpTransport::Impl::wait_for_events(std::int64_t wait_ns) {
-    int found = sleep(0);
-    if (found != 0 || wait_ns <= 0) return found;
-    const std::int64_t start_ns = clock_ns();
+    if (wait_ns <= 0) return sleep(0);
     const bool short_turns = std::exchange(shared.turn_octets, 0) <= bulk_octets;
     const std::int64_t budget_ns = may_spin && short_turns ? spin.budget_ns(shared.options.max_spin_ns) : 0;
+    const std::int64_t start_ns = shared.now_ns;
     std::int64_t spent_ns = 0;
-    while (found == 0 && spent_ns < std::min(budget_ns, wait_ns)) {
-        found = sleep(0);
-        spent_ns = clock_ns() - start_ns;
+    int found = 0;
+    if (budget_ns > 0) {
+        do {
+            found = sleep(0);
+            spent_ns = clock_ns() - start_ns;
+        } while (found == 0 && spent_ns < std::min(budget_ns, wait_ns));
+        spin.spun(found != 0);
     }
     if (found == 0 && spent_ns < wait_ns) found = sleep(wait_ns - spent_ns);
-    if (short_turns) spin.waited(clock_ns() - start_ns);
+    shared.now_ns = std::max(shared.now_ns, clock_ns());
+    if (short_turns) spin.waited(shared.now_ns - start_ns);
     return found;
 }
 
@@ -356,7 +380,6 @@ bool TcpTransport::Impl::progress(std::int64_t wait_ns) {
     if (!skipped_poll) {
         const bool idle = !moved && waiting.empty() && !listener_ready;
         poll(idle ? wait_ns : 0);
-        shared.now_ns = std::max(shared.now_ns, clock_ns());
         if (run_timers()) moved = true;
         if (run_queue()) moved = true;
     }

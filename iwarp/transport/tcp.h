@@ -17,7 +17,7 @@ struct TcpOptions {
     /// After so many octets in one direction the next connection has its turn.
     std::size_t turn_octets = 512 * 1024;
     /// The longest that progress() spins before it sleeps, and only while answers keep coming sooner than that.
-    std::int64_t max_spin_ns = 25'000;
+    std::int64_t max_spin_ns = 100'000;
     /// The process may open as many descriptors as its hard limit allows (RLIMIT_NOFILE).
     bool raise_descriptor_limit = true;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -18,6 +19,8 @@ using verbs::Stream;
 /// seldom.
 constexpr std::uint64_t first_question_octets = std::uint64_t{128} * 1024;
 constexpr std::uint64_t last_question_octets = std::uint64_t{64} * 1024 * 1024;
+
+constexpr std::size_t copied_octets = 512;
 
 template <class Pieces>
 std::size_t gather(const Pieces& pieces, TcpShared& shared, std::size_t& used) {
@@ -37,6 +40,26 @@ msghdr message(TcpShared& shared, std::size_t used) {
     header.msg_iov = shared.pieces.data();
     header.msg_iovlen = used;
     return header;
+}
+
+/// A few octets are cheaper copied here than described to the kernel.
+ssize_t send_pieces(int socket, TcpShared& shared, std::size_t used, std::size_t octets, int flags) {
+    if (octets > copied_octets || octets > shared.options.staging_octets) {
+        const msghdr header = message(shared, used);
+        return sendmsg(socket, &header, flags);
+    }
+    std::byte* at = shared.staging.get();
+    for (std::size_t i = 0; i < used; ++i) {
+        std::memcpy(at, shared.pieces[i].iov_base, shared.pieces[i].iov_len);
+        at += shared.pieces[i].iov_len;
+    }
+    return ::send(socket, shared.staging.get(), octets, flags);
+}
+
+ssize_t receive_pieces(int socket, TcpShared& shared, std::size_t used) {
+    if (used == 1) return recv(socket, shared.pieces[0].iov_base, shared.pieces[0].iov_len, 0);
+    msghdr header = message(shared, used);
+    return recvmsg(socket, &header, 0);
 }
 
 }  // namespace
@@ -60,8 +83,8 @@ bool TcpConnection::send(TcpShared& shared) {
             attention = true;
             return moved;
         }
-        const msghdr header = message(shared, used);
-        const ssize_t sent = sendmsg(socket.number(), &header, MSG_NOSIGNAL | (output.end_of_segment ? MSG_EOR : 0));
+        const int flags = MSG_NOSIGNAL | (output.end_of_segment ? MSG_EOR : 0);
+        const ssize_t sent = send_pieces(socket.number(), shared, used, octets, flags);
         if (sent < 0) {
             if (errno == EINTR) continue;
             writable = false;
@@ -97,8 +120,7 @@ bool TcpConnection::receive(TcpShared& shared) {
         const std::size_t direct = gather(stream->room(shared.options.direct_octets), shared, used);
         const std::size_t asked = direct > 0 ? direct : shared.options.staging_octets;
         if (direct == 0) shared.pieces[used++] = {shared.staging.get(), asked};
-        msghdr header = message(shared, used);
-        const ssize_t got = recvmsg(socket.number(), &header, 0);
+        const ssize_t got = receive_pieces(socket.number(), shared, used);
         ++shared.counters.receives;
         if (got < 0) {
             if (errno == EINTR) continue;
