@@ -153,7 +153,7 @@ class Bench:
                         "send --size 1 --count 200 --depth 16 --verify", "send --size 64K --count 40 --depth 8 --verify", "send --size 1000 --count 50 --ping-pong --depth 1"]
                 bg("B", f"siw_peer server {B} {PORT} {len(runs)}", "ready")
                 for command in runs:
-                    ex("A", f"rdmascope endpoint bench {command} --to {B}:{PORT} --json {words}", 120)
+                    ex("A", f"rdmascope endpoint bench {command} --timeout 2m --to {B}:{PORT} --json {words}", 200)
 
             self.case(f"interop-rping-to-serve-{mode}", f"Linux rping over siw to `endpoint serve`, {mode}", rping_to_us)
             self.case(f"interop-ping-to-rping-{mode}", f"`endpoint ping` to Linux rping over siw, {mode}", rping_from_us)

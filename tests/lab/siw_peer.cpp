@@ -79,6 +79,14 @@ public:
         attributes.cap = {256, receives, 1, 1, 0};
         check(rdma_create_qp(id, domain_, &attributes) == 0, "creating a queue pair");
     }
+    ~Link() {
+        rdma_destroy_qp(id_);
+        ibv_dereg_mr(region_);
+        ibv_destroy_cq(completions_);
+        ibv_dealloc_pd(domain_);
+    }
+    Link(const Link&) = delete;
+    Link& operator=(const Link&) = delete;
     std::uint8_t* data() { return memory_.data(); }
     std::uint32_t key() const { return region_->rkey; }
     rdma_cm_id* id() { return id_; }
@@ -229,6 +237,23 @@ void client(const char* address, const char* port, std::size_t largest) {
     disconnect(talk);
 }
 
+/// Whoever asks what the server has used is told that it does not say; one that is served has no room for a second.
+bool refused(rdma_cm_event* asked, bool busy) {
+    std::uint8_t wish[32] = {};
+    if (asked->param.conn.private_data_len >= sizeof wish) std::memcpy(wish, asked->param.conn.private_data, sizeof wish);
+    if (!busy && load(wish, 4) == magic && wish[5] == hello && wish[6] <= echo) return false;
+    std::uint8_t answer[8 + 11] = {};
+    store(answer, magic, 4);
+    answer[4] = 1;
+    answer[5] = refusal;
+    std::memcpy(answer + 8, "not offered", 11);
+    check(rdma_reject(asked->id, answer, sizeof answer) == 0, "rejecting");
+    rdma_cm_id* id = asked->id;
+    rdma_ack_cm_event(asked);
+    rdma_destroy_id(id);
+    return true;
+}
+
 /// Serves one connection after the other.
 void server(const char* address, const char* port, int connections) {
     constexpr std::size_t region = 16u << 20;
@@ -242,10 +267,9 @@ void server(const char* address, const char* port, int connections) {
     std::fflush(stdout);
     for (int n = 0; n < connections; ++n) {
         rdma_cm_event* asked = await(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+        while (refused(asked, false)) asked = await(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
         std::uint8_t wish[32] = {};
-        check(asked->param.conn.private_data_len >= sizeof wish, "a Request without private data");
         std::memcpy(wish, asked->param.conn.private_data, sizeof wish);
-        check(load(wish, 4) == magic && wish[5] == hello, "private data that is not a hello");
         const auto service = static_cast<Service>(wish[6]);
         const auto message_octets = static_cast<std::uint32_t>(load(wish + 8, 4));
         const std::uint32_t depth = std::max<std::uint32_t>(1, std::min<std::uint32_t>(static_cast<std::uint32_t>(load(wish + 12, 4)), 64));
@@ -278,7 +302,11 @@ void server(const char* address, const char* port, int connections) {
         // The event channel is looked at between completions.
         fcntl(channel->fd, F_SETFL, O_NONBLOCK);
         rdma_cm_event* event = nullptr;
-        while (rdma_get_cm_event(channel, &event) != 0) {
+        for (;;) {
+            if (rdma_get_cm_event(channel, &event) == 0) {
+                if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST && refused(event, true)) continue;
+                break;
+            }
             ibv_wc done{};
             if (!link.poll(done) || done.status != IBV_WC_SUCCESS) continue;
             if (done.opcode != IBV_WC_RECV) {
