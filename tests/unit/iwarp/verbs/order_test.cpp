@@ -6,11 +6,14 @@ namespace {
 
 /// Octets that the network saw pass from `from`, from the first FPDU on.
 struct Tap {
-    Tap(MemoryNetwork& network, std::string from) {
+    Tap(MemoryNetwork& of, const std::string& from) : network(of) {
         network.tap([this, from](const MemoryNetwork::Passed& passed) {
             if (passed.from == from) octets.insert(octets.end(), passed.octets.begin(), passed.octets.end());
         });
     }
+    Tap(const Tap&) = delete;
+    Tap& operator=(const Tap&) = delete;
+    ~Tap() { network.tap({}); }
     /// RDMAP opcodes of the FPDUs in order, as hexadecimal digits; without markers.
     std::string opcodes() const {
         std::string all;
@@ -22,6 +25,7 @@ struct Tap {
         }
         return all;
     }
+    MemoryNetwork& network;
     Memory octets;
 };
 
