@@ -153,8 +153,12 @@ TEST_F(Requests, WhoseHeadersAreWrong) {
         EXPECT_EQ(events.owed, 0);
     }
     restart({.domain = domain, .queue_pair = queue_pair});
-    EXPECT_EQ(untagged({.opcode = opcode, .queue = 1, .last = false}, pattern(20)), "");
-    EXPECT_EQ(untagged({.opcode = atomic, .queue = 1, .offset = 20}, pattern(32)), "0/2/06");  // became another
+    // Begun as a Read Request and ended as an atomic, which by itself would be right.
+    const auto octets = wire::to_octets(add(0, 1));
+    const std::span all{octets};
+    EXPECT_EQ(untagged({.opcode = opcode, .queue = 1, .last = false}, all.first(20)), "");
+    EXPECT_EQ(untagged({.opcode = atomic, .queue = 1, .offset = 20}, all.subspan(20)), "0/2/06");
+    EXPECT_EQ(value_at(0), 0u);
 }
 
 TEST_F(Requests, ForAtomicsAreDoneOnDelivery) {

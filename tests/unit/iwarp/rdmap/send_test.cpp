@@ -77,6 +77,18 @@ TEST_F(Sends, AreScatteredOverThePieces) {
     }
 }
 
+TEST_F(Sends, FillAllThirtyTwoPieces) {
+    iwarp::ddp::ReceiveQueue many{4, 32};
+    inbound.emplace(iwarp::rdmap::Inbound::Settings{.domain = domain, .queue_pair = queue_pair}, table, many, owed,
+                    outstanding, events);
+    std::vector<Sge> pieces;
+    for (std::size_t i = 0; i < 32; ++i) pieces.push_back({memory.data() + 10 * i, 3, stag});
+    ASSERT_EQ(many.post({.id = 1, .pieces = pieces}), iwarp::Posted::ok);
+    const auto all = pattern(96);
+    EXPECT_EQ(untagged({}, all), "");
+    for (std::size_t i = 0; i < 32; ++i) EXPECT_THAT(at(10 * i, 3), ElementsAreArray(std::span{all}.subspan(3 * i, 3)));
+}
+
 TEST_F(Sends, OfNoLengthTakeAReceive) {
     receives.post({.id = 5, .pieces = {}});
     EXPECT_EQ(untagged({}), "");
