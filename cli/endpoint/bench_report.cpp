@@ -80,9 +80,12 @@ std::string text_of(const BenchOptions& options, const BenchResult& result) {
     const auto cpu = [&](const Usage& usage) {
         std::string text =
             fmt::format("{:.3f} s user, {:.3f} s system", seconds_of(usage.user_ns), seconds_of(usage.system_ns));
-        if (result.octets != 0)
-            text +=
-                fmt::format(", {:.0f} ms/GB", seconds_of(usage.cpu_ns()) * 1e12 / static_cast<double>(result.octets));
+        const double cpu_ns = static_cast<double>(usage.cpu_ns());
+        constexpr std::uint64_t small_octets = 16384;  // the price of a message says more there than that of an octet
+        if (result.octets / result.messages < small_octets)
+            text += fmt::format(", {} a message", duration(cpu_ns / static_cast<double>(result.messages)));
+        else
+            text += fmt::format(", {:.0f} ms/GB", cpu_ns * 1e3 / static_cast<double>(result.octets));
         return text;
     };
     out += fmt::format("  processor  here {}\n", cpu(result.cpu));

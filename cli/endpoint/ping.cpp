@@ -2,6 +2,7 @@
 #include <array>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "cli/analysis/options.h"
 #include "cli/command.h"
@@ -233,9 +234,10 @@ void ping_on(Pinger& pinger, const PingOptions& options, Outcome& outcome) {
         outcome.messages = pinger.messages_sent();
         outcome.round_trips.record(result.round_trip_ns);
         if (result.same) ++outcome.same;
-        if (!options.quiet && !options.json)
-            print(fmt::format("{} octets from {}: ping={} time={}{}\n", options.size, text_of(options.to), number,
-                              duration(static_cast<double>(result.round_trip_ns)), result.same ? "" : " WRONG DATA"));
+        const std::string line =
+            fmt::format("{} octets from {}: ping={} time={}{}\n", options.size, text_of(options.to), number,
+                        duration(static_cast<double>(result.round_trip_ns)), result.same ? "" : " WRONG DATA");
+        if (!options.quiet && !options.json && !write_all(STDOUT_FILENO, line)) return;  // nobody reads any more
         due = std::max(due + static_cast<std::int64_t>(options.interval_ns), steady_ns() - 1);
         if (options.interval_ns == 0) due = 0;
     }
