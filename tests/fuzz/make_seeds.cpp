@@ -1,5 +1,5 @@
 /// Writes the seeds of the fuzz targets from pcaps/: make_seeds FOLDER makes FOLDER/frame, /stream, /pcap_file,
-/// /filter.
+/// /filter, /mpa_stream, /iwarp_peer.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -8,6 +8,7 @@
 #include <string>
 
 #include "dissect/dissector.h"
+#include "tests/fuzz/iwarp_seeds.h"
 #include "tests/fuzz/link_types.h"
 #include "tests/support/captures.h"
 
@@ -89,5 +90,6 @@ int main(int count, char** arguments) {
             fs::copy_file(file, folder / "pcap_file" / capture.name, fs::copy_options::overwrite_existing);
     }
     filter_seeds(folder / "filter");
+    fuzz::write_iwarp_seeds(folder);
     return 0;
 }

@@ -10,13 +10,6 @@
 
 namespace fuzz {
 
-std::uint64_t Random::next() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-}
-
 namespace {
 
 constexpr std::size_t max_octets = 70'000;

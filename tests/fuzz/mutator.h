@@ -1,24 +1,10 @@
 #pragma once
-#include <cstdint>
 #include <vector>
 
+#include "tests/fuzz/random.h"
 #include "tests/support/captures.h"
 
 namespace fuzz {
-
-/// SplitMix64: the same numbers from the same seed on every machine.
-class Random {
-public:
-    explicit Random(std::uint64_t seed) : state_(seed) {}
-
-    std::uint64_t next();
-    /// In [0, bound); bound is not 0.
-    std::size_t below(std::size_t bound) { return static_cast<std::size_t>(next() % bound); }
-    bool one_in(unsigned chances) { return below(chances) == 0; }
-
-private:
-    std::uint64_t state_;
-};
 
 /// Damages a frame in one to four ways: octets and lengths changed, blocks cut out, repeated or spliced in from
 /// `other`, the snap length or the link type changed.
