@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "wire/ddp.h"
 #include "wire/layout.h"
@@ -116,8 +117,8 @@ struct TerminateParts {
         std::uint16_t offset = 0;
         std::uint16_t size = 0;
     };
-    TerminateControl control;   ///< with M, D and R as meant
-    bool byte_swapped = false;  ///< M, D and R stood in the low bits of their octet
+    TerminateControl control;   ///< as meant
+    bool byte_swapped = false;  ///< its bit fields stood at the wrong ends of their octets
     Part segment_length;
     Part ddp_header;  ///< size 0 as well where its first octet, which says how long it is, is missing
     Part rdma_header;
@@ -126,11 +127,24 @@ struct TerminateParts {
 
 inline constexpr std::size_t terminate_control_size = 4;
 
-/// Linux siw on little-endian machines fills the octet of M, D and R from its other end: the bits stand at 0, 1 and 2
-/// where the specification wants them at 7, 6 and 5, and reserves the rest.
+/// Whether the specifications have such a code; RDMAP's two types share one table of names.
+constexpr bool terminate_known(std::uint8_t layer, std::uint8_t type, std::uint8_t code) {
+    if (layer < 2 && type == 0) return code == 0;
+    if (layer == 0 && type == 1) return code <= 4 || code == 9 || code == 0xff;
+    if (layer == 0 && type == 2) return (code >= 5 && code <= 9) || code == 0xff;
+    return layer < 3 && !terminate_code_name(layer, type, code).empty();
+}
+
+/// Linux siw on little-endian machines fills octets from their other end: M, D and R stand at bits 0, 1 and 2 where the
+/// specification wants them at 7, 6 and 5 and reserves the rest, and layer and type have changed places. Where none of
+/// the three is set, only sense can tell.
 constexpr bool terminate_is_swapped(const std::byte* control) {
     const auto flags = load_u8(control + 2);
-    return (flags & 0xf8) == 0 && flags != 0 && load_u8(control + 3) == 0;
+    if (load_u8(control + 3) != 0 || (flags & 0xf8) != 0) return false;
+    if (flags != 0) return true;
+    const auto high = static_cast<std::uint8_t>(load_u8(control) >> 4);
+    const auto low = static_cast<std::uint8_t>(load_u8(control) & 15);
+    return !terminate_known(high, low, load_u8(control + 1)) && terminate_known(low, high, load_u8(control + 1));
 }
 
 /// Finds the parts of a Terminate message; nullopt where even the control field is not there. Parts that go beyond
@@ -145,6 +159,7 @@ constexpr std::optional<TerminateParts> parse_terminate(Bytes bytes) {
         parts.control.ddp_header = (flags & 2) != 0;
         parts.control.rdma_header = (flags & 4) != 0;
         parts.control.reserved = 0;
+        std::swap(parts.control.layer, parts.control.type);
     }
     const auto claim = [&](TerminateParts::Part& part, std::size_t size) {
         if (parts.wanted + size <= bytes.size()) part = {parts.wanted, static_cast<std::uint16_t>(size)};

@@ -58,7 +58,7 @@ constexpr FieldInfo fields[] = {
     wire::field_table<wire::TerminateControl>[4],
     wire::field_table<wire::TerminateControl>[5],
     wire::field_table<wire::TerminateControl>[6],
-    { "rdma.terminate.byte_swapped", "M, D and R in the sender's byte order", 0, 0, Kind::boolean },
+    { "rdma.terminate.byte_swapped", "Bit fields in the sender's byte order", 0, 0, Kind::boolean },
     wire::terminate_type_fields[0],
     wire::terminate_type_fields[1],
     wire::terminate_type_fields[2],
@@ -101,7 +101,7 @@ const FieldInfo& code_field(std::uint8_t layer, std::uint8_t type) {
     return fields[3];
 }
 
-/// Error type and code under the names of their layer; M, D and R as their bits are sent.
+/// Error type and code under the names of their layer; everything as its bits are sent.
 void describe_control(const LayerView& view, Visitor& visitor) {
     const wire::Bytes octets = view.octets().first(wire::terminate_control_size);
     const std::uint32_t at = view.layer.offset;

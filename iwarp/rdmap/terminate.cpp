@@ -29,13 +29,6 @@ std::string_view type_name(std::uint8_t layer, std::uint8_t type) {
     return layer < 3 ? wire::name_of(wire::terminate_type_field(layer).values, type) : std::string_view{};
 }
 
-/// Whether RFC 5040 Figure 9 and what it refers to have this. RDMA's two types share one table of names.
-bool known(std::uint8_t layer, std::uint8_t type, std::uint8_t code) {
-    if (layer == 0 && type == 1) return code <= 4 || code == 9 || code == 0xff;
-    if (layer == 0 && type == 2) return (code >= 5 && code <= 9) || code == 0xff;
-    return !wire::terminate_code_name(layer, type, code).empty();
-}
-
 }  // namespace
 
 std::string terminate_text(std::uint8_t layer, std::uint8_t type, std::uint8_t code) {
@@ -66,11 +59,6 @@ Terminate parse_terminate(wire::Bytes body) {
     result.layer = parts->control.layer;
     result.type = parts->control.type;
     result.code = parts->control.code;
-    // siw fills the first octet from its other end too. Where no header goes along only sense can tell.
-    const bool bare = !parts->control.length_valid && !parts->control.ddp_header && !parts->control.rdma_header;
-    const bool nonsense =
-        !known(result.layer, result.type, result.code) && known(result.type, result.layer, result.code);
-    if (parts->byte_swapped || (bare && nonsense)) std::swap(result.layer, result.type);
     result.text = terminate_text(result.layer, result.type, result.code);
     return result;
 }

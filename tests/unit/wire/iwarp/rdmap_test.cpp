@@ -120,11 +120,30 @@ TEST(Terminate, of_siw_with_read_request) {
     const auto parts = wire::parse_terminate(bytes);
     ASSERT_TRUE(parts);
     EXPECT_TRUE(parts->byte_swapped);
+    EXPECT_EQ(parts->control.layer, 0) << "a Read of an STag that is not valid is RDMAP's to protect";
+    EXPECT_EQ(parts->control.type, 1);
+    EXPECT_EQ(parts->control.code, 0);
     EXPECT_EQ(parts->wanted, bytes.size());
     ASSERT_EQ(parts->rdma_header.size, 28);
     const auto request = wire::parse<wire::RdmapReadRequest>(wire::Bytes{bytes}.subspan(parts->rdma_header.offset));
     EXPECT_EQ(request->size, 5000u);
     EXPECT_EQ(request->source_stag, 0x668c0000u);
+}
+
+// Without headers only sense can tell: siw says MPA CRC error (2/0/02) as type 2 of layer 0, code 2, which is none.
+TEST(Terminate, of_siw_without_headers) {
+    const auto crc = wire::parse_terminate(octets("02020000"));
+    EXPECT_TRUE(crc->byte_swapped);
+    EXPECT_EQ(crc->control.layer, 2);
+    EXPECT_EQ(crc->control.type, 0);
+    const auto right = wire::parse_terminate(octets("20020000"));
+    EXPECT_FALSE(right->byte_swapped);
+    EXPECT_EQ(right->control.layer, 2);
+    const auto unexpected = wire::parse_terminate(octets("02060000"));  // 0/2/06 has a meaning as it stands
+    EXPECT_FALSE(unexpected->byte_swapped);
+    EXPECT_EQ(unexpected->control.type, 2);
+    const auto neither = wire::parse_terminate(octets("9f770000"));
+    EXPECT_FALSE(neither->byte_swapped);
 }
 
 TEST(Terminate, round_trip_and_every_truncation) {
