@@ -105,6 +105,7 @@ public:
     void play(std::span<const std::uint8_t> records) {
         script::StartFrame frame;
         frame.crc = chosen(input::crc);
+        frame.ird = frame.ord = 4;
         frame.markers = chosen(input::peer_markers);
         frame.revision = chosen(input::plain) ? 1 : 2;
         frame.enhanced = !chosen(input::plain);

@@ -149,6 +149,19 @@ void invalidations(Writer& writer) {
     writer.end("invalidations");
 }
 
+/// More than there are receives, and more than the IRD permits.
+void excesses(Writer& writer) {
+    writer.begin(input::crc | input::strict);
+    for (std::uint32_t msn = 1; msn <= 4; ++msn) writer.sends(segment("send", some_octets(8), msn));
+    writer.end("excess-sends");
+    writer.begin(input::crc);
+    writer.sends(segment("write", {}));
+    writer.user(input::post_receive, 9);
+    for (std::uint32_t msn = 1; msn <= 6; ++msn)
+        writer.names(segment("read_request", read_request(200), msn), input::readable, input::read_source);
+    writer.end("excess-reads");
+}
+
 /// One segment each that the tables answer with a Terminate.
 void violations(Writer& writer) {
     int number = 0;
@@ -240,6 +253,7 @@ void write_iwarp_seeds(const std::filesystem::path& folder) {
         reads_and_atomics(writer, choices, "reads-" + std::to_string(number));
     }
     invalidations(writer);
+    excesses(writer);
     violations(writer);
     start_frames(writer);
 }
