@@ -23,6 +23,8 @@ constexpr int accepts_in_a_turn = 64;
 constexpr std::int64_t accept_again_ns = 50'000'000;         ///< where there is not even a descriptor to refuse with
 constexpr std::size_t bulk_octets = std::size_t{16} * 1024;  ///< a turn that moves more is not about latency
 constexpr std::int64_t never = INT64_MAX;
+constexpr std::int64_t alarm_from_ns = 2'000'000;
+constexpr std::int64_t longest_sleep_ns = 3'600'000'000'000;
 
 std::int64_t clock_ns() {
     timespec now{};
@@ -103,6 +105,7 @@ struct TcpTransport::Impl {
     bool poll(std::int64_t wait_ns);
     int wait_for_events(std::int64_t wait_ns);
     int sleep(std::int64_t wait_ns);
+    bool set_alarm(std::int64_t due_ns);
     void note(const epoll_event& event);
     std::int64_t next_ns() const;
     void wind_timer();
@@ -133,6 +136,9 @@ struct TcpTransport::Impl {
     Descriptor reserve;  ///< given up for a moment where there is no other left
     Descriptor timer;    ///< once descriptor() was asked for
     TcpSource timer_source{TcpSource::Kind::timer};
+    Descriptor alarm;  ///< ends long sleeps
+    TcpSource alarm_source{TcpSource::Kind::alarm};
+    std::int64_t alarm_ns = 0;
     std::int64_t timer_ns = never;
     std::array<epoll_event, 256> events{};
     TimerHeap timers;
@@ -306,9 +312,30 @@ std::int64_t TcpTransport::Impl::next_ns() const {
 
 // Waiting.
 
+/// A time-out of its own for every sleep costs more than the rest of it. One alarm serves all sleeps that would last
+/// until then or longer: they end early at worst. Whether there is one.
+bool TcpTransport::Impl::set_alarm(std::int64_t due_ns) {
+    if (timer) return false;  // others wait for the descriptor, and an alarm would wake them
+    if (!alarm) {
+        alarm = Descriptor(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+        if (!alarm) return false;
+        if (!watch(alarm.number(), alarm_source, EPOLLIN)) {
+            alarm.close();
+            return false;
+        }
+    }
+    if (alarm_ns > shared.now_ns && alarm_ns <= due_ns) return true;
+    itimerspec when{};
+    when.it_value = as_timespec(due_ns);
+    alarm_ns = due_ns;
+    return timerfd_settime(alarm.number(), TFD_TIMER_ABSTIME, &when, nullptr) == 0;
+}
+
 int TcpTransport::Impl::sleep(std::int64_t wait_ns) {
     if (wait_ns > 0) ++shared.counters.waits;
     const int room = static_cast<int>(events.size());
+    if (wait_ns >= alarm_from_ns && set_alarm(later(shared.now_ns, wait_ns)))
+        return epoll_wait(epoll.number(), events.data(), room, -1);
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
     static bool precise = true;
     if (precise && wait_ns > 0) {
@@ -347,6 +374,7 @@ void TcpTransport::Impl::note(const epoll_event& event) {
     auto* const source = static_cast<TcpSource*>(event.data.ptr);
     switch (source->kind) {
         case TcpSource::Kind::timer: timer_ns = never; return;
+        case TcpSource::Kind::alarm: alarm_ns = 0; return;
         case TcpSource::Kind::listener:
             static_cast<TcpListener*>(source)->ready = true;
             listener_ready = true;
@@ -365,7 +393,7 @@ void TcpTransport::Impl::note(const epoll_event& event) {
 bool TcpTransport::Impl::poll(std::int64_t wait_ns) {
     const std::int64_t next = next_ns();
     const std::int64_t until_next_ns = next == never ? never : std::max<std::int64_t>(next - shared.now_ns, 0);
-    const int found = wait_for_events(std::min(wait_ns, until_next_ns));
+    const int found = wait_for_events(std::min({wait_ns, until_next_ns, longest_sleep_ns}));
     for (int i = 0; i < found; ++i) note(events[static_cast<std::size_t>(i)]);
     return found > 0;
 }

@@ -30,7 +30,7 @@ struct TcpShared {
 
 /// What an event of epoll is about.
 struct TcpSource {
-    enum class Kind : std::uint8_t { connection, listener, timer };
+    enum class Kind : std::uint8_t { connection, listener, timer, alarm };
     explicit TcpSource(Kind what) : kind(what) {}
     Kind kind;
 };
