@@ -350,8 +350,8 @@ public:
     ~ConnectionRequest();  ///< unanswered: rejected
     std::string peer() const;
     std::span<const std::byte> private_data() const;
-    std::uint16_t ird() const;  ///< what the initiator will serve
-    std::uint16_t ord() const;  ///< what it wants to have outstanding
+    std::uint16_t ird() const;  ///< what the initiator will serve; 16383 where it did not say
+    std::uint16_t ord() const;  ///< what it wants to have outstanding; 16383 where it did not say
     bool peer_to_peer() const;
     /// Answers with a Reply; Event::Kind::established follows. Only private_data, ird, ord and time-outs of `options` count;
     /// the rest was said when the listener was made. Throws Error where the queue pair is not idle.
@@ -387,7 +387,7 @@ struct Event {
         completion,       ///< `completion_queue`, see request_event
         completion_overflow,
         receive_limit,    ///< `shared_receive_queue`
-        communication_established,  ///< the first FPDU came before the user was told `established`
+        communication_established,  ///< responder: the first FPDU came before the user had taken `established`
     };
     Kind kind = Kind::disconnected;
     std::shared_ptr<QueuePair> queue_pair;

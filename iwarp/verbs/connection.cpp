@@ -118,6 +118,7 @@ void Connection::ask_user() {
     PendingEvent event;
     event.kind = Event::Kind::connect_request;
     event.request = std::static_pointer_cast<Connection>(shared_from_this());
+    asked = true;
     device_.raise(std::move(event));
 }
 
@@ -343,6 +344,9 @@ void Connection::close(Closing how) {
     batch_.clear();
     rescued_.clear();
     leave_streams();
+    // Nobody has heard of it: strangers that come and go leave nothing behind.
+    if (std::exchange(asked, false))
+        device_.forget([&](const PendingEvent& event) { return event.request.get() == this; });
     if (std::exchange(counted_, false)) --device_.connections;
 }
 

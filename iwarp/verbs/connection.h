@@ -74,6 +74,7 @@ public:
 
     std::string target;     ///< whom the user asked for, in error messages
     std::size_t place = 0;  ///< in Device::Impl::streams
+    bool asked = false;     ///< an event with its request waits to be seen
 
 private:
     static constexpr std::uint64_t no_ticket = ~std::uint64_t{0};
@@ -174,8 +175,8 @@ private:
     Phase phase_ = Phase::connecting;
     Closing closing_ = Closing::no;
     bool initiates_;
-    bool counted_ = true;    ///< in the device's connections
-    bool may_send_ = false;  ///< a responder waits for the first FPDU (RFC 5044 section 7.1.2)
+    bool counted_ = true;        ///< in the device's connections
+    bool may_send_ = false;      ///< a responder waits for the first FPDU (RFC 5044 section 7.1.2)
     bool close_wanted_ = false;  ///< as soon as everything posted is sent
     bool peer_closed_ = false;
     bool unfinished_told_ = false;

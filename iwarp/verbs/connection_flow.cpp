@@ -156,7 +156,7 @@ std::optional<Fault> Connection::end_segment() {
 
 void Connection::first_fpdu() {
     may_send_ = true;
-    if (!initiates_ && pair_ != nullptr && device_.is_pending(pair_->owner, Event::Kind::established))
+    if (!initiates_ && pair_ != nullptr && pair_->is_pending(Event::Kind::established))
         pair_->raise(Event::Kind::communication_established);
 }
 

@@ -37,22 +37,6 @@ Device::Impl::~Impl() {
     transport.reset();
 }
 
-void Device::Impl::forget_events(const QueuePair* queue_pair) {
-    // Of one that is just going away no handle can be had any more.
-    std::erase_if(events, [&](const verbs::PendingEvent& event) {
-        const auto of = event.queue_pair.lock();
-        const bool of_nobody =
-            !of && !event.request && event.completion_queue.expired() && event.shared_receive_queue.expired();
-        return of_nobody || (of && of.get() == queue_pair);
-    });
-}
-
-bool Device::Impl::is_pending(const QueuePair* queue_pair, Event::Kind kind) const {
-    return std::ranges::any_of(events, [&](const verbs::PendingEvent& event) {
-        return event.kind == kind && event.queue_pair.lock().get() == queue_pair;
-    });
-}
-
 void Device::Impl::end_overflowed() {
     while (!overflowed.empty()) {
         CompletionQueue::Impl& queue = *overflowed.back();
@@ -178,6 +162,8 @@ std::optional<Event> Device::next_event() {
         event.queue_pair = pending.queue_pair.lock();
         event.completion_queue = pending.completion_queue.lock();
         event.shared_receive_queue = pending.shared_receive_queue.lock();
+        if (event.queue_pair) event.queue_pair->impl().pending_kinds &= ~QueuePair::Impl::bit(pending.kind);
+        if (pending.request) pending.request->asked = false;
         if (event.completion_queue) {
             CompletionQueue::Impl& queue = event.completion_queue->impl();
             (pending.kind == Event::Kind::completion ? queue.event_pending : queue.overflow_pending) = false;

@@ -21,6 +21,7 @@ class Connection;
 struct PendingEvent {
     Event::Kind kind = Event::Kind::disconnected;
     std::weak_ptr<QueuePair> queue_pair;
+    const QueuePair::Impl* of = nullptr;  ///< its, for comparing alone
     std::weak_ptr<CompletionQueue> completion_queue;
     std::weak_ptr<SharedReceiveQueue> shared_receive_queue;
     std::shared_ptr<Connection> request;
@@ -50,9 +51,11 @@ struct Device::Impl {
     };
 
     void raise(verbs::PendingEvent event) { events.push_back(std::move(event)); }
-    /// Events of a queue pair that begins anew, or of one kind alone.
-    void forget_events(const QueuePair* queue_pair);
-    bool is_pending(const QueuePair* queue_pair, Event::Kind kind) const;
+    /// Takes out what `which` says.
+    template <class Which>
+    void forget(Which which) {
+        std::erase_if(events, which);
+    }
     void end_overflowed();
     /// The owner takes this memory away: whatever still leaves from it is copied first.
     void withdraw(std::span<const std::byte> memory);

@@ -36,7 +36,7 @@ QueuePair::Impl::~Impl() {
     if (connection) connection->abandon();
     for (const auto& queue : {send_completions, receive_completions})
         if (queue) std::erase(queue->impl().users, this);
-    on.forget_events(owner);
+    forget_events();
     --on.queue_pairs;
 }
 
@@ -53,10 +53,24 @@ void QueuePair::Impl::change_state(QueuePairState to) {
 void QueuePair::Impl::raise(Event::Kind kind, std::string text, std::span<const std::byte> private_data) {
     verbs::PendingEvent event;
     event.kind = kind;
-    event.queue_pair = self;
     event.text = std::move(text);
     event.private_data.assign(private_data.begin(), private_data.end());
+    raise(std::move(event));
+}
+
+void QueuePair::Impl::raise(verbs::PendingEvent event) {
+    forget_events(bit(event.kind));
+    pending_kinds |= bit(event.kind);
+    event.queue_pair = self;
+    event.of = this;
     device->impl().raise(std::move(event));
+}
+
+void QueuePair::Impl::forget_events(unsigned kinds) {
+    if ((pending_kinds & kinds) == 0) return;
+    pending_kinds &= ~kinds;
+    device->impl().forget(
+        [&](const verbs::PendingEvent& event) { return event.of == this && (bit(event.kind) & kinds) != 0; });
 }
 
 void QueuePair::Impl::established(const Agreement& with, std::span<const std::byte> private_data) {
@@ -69,11 +83,10 @@ void QueuePair::Impl::terminated(Terminate why) {
     change_state(QueuePairState::terminating);
     verbs::PendingEvent event;
     event.kind = Event::Kind::terminated;
-    event.queue_pair = self;
     event.text = why.text;
     event.terminate = why;
     terminate = std::move(why);
-    device->impl().raise(std::move(event));
+    raise(std::move(event));
 }
 
 void QueuePair::Impl::complete_send(const rdmap::WorkRequest& work, Status status) {
@@ -157,7 +170,7 @@ void QueuePair::Impl::fail(const std::string& why) {
     flush();
 }
 
-QueuePair::QueuePair(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) { impl_->owner = this; }
+QueuePair::QueuePair(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 QueuePair::~QueuePair() = default;
 
 std::uint32_t QueuePair::number() const { return impl_->number; }
@@ -253,7 +266,7 @@ void QueuePair::reset() {
     impl.agreement.reset();
     impl.terminate.reset();
     impl.peer.clear();
-    impl.device->impl().forget_events(this);
+    impl.forget_events();
     impl.change_state(QueuePairState::idle);
 }
 

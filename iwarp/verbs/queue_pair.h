@@ -20,7 +20,12 @@ struct QueuePair::Impl {
     // What the connection tells.
 
     void change_state(QueuePairState to);
+    /// At most one event of each kind waits: a later one replaces it.
+    void raise(verbs::PendingEvent event);
     void raise(Event::Kind kind, std::string text = {}, std::span<const std::byte> private_data = {});
+    void forget_events(unsigned kinds = ~0U);
+    static unsigned bit(Event::Kind kind) { return 1U << static_cast<unsigned>(kind); }
+    bool is_pending(Event::Kind kind) const { return (pending_kinds & bit(kind)) != 0; }
     void established(const Agreement& with, std::span<const std::byte> private_data);
     void terminated(Terminate why);
     /// Completes what the send queue has finished. `false` where one of them failed in that.
@@ -43,7 +48,7 @@ struct QueuePair::Impl {
     std::shared_ptr<CompletionQueue> receive_completions;
     std::shared_ptr<SharedReceiveQueue> shared_receives;
     std::weak_ptr<QueuePair> self;
-    QueuePair* owner = nullptr;
+    unsigned pending_kinds = 0;  ///< bits: of events that nobody has asked for yet
     QueuePairOptions options;
     std::uint32_t number = 0;
     QueuePairState state = QueuePairState::idle;

@@ -375,6 +375,31 @@ TEST(Closing, FinInTheMiddleOfAnFpduIsALoss) {
     EXPECT_TRUE(peer->peer_reset());
 }
 
+TEST(Events, NeverPileUp) {
+    Two two;
+    // Nobody looks at what the same queue pair tells again and again,
+    for (int i = 0; i < 5; ++i) {
+        two.client.pair->connect("nowhere", 1);
+        two.run();
+    }
+    EXPECT_EQ(kinds(two.client.events()), "connect failed");
+    // and strangers that ask and go leave nothing.
+    Memory request = text("MPA ID Req Frame");
+    for (const int octet : {0x40, 1, 0, 0}) request.push_back(static_cast<std::byte>(octet));
+    for (int i = 0; i < 5; ++i) {
+        auto stranger = two.network->connect_raw("server", Two::port);
+        stranger->send(request);
+        two.run();
+        stranger->reset();
+        two.run();
+    }
+    EXPECT_TRUE(two.server.events().empty());
+    auto last = two.network->connect_raw("server", Two::port);
+    last->send(request);
+    two.run();
+    EXPECT_EQ(kinds(two.server.events()), "connect request");
+}
+
 // RFC 6581 section 9.2 and 9.3.
 TEST(PeerToPeer, TheInitiatorSpeaksFirst) {
     Options options;
