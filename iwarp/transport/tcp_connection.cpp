@@ -220,12 +220,14 @@ int prepare_tcp_socket(int socket, const std::string& congestion_control) {
     return done == 0 ? 0 : errno;
 }
 
+std::string message_of(int error) { return std::generic_category().message(error); }
+
 std::string describe_tcp_error(int error, const std::string& peer) {
     switch (error) {
         case ECONNREFUSED: return "Connection refused by " + peer;
         case ECONNRESET:
         case EPIPE: return "Connection reset by " + peer;
-        default: return std::generic_category().message(error) + ": " + peer;
+        default: return message_of(error) + ": " + peer;
     }
 }
 

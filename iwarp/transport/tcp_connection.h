@@ -89,6 +89,8 @@ struct TcpConnection : TcpSource, Timer {
 Descriptor tcp_socket(int family);
 /// Nagle's algorithm off, keepalive on; `congestion_control` if it is not empty. 0 or errno.
 int prepare_tcp_socket(int socket, const std::string& congestion_control);
+/// "Address already in use"
+std::string message_of(int error);
 /// "Connection reset by 192.0.2.1:4791"
 std::string describe_tcp_error(int error, const std::string& peer);
 
