@@ -7,6 +7,7 @@ import signal
 import socket
 import struct
 import subprocess
+import threading
 
 from command import BINARY, ENVIRONMENT, run
 
@@ -68,19 +69,19 @@ class Lost(Exception):
     """The peer has closed the connection."""
 
 
-class ByHand:
-    """An iWARP initiator: MPA revision 1, no CRC, no markers, whole FPDUs."""
+class Stream:
+    """MPA revision 1, no CRC, no markers; DDP segments that are whole messages."""
 
-    def __init__(self, port, private_data=b"", host="127.0.0.1"):
-        self.socket = socket.create_connection((host, port), timeout=20)
-        self.socket.sendall(b"MPA ID Req Frame" + struct.pack(">BBH", 0, 1, len(private_data)) + private_data)
-        reply = self.take(20)
-        assert reply[:16] == b"MPA ID Rep Frame", reply
-        self.flags, self.revision, length = struct.unpack(">BBH", reply[16:])
-        self.private_data = self.take(length)
-        self.rejected = bool(self.flags & 0x20)
+    def __init__(self, connected):
+        self.socket = connected
         self.numbers = {0: 1, 1: 1}
-        self.received = {0: 0, 1: 0, 2: 0}
+
+    def start_frame(self, kind):
+        """Flags, revision, private data of the peer's Request or Reply."""
+        head = self.take(20)
+        assert head[:16] == b"MPA ID %s Frame" % kind, head
+        flags, revision, length = struct.unpack(">BBH", head[16:])
+        return flags, revision, self.take(length)
 
     def close(self):
         self.socket.close()
@@ -133,6 +134,65 @@ class ByHand:
             assert opcode == READ_RESPONSE and where == (sink[0], len(data)), (opcode, where)
             data += payload
         return data
+
+
+class ByHand(Stream):
+    """An initiator."""
+
+    def __init__(self, port, private_data=b"", host="127.0.0.1"):
+        super().__init__(socket.create_connection((host, port), timeout=20))
+        self.socket.sendall(b"MPA ID Req Frame" + struct.pack(">BBH", 0, 1, len(private_data)) + private_data)
+        self.flags, self.revision, self.private_data = self.start_frame(b"Rep")
+        self.rejected = bool(self.flags & 0x20)
+
+
+class RpingServer(threading.Thread):
+    """rping -s, by rping.c of rdma-core: one client, as many rounds as it wants; `damage` changes what is sent back."""
+
+    def __init__(self, damage=lambda data: data, silent=False):
+        super().__init__(daemon=True)
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.address = "127.0.0.1:%d" % self.listening.getsockname()[1]
+        self.damage, self.silent = damage, silent
+        self.pings, self.failure = [], None
+        self.start()
+
+    def run(self):
+        try:
+            with self.listening.accept()[0] as connected:
+                self.serve(Stream(connected))
+        except (Lost, ConnectionResetError):
+            pass
+        except Exception as failure:  # for the test to raise
+            self.failure = failure
+
+    def buffer(self, peer):
+        opcode, payload, where = peer.next()
+        assert (opcode, len(payload)) == (SEND, 16), (opcode, payload)
+        return struct.unpack(">QII", payload)
+
+    def serve(self, peer):
+        flags, revision, self.private_data = peer.start_frame(b"Req")
+        peer.socket.sendall(b"MPA ID Rep Frame" + struct.pack(">BBH", 0, revision, 0))
+        while True:
+            address, stag, size = self.buffer(peer)
+            if self.silent:
+                peer.take(1)
+            data = peer.read(size, (stag, address))
+            self.pings.append(data)
+            peer.send(bytes(16))
+            address, stag, room = self.buffer(peer)
+            # rping sends back the text and the zero behind it.
+            text = self.damage(data[:data.index(b"\0") + 1])
+            assert len(text) <= room
+            peer.tagged(WRITE, stag, address, text)
+            peer.send(bytes(16))
+
+    def finish(self):
+        self.listening.close()
+        self.join(timeout=20)
+        if self.failure:
+            raise self.failure
 
 
 def capturing():

@@ -13,7 +13,7 @@ import time
 import unittest
 
 from command import BINARY, ENVIRONMENT, ROOT, TestCase, run
-from endpoints import READ_REQUEST, SEND, TERMINATE, WRITE, ByHand, Lost, Serving, bench, capturing, ping
+from endpoints import READ_REQUEST, SEND, TERMINATE, WRITE, ByHand, Lost, RpingServer, Serving, bench, capturing, ping
 
 PARTS = ("serve", "ping", "bench", "listen")
 
@@ -372,6 +372,46 @@ class PeerByHand(TestCase):
         with self.assertRaises(Lost):
             peer.take(1)
         self.assertEqual(self.server.summary()["sends"]["wrong"], 1)
+
+
+class PingByHand(TestCase):
+    """ping against rping's server, made by hand."""
+
+    PLAIN = ("--crc=off", "--mpa-revision=1")
+
+    def test_it_speaks_rpings_protocol(self):
+        for size in (1, 20, 64, 5000):
+            with self.subTest(size=size):
+                server = RpingServer()
+                out = self.succeeds(ping(server.address, "--size", size, *self.PLAIN))
+                server.finish()
+                self.assertIn("3 answered, 0 with wrong data", out)
+                self.assertEqual(server.private_data, b"")
+                self.assertEqual([len(data) for data in server.pings], [size] * 3)
+                for number, data in enumerate(server.pings):
+                    self.assertEqual(data.index(0), size - 1)
+                    if size > 20:
+                        self.assertTrue(data.startswith(b"rdma-ping-%d: " % number))
+
+    def test_wrong_data_are_found(self):
+        server = RpingServer(damage=lambda data: data[:-2] + b"!" + data[-1:])
+        result = ping(server.address, *self.PLAIN)
+        server.finish()
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("3 of 3 answers held wrong data", result.stderr)
+
+    def test_data_that_do_not_come_back_are_found(self):
+        server = RpingServer(damage=lambda data: data[:-1])
+        result = ping(server.address, *self.PLAIN)
+        server.finish()
+        self.assertIn("3 with wrong data", result.stdout)
+
+    def test_no_answer(self):
+        server = RpingServer(silent=True)
+        result = ping(server.address, "--timeout", "200ms", *self.PLAIN)
+        server.finish()
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no answer within 200 ms", result.stderr)
 
 
 class Survival(TestCase):
