@@ -212,9 +212,30 @@ void print_strands(const Traffic& traffic, Writing& page) {
     }
 }
 
+/// What the five answers have to do with how the demo is made.
+std::string lesson(std::span<const metrics::Answer> answers) {
+    std::string_view verdict = "undecidable";
+    for (const metrics::Answer& answer : answers)
+        if (answer.question == metrics::Question::bandwidth) {
+            verdict = answer.verdict;
+            break;
+        }
+    const std::string asked =
+        "Four clients ask for little and get it. The fifth would send as fast as it can, but its server seldom looks\n"
+        "at its endpoint: TCP's window fills, and the client waits for it.";
+    if (verdict == "receive_window")
+        return asked +
+               " `why` says so: bandwidth is limited by\nthe receive window, and neither by the network nor by the "
+               "client.";
+    return asked + fmt::format("\nOn this machine, this time, something else weighed more: {}.", verdict);
+}
+
 void print_answers(const metrics::Snapshot& snapshot, const analysis::Names& names, Writing& page) {
-    page.title("Why is it slow? (`rdmascope why`)");
-    print(why::page(snapshot, metrics::answer(snapshot, names), page.style()));
+    const std::vector<metrics::Answer> answers = metrics::answer(snapshot, names);
+    page.title("Why is it not faster? (`rdmascope why`)");
+    print(why::page(snapshot, answers, page.style()));
+    page.title("What that means");
+    page.paragraph(lesson(answers));
 }
 
 int show(const metrics::Snapshot& snapshot, const DemoOptions& options, const Traffic* traffic, Writing& page) {
@@ -223,14 +244,14 @@ int show(const metrics::Snapshot& snapshot, const DemoOptions& options, const Tr
     if (!print_flows(snapshot, names, traffic != nullptr)) return exit_failed;
     if (traffic != nullptr) compare(*traffic, snapshot, page);
     print_answers(snapshot, names, page);
-    page.paragraph(
-        "\nWhat it shows: the client of the server that is away most of the time has more to send than TCP's window "
-        "lets "
-        "it;\nthe receiver is to blame, and not the network. The others get all they ask for.");
     return exit_done;
 }
 
 int show_recorded(const DemoOptions& options, Writing& page) {
+    page.paragraph(
+        "Recorded: two iWARP servers and five clients talked over the loopback interface for three seconds. One "
+        "server\n"
+        "was away from its endpoint for milliseconds at a time, so that its client starved.");
     const auto snapshot = read_recorded();
     return snapshot ? show(*snapshot, options, nullptr, page) : exit_failed;
 }
@@ -238,7 +259,7 @@ int show_recorded(const DemoOptions& options, Writing& page) {
 int show_live(LiveSources& source, Traffic& traffic, const DemoOptions& options, Writing& page) {
     page.paragraph(
         "Two iWARP servers and five clients talk over the loopback interface for three seconds. One server is\n"
-        "away from its endpoint for 40 ms at a time, so that its client starves.");
+        "away from its endpoint for milliseconds at a time, so that its client starves.");
     print_strands(traffic, page);
     const auto snapshot = capture_live(source, traffic, options.save_path);
     if (!snapshot) return exit_failed;

@@ -11,8 +11,8 @@ using endpoint::BenchKind;
 using namespace std::chrono_literals;
 
 constexpr auto length = 3s;
-constexpr auto absence = 40ms;  ///< of the sluggish server, from its endpoint
-constexpr std::uint64_t starved_messages = 192;
+constexpr auto absence = 4ms;  ///< of the sluggish server, from its endpoint
+constexpr std::uint64_t starved_messages = 800;
 
 endpoint::ServerOptions server_options() {
     endpoint::ServerOptions options;
