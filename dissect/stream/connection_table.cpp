@@ -21,20 +21,13 @@ std::uint32_t ConnectionTable::hash_of(const Endpoint& a, const Endpoint& b) {
     return static_cast<std::uint32_t>(sum >> 32);
 }
 
-ConnectionTable::Lookup ConnectionTable::find(const Endpoint& source, const Endpoint& destination) {
-    const auto matches = [&](Connection& c, Lookup& out) {
-        const bool forward = c.ends[0] == source && c.ends[1] == destination;
-        if (!forward && !(c.ends[1] == source && c.ends[0] == destination)) return false;
-        out = {&c, forward ? 0u : 1u, false};
-        return true;
-    };
-    Lookup found;
-    // Frames of one connection come in trains.
-    if (newest_ != none && matches(at(newest_), found)) return found;
+ConnectionTable::Lookup ConnectionTable::find_older(const Endpoint& source, const Endpoint& destination) {
     const std::uint32_t hash = hash_of(source, destination);
     const std::size_t mask = slots_.size() - 1;
     for (std::size_t i = hash & mask; slots_[i].index != none; i = (i + 1) & mask) {
-        if (slots_[i].hash != hash || !matches(at(slots_[i].index), found)) continue;
+        if (slots_[i].hash != hash) continue;
+        const Lookup found = match(at(slots_[i].index), source, destination);
+        if (found.connection == nullptr) continue;
         unlink(slots_[i].index);
         link_newest(slots_[i].index);
         return found;

@@ -18,7 +18,12 @@ public:
         bool fresh = false;
     };
     /// The connection between two ends, now the most recently used; nullptr where there is none.
-    Lookup find(const Endpoint& source, const Endpoint& destination);
+    Lookup find(const Endpoint& source, const Endpoint& destination) {
+        // Frames of one connection come in trains.
+        if (newest_ != none)
+            if (const Lookup found = match(at(newest_), source, destination); found.connection != nullptr) return found;
+        return find_older(source, destination);
+    }
     /// Adds one; the table must not be full.
     Lookup add(const Endpoint& source, const Endpoint& destination);
     bool full() const { return used_ == limit_; }
@@ -35,6 +40,12 @@ private:
         std::uint32_t index = none;
     };
 
+    static Lookup match(Connection& c, const Endpoint& source, const Endpoint& destination) {
+        if (c.ends[0] == source && c.ends[1] == destination) return {&c, 0, false};
+        if (c.ends[1] == source && c.ends[0] == destination) return {&c, 1, false};
+        return {};
+    }
+    Lookup find_older(const Endpoint& source, const Endpoint& destination);
     static std::uint32_t hash_of(const Endpoint& a, const Endpoint& b);
     Connection& at(std::uint32_t index) { return chunks_[index / chunk][index % chunk]; }
     void link_newest(std::uint32_t index);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
+#include "metrics/engine/crew.h"
 #include "metrics/engine/worker.h"
 #include "metrics/hosts/host_clock.h"
 #include "metrics/hosts/reuse.h"
@@ -51,11 +53,8 @@ struct Analyzer::State {
         for (unsigned i = 0; i < threads; ++i)
             workers.push_back(std::make_unique<Worker>(dissector, share_of(given.engine, threads)));
         if (threads == 1) return;
-        pending.resize(threads);
-        for (unsigned i = 0; i < threads; ++i) {
-            pending[i] = workers[i]->empty_block();
-            workers[i]->start();
-        }
+        crew.emplace(threads, Crew::Stages{[this](Chunk& chunk) { observe(chunk); },
+                                           [this](std::size_t share, Chunk& chunk) { work(share, chunk); }});
     }
 
     void note(const wire::Frame& frame) {
@@ -66,35 +65,34 @@ struct Analyzer::State {
         figures.last_ns = std::max(figures.last_ns, frame.time_ns);
     }
 
-    void deal(const wire::Frame& frame, const FrameContext& context, bool lasting) {
-        // The hash's upper half: the lower one may be used by tables behind it.
-        const std::size_t shard = (static_cast<std::uint64_t>(context.shard_hash) * threads) >> 32;
-        if (pending[shard]->add(frame, context, lasting)) return;
-        workers[shard]->hand_over(std::move(pending[shard]));
-        pending[shard] = workers[shard]->empty_block();
-        pending[shard]->add(frame, context, lasting);
+    void observe(Chunk& chunk) {
+        for (std::size_t i = 0; i < chunk.frames.size(); ++i) {
+            ask_ahead(chunk.frames, i);
+            note(chunk.frames[i]);
+            const FrameContext& context = chunk.contexts.emplace_back(clock.observe(chunk.frames[i]));
+            // The hash's upper half: the lower one may be used by tables behind it.
+            const std::size_t share = (static_cast<std::uint64_t>(context.shard_hash) * threads) >> 32;
+            if (!context.seen_twice) chunk.shares[share].push_back(static_cast<std::uint16_t>(i));
+        }
+    }
+
+    void work(std::size_t share, const Chunk& chunk) {
+        Worker& worker = *workers[share];
+        for (const std::uint16_t i : chunk.shares[share]) worker.work(chunk.frames[i], chunk.contexts[i]);
     }
 
     /// Everything fed so far has been worked off, and its flows may be looked at from this thread.
     void settle() {
-        if (threads == 1) {
-            workers[0]->engine().flush();
-            return;
-        }
-        for (unsigned i = 0; i < threads; ++i) {
-            if (pending[i]->frames.empty()) continue;
-            workers[i]->hand_over(std::move(pending[i]));
-            pending[i] = workers[i]->empty_block();
-        }
-        for (const auto& worker : workers) worker->wait_until_idle();
+        if (crew) crew->settle();
+        for (const auto& worker : workers) worker->engine().flush();
     }
 
     HostClock clock;
     unsigned threads;
     CaptureFigures figures;
     std::vector<std::unique_ptr<Worker>> workers;
-    std::vector<std::unique_ptr<Block>> pending;
     dissect::DissectorCounters counters;
+    std::optional<Crew> crew;  ///< where there are several threads; the first to go
 };
 
 Analyzer::Analyzer(const AnalyzerOptions& options) : state_(std::make_unique<State>(options)) {}
@@ -102,29 +100,20 @@ Analyzer::~Analyzer() = default;
 
 void Analyzer::feed(std::span<const wire::Frame> frames, bool lasting) {
     State& state = *state_;
-    if (state.threads == 1) {
-        Worker& worker = *state.workers[0];
-        // A few frames ahead, so that a context is in the cache, and no longer on its way there, when it is needed.
-        constexpr std::size_t ahead = 32;
-        std::array<FrameContext, ahead> contexts;
-        for (std::size_t begin = 0; begin < frames.size(); begin += ahead) {
-            const auto some = frames.subspan(begin, std::min(ahead, frames.size() - begin));
-            for (std::size_t i = 0; i < some.size(); ++i) {
-                ask_ahead(frames, begin + i);
-                state.note(some[i]);
-                contexts[i] = state.clock.observe(some[i]);
-            }
-            for (std::size_t i = 0; i < some.size(); ++i)
-                if (!contexts[i].seen_twice) worker.work(some[i], contexts[i]);
+    if (state.crew) return state.crew->feed(frames, lasting);
+    Worker& worker = *state.workers[0];
+    // A few frames ahead, so that a context is in the cache, and no longer on its way there, when it is needed.
+    constexpr std::size_t ahead = 32;
+    std::array<FrameContext, ahead> contexts;
+    for (std::size_t begin = 0; begin < frames.size(); begin += ahead) {
+        const auto some = frames.subspan(begin, std::min(ahead, frames.size() - begin));
+        for (std::size_t i = 0; i < some.size(); ++i) {
+            ask_ahead(frames, begin + i);
+            state.note(some[i]);
+            contexts[i] = state.clock.observe(some[i]);
         }
-        return;
-    }
-    for (std::size_t i = 0; i < frames.size(); ++i) {
-        const wire::Frame& frame = frames[i];
-        ask_ahead(frames, i);
-        state.note(frame);
-        const FrameContext context = state.clock.observe(frame);
-        if (!context.seen_twice) state.deal(frame, context, lasting);
+        for (std::size_t i = 0; i < some.size(); ++i)
+            if (!contexts[i].seen_twice) worker.work(some[i], contexts[i]);
     }
 }
 

@@ -198,6 +198,10 @@ inline void Sender::acknowledged(const Half& half, const Segment& segment) {
 inline void Sender::receive_window(const Half& half, const Segment& segment, std::uint64_t position) {
     Direction& direction = *half.direction;
     const std::uint32_t raw = segment.tcp().window;
+    const bool as_before = raw == direction.window && raw != 0 && direction.window_scale != 0xff &&
+                           direction.window_edge == position + (raw << direction.window_scale);
+    if (as_before && direction.window_edge <= direction.reaches[0].edge) [[likely]]
+        return watch_window(half, segment.now_ns());
     direction.window = raw;
     if (raw == 0) {
         ++direction.zero_windows;
@@ -253,14 +257,16 @@ inline std::int64_t Sender::admitted_ns(const Half& half, std::uint64_t end, std
 /// Adds up the time in which the next FPDU would not have fitted into the receiver's window.
 inline void Sender::watch_window(const Half& half, std::int64_t now_ns) {
     Direction& direction = *half.direction;
+    const std::uint64_t segment = std::max<std::uint32_t>(direction.largest_segment, 1);
+    const std::uint64_t wanted = std::clamp<std::uint64_t>(direction.last_unit_octets, 1, segment);
+    const bool limited = direction.window_edge != 0 && direction.window_edge < half.request().next + wanted;
     if (direction.limited_since_ns != Situation::never) {
         const std::uint64_t limited_ns = elapsed(direction.limited_since_ns, now_ns);
         direction.limited_ns += limited_ns;
         direction.limited_in_gap_ns += limited_ns;
+    } else if (!limited) {
+        return;
     }
-    const std::uint64_t segment = std::max<std::uint32_t>(direction.largest_segment, 1);
-    const std::uint64_t wanted = std::clamp<std::uint64_t>(direction.last_unit_octets, 1, segment);
-    const bool limited = direction.window_edge != 0 && direction.window_edge < half.request().next + wanted;
     direction.limited_since_ns = limited ? now_ns : Situation::never;
 }
 

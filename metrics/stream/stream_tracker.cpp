@@ -117,6 +117,14 @@ struct StreamTracker::State {
     bool opens_anew(FlowIndex index, const Segment& segment);
     void end(FlowIndex index);
     void take(const Half& half, const Segment& segment);
+    /// What the last segment belongs to, for its units.
+    void keep_last(const Half& half) {
+        last_flow = half.index;
+        last_half = half;
+    }
+    Half back_of_last() {
+        return last_back.index == last_half.flow->reverse ? last_back : half_of(last_half.flow->reverse);
+    }
     void count(Flow& flow, const Segment& segment);
 
     FlowStore& store;
@@ -128,6 +136,8 @@ struct StreamTracker::State {
     std::uint64_t last_segment = 0;  ///< number of the frame last given to on_segment
     const dissect::Dissection* last_dissection = nullptr;
     FlowIndex last_flow = no_flow;  ///< that it belongs to: its units' too
+    Half last_half;                 ///< of that flow
+    Half last_back;                 ///< of its reverse then
 };
 
 StreamTracker::StreamTracker(FlowStore& store) : state_(std::make_unique<State>(store)) {}
@@ -208,6 +218,7 @@ void StreamTracker::State::take(const Half& half, const Segment& segment) {
     count(*half.flow, segment);
     if (!half) return;
     const Half back = back_of(half);
+    last_back = back;
     if (back) sender.acknowledged(back, segment);
     sender.segment(half, back, segment);
 }
@@ -222,8 +233,9 @@ void StreamTracker::on_segment(const wire::Frame& frame, const dissect::Dissecti
     const FlowHints::Name name(dissection, frame.bytes);
     if (const FlowIndex met = state.hints.find(name, state.store.table);
         met != no_flow && !segment.has(stream::tcp_syn)) [[likely]] {
-        state.take(state.half_of(met), segment);
-        state.last_flow = met;
+        const Half half = state.half_of(met);
+        state.take(half, segment);
+        state.keep_last(half);
         return;
     }
     const FlowKey key = key_of(dissection, frame.bytes);
@@ -248,7 +260,7 @@ void StreamTracker::on_segment(const wire::Frame& frame, const dissect::Dissecti
     const Half half = index != no_flow ? state.half_of(index) : state.open(key, frame);
     state.hints.note(name, half.index);
     state.take(half, segment);
-    state.last_flow = half.index;
+    state.keep_last(half);
 }
 
 /// The direction of a unit: where it is not known yet, this unit makes it, and its segment is the first of it.
@@ -270,7 +282,8 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
     if (unit.transport != dissect::Transport::iwarp) return;
     const dissect::Dissection& carrier = unit.frame_dissection;
     const auto is_last = [&] { return state.last_dissection == &carrier && state.last_segment == unit.frame.number; };
-    Half half = state.half_of(is_last() ? state.last_flow : no_flow);
+    const bool of_last = is_last() && state.last_flow != no_flow;
+    Half half = of_last ? state.last_half : Half{};
     if (half.index == no_flow) [[unlikely]] {
         const bool whole = carrier.find(LayerId::tcp) != nullptr;  // else it only stands for one of this direction
         // A datagram put together from fragments is no frame of its own.
@@ -294,7 +307,7 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
         state.sender.dropped(half, unit.frame.number);
         return;
     }
-    state.messages.unit(half, state.back_of(half), unit, end);
+    state.messages.unit(half, of_last ? state.back_of_last() : state.back_of(half), unit, end);
 }
 
 void StreamTracker::on_notice(const dissect::Notice& notice, const FrameContext&) {
@@ -357,6 +370,7 @@ void StreamTracker::describe(FlowIndex index, FlowSnapshot& out) const {
 void StreamTracker::forget(FlowIndex index) {
     Flow& flow = state_->store.table[index];
     if (state_->last_flow == index) state_->last_flow = no_flow;
+    if (state_->last_back.index == index) state_->last_back = {};
     if (flow.stream == Flow::no_block) return;
     state_->sender.forget(state_->directions[flow.stream]);
     state_->directions.give_back(flow.stream);

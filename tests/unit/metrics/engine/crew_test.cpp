@@ -1,0 +1,119 @@
+#include "metrics/engine/crew.h"
+
+#include <array>
+#include <atomic>
+#include <gtest/gtest.h>
+#include <mutex>
+#include <stdexcept>
+
+namespace {
+
+using namespace metrics;
+
+/// Frames whose only octet names their share.
+struct Octets {
+    std::vector<std::byte> octets;
+    std::vector<wire::Frame> frames;
+
+    Octets(std::size_t count, std::size_t shares) : octets(count), frames(count) {
+        for (std::size_t i = 0; i < count; ++i) {
+            octets[i] = static_cast<std::byte>(i * i % shares);
+            frames[i].bytes = wire::Bytes(octets).subspan(i, 1);
+            frames[i].number = i + 1;
+        }
+    }
+};
+
+struct Log {
+    std::vector<std::uint64_t> observed;
+    std::vector<std::vector<std::uint64_t>> worked;
+    std::atomic<int> observing{0};
+    std::vector<std::atomic<int>> working;
+    std::atomic<bool> crowded{false};
+
+    explicit Log(std::size_t shares) : worked(shares), working(shares) {}
+    Crew::Stages stages() {
+        return {[this](Chunk& chunk) {
+                    crowded = crowded || observing++ != 0;
+                    for (std::size_t i = 0; i < chunk.frames.size(); ++i) {
+                        observed.push_back(chunk.frames[i].number);
+                        chunk.contexts.emplace_back().source_wire_bytes = observed.size();
+                        const auto share = std::to_integer<std::size_t>(chunk.frames[i].bytes[0]);
+                        chunk.shares[share].push_back(static_cast<std::uint16_t>(i));
+                    }
+                    --observing;
+                },
+                [this](std::size_t share, Chunk& chunk) {
+                    crowded = crowded || working[share]++ != 0;
+                    for (const std::uint16_t i : chunk.shares[share]) {
+                        EXPECT_EQ(chunk.contexts[i].source_wire_bytes, chunk.frames[i].number);
+                        EXPECT_EQ(std::to_integer<std::size_t>(chunk.frames[i].bytes[0]), share);
+                        worked[share].push_back(chunk.frames[i].number);
+                    }
+                    --working[share];
+                }};
+    }
+};
+
+TEST(Crew, DoesEverythingOnceAndInOrder) {
+    constexpr std::size_t count = 100'000;
+    for (const unsigned threads : {1u, 2u, 3u, 7u}) {
+        for (const bool lasting : {true, false}) {
+            Log log(threads);
+            Crew crew(threads, log.stages());
+            Octets given(count, threads);
+            // Pieces of every size, overwritten afterwards where they need not last.
+            for (std::size_t at = 0, piece = 1; at < count; at += piece, piece = piece * 7 % 4099) {
+                const std::size_t size = std::min(piece, count - at);
+                crew.feed(std::span(given.frames).subspan(at, size), lasting);
+                if (!lasting) std::fill_n(given.octets.begin() + static_cast<std::ptrdiff_t>(at), size, std::byte{99});
+            }
+            crew.settle();
+            ASSERT_EQ(log.observed.size(), count);
+            std::vector<std::vector<std::uint64_t>> expected(threads);
+            for (std::uint64_t i = 0; i < count; ++i) {
+                ASSERT_EQ(log.observed[i], i + 1);
+                expected[i * i % threads].push_back(i + 1);
+            }
+            EXPECT_EQ(log.worked, expected);
+            EXPECT_FALSE(log.crowded);
+        }
+    }
+}
+
+TEST(Crew, GoesOnAfterSettling) {
+    Log log(2);
+    Crew crew(2, log.stages());
+    const Octets given(10, 2);
+    for (std::size_t i = 0; i < 10; ++i) {
+        crew.feed(std::span(given.frames).subspan(i, 1), true);
+        crew.settle();
+        ASSERT_EQ(log.observed.size(), i + 1);
+        ASSERT_EQ(log.worked[0].size() + log.worked[1].size(), i + 1);
+    }
+}
+
+TEST(Crew, SaysWhatAStageThrew) {
+    Log log(2);
+    Crew::Stages stages = log.stages();
+    const auto work = stages.work;
+    stages.work = [&](std::size_t share, Chunk& chunk) {
+        work(share, chunk);
+        if (share == 1) throw std::runtime_error("enough");
+    };
+    Crew crew(2, stages);
+    const Octets given(5000, 2);
+    crew.feed(given.frames, true);
+    EXPECT_THROW(crew.settle(), std::runtime_error);
+    EXPECT_EQ(log.observed.size(), 5000u);
+    crew.settle();
+}
+
+TEST(Crew, MayBeLeftInTheMiddle) {
+    Log log(3);
+    Crew crew(3, log.stages());
+    const Octets given(50'000, 3);
+    crew.feed(given.frames, true);
+}
+
+}  // namespace
