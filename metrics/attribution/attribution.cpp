@@ -16,6 +16,8 @@ constexpr std::uint64_t tolerance_least_ns = 2'000;
 constexpr std::uint64_t tolerance_most_ns = 100'000'000;
 /// An application that sleeps until its completion comes needs this much even on the fastest adapter.
 constexpr std::uint64_t wakeup_ns = 20'000;
+/// An echo is found up to so many times the least round trip to the sender: queues may lie in between.
+constexpr std::uint64_t echo_round_trips = 8;
 
 /// After one CNP, DCQCN comes back to nearly its former rate in five periods of fast recovery (Zhu et al., SIGCOMM'15,
 /// 3.1) of 300 µs as adapters have them; 55 µs in the paper. A CNP before that halves the rate that it comes back to,
@@ -137,10 +139,16 @@ Attribution::Clues Attribution::clues_of(const Situation& situation, std::uint64
     clues.held = waited || still_full;
     const bool begins = !situation.mid_message && !situation.again && !situation.response && !situation.unobserved &&
                         situation.cause == RepeatCause::none;
+    // An echo takes the way to the sender and back: what takes many times as long is the application's habit.
+    const std::uint64_t echo_most_ns = situation.sender_round_trip_min_ns == 0
+                                           ? tolerance_most_ns
+                                           : echo_round_trips * situation.sender_round_trip_min_ns + wakeup_ns;
+    const bool may_echo = since(newest_free_ns_, Situation::never, situation.now_ns) <= echo_most_ns;
     // Where the sender waited longer than it took to react, and its window was full, no further evidence is needed.
-    if (begins && clues.rest_ns >= echo_least_ns && !(waited && level_ >= situation.messages_max)) {
+    if (begins && may_echo && clues.rest_ns >= echo_least_ns && !(waited && level_ >= situation.messages_max)) {
         // Sizes differ: its first octet is what followed.
-        const bool hit = echoes(static_cast<std::int64_t>(static_cast<std::uint64_t>(situation.now_ns) - wire_ns));
+        const bool hit = echoes(static_cast<std::int64_t>(static_cast<std::uint64_t>(situation.now_ns) - wire_ns)) &&
+                         echo_ns_ <= echo_most_ns;
         clues.echoed = hit && echo_score_ >= echo_believed;
         clues.held = clues.held || (hit && echo_score_ >= echo_likely);
     }

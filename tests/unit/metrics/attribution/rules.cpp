@@ -242,6 +242,27 @@ TEST(Rules, AWindowIsKnownByItsEchoFarFromTheSender) {
     EXPECT_NEAR(static_cast<double>(attribution.echo_ns()), 30'000, 100);  // the other one drew it aside a little
 }
 
+/// A timer of 5 ms after each answer looks the same, but where the sender is known to be 10 µs away it is its habit.
+TEST(Rules, AHabitIsNoEchoWhereTheSenderIsNear) {
+    for (const std::uint64_t to_sender_ns : {0ull, 10'000ull, 1'000'000ull}) {
+        Attribution attribution;
+        Situation packet = full_window(1);
+        packet.link_bits_per_sec = 0;
+        packet.sender_round_trip_min_ns = to_sender_ns;
+        attribution.packet(packet, {});
+        for (int i = 1; i < 40; ++i) {
+            packet.now_ns = start + i * 5 * ms;
+            packet.messages = 0;
+            packet.freed_messages = 1;
+            packet.freed_ns = packet.now_ns - 5 * ms + 25 * us;
+            attribution.freed(packet.freed_ns);
+            attribution.packet(packet, {});
+        }
+        EXPECT_EQ(attribution.last_state(), to_sender_ns == 10'000 ? State::application_idle : State::ack_window)
+            << to_sender_ns;
+    }
+}
+
 TEST(Rules, AckWindowIsOfMessagesUnlessTheTransportCountsOctets) {
     Situation closing = full_window(4);
     closing.freed_ns = start + 1 * ms - 4 * us;
