@@ -358,7 +358,7 @@ FrameContext HostClock::observe(const wire::Frame& frame) {
     s.note_time(frame.time_ns);
     FrameContext context;
     // Plain frames between hosts that were met lately: most of them all.
-    const auto is_known = [&s](const KnownPair& known, std::uint64_t addresses) {
+    const auto is_known = [](const KnownPair& known, std::uint64_t addresses) {
         return known.addresses == addresses && addresses != 0;
     };
     if (TransportGlance plain; read_plain(frame, plain)) [[likely]] {
