@@ -103,7 +103,7 @@ bool TcpConnection::send(TcpShared& shared) {
         ++shared.counters.sends;
         shared.turn_octets += taken;
         octets_sent += taken;
-        IWARP_PROBE(wire_send, socket.number(), taken, used);
+        IWARP_PROBE(socket_send, socket.number(), taken, used);
         moved = true;
         stream->sent(taken, shared.now_ns);
         if (taken < octets) writable = false;  // full; epoll tells when it is not
@@ -145,7 +145,7 @@ bool TcpConnection::receive(TcpShared& shared) {
         }
         moved = true;
         shared.turn_octets += octets;
-        IWARP_PROBE(wire_receive, socket.number(), octets, direct > 0 ? 1 : 0);
+        IWARP_PROBE(socket_receive, socket.number(), octets, direct > 0 ? 1 : 0);
         if (direct > 0) {
             shared.counters.direct_octets += octets;
             short_read = true;
