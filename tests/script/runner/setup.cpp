@@ -185,8 +185,6 @@ void advance(World& world, Words& words) {
     }
 }
 
-void relaxed(World& world, Words&) { world.relaxed = true; }
-
 }  // namespace
 
 iwarp::Access access_of(Words& words) {
@@ -223,7 +221,6 @@ void add_setup_steps(Steps& steps) {
     steps["arm"] = arm;
     steps["notify"] = notify;
     steps["advance"] = advance;
-    steps["relaxed"] = relaxed;
 }
 
 }  // namespace script

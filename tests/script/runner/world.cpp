@@ -251,7 +251,7 @@ void World::check_end() {
         at->pull();
         if (!at->stream.empty())
             throw Failure("at the end: the stack sent " + hex(at->stream) + ", which no line expects");
-        if (relaxed || at->end_expected) continue;
+        if (at->end_expected) continue;
         if (at->peer->peer_reset()) throw Failure("at the end: the stack reset the connection, which no line expects");
         if (at->peer->peer_closed() && !at->terminated)
             throw Failure("at the end: the stack closed the connection, which no line expects");

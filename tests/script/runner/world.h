@@ -111,7 +111,6 @@ public:
     std::shared_ptr<iwarp::ConnectionRequest> request;
     std::deque<iwarp::Event> events;
     std::map<std::uint64_t, std::vector<Slice>> shared_receives;
-    bool relaxed = false;
 
 private:
     std::shared_ptr<iwarp::transport::MemoryNetwork> network_;
