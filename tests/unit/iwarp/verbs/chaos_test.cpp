@@ -108,6 +108,12 @@ private:
         program.regions.push_back(std::move(made));
     }
 
+    void remove_region(Program& program) {
+        const auto which = program.regions.begin() + static_cast<std::ptrdiff_t>(draw(program.regions.size()));
+        which->region.reset();  // before its memory: the program's part
+        program.regions.erase(which);
+    }
+
     bool connect() {
         ConnectionOptions options = two_.options.client;
         two_.client.pair->connect("server", Two::port, options);
@@ -147,8 +153,7 @@ private:
             case 0: return add_region(program);
             case 1:
                 if (program.regions.size() < 4 || draw(4) != 0) return;
-                program.regions.erase(program.regions.begin() +
-                                      static_cast<std::ptrdiff_t>(draw(program.regions.size())));
+                remove_region(program);
                 return;
             case 2:
                 if (draw(20) == 0) program.side->pair->abort();
