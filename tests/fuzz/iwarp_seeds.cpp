@@ -59,9 +59,9 @@ public:
     void plain(input::Record kind, std::string_view octets = {}) { append_record(peer_, kind, octets); }
     void end(const std::string& name) {
         write(folder_ / "iwarp_peer" / name, peer_);
-        for (const std::uint8_t choices : {mpa_input::framed | mpa_input::crc | mpa_input::strict,
-                                           mpa_input::framed | mpa_input::crc | mpa_input::markers,
-                                           mpa_input::framed | mpa_input::direct, mpa_input::crc | mpa_input::direct}) {
+        for (const int choices : {mpa_input::framed | mpa_input::crc | mpa_input::strict,
+                                  mpa_input::framed | mpa_input::crc | mpa_input::markers,
+                                  mpa_input::framed | mpa_input::direct, mpa_input::crc | mpa_input::direct}) {
             const std::string start{static_cast<char>(choices), 3, 2};
             write(folder_ / "mpa_stream" / (name + "-" + std::to_string(choices)), start + ulpdus_);
         }
