@@ -54,6 +54,7 @@ constexpr std::array rows{
 
 std::string parse(const std::vector<std::string>& arguments, DemoOptions& out) {
     std::vector<OptionText> texts;
+    texts.reserve(rows.size());
     for (const Row& row : rows) texts.push_back(row.text);
     OptionScanner scanner(texts, arguments);
     for (;;) {

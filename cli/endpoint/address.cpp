@@ -17,7 +17,7 @@ bool take_port(std::string_view text, bool zero, std::uint16_t& into) {
 }  // namespace
 
 std::string take_address(const std::string& text, bool listening, Address& into) {
-    const std::string wanted = "an address such as 127.0.0.1:7174, [::1]:7174 or server.example:7174";
+    std::string wanted = "an address such as 127.0.0.1:7174, [::1]:7174 or server.example:7174";
     const std::string_view all(text);
     Address found;
     std::string_view host = all;

@@ -59,6 +59,7 @@ constexpr std::array own{
 std::string choose(const std::string& word, BenchOptions& options) {
     constexpr std::array known{BenchKind::write, BenchKind::read, BenchKind::send, BenchKind::atomic};
     std::vector<std::string_view> names;
+    names.reserve(known.size());
     for (const BenchKind kind : known) {
         if (word == name_of(kind)) return options.kind = kind, std::string{};
         names.push_back(name_of(kind));

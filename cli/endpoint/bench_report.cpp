@@ -80,7 +80,7 @@ std::string text_of(const BenchOptions& options, const BenchResult& result) {
     const auto cpu = [&](const Usage& usage) {
         std::string text =
             fmt::format("{:.3f} s user, {:.3f} s system", seconds_of(usage.user_ns), seconds_of(usage.system_ns));
-        const double cpu_ns = static_cast<double>(usage.cpu_ns());
+        const auto cpu_ns = static_cast<double>(usage.cpu_ns());
         constexpr std::uint64_t small_octets = 16384;  // the price of a message says more there than that of an octet
         if (result.octets / result.messages < small_octets)
             text += fmt::format(", {} a message", duration(cpu_ns / static_cast<double>(result.messages)));

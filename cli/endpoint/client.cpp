@@ -23,8 +23,8 @@ std::string explain(const Address& to, const iwarp::Event& event) {
                            : fmt::format("{} rejected the connection and gave no reason", name);
         }
         case iwarp::Event::Kind::connect_failed:
-            return fmt::format("{}: no connection: {}; is `rdmascope endpoint serve` or `rping -s` running there?",
-                               name, event.text);
+            return fmt::format("{}{}; is `rdmascope endpoint serve` or `rping -s` running there?",
+                               event.text.find(name) == std::string::npos ? name + ": " : "", event.text);
         case iwarp::Event::Kind::terminated:
             return fmt::format("{}: {} a Terminate: {}", name,
                                event.terminate && event.terminate->sent_by_us ? "was sent" : "sent",

@@ -34,6 +34,7 @@ int usage_error(const std::string& reason) {
 
 int unknown(const std::string& word) {
     std::vector<std::string_view> known;
+    known.reserve(parts.size());
     for (const Part& part : parts) known.push_back(part.name);
     return usage_error(fmt::format("there is no part '{}'{}", word, did_you_mean(word, known)));
 }

@@ -124,7 +124,7 @@ public:
           device_(iwarp::Device::open()),
           completions_(
               device_->create_completion_queue(static_cast<std::size_t>(options.connections * (options.receives + 1)))),
-          listener_(device_->listen(options.at.host, options.at.port, options.connection)) {}
+          listener_(listen_at(*device_, options.at, options.connection)) {}
 
     Address address() const { return {listener_->address(), listener_->port()}; }
 

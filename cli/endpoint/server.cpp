@@ -48,7 +48,7 @@ Server::Server(const ServerOptions& options)
       budget_(options.memory_octets),
       device_(iwarp::Device::open(device_options(options))),
       completions_(device_->create_completion_queue(first_completions)),
-      listener_(device_->listen(options.listen.host, options.listen.port, options.connection)),
+      listener_(listen_at(*device_, options.listen, options.connection)),
       host_{*device_, completions_, readable_, options.region_octets, budget_, counters_.sessions} {}
 
 Server::~Server() = default;
@@ -198,6 +198,16 @@ ServerCounters Server::counters() const {
     ServerCounters all = counters_;
     for (const auto& [number, session] : sessions_) add(all.traffic, session->queue_pair()->counters());
     return all;
+}
+
+std::shared_ptr<iwarp::Listener> listen_at(iwarp::Device& device, const Address& address,
+                                           const iwarp::ConnectionOptions& options) {
+    try {
+        return device.listen(address.host, address.port, options);
+    } catch (const iwarp::Error& error) {
+        throw iwarp::Error(
+            fmt::format("{}; --listen wants an address of this machine and a port that is free", error.what()));
+    }
 }
 
 std::size_t raise_descriptor_limit() {

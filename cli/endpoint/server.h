@@ -84,6 +84,10 @@ private:
     std::int64_t idle_due_ns_ = 0;
 };
 
+/// Throws iwarp::Error, saying what was wrong and what to do.
+std::shared_ptr<iwarp::Listener> listen_at(iwarp::Device& device, const Address& address,
+                                           const iwarp::ConnectionOptions& options);
+
 /// As many descriptors as the process may have; returns how many that are.
 std::size_t raise_descriptor_limit();
 
