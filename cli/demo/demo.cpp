@@ -228,6 +228,10 @@ std::string lesson(std::span<const metrics::Answer> answers) {
         return asked +
                " `why` says so: bandwidth is limited by\nthe receive window, and neither by the network nor by the "
                "client.";
+    if (verdict == "timeout_recovery")
+        return asked +
+               " This time it was away for\nso long that TCP sent a segment again to see whether the server is there "
+               "(a tail loss probe), which `why`\nputs first; try again when the machine is less busy.";
     return asked + fmt::format("\nOn this machine, this time, something else weighed more: {}.", verdict);
 }
 
