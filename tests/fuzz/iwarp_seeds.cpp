@@ -243,7 +243,7 @@ void write_iwarp_seeds(const std::filesystem::path& folder) {
     Writer writer(folder);
     const std::uint8_t usual = input::crc | input::strict;
     int number = 0;
-    for (const std::uint8_t more :
+    for (const int more :
          {0, int{input::initiator}, int{input::stack_markers}, int{input::peer_markers}, int{input::shared_receives},
           int{input::plain}, int{input::peer_to_peer}, int{input::initiator} | int{input::peer_to_peer}}) {
         const auto choices = static_cast<std::uint8_t>(usual ^ more);
