@@ -305,6 +305,12 @@ void Outbound::send_ready(mpa::FpduWriter& writer, mpa::Batch& batch) {
     }
 }
 
+namespace {
+bool permits_any(Access granted, Access wanted) {
+    return (static_cast<unsigned>(granted) & static_cast<unsigned>(wanted)) != 0;
+}
+}  // namespace
+
 /// One segment of the oldest answer. RFC 5040 section 5.2.2, RFC 7306 section 5.2.2.
 void Outbound::respond(mpa::FpduWriter& writer, mpa::Batch& batch) {
     const OwedResponse& response = owed_.front();
@@ -321,6 +327,10 @@ void Outbound::respond(mpa::FpduWriter& writer, mpa::Batch& batch) {
                                                 Access::remote_read, settings_.domain, settings_.queue_pair);
             if (source.fault != ddp::MemoryFault::none) return refuse(response, source.fault);
             payload = {source.memory, size};
+            const ddp::TaggedBuffer* const buffer = memory_.find(response.source_stag);
+            may_change_ =
+                may_change_ || buffer == nullptr || buffer->kind != ddp::TaggedBuffer::Kind::region ||
+                permits_any(buffer->access, Access::local_write | Access::remote_write | Access::remote_atomic);
         }
         add(writer, batch,
             tagged(RdmapOpcode::read_response, last, response.sink_stag, response.sink_offset + response_offset_),

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "iwarp/ddp/tagged_buffers.h"
@@ -65,6 +66,9 @@ public:
     };
     const std::optional<AnswerFailure>& answer_failure() const { return answer_failure_; }
 
+    /// Whether answers filled in since the last call refer to memory that others may write: what TCP does not take at
+    /// once must then be copied, lest it change under its CRC.
+    bool take_may_change() { return std::exchange(may_change_, false); }
     /// Nothing of the send queue can go on before something arrives.
     bool waits_for_answers();
     std::uint64_t payload_octets() const { return payload_octets_; }
@@ -102,7 +106,8 @@ private:
     bool begun_ = false;         ///< part of the send queue's next message has been filled in
     bool responding_ = false;    ///< part of the oldest answer has
     bool respond_next_ = false;  ///< whose turn it is
-    bool written_ = false;       ///< write_immediate: the Write has been filled in
+    bool may_change_ = false;
+    bool written_ = false;  ///< write_immediate: the Write has been filled in
     std::uint32_t message_offset_ = 0;
     std::uint32_t piece_ = 0;  ///< where in the message's pieces that is
     std::uint32_t piece_offset_ = 0;

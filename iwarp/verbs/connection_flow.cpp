@@ -88,7 +88,7 @@ void Connection::begin_operating() {
     may_send_ = initiates_;
     pair_->established(agreement_on(terms), initiates_ ? handshake_->private_data() : wire::Bytes{});
     handshake_.reset();
-    options_.private_data = {};
+    std::vector<std::byte>().swap(options_.private_data);
 }
 
 void Connection::segment_size_changed(std::uint32_t emss, std::int64_t) {
@@ -342,10 +342,14 @@ void Connection::sent(std::size_t octets, std::int64_t now_ns) {
     const std::size_t of_rescued = std::min(octets, rescued_.size() - rescued_sent_);
     rescued_sent_ += of_rescued;
     if (rescued_sent_ == rescued_.size()) {
-        rescued_ = {};
+        std::vector<std::byte>().swap(rescued_);  // `= {}` would keep its memory
         rescued_sent_ = 0;
     }
     if (octets > of_rescued) batch_.consume(octets - of_rescued);
+    // Before the rest can leave, a Write of the peer or the application may change what an answer refers to.
+    if (flow_ && flow_->outbound.take_may_change() && !batch_.empty() && pair_ != nullptr && pair_->agreement &&
+        pair_->agreement->crc)
+        batch_.detach();
     sent_ns_ = now_ns;
     if (!shrink_ns_) shrink_ns_ = now_ns + 1'000'000'000;
     if (close_wanted_ && closing_ == Closing::no) set_deadline(options_.close_timeout);
