@@ -69,7 +69,8 @@ struct Analyzer::State {
         for (std::size_t i = 0; i < chunk.frames.size(); ++i) {
             ask_ahead(chunk.frames, i);
             note(chunk.frames[i]);
-            const FrameContext& context = chunk.contexts.emplace_back(clock.observe(chunk.frames[i]));
+            FrameContext& context = chunk.contexts.emplace_back();
+            clock.observe(chunk.frames[i], context);
             // The hash's upper half: the lower one may be used by tables behind it.
             const std::size_t share = (static_cast<std::uint64_t>(context.shard_hash) * threads) >> 32;
             if (!context.seen_twice) chunk.shares[share].push_back(static_cast<std::uint16_t>(i));
@@ -78,7 +79,14 @@ struct Analyzer::State {
 
     void work(std::size_t share, const Chunk& chunk) {
         Worker& worker = *workers[share];
-        for (const std::uint16_t i : chunk.shares[share]) worker.work(chunk.frames[i], chunk.contexts[i]);
+        constexpr std::size_t ahead = 32;
+        const std::span<const std::uint16_t> all(chunk.shares[share]);
+        for (std::size_t begin = 0; begin < all.size(); begin += ahead) {
+            const auto some = all.subspan(begin, std::min(ahead, all.size() - begin));
+            for (const std::uint16_t i : some) worker.expect(chunk.frames[i], chunk.contexts[i]);
+            worker.fetch();
+            for (const std::uint16_t i : some) worker.work(chunk.frames[i], chunk.contexts[i]);
+        }
     }
 
     /// Everything fed so far has been worked off, and its flows may be looked at from this thread.
@@ -110,8 +118,10 @@ void Analyzer::feed(std::span<const wire::Frame> frames, bool lasting) {
         for (std::size_t i = 0; i < some.size(); ++i) {
             ask_ahead(frames, begin + i);
             state.note(some[i]);
-            contexts[i] = state.clock.observe(some[i]);
+            state.clock.observe(some[i], contexts[i]);
+            worker.expect(some[i], contexts[i]);
         }
+        worker.fetch();
         for (std::size_t i = 0; i < some.size(); ++i)
             if (!contexts[i].seen_twice) worker.work(some[i], contexts[i]);
     }

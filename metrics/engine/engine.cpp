@@ -1,8 +1,12 @@
 #include "metrics/engine/engine.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 
 #include "metrics/flow/vantage.h"
+#include "metrics/hosts/glance.h"
+#include "metrics/opcode_traits.h"
 
 namespace metrics {
 
@@ -14,9 +18,9 @@ constexpr std::size_t max_partners = 1u << 17;
 constexpr std::size_t max_connections = 1u << 16;
 constexpr std::size_t max_reuse_keys = 1u << 18;
 
-void prefetch(const Flow& flow, unsigned lines) {
+void prefetch(const Flow& flow, unsigned begin, unsigned end) {
     const char* const first = reinterpret_cast<const char*>(&flow);  // NOLINT(*-reinterpret-cast): for its cache lines
-    for (unsigned line = 0; line < lines; ++line) __builtin_prefetch(first + std::size_t{64} * line, 1);
+    for (unsigned line = begin; line < end; ++line) __builtin_prefetch(first + std::size_t{64} * line, 1);
 }
 
 double mean_over(Wide area, std::uint64_t wall_ns) {
@@ -64,28 +68,72 @@ void Engine::on_unit(const dissect::Unit& unit) {
         on_management(unit);
         return;
     }
-    enqueue(record);
+    store_.table.prefetch_slot(record.hash);
+    if (++waiting_count_ == batch) flush();
 }
 
 void Engine::on_plain(const wire::Frame& frame, const FrameContext& context, bool verify_crc) {
     ++plain_frames_;
-    const bool crc_bad = verify_crc && has_bad_crc(frame);
+    if (waiting_count_ != 0) [[unlikely]]
+        flush();
     FlowIndex flow = no_flow;
-    const bool at_once = waiting_count_ == 0 && store_.table.live() <= few_flows;
-    if (at_once && !crc_bad && roce_.on_plain(frame, context, flow)) [[likely]]
+    if (expected_next_ < expected_count_) {
+        flow = expected_[expected_next_].flow;
+        if (++expected_next_ == expected_count_) expected_next_ = expected_count_ = 0;
+    }
+    const bool crc_bad = verify_crc && has_bad_crc(frame);
+    if (!crc_bad && roce_.on_plain(frame, context, flow)) [[likely]]
         return;
-    PacketRecord& record = waiting_[waiting_count_];
+    PacketRecord& record = waiting_[0];
     make_plain_record(frame, context, crc_bad, record);
-    if (!at_once) return enqueue(record);
-    record.flow = flow;
-    if (flow == no_flow) find_flow(record);
+    find_flow(record);
     roce_.on_packet(record);
 }
 
-/// The record is the next of those that wait already.
-void Engine::enqueue(const PacketRecord& record) {
-    store_.table.prefetch_slot(record.hash);
-    if (++waiting_count_ == batch) flush();
+void Engine::note_expected(const wire::Frame& frame) {
+    const std::byte* const bth = frame.bytes.data() + plain_bth_offset;
+    const OpcodeTraits& traits = opcode_traits[wire::load_u8(bth)];
+    const std::uint32_t qp = wire::load_be32(bth + 4) & 0xffffff;
+    Expected& expected = expected_[expected_count_++];
+    expected.key = PlainKey(PlainKey::load(frame.bytes.data() + plain_addresses_offset), traits.service, qp);
+    expected.hash = hash_of(expected.key, qp, traits.service);
+    expected.answers = !traits.requests;
+    store_.table.prefetch_slot(expected.hash);
+}
+
+/// Three passes, so that the memory of one packet's flow arrives while the others' is asked for.
+void Engine::fetch_expected() {
+    constexpr unsigned all_lines = sizeof(Flow) / 64;
+    constexpr unsigned answer_lines = 2;  // what an acknowledgement changes on its own flow, and what says whose it is
+    constexpr unsigned message_end_line = offsetof(Flow, request.message_end_ns) / 64;
+    const std::span expected(expected_.data(), expected_count_);
+    for (const Expected& one : expected) {
+        const FlowIndex guess = store_.table.guess(one.hash);
+        if (guess != no_flow) prefetch(store_.table[guess], 0, 1);
+    }
+    FlowIndex last = no_flow;
+    for (Expected& one : expected) {
+        one.flow = store_.table.find(one.key, one.hash);
+        if (one.flow == no_flow || one.flow == last) continue;
+        last = one.flow;
+        const Flow& flow = store_.table[one.flow];
+        prefetch(flow, 1, one.answers ? answer_lines : all_lines);
+        if (flow.reverse == no_flow) continue;
+        const Flow& reverse = store_.table[flow.reverse];
+        prefetch(reverse, 0, one.answers ? all_lines : 1);
+        if (!one.answers) prefetch(reverse, message_end_line, message_end_line + 1);
+    }
+    last = no_flow;
+    for (const Expected& one : expected) {
+        if (one.flow == no_flow || one.flow == last) continue;
+        last = one.flow;
+        const Flow& flow = store_.table[one.flow];
+        if (!one.answers) {
+            flow.ledger.prefetch();
+        } else if (flow.reverse != no_flow) {
+            store_.table[flow.reverse].ledger.prefetch();
+        }
+    }
 }
 
 /// Looks the flow up, making it where it is new. A CNP names no service: it belongs to whatever flow has its QPN.
@@ -146,16 +194,16 @@ void Engine::flush() {
     // Three passes, so that the memory of one packet's flow arrives while the others' is asked for.
     for (std::size_t i = 0; i < waiting_count_; ++i) {
         const FlowIndex guess = store_.table.guess(waiting_[i].hash);
-        if (guess != no_flow) prefetch(store_.table[guess], 1);
+        if (guess != no_flow) prefetch(store_.table[guess], 0, 1);
     }
     for (std::size_t i = 0; i < waiting_count_; ++i) {
         waiting_[i].flow = store_.table.find(waiting_[i].key, waiting_[i].hash);
-        if (waiting_[i].flow != no_flow) prefetch(store_.table[waiting_[i].flow], sizeof(Flow) / 64);
+        if (waiting_[i].flow != no_flow) prefetch(store_.table[waiting_[i].flow], 0, sizeof(Flow) / 64);
     }
     for (std::size_t i = 0; i < waiting_count_; ++i) {
         if (waiting_[i].flow == no_flow) continue;
         const FlowIndex reverse = store_.table[waiting_[i].flow].reverse;
-        if (reverse != no_flow) prefetch(store_.table[reverse], sizeof(Flow) / 64);
+        if (reverse != no_flow) prefetch(store_.table[reverse], 0, sizeof(Flow) / 64);
     }
     for (std::size_t i = 0; i < waiting_count_; ++i) {
         PacketRecord& record = waiting_[i];
@@ -163,7 +211,7 @@ void Engine::flush() {
         if (record.flow == no_flow || !store_.table[record.flow].live || store_.table[record.flow].finished ||
             store_.table[record.flow].key != record.key)
             find_flow(record);
-        if (!record.plain || !roce_.on_plain(record)) roce_.on_packet(record);
+        roce_.on_packet(record);
     }
     waiting_count_ = 0;
 }

@@ -31,6 +31,14 @@ public:
 
     /// A frame that HostClock found to be plain, in place of the dissector. Counted in plain_frames().
     void on_plain(const wire::Frame& frame, const FrameContext& context, bool verify_crc);
+    /// Says that on_plain() will be called with this frame, after those expected before: their flows' memory is asked
+    /// for by fetch(), all at once, where there are too many flows for the caches. More than `batch` are not heeded.
+    void expect_plain(const wire::Frame& frame) {
+        if (store_.table.live() > few_flows && expected_count_ < batch) note_expected(frame);
+    }
+    void fetch() {
+        if (expected_count_ > 0) fetch_expected();
+    }
     std::uint64_t plain_frames() const { return plain_frames_; }
     const ReuseTracker& reuse() const { return reuse_; }
 
@@ -44,8 +52,15 @@ public:
 
 private:
     static constexpr std::size_t batch = 32;
-    /// So many flows fit the caches: their memory need not be asked for early, and no packet needs to wait for it.
-    static constexpr std::size_t few_flows = 2048;
+    /// So many flows fit the caches: their memory need not be asked for early.
+    static constexpr std::size_t few_flows = 8192;
+    /// A plain frame that is to come.
+    struct Expected {
+        PlainKey key;
+        std::uint32_t hash = 0;
+        FlowIndex flow = no_flow;
+        bool answers = false;
+    };
     struct KeyHash {
         std::size_t operator()(const FlowKey& key) const { return hash_of(key); }
     };
@@ -59,7 +74,8 @@ private:
 
     void on_management(const dissect::Unit& unit);
     void connect(const Connections::QueuePairs& pairs);
-    void enqueue(const PacketRecord& record);
+    void note_expected(const wire::Frame& frame);
+    void fetch_expected();
     void find_flow(PacketRecord& record);
     void introduce(FlowIndex index);
     void describe(FlowIndex index, FlowSnapshot& out) const;
@@ -74,6 +90,9 @@ private:
     std::array<PacketRecord, batch> waiting_;
     std::size_t waiting_count_ = 0;
     std::uint64_t plain_frames_ = 0;
+    std::array<Expected, batch> expected_;
+    std::size_t expected_count_ = 0;
+    std::size_t expected_next_ = 0;  ///< the one that on_plain() will be called with
 };
 
 }  // namespace metrics

@@ -23,6 +23,12 @@ public:
         else
             dissector_.dissect(frame, engine_);
     }
+    /// Frames that work() will be called with soon, in their order; then fetch(), and then work().
+    void expect(const wire::Frame& frame, const FrameContext& context) {
+        if (context.plain_bth != 0 && shortcut_ && !context.seen_twice) engine_.expect_plain(frame);
+    }
+    void fetch() { engine_.fetch(); }
+
     void finish() { dissector_.finish(engine_); }
 
     Engine& engine() { return engine_; }

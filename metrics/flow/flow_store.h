@@ -24,10 +24,15 @@ public:
     void evict(FlowIndex index);
 
     void record(Flow& flow, FlowHistogram which, std::uint64_t value) {
+        if (CompactHistogram* const found = histogram(flow, which); found != nullptr) [[likely]]
+            found->record(pages, flow.histogram_pages, value);
+    }
+    /// Where record() puts values, until the next call for the flow; nullptr where the pool is exhausted.
+    CompactHistogram* histogram(Flow& flow, FlowHistogram which) {
         const std::uint8_t& slot = flow.histogram_slot[static_cast<std::size_t>(which)];
         if (slot == Flow::no_slot && !take_histogram(flow, which)) [[unlikely]]
-            return;
-        blocks[flow.histogram_block[slot / 2u]][slot % 2u].record(pages, flow.histogram_pages, value);
+            return nullptr;
+        return &blocks[flow.histogram_block[slot / 2u]][slot % 2u];
     }
     /// A message has ended: its size. Most flows send messages of one.
     void record_message(Flow& flow, std::uint64_t bytes) {

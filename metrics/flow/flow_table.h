@@ -63,6 +63,12 @@ public:
             if (here.hash == hash && (*this)[here.index].plain_key == key) return here.index;
         }
     }
+    /// Whether find() would find this one.
+    bool leads_to(const PlainKey& key, FlowIndex index) const {
+        if (index >= extent_) return false;
+        const Flow& flow = (*this)[index];
+        return flow.plain_key == key && flow.live && !flow.finished;
+    }
     void prefetch_slot(std::uint32_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
     /// What the first slot of that hash names, right or not: for prefetching.
     FlowIndex guess(std::uint32_t hash) const { return slots_[hash & mask_].index; }

@@ -43,44 +43,46 @@ void HistogramPages::carry(std::uint32_t link, unsigned counter) {
 
 void CompactHistogram::record_elsewhere(HistogramPages& pages, HistogramOwner& owner, unsigned index) {
     constexpr std::uint32_t none = HistogramPages::no_link;
+    const std::uint32_t known = any_page();
     const std::uint32_t half = index >> HistogramPages::page_bits;
     const unsigned counter = index % HistogramPages::page_counters;
-    if (last_page_ != none) {
-        for (std::uint32_t at = pages.links(last_page_).next; at != last_page_; at = pages.links(at).next) {
-            if (HistogramPages::half_of(at) != half) continue;
-            other_page_ = last_page_;
-            last_page_ = at;
-            pages.count(at, counter);
-            return;
-        }
+    if (known != none) {
+        std::uint32_t at = known;
+        do {
+            if (HistogramPages::half_of(at) == half) {
+                pages_[half % pages_.size()] = at;
+                pages.count(at, counter);
+                return;
+            }
+            at = pages.links(at).next;
+        } while (at != known);
     }
     // The first page of a histogram is granted beyond the owner's bound: one distribution must not starve the others.
     const bool granted = pages.used_ < pages.max_pages_ && owner.pages < UINT16_MAX &&
-                         (last_page_ == none || owner.pages < pages.max_pages_of_owner_);
+                         (known == none || owner.pages < pages.max_pages_of_owner_);
     if (granted) {
         const std::uint32_t fresh = pages.take(half);
-        if (last_page_ == none) {
+        if (known == none) {
             pages.links(fresh).next = fresh;
         } else {
-            pages.links(fresh).next = pages.links(last_page_).next;
-            pages.links(last_page_).next = fresh;
+            pages.links(fresh).next = pages.links(known).next;
+            pages.links(known).next = fresh;
         }
-        other_page_ = last_page_;
-        last_page_ = fresh;
+        pages_[half % pages_.size()] = fresh;
         ++pages.used_;
         ++owner.pages;
         pages.count(fresh, counter);
         return;
     }
     ++pages.refused_;
-    if (last_page_ == none) return;  // unpack() puts what no page holds where the mean is
+    if (known == none) return;  // unpack() puts what no page holds where the mean is
     const auto distance = [&](std::uint32_t link) {
         const unsigned first = HistogramPages::half_of(link) * HistogramPages::page_counters;
         // Twice the way to the page's nearest bucket; the one below counts as farther, so that no two are the same.
         return index < first ? (first - index) * 2 : (index - first - (HistogramPages::page_counters - 1)) * 2 + 1;
     };
-    std::uint32_t nearest = last_page_;
-    for (std::uint32_t at = pages.links(last_page_).next; at != last_page_; at = pages.links(at).next)
+    std::uint32_t nearest = known;
+    for (std::uint32_t at = pages.links(known).next; at != known; at = pages.links(at).next)
         if (distance(at) < distance(nearest)) nearest = at;
     pages.count(nearest, HistogramPages::half_of(nearest) < half ? HistogramPages::page_counters - 1 : 0);
 }
@@ -90,12 +92,12 @@ Histogram CompactHistogram::unpack(const HistogramPages& pages) const {
     if (count_ == 0) return full;
     std::array<std::uint32_t, HistogramBuckets::count / HistogramPages::page_counters> by_half;
     by_half.fill(HistogramPages::no_link);
-    if (last_page_ != HistogramPages::no_link) {
-        std::uint32_t at = last_page_;
+    if (const std::uint32_t first = any_page(); first != HistogramPages::no_link) {
+        std::uint32_t at = first;
         do {
             by_half[HistogramPages::half_of(at)] = at;
             at = pages.links(at).next;
-        } while (at != last_page_);
+        } while (at != first);
     }
 
     for (std::size_t half = 0; half < by_half.size(); ++half) {
@@ -117,9 +119,10 @@ Histogram CompactHistogram::unpack(const HistogramPages& pages) const {
 }
 
 void CompactHistogram::release(HistogramPages& pages, HistogramOwner& owner) {
-    std::uint32_t at = last_page_;
+    const std::uint32_t first = any_page();
+    std::uint32_t at = first;
     while (at != HistogramPages::no_link) {
-        const std::uint32_t next = pages.links(at).next == last_page_ ? HistogramPages::no_link : pages.links(at).next;
+        const std::uint32_t next = pages.links(at).next == first ? HistogramPages::no_link : pages.links(at).next;
         for (std::uint32_t above = pages.links(at).carry; above != HistogramPages::no_link;) {
             const std::uint32_t higher = pages.links(above).carry;
             pages.give(above);

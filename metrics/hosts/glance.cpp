@@ -148,7 +148,8 @@ bool read_usual(const wire::Frame& frame, Glance& out) {
     switch (start.type) {
         case wire::ether_type::ipv4:
             if (!read_ipv4(frame, start.offset, out)) return false;
-            if (out.kind == Glance::Kind::bth) read_plain(frame, out);
+            if (std::uint32_t payload = 0; plain_opcode(frame, payload) != nullptr)
+                static_cast<TransportGlance&>(out) = plain_glance(frame, payload);
             return true;
         case wire::ether_type::ipv6: return read_ipv6(frame, start.offset, out);
         case wire::ether_type::roce: return read_grh(frame, start.offset, out);

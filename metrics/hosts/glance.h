@@ -5,6 +5,7 @@
 #include "dissect/dissection.h"
 #include "dissect/plain_segment.h"
 #include "metrics/address.h"
+#include "metrics/opcode_traits.h"
 #include "wire/bth_opcode.h"
 #include "wire/frame.h"
 #include "wire/udp_port.h"
@@ -34,46 +35,55 @@ struct Glance : TransportGlance {
 
 /// Where the BTH of a plain frame begins.
 inline constexpr std::uint32_t plain_bth_offset = 14 + 20 + 8;
+/// Where IPv4's addresses are in a plain frame, or a plain segment's.
+inline constexpr std::uint32_t plain_addresses_offset = 14 + 12;
 
 /// Ethernet, IPv4 without options, UDP, and a BTH with all of its extended headers and its ICRC, every length of which
 /// agrees with every other, captured whole, and no management datagram: nothing that a dissector would say more of.
-/// Fills in nothing where the frame is not of that shape.
-inline bool read_plain(const wire::Frame& frame, TransportGlance& out) {
+/// The traits of its opcode, and how much is not headers; nullptr where the frame is not of that shape.
+inline const OpcodeTraits* plain_opcode(const wire::Frame& frame, std::uint32_t& payload) {
     constexpr std::uint32_t ip = 14;
     constexpr std::uint32_t udp = ip + 20;
-    constexpr std::uint32_t around = 12 + 4;  // BTH and ICRC
-    constexpr std::uint32_t type_and_version = 0x080045;
+    constexpr std::uint32_t least_bth = 12;
+    constexpr std::uint32_t icrc = 4;
     const std::byte* const p = frame.bytes.data();
     const std::size_t size = frame.bytes.size();
-    if (size < plain_bth_offset + around || size != frame.wire_length || size > 0xffff ||
+    if (size < plain_bth_offset + least_bth + icrc || size != frame.wire_length || size > 0xffff ||
         frame.link_type != wire::LinkType::ethernet)
-        return false;
+        return nullptr;
     const std::uint32_t total = static_cast<std::uint32_t>(size) - ip;
-    const std::uint32_t fragment = wire::load_be16(p + ip + 6) & 0x3fffu;  // more of them, or an offset
-    // Each comparison leaves zero where it holds: one branch for all.
-    const std::uint32_t differs =
-        (wire::load_be32(p + 12) >> 8 ^ type_and_version) | (wire::load_be16(p + ip + 2) ^ total) | fragment |
-        (wire::load_u8(p + ip + 9) ^ 17u) |
-        (wire::load_be32(p + udp + 2) ^ (std::uint32_t{wire::udp_port::roce} << 16 | (total - 20)));
-    if (differs != 0) return false;
-    const std::byte* const bth = p + plain_bth_offset;
-    const wire::BthOpcode& opcode = wire::bth_opcode(wire::load_u8(bth));
-    const std::uint32_t flags = wire::load_u8(bth + 1);
-    const std::uint32_t selector = wire::load_be32(bth + 4) & 0xffffff;
-    const std::uint32_t headers = plain_bth_offset + around + opcode.header_octets + (flags >> 4 & 3);
-    if (!opcode.known() || (flags & 15) != 0 || selector <= 1 || size < headers ||
-        (size != headers && !opcode.has_payload))
-        return false;
-    out.kind = Glance::Kind::bth;
+    // Each comparison leaves zero where it holds: one branch for all. EtherType, version and length, total length; no
+    // fragment, protocol; port and length.
+    const std::uint64_t front = wire::load_be64(p + 12) ^ (std::uint64_t{0x08004500} << 32 | total << 16);
+    const std::uint32_t middle = wire::load_be32(p + ip + 6) ^ 17u;
+    const std::uint32_t end = wire::load_be32(p + udp + 2) ^ (std::uint32_t{wire::udp_port::roce} << 16 | (total - 20));
+    if (((front & 0xffffff00ffff0000) | (middle & 0x3fff00ff) | end) != 0) return nullptr;
+    const std::uint64_t bth = wire::load_be64(p + plain_bth_offset);
+    const OpcodeTraits& traits = opcode_traits[bth >> 56];
+    const std::uint32_t pad = static_cast<std::uint32_t>(bth >> 52) & 3;
+    const std::uint32_t headers = plain_bth_offset + icrc + traits.header_octets + pad;
+    constexpr std::uint64_t version = std::uint64_t{15} << 48;
+    constexpr std::uint64_t queue_pair = 0xfffffe;  // 0 and 1 are management's
+    if (!traits.known || (bth & version) != 0 || (bth & queue_pair) == 0 || size < headers ||
+        (size != headers && !traits.has_payload))
+        return nullptr;
+    payload = static_cast<std::uint32_t>(size) - headers;
+    return &traits;
+}
+
+/// Of a frame for which plain_opcode() has an opcode.
+inline TransportGlance plain_glance(const wire::Frame& frame, std::uint32_t payload) {
+    const std::byte* const bth = frame.bytes.data() + plain_bth_offset;
+    TransportGlance out;
+    out.kind = TransportGlance::Kind::bth;
     out.opcode = wire::load_u8(bth);
-    out.flags = 0;
-    out.identification = wire::load_be16(p + ip + 4);
-    out.offset = plain_bth_offset;
-    out.selector = selector;
-    out.position = wire::load_be32(bth + 8) & 0xffffff;
-    out.payload = static_cast<std::uint32_t>(size) - headers;
     out.plain = true;
-    return true;
+    out.identification = wire::load_be16(frame.bytes.data() + 18);
+    out.offset = plain_bth_offset;
+    out.selector = wire::load_be32(bth + 4) & 0xffffff;
+    out.position = wire::load_be32(bth + 8) & 0xffffff;
+    out.payload = payload;
+    return out;
 }
 
 /// Of a frame that dissect::is_plain_segment().

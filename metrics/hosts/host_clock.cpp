@@ -38,6 +38,7 @@ struct Run {
 };
 
 struct Host {
+    std::uint32_t number = AddressTable::none;  ///< none: it stands for all that there was no room for
     std::uint64_t sent = 0;
     std::uint64_t received = 0;
     std::uint64_t requests = 0;
@@ -86,6 +87,11 @@ private:
     std::vector<Entry> entries_ = std::vector<Entry>(sets * 4);
 };
 
+/// Of the third word of a transport header and IPv4's identification.
+std::uint64_t marks_of(const std::byte* header, std::uint32_t identification) {
+    return std::uint64_t{wire::load_be32(header + 8)} << 32 | identification;
+}
+
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
     hash = (hash ^ value) * 0x9e3779b97f4a7c15;
     return hash ^ hash >> 29;
@@ -104,8 +110,8 @@ std::uint64_t interface_of(const wire::Frame& frame) {
 /// Two hosts that were met lately, by their IPv4 addresses.
 struct KnownPair {
     std::uint64_t addresses = 0;  ///< source, destination; 0 = none
-    std::uint32_t from = 0;
-    std::uint32_t to = 0;
+    Host* from = nullptr;
+    Host* to = nullptr;
     std::uint32_t shard_hash = 0;
 };
 
@@ -123,7 +129,7 @@ struct HostClock::State {
 
     std::optional<std::uint64_t> given;
     AddressTable addresses;
-    std::vector<Host> hosts;
+    std::deque<Host> hosts;  ///< known pairs point to them
     Host beyond;
     std::deque<LinkRate> rates;
     std::vector<Interface> interfaces = std::vector<Interface>(1);
@@ -149,12 +155,24 @@ struct HostClock::State {
             interfaces.resize(place + 1);
         return interfaces[place];
     }
-    Host& host_at(std::uint32_t number) { return number == AddressTable::none ? beyond : hosts[number]; }
+    Host& host_of(const Address& address, std::uint64_t hash) {
+        const std::uint32_t number = addresses.number(address, hash);
+        if (number == AddressTable::none) return beyond;
+        if (number == hosts.size()) [[unlikely]] {
+            Host& fresh = hosts.emplace_back();
+            fresh.number = number;
+            fresh.bits_per_sec = given.value_or(0);
+        }
+        return hosts[number];
+    }
 
     KnownPair& place_of(std::uint64_t ipv4_addresses) {
         return pairs[ipv4_addresses * 0x9e3779b97f4a7c15 >> (64 - pairs_bits)];
     }
     KnownPair pair_of(const Address& source, const Address& destination);
+    bool observe_plain(const wire::Frame& frame, FrameContext& context);
+    bool observe_segment(const wire::Frame& frame, FrameContext& context);
+    void observe_other(const wire::Frame& frame, FrameContext& context);
     void count(const TransportGlance& seen, const wire::Frame& frame, const KnownPair& pair, FrameContext& context);
     void note_time(std::int64_t now_ns);
     bool is_repeated(const TransportGlance& seen, const wire::Frame& frame, std::uint64_t addresses_hash);
@@ -162,7 +180,12 @@ struct HostClock::State {
     void note_run(const TransportGlance& seen, Host& source, std::uint32_t peer, const wire::Frame& frame,
                   std::uint32_t wire_octets);
     void note_sample(Host& source);
-    void note_sender(std::uint32_t source, std::uint32_t destination, const wire::Frame& frame);
+    void note_sender(const Host& source, Host& destination, const wire::Frame& frame) {
+        const std::uint64_t window = static_cast<std::uint64_t>(frame.time_ns) / incast_window_ns;
+        if (window != destination.window || destination.last_sender != source.number)
+            note_other_sender(source.number, destination, window, frame.number);
+    }
+    void note_other_sender(std::uint32_t source, Host& host, std::uint64_t window, std::uint64_t frame);
 };
 
 KnownPair HostClock::State::pair_of(const Address& source, const Address& destination) {
@@ -179,18 +202,18 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     const std::uint64_t destination_hash = hash_of(destination);
     KnownPair pair;
     pair.shard_hash = static_cast<std::uint32_t>(mix(source_hash + destination_hash, 0) >> 32);
-    pair.from = addresses.number(source, source_hash);
-    pair.to = addresses.number(destination, destination_hash);
+    pair.from = &host_of(source, source_hash);
+    pair.to = &host_of(destination, destination_hash);
     pair.addresses = place != nullptr ? both : source_hash + 3 * destination_hash;
-    if (place != nullptr) *place = pair;
+    if (place != nullptr && pair.from != &beyond && pair.to != &beyond) *place = pair;
     return pair;
 }
 
-/// Inlined twice: of a plain frame the compiler knows the kind, and keeps what was seen in registers.
+/// Inlined twice: of a plain segment the compiler knows the kind, and keeps what was seen in registers.
 [[gnu::always_inline]] inline void HostClock::State::count(const TransportGlance& seen, const wire::Frame& frame,
                                                            const KnownPair& pair, FrameContext& context) {
-    Host& source = host_at(pair.from);
-    Host& destination = host_at(pair.to);
+    Host& source = *pair.from;
+    Host& destination = *pair.to;
     context.shard_hash = pair.shard_hash;
     context.source_wire_bytes = source.sent;
     context.source_bits_per_sec = source.bits_per_sec;
@@ -211,7 +234,7 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     } else {
         destination.segments += data;
     }
-    if (pair.from == AddressTable::none || pair.to == AddressTable::none) [[unlikely]] {
+    if (&source == &beyond || &destination == &beyond) [[unlikely]] {
         ++beyond_frames;
         return;
     }
@@ -220,8 +243,58 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     else if (seen.kind == Glance::Kind::bth && wire::bth_opcode(seen.opcode).part == wire::MessagePart::only)
         source.run.goes_on = false;  // neither goes on with a message nor leaves one open
     else
-        note_run(seen, source, pair.to, frame, wire_octets);
-    if (data) note_sender(pair.from, pair.to, frame);
+        note_run(seen, source, destination.number, frame, wire_octets);
+    if (data) note_sender(source, destination, frame);
+}
+
+/// Plain frames between hosts that were met lately, on the only interface: most of them all. What observe_other() would
+/// do to them, in one go; false, with nothing done, where the frame is another.
+[[gnu::always_inline]] inline bool HostClock::State::observe_plain(const wire::Frame& frame, FrameContext& context) {
+    std::uint32_t payload = 0;
+    const OpcodeTraits* const opcode = plain_opcode(frame, payload);
+    if (opcode == nullptr) return false;
+    const std::byte* const bth = frame.bytes.data() + plain_bth_offset;
+    const std::uint64_t both = wire::load_be64(frame.bytes.data() + plain_addresses_offset);
+    const KnownPair& pair = place_of(both);
+    if (pair.addresses != both || both == 0) return false;
+    const std::uint32_t identification = wire::load_be16(frame.bytes.data() + 18);
+    const RepeatedFrames::Marks marks{both, wire::load_be64(bth), marks_of(bth, identification)};
+    if (!repeated.note_on_only(marks, frame.interface, frame.time_ns)) return false;
+
+    Host& source = *pair.from;
+    Host& destination = *pair.to;
+    context.source_wire_bytes = source.sent;
+    context.source_bits_per_sec = source.bits_per_sec;
+    context.destination_requests = destination.requests + destination.segments;
+    context.source_pauses = holding_at(frame.interface);
+    context.shard_hash = pair.shard_hash;
+    context.plain_bth = plain_bth_offset;
+    context.plain_segment = false;
+    context.seen_twice = false;
+    const std::uint32_t wire_octets = frame.wire_length + ethernet_overhead;
+    source.sent += wire_octets;
+    destination.received += wire_octets;
+    destination.requests += opcode->requests;
+    if (opcode->only()) [[likely]]
+        source.run.goes_on = false;  // neither goes on with a message nor leaves one open
+    else if (!given)
+        note_run(plain_glance(frame, payload), source, destination.number, frame, wire_octets);
+    if (payload != 0 && opcode->has_data) note_sender(source, destination, frame);
+    return true;
+}
+
+/// The same of a plain segment of TCP, on any interface.
+[[gnu::always_inline]] inline bool HostClock::State::observe_segment(const wire::Frame& frame, FrameContext& context) {
+    if (!dissect::is_plain_segment(frame)) return false;
+    context.plain_segment = true;
+    const std::uint64_t both = wire::load_be64(frame.bytes.data() + plain_addresses_offset);
+    const KnownPair& pair = place_of(both);
+    if (pair.addresses != both || both == 0) return false;
+    context.source_pauses = holding_at(frame.interface);
+    TransportGlance seen;
+    read_plain_segment(frame, seen);
+    count(seen, frame, pair, context);
+    return true;
 }
 
 inline void HostClock::State::note_time(std::int64_t now_ns) {
@@ -237,8 +310,7 @@ inline void HostClock::State::note_time(std::int64_t now_ns) {
                                                                  std::uint64_t addresses_hash) {
     if (seen.kind != Glance::Kind::bth && seen.kind != Glance::Kind::tcp) return false;
     const std::byte* p = frame.bytes.data() + seen.offset;
-    RepeatedFrames::Marks marks{addresses_hash, wire::load_be64(p),
-                                std::uint64_t{wire::load_be32(p + 8)} << 32 | seen.identification};
+    RepeatedFrames::Marks marks{addresses_hash, wire::load_be64(p), marks_of(p, seen.identification)};
     if (seen.kind == Glance::Kind::tcp) marks.addresses = mix(marks.addresses, wire::load_be64(p + 12) ^ seen.payload);
     return repeated.note(marks, interface_of(frame), frame.time_ns);
 }
@@ -329,10 +401,8 @@ void HostClock::State::note_run(const TransportGlance& seen, Host& source, std::
     }
 }
 
-void HostClock::State::note_sender(std::uint32_t source, std::uint32_t destination, const wire::Frame& frame) {
+void HostClock::State::note_other_sender(std::uint32_t source, Host& host, std::uint64_t window, std::uint64_t frame) {
     constexpr std::uint64_t late_windows = 1000;
-    Host& host = hosts[destination];
-    const std::uint64_t window = static_cast<std::uint64_t>(frame.time_ns) / incast_window_ns;
     if (window != host.window) {
         // A frame out of order belongs to a window that is closed; a clock that was set back opens a new one.
         if (window < host.window && host.window - window < late_windows) return;
@@ -342,63 +412,38 @@ void HostClock::State::note_sender(std::uint32_t source, std::uint32_t destinati
     }
     if (host.last_sender == source) return;
     host.last_sender = source;
-    if (!senders.note(source, destination, window)) return;
+    if (!senders.note(source, host.number, window)) return;
     if (++host.senders <= host.senders_max) return;
     host.senders_max = host.senders;
-    host.senders_frame = frame.number;
+    host.senders_frame = frame;
 }
 
 HostClock::HostClock(std::optional<std::uint64_t> link_bits_per_sec, std::size_t max_hosts)
     : state_(std::make_unique<State>(link_bits_per_sec, max_hosts)) {}
 HostClock::~HostClock() = default;
 
-FrameContext HostClock::observe(const wire::Frame& frame) {
-    constexpr std::uint32_t addresses_offset = 14 + 12;
+void HostClock::observe(const wire::Frame& frame, FrameContext& context) {
     State& s = *state_;
     s.note_time(frame.time_ns);
-    FrameContext context;
-    // Plain frames between hosts that were met lately: most of them all.
-    const auto is_known = [](const KnownPair& known, std::uint64_t addresses) {
-        return known.addresses == addresses && addresses != 0;
-    };
-    if (TransportGlance plain; read_plain(frame, plain)) [[likely]] {
-        const std::uint64_t addresses = wire::load_be64(frame.bytes.data() + addresses_offset);
-        const KnownPair& known = s.place_of(addresses);
-        if (is_known(known, addresses)) [[likely]] {
-            context.source_pauses = s.holding_at(frame.interface);
-            context.plain_bth = plain_bth_offset;
-            s.count(plain, frame, known, context);
-            return context;
-        }
-    } else if (dissect::is_plain_segment(frame)) {
-        context.plain_segment = true;
-        const std::uint64_t addresses = wire::load_be64(frame.bytes.data() + addresses_offset);
-        const KnownPair& known = s.place_of(addresses);
-        if (is_known(known, addresses)) [[likely]] {
-            context.source_pauses = s.holding_at(frame.interface);
-            read_plain_segment(frame, plain);
-            s.count(plain, frame, known, context);
-            return context;
-        }
-    }
+    if (s.observe_plain(frame, context)) [[likely]]
+        return;
+    context = {};
+    if (!s.observe_segment(frame, context)) [[unlikely]]
+        s.observe_other(frame, context);
+}
+
+void HostClock::State::observe_other(const wire::Frame& frame, FrameContext& context) {
     Glance seen;
-    glance(frame, s.scratch, seen);
-    context.source_pauses = s.holding_at(frame.interface);
+    glance(frame, scratch, seen);
+    context.source_pauses = holding_at(frame.interface);
     if (seen.kind == Glance::Kind::mac_control) [[unlikely]] {
-        s.note_pause(seen, frame);
-        return context;
+        note_pause(seen, frame);
+        return;
     }
     if (seen.source.family == dissect::Network::Family::none) [[unlikely]]
-        return context;
+        return;
     context.plain_bth = seen.plain ? static_cast<std::uint16_t>(seen.offset) : std::uint16_t{0};
-    const KnownPair pair = s.pair_of(seen.source, seen.destination);
-    if (s.hosts.size() < s.addresses.size()) [[unlikely]] {
-        Host fresh;
-        fresh.bits_per_sec = s.given.value_or(0);
-        s.hosts.resize(s.addresses.size(), fresh);
-    }
-    s.count(seen, frame, pair, context);
-    return context;
+    count(seen, frame, pair_of(seen.source, seen.destination), context);
 }
 
 void HostClock::describe(std::vector<HostSnapshot>& hosts, std::vector<PauseSnapshot>& pauses) const {
@@ -423,7 +468,7 @@ std::uint64_t HostClock::unsorted() const { return state_->unsorted; }
 std::uint64_t HostClock::seen_twice() const { return state_->twice; }
 std::uint64_t HostClock::beyond_hosts() const { return state_->beyond_frames; }
 std::size_t HostClock::octets() const {
-    return sizeof(State) + state_->addresses.octets() + state_->hosts.capacity() * sizeof(Host) +
+    return sizeof(State) + state_->addresses.octets() + state_->hosts.size() * sizeof(Host) +
            state_->rates.size() * sizeof(LinkRate) + state_->senders.octets() + state_->repeated.octets() +
            state_->interfaces.capacity() * sizeof(State::Interface);
 }

@@ -29,7 +29,13 @@ public:
     HostClock(const HostClock&) = delete;
     HostClock& operator=(const HostClock&) = delete;
 
-    FrameContext observe(const wire::Frame& frame);
+    FrameContext observe(const wire::Frame& frame) {
+        FrameContext context;
+        observe(frame, context);
+        return context;
+    }
+    /// The same where it is to stay: whatever `context` held before is lost.
+    void observe(const wire::Frame& frame, FrameContext& context);
     /// Addresses, octets, link rates, incast and pauses, as far as the frames alone tell; reuse figures and senders are
     /// the engines'. Hosts that are listed already are filled in.
     void describe(std::vector<HostSnapshot>& hosts, std::vector<PauseSnapshot>& pauses) const;

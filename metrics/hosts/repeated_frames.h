@@ -19,23 +19,30 @@ public:
 
     /// True where the frame of these marks was met on another interface within a second.
     bool note(const Marks& marks, std::uint64_t interface, std::int64_t time_ns) {
-        if (table_.empty()) [[likely]] {
-            if (next_ == 0) first_interface_ = interface;
-            if (interface == first_interface_) [[likely]] {
-                recent_[next_++ % recent_.size()] = {marks, time_ns};
-                return false;
-            }
-            begin();
+        if (note_on_only(marks, interface, time_ns)) [[likely]]
+            return false;
+        if (next_ == 0) {
+            only_interface_ = interface;
+            note_on_only(marks, interface, time_ns);
+            return false;
         }
+        if (table_.empty()) begin();
         const std::uint64_t fingerprint = hash_of(marks);
         Entry& entry = table_[fingerprint >> 40 & (table_.size() - 1)];
         const bool met = entry.fingerprint == fingerprint && entry.interface != interface && near(entry, time_ns);
         if (!met) entry = {fingerprint, time_ns, interface};
         return met;
     }
+    /// The same where the frame crossed the only interface so far; false, with nothing done, where it did not.
+    bool note_on_only(const Marks& marks, std::uint64_t interface, std::int64_t time_ns) {
+        if (interface != only_interface_) return false;
+        recent_[next_++ % recent_.size()] = {marks, time_ns};
+        return true;
+    }
     std::size_t octets() const { return sizeof *this + table_.capacity() * sizeof(Entry); }
 
 private:
+    static constexpr std::uint64_t none = ~std::uint64_t{0};
     struct Entry {
         std::uint64_t fingerprint = 0;
         std::int64_t time_ns = 0;
@@ -64,13 +71,14 @@ private:
         for (std::size_t i = next_ - count; i != next_; ++i) {
             const Recent& recent = recent_[i % recent_.size()];
             const std::uint64_t fingerprint = hash_of(recent.marks);
-            table_[fingerprint >> 40 & (table_.size() - 1)] = {fingerprint, recent.time_ns, first_interface_};
+            table_[fingerprint >> 40 & (table_.size() - 1)] = {fingerprint, recent.time_ns, only_interface_};
         }
+        only_interface_ = none;
     }
 
     std::array<Recent, 256> recent_{};
     std::size_t next_ = 0;
-    std::uint64_t first_interface_ = 0;
+    std::uint64_t only_interface_ = none;  ///< that was seen so far
     std::vector<Entry> table_;
 };
 

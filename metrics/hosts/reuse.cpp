@@ -35,13 +35,13 @@ constexpr std::array<ReuseFigures HostSnapshot::*, kinds> figures_of{&HostSnapsh
 struct Row {
     std::uint64_t count = 0;
     std::uint64_t requests = 0;  ///< sum of the times between uses
-    CompactHistogram turnaround;
 };
 struct Kind {
     std::uint64_t accesses = 0;
     std::uint64_t first_uses = 0;
     WorkingSet working_set;
     std::array<Row, rows> row;
+    std::array<CompactHistogram, rows> turnaround;  ///< by row
 };
 struct Responder {
     std::uint64_t requests = 0;  ///< towards it, up to the last access
@@ -76,7 +76,8 @@ struct ReuseTracker::State {
     unsigned note_pages(Responder& responder, std::uint64_t hash, const Access& access);
 };
 
-unsigned ReuseTracker::State::note(Responder& responder, unsigned kind, std::uint64_t clock, std::uint64_t previous) {
+[[gnu::always_inline]] inline unsigned ReuseTracker::State::note(Responder& responder, unsigned kind,
+                                                                 std::uint64_t clock, std::uint64_t previous) {
     Kind& k = responder.kind[kind];
     ++k.accesses;
     if (previous == KeyTable::never || previous < responder.window_clock) k.working_set.touch(responder.window);
@@ -161,8 +162,7 @@ void ReuseTracker::turnaround(std::uint32_t responder_number, std::uint32_t hand
     Responder* const responder = s.responders[responder_number].get();
     for (unsigned kind = 0; kind < kinds; ++kind) {
         const unsigned index = handle >> (8 * kind) & 0xff;
-        if (index < rows)
-            responder->kind[kind].row[index].turnaround.record(s.histograms, responder->owner, responder_ns);
+        if (index < rows) responder->kind[kind].turnaround[index].record(s.histograms, responder->owner, responder_ns);
     }
 }
 
@@ -259,7 +259,7 @@ void ReuseTotals::add(const ReuseTracker& tracker) {
                 if (mine.row[r].count == 0) continue;
                 all.row[r].count += mine.row[r].count;
                 all.row[r].requests += mine.row[r].requests;
-                all.row[r].turnaround.merge(mine.row[r].turnaround.unpack(from.histograms));
+                all.row[r].turnaround.merge(mine.turnaround[r].unpack(from.histograms));
             }
         }
     }

@@ -4,9 +4,10 @@
 #include <cstring>
 
 #include "metrics/hosts/glance.h"
+#include "metrics/opcode_traits.h"
 #include "metrics/roce/credit.h"
 #include "metrics/roce/identification.h"
-#include "metrics/roce/opcode_traits.h"
+#include "metrics/roce/passing.h"
 #include "metrics/roce/progress.h"
 #include "wire/bytes.h"
 
@@ -22,6 +23,7 @@ struct RoceTracker::CommonPacket {
     const OpcodeTraits& traits;
     const FrameContext& context;
     std::int64_t now_ns;
+    std::uint64_t frame;
     std::uint32_t psn;
     std::uint32_t wire_length;
     std::uint32_t payload;
@@ -50,30 +52,32 @@ struct RoceTracker::CommonPacket {
 [[gnu::always_inline]] inline bool RoceTracker::common_request(Flow& flow, const CommonPacket& packet) {
     RequestState& request = flow.request;
     if (((packet.psn ^ request.next) & psn::mask) != 0 || request.next == 0 || flow.reverse == no_flow ||
-        flow.trouble != Flow::no_block || request.recovering || request.unobserved ||
-        flow.drop_epoch != store_.drop_epoch)
-        return false;
-    const Flow& reverse = store_.table[flow.reverse];
-    const std::int64_t signal_ns =
-        reverse.trouble == Flow::no_block ? Situation::never : store_.troubles[reverse.trouble].last_cnp_ns;
-    const OpcodeTraits& traits = packet.traits;
-    if (signal_ns != flow.attribution.signal_ns() ||
-        (traits.takes_receive && traits.starts && lacks_credit(reverse, flow)))
-        return false;
-    const std::uint32_t wire_bytes = packet.wire_length + ethernet_overhead;
-    const std::int64_t news_ns = std::max(std::max(request.freed_ns, request.response_ns),
-                                          std::max(request.credit_freed_ns, reverse.request.message_end_ns));
-    if (!flow.attribution.at_once(packet.now_ns, wire_bytes, packet.context.source_bits_per_sec, news_ns,
-                                  flow.ledger.messages(), flow.ledger.responses(),
-                                  request.in_message && !traits.starts))
+        flow.trouble != Flow::no_block || request.recovering || request.unobserved)
         return false;
 
+    const OpcodeTraits& traits = packet.traits;
+    const Flow& reverse = store_.table[flow.reverse];
     const std::uint64_t position = request.next;
     packet.count(flow);
     note_identification(request, position, packet.identification);
-    request.sibling_bytes_then = packet.context.source_wire_bytes;
-    request.own_bytes_since = wire_bytes;
-    request.pauses_then = packet.context.source_pauses;
+    const Passing passing{packet.now_ns, packet.wire_length + ethernet_overhead, packet.frame, traits.takes_receive,
+                          packet.context};
+    const bool mid_message = request.in_message && !traits.starts;
+    const std::int64_t news_ns = std::max(std::max(request.freed_ns, request.response_ns),
+                                          std::max(request.credit_freed_ns, reverse.request.message_end_ns));
+    const bool quiet = reverse.trouble == Flow::no_block && flow.drop_epoch == store_.drop_epoch &&
+                       flow.attribution.signal_ns() == Situation::never &&
+                       !(passing.takes_receive && lacks_credit(reverse, flow));
+    if (quiet && flow.attribution.at_once(passing.now_ns, passing.wire_bytes, packet.context.source_bits_per_sec,
+                                          news_ns, flow.ledger.messages(), flow.ledger.responses(), mid_message)) {
+        request.sibling_bytes_then = packet.context.source_wire_bytes;
+        request.own_bytes_since = passing.wire_bytes;
+        request.pauses_then = packet.context.source_pauses;
+    } else {
+        Situation situation;
+        situation.mid_message = mid_message;
+        close_gap_in_sequence(flow, passing, situation);
+    }
     Progress progress;
     progress.now_ns = packet.now_ns;
     progress.last = position;
@@ -116,13 +120,13 @@ struct RoceTracker::CommonPacket {
     return true;
 }
 
-bool RoceTracker::on_plain(const wire::Frame& frame, const FrameContext& context, FlowIndex& index) {
+bool RoceTracker::on_plain(const wire::Frame& frame, const FrameContext& context, FlowIndex index) {
     const std::byte* const network = frame.bytes.data() + 14;
     const std::byte* const bth = frame.bytes.data() + plain_bth_offset;
     const OpcodeTraits& traits = opcode_traits[wire::load_u8(bth)];
     const std::uint32_t qp = wire::load_be32(bth + 4) & 0xffffff;
     const PlainKey key(PlainKey::load(network + 12), traits.service, qp);
-    index = store_.table.find(key, hash_of(key, qp, traits.service));
+    if (!store_.table.leads_to(key, index)) index = store_.table.find(key, hash_of(key, qp, traits.service));
     const std::uint8_t traffic_class = wire::load_u8(network + 1);
     if (traits.way == OpcodeTraits::Way::general || index == no_flow ||
         (traffic_class & congestion_experienced) == congestion_experienced)
@@ -131,6 +135,7 @@ bool RoceTracker::on_plain(const wire::Frame& frame, const FrameContext& context
     CommonPacket packet{.traits = traits,
                         .context = context,
                         .now_ns = frame.time_ns,
+                        .frame = frame.number,
                         .psn = wire::load_be32(bth + 8) & 0xffffff,
                         .wire_length = frame.wire_length,
                         .payload = 0,
@@ -154,29 +159,6 @@ bool RoceTracker::on_plain(const wire::Frame& frame, const FrameContext& context
         packet.dma_length = wire::load_be32(bth + 24);
     }
     return common_request(flow, packet);
-}
-
-bool RoceTracker::on_plain(const PacketRecord& record) {
-    const OpcodeTraits& traits = opcode_traits[record.opcode];
-    if (traits.way == OpcodeTraits::Way::general || record.crc_bad ||
-        (record.traffic_class & congestion_experienced) == congestion_experienced)
-        return false;
-    Flow& flow = store_.table[record.flow];
-    const CommonPacket packet{.traits = traits,
-                              .context = record.context,
-                              .now_ns = record.time_ns,
-                              .psn = record.psn,
-                              .wire_length = record.wire_length,
-                              .payload = record.payload_length,
-                              .identification = record.identification,
-                              .traffic_class = record.traffic_class,
-                              .syndrome = record.syndrome,
-                              .direction = record.direction,
-                              .remote_key = record.remote_key,
-                              .dma_length = record.dma_length,
-                              .virtual_address = record.virtual_address};
-    return traits.way == OpcodeTraits::Way::acknowledgement ? common_acknowledgement(flow, packet)
-                                                            : common_request(flow, packet);
 }
 
 }  // namespace metrics

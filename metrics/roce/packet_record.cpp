@@ -5,7 +5,7 @@
 
 #include "metrics/flow/flow_table.h"
 #include "metrics/hosts/glance.h"
-#include "metrics/roce/opcode_traits.h"
+#include "metrics/opcode_traits.h"
 #include "wire/bth_opcode.h"
 #include "wire/bytes.h"
 #include "wire/icrc.h"
@@ -24,7 +24,6 @@ bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketR
     out.key.transport = unit.transport;
     out.key.service = service_of(opcode.service);
     out.hash = hash_of(out.key);
-    out.plain = false;
     out.flow = 0xffffffff;
     out.time_ns = unit.frame.time_ns;
     out.frame = unit.frame.number;
@@ -136,7 +135,6 @@ void make_plain_record(const wire::Frame& frame, const FrameContext& context, bo
         at += wire::size_of_header(opcode.headers[i]);
     }
     out.crc_bad = crc_bad;
-    out.plain = true;
 }
 
 bool has_bad_crc(const wire::Frame& frame) {

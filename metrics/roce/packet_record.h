@@ -34,7 +34,6 @@ struct PacketRecord {
     bool becn = false;
     bool crc_bad = false;
     bool has_remote_key = false;
-    bool plain = false;  ///< HostClock found the frame to be so
 
     std::uint32_t wire_bytes() const { return wire_length + overhead; }
 };

@@ -36,54 +36,43 @@ inline void RoceTracker::notice_reuse(Flow& flow, const Progress& packet) {
 }
 
 /// Bytes, messages, what is outstanding, and where the next packet will be.
-inline void RoceTracker::new_request(Flow& flow, const Progress& packet) {
+[[gnu::always_inline]] inline void RoceTracker::new_request(Flow& flow, const Progress& packet) {
     RequestState& request = flow.request;
     flow.counts.payload_bytes += packet.payload;
-    OperationCounts::Count& counted = store_.count(flow, packet.operation);
-    counted.bytes += packet.moved;
-    if (packet.starts) {
-        request.message_bytes = 0;
-        request.message_counted = 0;
-        request.message_first_ns = packet.now_ns;
-        request.operation = packet.operation;
-        if (reuse_ != nullptr) notice_reuse(flow, packet);
-    }
-    request.message_bytes += packet.moved;
-    request.message_counted += packet.moved;
-    if (packet.ends) {
-        const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.message_bytes, 0xffffffff));
-        ++counted.messages;
-        if (!packet.starts) reassign_bytes(flow, packet.operation, request.message_counted - packet.moved);
-        store_.record_message(flow, request.message_bytes);
-        if (packet.starts) {
-            flow.ledger.post(store_.rings, packet.now_ns, packet.operation, packet.last, bytes);
-        } else {
-            store_.record(flow, FlowHistogram::message_duration, psn::elapsed(request.message_first_ns, packet.now_ns));
-            flow.ledger.add_bytes(packet.now_ns, packet.moved);
-            flow.ledger.end(store_.rings, packet.now_ns, packet.operation, packet.last, bytes);
-        }
-        request.in_message = false;
-        request.message_bytes = 0;
-        request.message_end_ns = packet.now_ns;
-    } else {
-        if (packet.starts) flow.ledger.begin(packet.now_ns, packet.operation);
-        flow.ledger.add_bytes(packet.now_ns, packet.moved);
-        request.in_message = true;
-        request.mtu_payload = static_cast<std::uint16_t>(std::min<std::uint32_t>(packet.payload, 0xffff));
-    }
     request.next = packet.last + 1;
     request.read_slack = 0;
+    if (!packet.starts || !packet.ends) [[unlikely]]
+        return part_of_message(flow, packet);
+    OperationCounts::Count& counted = store_.count(flow, packet.operation);
+    counted.bytes += packet.moved;
+    ++counted.messages;
+    request.message_counted = packet.moved;
+    request.message_first_ns = packet.now_ns;
+    request.operation = packet.operation;
+    request.in_message = false;
+    request.message_bytes = 0;
+    request.message_end_ns = packet.now_ns;
+    if (reuse_ != nullptr) notice_reuse(flow, packet);
+    store_.record_message(flow, packet.moved);
+    flow.ledger.post(store_.rings, packet.now_ns, packet.operation, packet.last, packet.moved);
 }
 
 /// Everything up to `position`, which lies before what is sent next, is acknowledged for the first time.
 inline void RoceTracker::settle(Flow& requester, std::uint64_t position, std::int64_t now_ns) {
     RequestState& request = requester.request;
+    // Of one acknowledgement's messages most are of one kind.
+    CompactHistogram* latencies = nullptr;
+    auto operation = static_cast<Operation>(operation_count);
     const unsigned done =
         requester.ledger.acknowledge(store_.rings, now_ns, position, [&](const OutstandingMessage& message) {
-            const auto operation = static_cast<Operation>(static_cast<unsigned>(message.operation));
             if (message.again) return;
             const std::uint64_t latency = psn::elapsed(message.last_ns, now_ns);
-            store_.record(requester, latency_of(operation), latency);
+            const auto its_operation = static_cast<Operation>(static_cast<unsigned>(message.operation));
+            if (its_operation != operation) {
+                operation = its_operation;
+                latencies = store_.histogram(requester, latency_of(operation));
+            }
+            if (latencies != nullptr) latencies->record(store_.pages, requester.histogram_pages, latency);
             psn::keep_least(request.round_trip_min_ns, latency);
         });
     if (done > 0) {

@@ -7,6 +7,7 @@
 #include "metrics/roce/identification.h"
 #include "metrics/roce/missing.h"
 #include "metrics/roce/moved.h"
+#include "metrics/roce/passing.h"
 #include "metrics/roce/progress.h"
 #include "metrics/roce/psn.h"
 #include "wire/aeth.h"
@@ -31,6 +32,13 @@ Progress progress_of(const PacketRecord& record, const wire::BthOpcode& opcode, 
     out.virtual_address = record.virtual_address;
     out.dma_length = record.dma_length;
     return out;
+}
+
+Passing passing_of(const PacketRecord& record) {
+    const wire::BthOpcode& opcode = wire::bth_opcode(record.opcode);
+    const bool takes_receive = (opcode.operation == wire::BthOperation::send || opcode.has_immediate()) &&
+                               opcode.starts_message() && opcode.role == wire::BthRole::request;
+    return {record.time_ns, record.wire_bytes(), record.frame, takes_receive, record.context};
 }
 
 /// A READ of unknown extent: it will show when the next request, or the last response, comes.
@@ -123,15 +131,13 @@ std::uint32_t RoceTracker::read_span(const Flow& flow, std::uint32_t length) con
     return mtu == 0 ? 0 : (length + mtu - 1) / mtu;
 }
 
-void RoceTracker::close_gap(Flow& flow, const PacketRecord& record, Situation& situation) {
-    situation.now_ns = record.time_ns;
-    situation.wire_bytes = record.wire_bytes();
+void RoceTracker::close_gap(Flow& flow, const Passing& packet, Situation& situation) {
+    situation.now_ns = packet.now_ns;
+    situation.wire_bytes = packet.wire_bytes;
     if (flow.reverse != no_flow) {
         const Flow& reverse = store_.table[flow.reverse];
         situation.inbound_ns = reverse.request.message_end_ns;
-        const wire::BthOpcode& opcode = wire::bth_opcode(record.opcode);
-        const bool takes_receive = opcode.operation == wire::BthOperation::send || opcode.has_immediate();
-        if (takes_receive && opcode.starts_message() && opcode.role == wire::BthRole::request) {
+        if (packet.takes_receive) {
             situation.credit_exhausted = lacks_credit(reverse, flow);
             situation.credit_freed_ns = flow.request.credit_freed_ns;
         }
@@ -139,8 +145,21 @@ void RoceTracker::close_gap(Flow& flow, const PacketRecord& record, Situation& s
     }
     situation.unobserved = flow.request.unobserved;
     flow.request.unobserved = false;
-    store_.close_gap(flow, situation, record.context, record.frame);
-    if (flow.trouble != Flow::no_block) store_.troubles[flow.trouble].rate.data(record.time_ns, record.wire_bytes());
+    store_.close_gap(flow, situation, packet.context, packet.frame);
+    if (flow.trouble != Flow::no_block) store_.troubles[flow.trouble].rate.data(packet.now_ns, packet.wire_bytes);
+}
+
+void RoceTracker::close_gap(Flow& flow, const PacketRecord& record, Situation& situation) {
+    close_gap(flow, passing_of(record), situation);
+}
+
+void RoceTracker::close_gap_in_sequence(Flow& flow, const Passing& packet, Situation& situation) {
+    RequestState& request = flow.request;
+    const bool held_back = request.freed_ns > request.last_data_ns && request.last_data_ns != Situation::never;
+    close_gap(flow, packet, situation);
+    // Which acknowledgement set the packet free is plain where nothing else was under way.
+    if (held_back && flow.ledger.messages_max() == 1 && flow.attribution.last_state() == State::ack_window)
+        psn::keep_least(request.reaction_min_ns, psn::elapsed(request.freed_ns, packet.now_ns));
 }
 
 /// Bytes and messages, each counted when it is seen for the first time.
@@ -150,6 +169,39 @@ void RoceTracker::first_sight(Flow& flow, const PacketRecord& record, const wire
     OperationCounts::Count& counted = store_.count(flow, operation);
     counted.bytes += moved_by(record, opcode);
     if (opcode.ends_message()) ++counted.messages;
+}
+
+/// The part of new_request() that differs where a message takes several packets.
+void RoceTracker::part_of_message(Flow& flow, const Progress& packet) {
+    RequestState& request = flow.request;
+    OperationCounts::Count& counted = store_.count(flow, packet.operation);
+    counted.bytes += packet.moved;
+    if (packet.starts) {
+        request.message_bytes = 0;
+        request.message_counted = 0;
+        request.message_first_ns = packet.now_ns;
+        request.operation = packet.operation;
+        if (reuse_ != nullptr) notice_reuse(flow, packet);
+    }
+    request.message_bytes += packet.moved;
+    request.message_counted += packet.moved;
+    if (packet.ends) {
+        const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.message_bytes, 0xffffffff));
+        ++counted.messages;
+        reassign_bytes(flow, packet.operation, request.message_counted - packet.moved);
+        store_.record_message(flow, request.message_bytes);
+        store_.record(flow, FlowHistogram::message_duration, psn::elapsed(request.message_first_ns, packet.now_ns));
+        flow.ledger.add_bytes(packet.now_ns, packet.moved);
+        flow.ledger.end(store_.rings, packet.now_ns, packet.operation, packet.last, bytes);
+        request.in_message = false;
+        request.message_bytes = 0;
+        request.message_end_ns = packet.now_ns;
+    } else {
+        if (packet.starts) flow.ledger.begin(packet.now_ns, packet.operation);
+        flow.ledger.add_bytes(packet.now_ns, packet.moved);
+        request.in_message = true;
+        request.mtu_payload = static_cast<std::uint16_t>(std::min<std::uint32_t>(packet.payload, 0xffff));
+    }
 }
 
 /// A message that begins far from where the last one ended: another connection has been given the same QPN.
@@ -207,12 +259,8 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
     if (flow.trouble != Flow::no_block) decide_doubt(flow, position);
     if (ahead == 0) [[likely]] {
         situation.mid_message = request.in_message && !opcode.starts_message();
-        const bool held_back = request.freed_ns > request.last_data_ns && request.last_data_ns != Situation::never;
         note_identification(request, position, record.identification);
-        close_gap(flow, record, situation);
-        // Which acknowledgement set the packet free is plain where nothing else was under way.
-        if (held_back && flow.ledger.messages_max() == 1 && flow.attribution.last_state() == State::ack_window)
-            psn::keep_least(request.reaction_min_ns, psn::elapsed(request.freed_ns, record.time_ns));
+        close_gap_in_sequence(flow, passing_of(record), situation);
         if (request.recovering) tell_recovery(flow, record, position, span, read, false);
         new_request(flow, progress_of(record, opcode, position, span));
         note_extent(request, record, opcode, span);

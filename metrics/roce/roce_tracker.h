@@ -8,6 +8,7 @@
 
 namespace metrics {
 
+struct Passing;
 struct Progress;
 
 /// InfiniBand's transport: requests, responses, acknowledgements and notifications of a queue pair turned into what
@@ -19,11 +20,10 @@ public:
     void on_packet(const PacketRecord& record);
 
     /// The way of the commonest packets: a request in sequence, or an acknowledgement of such, of a flow that is known,
-    /// paired and in no trouble. False, with nothing done, for all others: on_packet() must be called then; `flow` is
-    /// the flow, where it has been found. The frame is plain (FrameContext::plain_bth), its CRC not wrong.
-    bool on_plain(const wire::Frame& frame, const FrameContext& context, FlowIndex& flow);
-    /// The same of a packet that has waited.
-    bool on_plain(const PacketRecord& record);
+    /// paired and in no trouble. False, with nothing done, for all others: on_packet() must be called then. `flow` is
+    /// the flow that it is expected to be of, or `no_flow`. The frame is plain (FrameContext::plain_bth), its CRC not
+    /// wrong.
+    bool on_plain(const wire::Frame& frame, const FrameContext& context, FlowIndex flow);
 
 private:
     /// A second answer within the window of the flow that the first one named: chance would have to strike twice.
@@ -40,7 +40,10 @@ private:
     void notification(Flow& flow, const PacketRecord& record);
 
     void close_gap(Flow& flow, const PacketRecord& record, Situation& situation);
+    void close_gap(Flow& flow, const Passing& packet, Situation& situation);
+    void close_gap_in_sequence(Flow& flow, const Passing& packet, Situation& situation);
     void new_request(Flow& flow, const Progress& packet);
+    void part_of_message(Flow& flow, const Progress& packet);
     void settle(Flow& requester, std::uint64_t position, std::int64_t now_ns);
     void reassign_bytes(Flow& flow, Operation operation, std::uint64_t bytes);
     bool past_request(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode, std::uint64_t position,

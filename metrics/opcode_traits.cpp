@@ -1,4 +1,4 @@
-#include "metrics/roce/opcode_traits.h"
+#include "metrics/opcode_traits.h"
 
 #include "metrics/roce/moved.h"
 
@@ -25,10 +25,15 @@ std::array<OpcodeTraits, 256> make_traits() {
         traits.service = service_of(opcode.service);
         traits.operation = operation_of(opcode);
         traits.header_octets = static_cast<std::uint8_t>(12u + opcode.header_octets);
+        traits.known = opcode.known();
+        traits.has_payload = opcode.has_payload;
+        traits.requests = opcode.role == wire::BthRole::request;
+        traits.has_data = traits.requests || opcode.role == wire::BthRole::response;
         traits.starts = opcode.starts_message();
         traits.ends = opcode.ends_message();
         traits.has_reth = opcode.has(wire::ExtendedHeader::reth);
-        traits.takes_receive = opcode.operation == wire::BthOperation::send || opcode.has_immediate();
+        traits.takes_receive =
+            traits.starts && (opcode.operation == wire::BthOperation::send || opcode.has_immediate());
     }
     return all;
 }

@@ -8,8 +8,8 @@
 
 namespace metrics {
 
-/// What the path of the commonest packets asks of an opcode, in one place of eight octets.
-struct OpcodeTraits {
+/// What the paths of the commonest packets ask of an opcode, in one place of eight octets.
+struct alignas(8) OpcodeTraits {
     enum class Way : std::uint8_t {
         general,
         request,         ///< SEND or RDMA WRITE of RC
@@ -19,11 +19,17 @@ struct OpcodeTraits {
     Service service = Service::rc;
     Operation operation = Operation::send;  ///< of the packet alone
     std::uint8_t header_octets = 0;         ///< BTH and extended headers
-    bool starts : 1 = false;
+    bool known : 1 = false;
+    bool has_payload : 1 = false;  ///< a payload may follow the headers
+    bool requests : 1 = false;     ///< its role
+    bool has_data : 1 = false;     ///< what follows the headers is a request's or a response's
+    bool starts : 1 = false;       ///< a message
     bool ends : 1 = false;
     bool has_reth : 1 = false;
-    bool takes_receive : 1 = false;
+    bool takes_receive : 1 = false;  ///< the message that it starts takes a receive work request
+    bool only() const { return starts && ends; }
 };
+static_assert(sizeof(OpcodeTraits) == 8);
 
 /// By opcode.
 extern const std::array<OpcodeTraits, 256> opcode_traits;
