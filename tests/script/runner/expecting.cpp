@@ -242,6 +242,15 @@ void expect_silence(World& world) {
     if (!at.stream.empty()) throw Failure("the stack sent " + hex(at.stream));
 }
 
+/// What comes next, to the octet; a line of `>` still takes it.
+void expect_octets(World& world, Words& words) {
+    Connection& at = world.connection();
+    at.pull();
+    const Octets wanted = world.data(words.next("octets"));
+    const View got = View(at.stream).first(std::min(at.stream.size(), wanted.size()));
+    if (!std::equal(got.begin(), got.end(), wanted.begin(), wanted.end())) throw Failure("got: " + hex(got, 200));
+}
+
 void expect_validity(World& world, Words& words, bool wanted) {
     const Memory& memory = world.memory(words.next("a region or window"));
     if ((memory.region ? memory.region->valid() : memory.window->valid()) != wanted)
@@ -258,6 +267,7 @@ void expect(World& world, Words& words) {
     if (what == "counter") return expect_counter(world, words);
     if (what == "memory") return expect_memory(world, words);
     if (what == "fin" || what == "reset" || what == "closed" || what == "open") return expect_end(world, what);
+    if (what == "octets") return expect_octets(world, words);
     if (what == "silence") return expect_silence(world);
     if (what == "valid" || what == "invalid") return expect_validity(world, words, what == "valid");
     if (what == "state") {
