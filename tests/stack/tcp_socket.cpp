@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <stdexcept>
 #include <string>
 #include <sys/socket.h>
 
@@ -27,10 +28,16 @@ int find_socket(std::uint16_t local, std::uint16_t remote) {
         const std::string name = entry.path().filename();
         int socket = -1;
         std::from_chars(name.data(), name.data() + name.size(), socket);
-        if (port_by(socket, getpeername) == remote && (local == 0 || port_by(socket, getsockname) == local))
+        const std::uint16_t peer = port_by(socket, getpeername);
+        if (peer != 0 && (remote == 0 || peer == remote) && (local == 0 || port_by(socket, getsockname) == local))
             return socket;
     }
     return -1;
+}
+
+void limit_receiving(int socket, int octets) {
+    if (setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &octets, sizeof octets) != 0)
+        throw std::runtime_error("the receive buffer cannot be limited");
 }
 
 std::optional<TcpTruth> ask(int socket) {

@@ -14,8 +14,10 @@ struct TcpTruth {
     std::uint32_t retransmitted = 0;  ///< segments, ever
 };
 
-/// The connected socket whose own port is `local` and whose peer's is `remote`; -1 where there is none.
+/// The connected socket whose own port is `local` and whose peer's is `remote`, 0 being any; -1 where there is none.
 int find_socket(std::uint16_t local, std::uint16_t remote);
+/// Octets that may wait for the program; the kernel doubles them for its own bookkeeping.
+void limit_receiving(int socket, int octets);
 std::optional<TcpTruth> ask(int socket);
 
 }  // namespace stack
