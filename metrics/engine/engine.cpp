@@ -78,8 +78,9 @@ void Engine::on_plain(const wire::Frame& frame, const FrameContext& context, boo
         flush();
     FlowIndex flow = no_flow;
     if (expected_next_ < expected_count_) {
-        flow = expected_[expected_next_].flow;
-        if (++expected_next_ == expected_count_) expected_next_ = expected_count_ = 0;
+        Expected& expected = expected_[expected_next_];
+        flow = expected.flow;
+        if (--expected.frames == 0 && ++expected_next_ == expected_count_) expected_next_ = expected_count_ = 0;
     }
     const bool crc_bad = verify_crc && has_bad_crc(frame);
     if (!crc_bad && roce_.on_plain(frame, context, flow)) [[likely]]
@@ -94,9 +95,16 @@ void Engine::note_expected(const wire::Frame& frame) {
     const std::byte* const bth = frame.bytes.data() + plain_bth_offset;
     const OpcodeTraits& traits = opcode_traits[wire::load_u8(bth)];
     const std::uint32_t qp = wire::load_be32(bth + 4) & 0xffffff;
+    const PlainKey key(PlainKey::load(frame.bytes.data() + plain_addresses_offset), traits.service, qp);
+    if (expected_count_ > 0 && expected_[expected_count_ - 1].key == key) {
+        ++expected_[expected_count_ - 1].frames;
+        return;
+    }
+    if (expected_count_ == batch) return;
     Expected& expected = expected_[expected_count_++];
-    expected.key = PlainKey(PlainKey::load(frame.bytes.data() + plain_addresses_offset), traits.service, qp);
-    expected.hash = hash_of(expected.key, qp, traits.service);
+    expected.key = key;
+    expected.hash = hash_of(key, qp, traits.service);
+    expected.frames = 1;
     expected.answers = !traits.requests;
     store_.table.prefetch_slot(expected.hash);
 }
@@ -111,11 +119,9 @@ void Engine::fetch_expected() {
         const FlowIndex guess = store_.table.guess(one.hash);
         if (guess != no_flow) prefetch(store_.table[guess], 0, 1);
     }
-    FlowIndex last = no_flow;
     for (Expected& one : expected) {
         one.flow = store_.table.find(one.key, one.hash);
-        if (one.flow == no_flow || one.flow == last) continue;
-        last = one.flow;
+        if (one.flow == no_flow) continue;
         const Flow& flow = store_.table[one.flow];
         prefetch(flow, 1, one.answers ? answer_lines : all_lines);
         if (flow.reverse == no_flow) continue;
@@ -123,16 +129,13 @@ void Engine::fetch_expected() {
         prefetch(reverse, 0, one.answers ? all_lines : 1);
         if (!one.answers) prefetch(reverse, message_end_line, message_end_line + 1);
     }
-    last = no_flow;
     for (const Expected& one : expected) {
-        if (one.flow == no_flow || one.flow == last) continue;
-        last = one.flow;
+        if (one.flow == no_flow) continue;
         const Flow& flow = store_.table[one.flow];
-        if (!one.answers) {
+        if (!one.answers)
             flow.ledger.prefetch();
-        } else if (flow.reverse != no_flow) {
+        else if (flow.reverse != no_flow)
             store_.table[flow.reverse].ledger.prefetch();
-        }
     }
 }
 

@@ -34,7 +34,7 @@ public:
     /// Says that on_plain() will be called with this frame, after those expected before: their flows' memory is asked
     /// for by fetch(), all at once, where there are too many flows for the caches. More than `batch` are not heeded.
     void expect_plain(const wire::Frame& frame) {
-        if (store_.table.live() > few_flows && expected_count_ < batch) note_expected(frame);
+        if (store_.table.live() > few_flows) note_expected(frame);
     }
     void fetch() {
         if (expected_count_ > 0) fetch_expected();
@@ -53,12 +53,13 @@ public:
 private:
     static constexpr std::size_t batch = 32;
     /// So many flows fit the caches: their memory need not be asked for early.
-    static constexpr std::size_t few_flows = 8192;
-    /// A plain frame that is to come.
+    static constexpr std::size_t few_flows = 128;
+    /// Plain frames of one flow that are to come, one behind the other.
     struct Expected {
         PlainKey key;
         std::uint32_t hash = 0;
         FlowIndex flow = no_flow;
+        std::uint32_t frames = 0;
         bool answers = false;
     };
     struct KeyHash {
