@@ -156,7 +156,10 @@ class Bench:
                     ex("A", f"rdmascope endpoint bench {command} --timeout 2m --to {B}:{PORT} --json {words}", 200)
 
             self.case(f"interop-rping-to-serve-{mode}", f"Linux rping over siw to `endpoint serve`, {mode}", rping_to_us)
-            self.case(f"interop-ping-to-rping-{mode}", f"`endpoint ping` to Linux rping over siw, {mode}", rping_from_us)
+            # With revision 1 siw's server has no outbound reads, so that rping's server fails against siw itself, too
+            # (pcaps/siw-rping-mpa1.json: "post send error").
+            if mode != "mpa1":
+                self.case(f"interop-ping-to-rping-{mode}", f"`endpoint ping` to Linux rping over siw, {mode}", rping_from_us)
             self.case(f"interop-siw-to-serve-{mode}", f"Read, Write 1 octet to 16 MiB, messages echoed, from siw to `endpoint serve`, {mode}", siw_client)
             self.case(f"interop-bench-to-siw-{mode}", f"`endpoint bench` write, read, send 1 octet to 16 MiB to siw, {mode}", siw_server)
         if not self.options.keep:

@@ -22,10 +22,14 @@ constexpr Kind kinds[] = {
     {"atomic_response", 11, false, 3},
 };
 
-std::string number(const char* name, std::uint64_t value) {
-    return std::string(" ") + name + "=" + std::to_string(value);
+/// " name=value", appended: g++ 12 sees an overrun in a sum of strings.
+std::string joined(const char* name, const std::string& value) {
+    std::string text(1, ' ');
+    text.append(name).append(1, '=').append(value);
+    return text;
 }
-std::string hexed(const char* name, std::uint64_t value) { return std::string(" ") + name + "=" + hex_number(value); }
+std::string number(const char* name, std::uint64_t value) { return joined(name, std::to_string(value)); }
+std::string hexed(const char* name, std::uint64_t value) { return joined(name, hex_number(value)); }
 
 }  // namespace
 
@@ -221,7 +225,12 @@ TerminateMessage decode_terminate(View payload) {
 
 std::string show(const TerminateMessage& message) {
     Octets code{static_cast<std::byte>(message.code)};
-    std::string text = " " + std::to_string(message.layer) + "/" + std::to_string(message.type) + "/" + hex(code);
+    std::string text(1, ' ');
+    text.append(std::to_string(message.layer))
+        .append(1, '/')
+        .append(std::to_string(message.type))
+        .append(1, '/')
+        .append(hex(code));
     if (message.m) text += number("segment_length", message.segment_length);
     if (message.d) text += " ddp=" + hex(message.ddp_header);
     if (message.r) text += " rdma=" + hex(message.rdma_header);
