@@ -73,6 +73,7 @@ struct Direction {
     std::uint64_t evidence_end = 0;  ///< the receiver has said that octets before it are missing
     std::int64_t evidence_ns = Situation::never;
     std::uint64_t holes_lost = 0;  ///< up to here a hole may have been given up
+    std::uint64_t probe_end = 0;   ///< `next` when the newest segment was last sent again as a probe
     SentMarks marks;
     std::array<SegmentPrint, 4> prints{};
     std::uint32_t largest_segment = 0;

@@ -217,19 +217,47 @@ bool Sender::past_data(const Half& half, const Arrival& arrival, Situation& situ
             return false;
         }
     }
-    sent_again(half, arrival, situation);
+    repeats(half, arrival);
     if (order.compare(direction.newest) > 0) direction.newest = order;
+    // Without it the gap goes on, and is named by what ends it.
+    if (probes(half, arrival)) return false;
+    sent_again(half, arrival, situation);
+    return true;
+}
+
+/// What every repeat counts as, whatever it is for.
+void Sender::repeats(const Half& half, const Arrival& arrival) {
+    Direction& direction = *half.direction;
+    ++half.request().repeated;
+    direction.retransmitted_bytes += std::min(arrival.end, half.request().next) - arrival.begin;
+    half.flow->ledger.mark_again(store_.rings, arrival.begin, arrival.end);
+    direction.responses.mark_again(store_.rings, arrival.begin, arrival.end);
+    direction.marks.clear();
+}
+
+/// A tail loss probe (RFC 8985, 7.3) of a sender that the receiver's window holds back: the newest segment once more,
+/// nothing being missing. Where the window had room the segment may as well be lost.
+bool Sender::probes(const Half& half, const Arrival& arrival) {
+    Direction& direction = *half.direction;
+    const RequestState& request = half.request();
+    const Holes* const holes = holes_of(direction);
+    const bool newest = arrival.end == request.next && arrival.begin >= request.last_position &&
+                        arrival.end > request.acknowledged && arrival.end != direction.probe_end;
+    const bool missing = direction.running || direction.recovering(request) || direction.duplicate_run != 0 ||
+                         direction.evidence_end > request.acknowledged || (holes != nullptr && !holes->empty());
+    const std::uint64_t wanted = std::max<std::uint64_t>(
+        std::min(direction.last_unit_octets, direction.largest_segment), arrival.end - arrival.begin);
+    const bool held = direction.window_edge != 0 && direction.window_edge < request.next + wanted;
+    if (!newest || missing || !held) return false;
+    watch_window(half, arrival.now_ns());
+    direction.probe_end = arrival.end;
+    store_.show(*half.flow, EventKind::retransmission, arrival.frame(), 0);  // 0: nothing is repaired by it
     return true;
 }
 
 void Sender::sent_again(const Half& half, const Arrival& arrival, Situation& situation) {
     Direction& direction = *half.direction;
     RequestState& request = half.request();
-    ++request.repeated;
-    direction.retransmitted_bytes += std::min(arrival.end, request.next) - arrival.begin;
-    half.flow->ledger.mark_again(store_.rings, arrival.begin, arrival.end);
-    direction.responses.mark_again(store_.rings, arrival.begin, arrival.end);
-    direction.marks.clear();
     situation.again = true;
     // The receiver's word may be older than its last acknowledgement: that one the sender had not yet, perhaps.
     const bool head_lost_again =
@@ -272,7 +300,7 @@ void Sender::jump(const Half& half, const Segment& segment) {
     direction.marks.clear();
     direction.walk.lose();
     direction.message = {};
-    direction.recover = direction.head_again = direction.run_position = 0;
+    direction.recover = direction.head_again = direction.run_position = direction.probe_end = 0;
     direction.running = false;
     direction.evidence_end = 0;
     direction.duplicate_run = 0;
@@ -301,7 +329,7 @@ void Sender::move_back(const Half& half) {
     drop_holes(direction);
     direction.holes_lost = 0;
     direction.marks.clear();
-    direction.recover = direction.head_again = direction.run_position = 0;
+    direction.recover = direction.head_again = direction.run_position = direction.probe_end = 0;
     request.next -= by;
     request.acknowledged -= by;
     direction.reaches = {};

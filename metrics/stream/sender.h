@@ -56,6 +56,8 @@ private:
     void new_data(const Half& half, const Arrival& arrival);
     bool past_data(const Half& half, const Arrival& arrival, Situation& situation);
     void sent_again(const Half& half, const Arrival& arrival, Situation& situation);
+    void repeats(const Half& half, const Arrival& arrival);
+    bool probes(const Half& half, const Arrival& arrival);
     bool doubled(const Half& half, const Arrival& arrival) const;
     void note_hole(const Half& half, const Arrival& arrival, std::uint64_t begin, std::uint64_t end);
     Holes* holes_of(const Direction& direction);

@@ -41,7 +41,7 @@ bool is_reordered(const FlowSnapshot& flow) {
 
 /// Every run of repeats began when a timer ran out.
 bool waited_for_timers(const FlowSnapshot& flow) {
-    return flow.timeouts > 0 && flow.timeouts >= exhibit_count(flow, EventKind::retransmission);
+    return flow.timeouts > 0 && flow.timeouts + tail_probes(flow) >= exhibit_count(flow, EventKind::retransmission);
 }
 
 /// TCP sends its last segment again after a pause to learn whether it arrived (RFC 8985, 7), and the peer says by a
@@ -104,6 +104,8 @@ bool is_worth_an_alarm(const FlowSnapshot& flow, Illness illness, double hurt) {
         return ratio(static_cast<double>(flow.duplicate_packets.value_or(0)), static_cast<double>(flow.packets)) >=
                alarming_loss_share;
     if (illness == Illness::corruption || illness == Illness::rnr) return true;
+    // For a late packet RC repeats its window, TCP one segment at most.
+    if (illness == Illness::reordering && flow.tcp) return hurt >= alarming_time_share;
     return hurt >= alarming_time_share ||
            ratio(static_cast<double>(repeated_packets(flow) + flow.missing_packets.value_or(0)),
                  static_cast<double>(flow.packets)) >= alarming_loss_share;

@@ -155,7 +155,14 @@ std::uint64_t exhibit_count(const FlowSnapshot& flow, EventKind kind) {
 
 std::uint64_t repeated_packets(const FlowSnapshot& flow) {
     const std::uint64_t packets = flow.retransmitted_packets.value_or(0);
-    return flow.tcp ? std::max(packets, flow.tcp->retransmitted_segments) : packets;
+    if (!flow.tcp) return packets;
+    const std::uint64_t again = std::max(packets, flow.tcp->retransmitted_segments);
+    return again - std::min(again, tail_probes(flow));
+}
+
+std::uint64_t tail_probes(const FlowSnapshot& flow) {
+    const Exhibit* exhibit = flow.tcp ? flow.exhibit(EventKind::retransmission) : nullptr;
+    return exhibit == nullptr ? 0 : exhibit->count - std::min(exhibit->count, exhibit->value_sum);
 }
 
 }  // namespace metrics::why

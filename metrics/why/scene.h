@@ -70,7 +70,9 @@ double ratio(double part, double whole);  ///< 0 where the whole is 0; at most 1
 bool carries_data(const FlowSnapshot& flow);
 bool only_requests_responses(const FlowSnapshot& flow);  ///< READ and atomics and nothing else
 std::uint64_t exhibit_count(const FlowSnapshot& flow, EventKind kind);
-std::uint64_t repeated_packets(const FlowSnapshot& flow);
+std::uint64_t repeated_packets(const FlowSnapshot& flow);  ///< without tail_probes()
+/// Segments that a TCP sender held by the window repeated to hear something: shown as runs of 0 packets.
+std::uint64_t tail_probes(const FlowSnapshot& flow);
 
 // One file a question. Each adds its findings: those that alarm, or else the one that describes.
 void ask_bandwidth(const Scene& scene, std::vector<Answer>& out);

@@ -242,6 +242,72 @@ TEST(Sender, the_receive_window_is_scaled_and_the_time_below_the_next_fpdu_count
     EXPECT_EQ(script.flow(true)->attribution.last_state(), State::credit);
 }
 
+/// The window holds 10 << 4 = 160 octets, of which the first FPDU takes 124: the second, as long, must wait.
+struct Held {
+    Script script;
+    std::int64_t at = 0;
+    explicit Held(std::uint16_t window = 10) {
+        script.establish(4);
+        script.data(true, message(1));
+        script.after_us(100);
+        Extras narrow;
+        narrow.window = window;
+        script.ack(false, script.sent(true), narrow);
+        script.after_us(100);
+        at = script.sent(true);
+        script.data(true, message(2));
+        script.after_us(5'000);
+        script.segment(true, at, message(2), script.sent(false));
+    }
+};
+
+/// RFC 8985, 7. What the sender waits for is the window: 5000 + 3000 µs, and 20 to react.
+TEST(Sender, a_tail_loss_probe_while_the_window_holds_is_neither_a_loss_nor_the_end_of_the_wait) {
+    Held held;
+    Script& script = held.script;
+    EXPECT_EQ(script.flow(true)->request.repeated, 1u);
+    EXPECT_EQ(script.shown(true).tcp->retransmitted_bytes, 124u);
+    EXPECT_EQ(script.count(true, EventKind::retransmission), 1u);
+    EXPECT_EQ(script.value_max(true, EventKind::retransmission), 0u) << "a run of nothing";
+    EXPECT_EQ(script.count(true, EventKind::timeout), 0u);
+    script.after_us(3'000);
+    script.ack(false, script.sent(true), sacked(held.at, held.at + unit));
+    script.after_us(20);
+    script.data(true, message(3));
+    EXPECT_EQ(script.flow(true)->attribution.last_state(), State::credit);
+    EXPECT_EQ(script.flow(true)->attribution.last_gap_ns(), 8'020'000u);
+    EXPECT_EQ(script.latency(true, Operation::send).count(), 1u) << "Karn";
+}
+
+TEST(Sender, the_last_segment_sent_again_with_room_in_the_window_may_be_lost) {
+    Held held(1000);
+    EXPECT_EQ(held.script.flow(true)->attribution.last_state(), State::recover_timeout);
+    EXPECT_EQ(held.script.count(true, EventKind::timeout), 1u);
+    EXPECT_EQ(held.script.value_max(true, EventKind::retransmission), 1u);
+}
+
+TEST(Sender, a_second_repeat_and_one_that_the_receiver_asked_for_are_no_probes) {
+    Held twice;
+    twice.script.after_us(200'000);
+    twice.script.segment(true, twice.at, message(2), twice.script.sent(false));
+    EXPECT_EQ(twice.script.flow(true)->attribution.last_state(), State::recover_timeout);
+    EXPECT_EQ(twice.script.value_max(true, EventKind::timeout), 205'000'000u);
+
+    Script script;
+    script.establish(4);
+    Extras narrow;
+    narrow.window = 20;  // 320 octets: two FPDUs and no third
+    script.data(true, message(1));
+    script.ack(false, script.sent(true), narrow);
+    const std::int64_t at = script.sent(true);
+    script.data(true, message(2));
+    script.data(true, message(3));
+    for (int i = 0; i < 3; ++i) script.ack(false, at, narrow);
+    script.after_us(5'000);
+    script.segment(true, at + unit, message(3), script.sent(false));
+    EXPECT_EQ(script.flow(true)->attribution.last_state(), State::recover_nak);
+}
+
 TEST(Sender, without_the_syns_no_window_is_known) {
     Script script;
     script.data(true, mpa_start(true));

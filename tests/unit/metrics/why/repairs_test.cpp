@@ -115,7 +115,7 @@ TEST(Repairs, ATailLossProbeIsNoAlarm) {
     flow.tcp->retransmitted_segments = 1;
     flow.tcp->duplicate_acks = 1;
     flow.tcp->sack_blocks = 1;
-    exhibit(flow, EventKind::retransmission, {126});
+    exhibit(flow, EventKind::retransmission, {126}, 1, 1);
     exhibit(flow, EventKind::timeout, {126});
     set_state(flow, State::recover_timeout, 40'000'000);
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), IsEmpty());
@@ -123,6 +123,38 @@ TEST(Repairs, ATailLossProbeIsNoAlarm) {
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:timeout_recovery"));
     flow.timeouts = 0;  // nor did a timer run out: duplicate acknowledgements asked for it
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:loss_after_tap"));
+}
+
+TEST(Repairs, LateSegmentsOfTcpThatCostNextToNothingAreNoAlarm) {
+    auto flow = healthy();  // 4000 packets
+    flow.transport = dissect::Transport::iwarp;
+    flow.reordered_packets = 39;
+    flow.retransmitted_packets = 4;
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:reordering")) << "RC: 1 in 1000 repeated";
+    flow.tcp.emplace();
+    flow.tcp->retransmitted_segments = 4;
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), IsEmpty());
+    flow.reordered_packets = 40;  // 1 %
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:reordering"));
+}
+
+/// 60 repeats, in as many runs; all but 10 of them were sent because the window was closed, and repaired nothing.
+TEST(Repairs, ProbesOfAWindowAreNoRepairs) {
+    auto flow = healthy();
+    flow.transport = dissect::Transport::iwarp;
+    flow.retransmitted_packets = 60;
+    flow.tcp.emplace();
+    flow.tcp->retransmitted_segments = 60;
+    exhibit(flow, EventKind::retransmission, {126}, 60, 0);
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), IsEmpty());
+    flow.reordered_packets = 3;
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), IsEmpty()) << "late packets without a repeat";
+    flow.reordered_packets.reset();
+    flow.exhibits.clear();
+    exhibit(flow, EventKind::retransmission, {126}, 60, 10);
+    const auto answers = ask(snapshot_of({flow}));
+    ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:loss_after_tap"));
+    EXPECT_DOUBLE_EQ(evidence(answers[0], "packets transmitted again")->value, 10.0);
 }
 
 TEST(Repairs, ResponsesThatWereAskedForTwiceByATimerAreTheTimers) {
