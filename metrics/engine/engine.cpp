@@ -27,6 +27,26 @@ double mean_over(Wide area, std::uint64_t wall_ns) {
     return wall_ns == 0 ? 0 : static_cast<double>(area) / static_cast<double>(wall_ns);
 }
 
+/// The READs that may be outstanding, as the MPA start frames agreed; the Reply came on `key`. RFC 6581, 9.1.
+void limit_responses(FlowStore& store, const Connections& connections, const FlowKey& key) {
+    FlowKey reverse = key;
+    std::swap(reverse.source, reverse.destination);
+    reverse.selector = key.selector << 16 | key.selector >> 16;
+    const ConnectionFigures* const to_client = connections.about(key);
+    const ConnectionFigures* const to_server = connections.about(reverse);
+    if (to_client == nullptr || to_server == nullptr) return;
+    // One side's word alone is but a bound.
+    if (!to_client->responder_resources || !to_server->responder_resources) return;
+    const auto limit = [&](const FlowKey& way, const ConnectionFigures& figures) {
+        const FlowIndex index = store.table.find(way, hash_of(way));
+        if (index == no_flow) return;
+        store.table[index].request.responses_limit =
+            static_cast<std::uint16_t>(std::min(figures.initiator_depth.value_or(0), 0xffffu));
+    };
+    limit(key, *to_client);
+    limit(reverse, *to_server);
+}
+
 }  // namespace
 
 Engine::Engine(const EngineOptions& options)
@@ -57,6 +77,7 @@ void Engine::on_unit(const dissect::Unit& unit) {
                            unit.frame_dissection.destination_port;
             key.transport = dissect::Transport::iwarp;
             connections_.on_mpa(unit, key);
+            if (unit.dissection.has(dissect::LayerId::mpa_reply)) limit_responses(store_, connections_, key);
         }
         return;
     }

@@ -76,12 +76,17 @@ Octets operator+(Octets one, const Octets& other) {
     return one;
 }
 
-Octets mpa_start(bool request) {
+Octets mpa_start(bool request, std::optional<std::uint16_t> ird, std::optional<std::uint16_t> ord) {
     const auto& key = request ? wire::mpa_request_key : wire::mpa_reply_key;
     Octets out(key.begin(), key.end());
-    put8(out, 0x40);  // C: CRCs
-    put8(out, 1);
-    put16(out, 0);
+    const bool enhanced = ird && ord;
+    put8(out, enhanced ? 0x50 : 0x40);  // C: CRCs; S: RFC 6581, 9
+    put8(out, enhanced ? 2 : 1);
+    put16(out, enhanced ? 4 : 0);
+    if (enhanced) {
+        put16(out, *ird);
+        put16(out, *ord);
+    }
     return out;
 }
 
@@ -144,11 +149,13 @@ struct Script::Feed : dissect::Sink {
         const std::uint64_t before = made;
         if (dissection.has(dissect::LayerId::tcp)) script.tracker.on_segment(frame, dissection, {});
         script.allocations += made - before;
+        if (script.also != nullptr) script.also->on_frame(frame, dissection);
     }
     void on_unit(const dissect::Unit& unit) override {
         const std::uint64_t before = made;
         script.tracker.on_unit(unit, {});
         script.allocations += made - before;
+        if (script.also != nullptr) script.also->on_unit(unit);
     }
     void on_notice(const dissect::Notice& notice) override {
         const std::uint64_t before = made;

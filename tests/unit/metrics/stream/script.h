@@ -13,7 +13,7 @@ namespace stream_test {
 
 using Octets = std::vector<std::byte>;
 
-Octets mpa_start(bool request);
+Octets mpa_start(bool request, std::optional<std::uint16_t> ird = {}, std::optional<std::uint16_t> ord = {});
 Octets fpdu(std::uint8_t opcode, const Octets& body, bool last, std::uint32_t queue, std::uint32_t msn,
             std::uint32_t offset);
 Octets send_of(std::uint32_t msn, std::size_t length, bool last = true, std::uint32_t offset = 0,
@@ -51,6 +51,7 @@ public:
     std::uint64_t allocations = 0;  ///< while the tracker was at work
     metrics::FlowStore store;
     metrics::StreamTracker tracker;
+    dissect::Sink* also = nullptr;  ///< is told all that the tracker is
 
     /// Three segments, 100 µs apart.
     void handshake(std::uint8_t scale = 7);
