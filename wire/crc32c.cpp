@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <isa-l/crc.h>
 
+#include "wire/crc32c_wide.h"
+
 namespace wire {
 
 void Crc32c::update(Bytes bytes) {
+    static const bool wide = detail::wide_crc32c_there();
+    if (bytes.size() >= detail::wide_crc32c_least && wide)
+        bytes = bytes.subspan(detail::wide_crc32c(state_, bytes.data(), bytes.size()));
     constexpr std::size_t longest_piece = std::size_t{1} << 30;  // the library counts in int
     while (!bytes.empty()) {
         const Bytes piece = bytes.first(std::min(bytes.size(), longest_piece));
