@@ -8,9 +8,9 @@ namespace iwarp {
 /// Why a stream ends, as the Terminate message names it. RFC 5040 section 4.8 and Figure 10.
 struct Fault {
     enum class Headers : std::uint8_t {
-        none,           ///< of the lower layer, or local
-        ddp,            ///< the DDP header of the segment at fault goes along
-        ddp_and_rdma,   ///< and the Read Request's
+        none,          ///< of the lower layer, or local
+        ddp,           ///< the DDP header of the segment at fault goes along
+        ddp_and_rdma,  ///< and the Read Request's
     };
     wire::TerminateLayer layer = wire::TerminateLayer::rdma;
     std::uint8_t type = 0;

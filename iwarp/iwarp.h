@@ -27,12 +27,12 @@ public:
 /// What a region of memory or a window permits. Bits; combine with |.
 enum class Access : std::uint8_t {
     none = 0,
-    local_write = 1,    ///< receives and the answers to reads may be placed here
+    local_write = 1,  ///< receives and the answers to reads may be placed here
     remote_read = 2,
     remote_write = 4,
     remote_atomic = 8,
-    bind = 16,          ///< memory windows may be bound to the region
-    zero_based = 32,    ///< tagged offsets count from 0 instead of from the memory's address
+    bind = 16,        ///< memory windows may be bound to the region
+    zero_based = 32,  ///< tagged offsets count from 0 instead of from the memory's address
 };
 constexpr Access operator|(Access a, Access b) {
     return static_cast<Access>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
@@ -50,12 +50,12 @@ struct Sge {
 };
 
 enum class Operation : std::uint8_t {
-    send,              ///< with `invalidate` the peer's STag is invalidated on delivery
+    send,  ///< with `invalidate` the peer's STag is invalidated on delivery
     write,
-    write_immediate,   ///< a Write followed by Immediate Data, RFC 7306 section 6
-    immediate,         ///< eight octets in a message of their own
-    read,              ///< one Sge; with `invalidate` its STag is invalidated when the read is done
-    fetch_add,         ///< one Sge of eight octets receives the original value
+    write_immediate,  ///< a Write followed by Immediate Data, RFC 7306 section 6
+    immediate,        ///< eight octets in a message of their own
+    read,             ///< one Sge; with `invalidate` its STag is invalidated when the read is done
+    fetch_add,        ///< one Sge of eight octets receives the original value
     compare_swap,
     bind_window,       ///< local: type 2 window to region
     register_region,   ///< local: fast registration of a region allocated for it
@@ -69,19 +69,19 @@ class MemoryWindow;
 struct SendRequest {
     std::uint64_t id = 0;  ///< comes back in the Completion
     Operation operation = Operation::send;
-    std::span<const Sge> pieces;  ///< copied by the call; the memory behind it must stay until completion
-    bool signalled = true;        ///< unsignalled requests complete silently, except in error
-    bool solicited = false;       ///< wakes a peer that waits for solicited events
-    bool fence = false;           ///< not begun before all earlier reads and atomics are done
-    bool inline_data = false;     ///< the octets are copied by the call; Sge::stag is not looked at
+    std::span<const Sge> pieces;      ///< copied by the call; the memory behind it must stay until completion
+    bool signalled = true;            ///< unsignalled requests complete silently, except in error
+    bool solicited = false;           ///< wakes a peer that waits for solicited events
+    bool fence = false;               ///< not begun before all earlier reads and atomics are done
+    bool inline_data = false;         ///< the octets are copied by the call; Sge::stag is not looked at
     std::uint32_t remote_stag = 0;    ///< write, read, atomics: the peer's
     std::uint64_t remote_offset = 0;  ///< tagged offset in the peer's buffer
     std::uint64_t immediate = 0;
     bool invalidate = false;
-    std::uint32_t invalidate_stag = 0;    ///< send with invalidate: the peer's; local_invalidate: ours
-    std::uint64_t operand = 0;            ///< fetch_add: what is added; compare_swap: the new value
-/// fetch_add: set bits are the tops of fields that do not carry into the next; compare_swap: which bits are swapped.
-    /// Absent: all 64 bits as one. RFC 7306 section 5.
+    std::uint32_t invalidate_stag = 0;  ///< send with invalidate: the peer's; local_invalidate: ours
+    std::uint64_t operand = 0;          ///< fetch_add: what is added; compare_swap: the new value
+    /// fetch_add: set bits are the tops of fields that do not carry into the next; compare_swap: which bits are
+    /// swapped. Absent: all 64 bits as one. RFC 7306 section 5.
     std::optional<std::uint64_t> operand_mask = std::nullopt;
     std::uint64_t compare = 0;
     std::uint64_t compare_mask = ~std::uint64_t{0};
@@ -102,30 +102,40 @@ struct ReceiveRequest {
 enum class Posted : std::uint8_t {
     ok,
     queue_full,
-    wrong_state,        ///< the queue pair is not connected, or in error
+    wrong_state,  ///< the queue pair is not connected, or in error
     too_many_pieces,
-    too_long,           ///< inline data beyond the limit; a message of 4 GiB or more
-    invalid,            ///< pieces, window or region do not fit the operation
+    too_long,  ///< inline data beyond the limit; a message of 4 GiB or more
+    invalid,   ///< pieces, window or region do not fit the operation
 };
 const char* name_of(Posted);
 
 /// Verbs: ibv_wc_status, in its order of sense.
 enum class Status : std::uint8_t {
     success,
-    local_length,        ///< a receive was too short for the message
-    local_protection,    ///< an Sge lies outside its region, or the region lacks the right
-    flushed,             ///< the queue pair ended before the request was performed
-    window_bind,         ///< a bind, fast registration or invalidation was refused
-    remote_access,       ///< the peer terminated the stream: STag, bounds, rights
-    remote_invalid,      ///< the peer terminated the stream: it could not take the request
-    remote_operation,    ///< the peer terminated the stream for another reason
+    local_length,      ///< a receive was too short for the message
+    local_protection,  ///< an Sge lies outside its region, or the region lacks the right
+    flushed,           ///< the queue pair ended before the request was performed
+    window_bind,       ///< a bind, fast registration or invalidation was refused
+    remote_access,     ///< the peer terminated the stream: STag, bounds, rights
+    remote_invalid,    ///< the peer terminated the stream: it could not take the request
+    remote_operation,  ///< the peer terminated the stream for another reason
     connection_lost,
     fatal,
 };
 const char* name_of(Status);
 
-enum class CompletedOperation : std::uint8_t { send, write, read, fetch_add, compare_swap, bind_window, register_region,
-                                               local_invalidate, receive, receive_immediate };
+enum class CompletedOperation : std::uint8_t {
+    send,
+    write,
+    read,
+    fetch_add,
+    compare_swap,
+    bind_window,
+    register_region,
+    local_invalidate,
+    receive,
+    receive_immediate
+};
 const char* name_of(CompletedOperation);
 
 /// Verbs: ibv_wc.
@@ -150,37 +160,37 @@ struct Terminate {
 };
 
 struct DeviceOptions {
-    bool privileged = false;               ///< STag 0 may be used in Sges
-    std::size_t max_regions = 65536;       ///< regions and windows together, at most 2^24 - 1
+    bool privileged = false;          ///< STag 0 may be used in Sges
+    std::size_t max_regions = 65536;  ///< regions and windows together, at most 2^24 - 1
     std::size_t max_queue_pairs = 16384;
-    std::size_t max_connections = 16384;   ///< those beyond it are closed at once and counted
+    std::size_t max_connections = 16384;  ///< those beyond it are closed at once and counted
 };
 
 /// How a connection is made. RFC 5044 section 7, RFC 6581.
 struct ConnectionOptions {
-    std::uint8_t revision = 2;        ///< MPA revision asked for, or at most answered: 1 or 2
-    bool crc = true;                  ///< asked for; one side's wish turns it on
-    bool markers = false;             ///< asked for in what is received
-    bool peer_to_peer = false;        ///< the initiator sends a ready-to-receive message (revision 2)
-    std::uint16_t ird = 128;          ///< inbound reads and atomics that will be served at once, at most 16383
-    std::uint16_t ord = 128;          ///< outbound ones that will be outstanding at once
-    bool align = false;               ///< every FPDU begins a TCP segment (RFC 5044 section 5.1)
-    bool strict = true;               ///< a ULPDU reaches memory only after its CRC (RFC 5044 section 6); else as it comes
-    std::uint32_t max_ulpdu = 0;      ///< 128 to 64768; 0: what fits a segment of the path
+    std::uint8_t revision = 2;    ///< MPA revision asked for, or at most answered: 1 or 2
+    bool crc = true;              ///< asked for; one side's wish turns it on
+    bool markers = false;         ///< asked for in what is received
+    bool peer_to_peer = false;    ///< the initiator sends a ready-to-receive message (revision 2)
+    std::uint16_t ird = 128;      ///< inbound reads and atomics that will be served at once, at most 16383
+    std::uint16_t ord = 128;      ///< outbound ones that will be outstanding at once
+    bool align = false;           ///< every FPDU begins a TCP segment (RFC 5044 section 5.1)
+    bool strict = true;           ///< a ULPDU reaches memory only after its CRC (RFC 5044 section 6); else as it comes
+    std::uint32_t max_ulpdu = 0;  ///< 128 to 64768; 0: what fits a segment of the path
     std::chrono::milliseconds request_timeout{10000};  ///< responder: from TCP's connection to the whole Request
     std::chrono::milliseconds reply_timeout{5000};     ///< initiator: from TCP's connection to the whole Reply
     std::chrono::milliseconds connect_timeout{10000};  ///< TCP's own
     std::chrono::milliseconds close_timeout{5000};     ///< for the peer's FIN after ours
-    std::string congestion_control;   ///< TCP's, by name; empty: the system's
-    std::vector<std::byte> private_data;  ///< at most 512 octets, 508 with revision 2
+    std::string congestion_control;                    ///< TCP's, by name; empty: the system's
+    std::vector<std::byte> private_data;               ///< at most 512 octets, 508 with revision 2
 };
 
 struct QueuePairOptions {
     std::uint32_t max_send = 128;
     std::uint32_t max_receive = 128;
-    std::uint32_t max_pieces = 4;       ///< of a request, 1 to 32
-    std::uint32_t max_inline = 256;     ///< octets, at most 4096
-    bool signal_all = false;            ///< every send request completes visibly
+    std::uint32_t max_pieces = 4;    ///< of a request, 1 to 32
+    std::uint32_t max_inline = 256;  ///< octets, at most 4096
+    bool signal_all = false;         ///< every send request completes visibly
 };
 
 /// RDMA verbs' states of an iWARP queue pair (RFC 5040 section 7 leaves them to the verbs).
@@ -218,15 +228,15 @@ public:
     struct Impl;
     explicit MemoryRegion(std::unique_ptr<Impl>);
     ~MemoryRegion();
-    std::uint32_t stag() const;         ///< local and remote key in one
+    std::uint32_t stag() const;  ///< local and remote key in one
     std::byte* address() const;
     std::uint64_t length() const;
-    std::uint64_t first_offset() const; ///< tagged offset of the first octet: its address, or 0 if zero-based
+    std::uint64_t first_offset() const;  ///< tagged offset of the first octet: its address, or 0 if zero-based
     /// Other memory, rights, or both, under the same index and a new key; windows bound to it forbid it. Throws Error.
     void reregister(std::span<std::byte> memory, Access access);
     /// The key (low octet) that the next fast registration gives the STag.
     void renew_key(std::uint8_t key);
-    bool valid() const;                 ///< not invalidated
+    bool valid() const;  ///< not invalidated
     Impl& impl() { return *impl_; }
 
 private:
@@ -260,7 +270,8 @@ public:
     std::size_t size() const;  ///< waiting to be polled
     /// Throws Error where fewer would be than are waiting.
     void resize(std::size_t capacity);
-    /// The next completion (`solicited_only`: or the next solicited or failed one) raises Event::Kind::completion, once.
+    /// The next completion (`solicited_only`: or the next solicited or failed one) raises Event::Kind::completion,
+    /// once.
     void request_event(bool solicited_only = false);
     bool overflowed() const;  ///< completions were lost; its queue pairs are in error
     Impl& impl() { return *impl_; }
@@ -333,9 +344,9 @@ public:
 
     std::optional<Agreement> agreement() const;
     std::optional<Terminate> terminate() const;
-    std::string peer() const;   ///< "192.0.2.1:4791", empty if never connected
+    std::string peer() const;  ///< "192.0.2.1:4791", empty if never connected
     const QueuePairCounters& counters() const;
-    void* context = nullptr;    ///< the user's own
+    void* context = nullptr;  ///< the user's own
     Impl& impl() { return *impl_; }
 
 private:
@@ -353,8 +364,8 @@ public:
     std::uint16_t ird() const;  ///< what the initiator will serve; 16383 where it did not say
     std::uint16_t ord() const;  ///< what it wants to have outstanding; 16383 where it did not say
     bool peer_to_peer() const;
-    /// Answers with a Reply; Event::Kind::established follows. Only private_data, ird, ord and time-outs of `options` count;
-    /// the rest was said when the listener was made. Throws Error where the queue pair is not idle.
+    /// Answers with a Reply; Event::Kind::established follows. Only private_data, ird, ord and time-outs of `options`
+    /// count; the rest was said when the listener was made. Throws Error where the queue pair is not idle.
     void accept(const std::shared_ptr<QueuePair>&, const ConnectionOptions& options);
     void reject(std::span<const std::byte> private_data = {});
     Impl& impl() { return *impl_; }
@@ -367,7 +378,7 @@ class Listener {
 public:
     struct Impl;
     explicit Listener(std::unique_ptr<Impl>);
-    ~Listener();  ///< requests not yet answered are rejected
+    ~Listener();                 ///< requests not yet answered are rejected
     std::uint16_t port() const;  ///< the one given by the system where 0 was asked for
     std::string address() const;
     Impl& impl() { return *impl_; }
@@ -386,7 +397,7 @@ struct Event {
         terminated,       ///< `terminate`; disconnected follows
         completion,       ///< `completion_queue`, see request_event
         completion_overflow,
-        receive_limit,    ///< `shared_receive_queue`
+        receive_limit,              ///< `shared_receive_queue`
         communication_established,  ///< responder: the first FPDU came before the user had taken `established`
     };
     Kind kind = Kind::disconnected;
@@ -403,8 +414,8 @@ const char* name_of(Event::Kind);
 /// Of a whole device.
 struct DeviceCounters {
     std::uint64_t connections_opened = 0;
-    std::uint64_t connections_refused = 0;   ///< beyond max_connections
-    std::uint64_t handshakes_failed = 0;     ///< not MPA, cut, timed out
+    std::uint64_t connections_refused = 0;  ///< beyond max_connections
+    std::uint64_t handshakes_failed = 0;    ///< not MPA, cut, timed out
     std::uint64_t terminates_sent = 0;
     std::uint64_t terminates_received = 0;
 };
@@ -420,7 +431,8 @@ public:
     std::shared_ptr<ProtectionDomain> allocate_protection_domain();
     std::shared_ptr<CompletionQueue> create_completion_queue(std::size_t capacity);
     std::shared_ptr<SharedReceiveQueue> create_shared_receive_queue(const std::shared_ptr<ProtectionDomain>&,
-                                                                    std::uint32_t max_receive, std::uint32_t max_pieces = 4);
+                                                                    std::uint32_t max_receive,
+                                                                    std::uint32_t max_pieces = 4);
     /// `receives` may be shared with other queue pairs; null: a receive queue of its own.
     std::shared_ptr<QueuePair> create_queue_pair(const std::shared_ptr<ProtectionDomain>&,
                                                  const std::shared_ptr<CompletionQueue>& send_completions,

@@ -15,13 +15,13 @@ enum class MemoryFault : std::uint8_t { none, invalid_stag, bounds, access, not_
 struct TaggedBuffer {
     enum class Kind : std::uint8_t { region, window_1, window_2 };
     Kind kind = Kind::region;
-    bool valid = false;              ///< allocated but not (or no longer) usable otherwise
-    std::uint8_t key = 0;            ///< low octet of the STag
+    bool valid = false;    ///< allocated but not (or no longer) usable otherwise
+    std::uint8_t key = 0;  ///< low octet of the STag
     Access access = Access::none;
-    std::uint32_t domain = 0;        ///< ProtectionDomain::number
-    std::uint32_t queue_pair = 0;    ///< type 2 windows: the one it belongs to; 0: all of the domain
-    std::uint32_t parent = 0;        ///< windows: STag of the region
-    std::uint32_t windows = 0;       ///< regions: windows bound to it
+    std::uint32_t domain = 0;      ///< ProtectionDomain::number
+    std::uint32_t queue_pair = 0;  ///< type 2 windows: the one it belongs to; 0: all of the domain
+    std::uint32_t parent = 0;      ///< windows: STag of the region
+    std::uint32_t windows = 0;     ///< regions: windows bound to it
     std::byte* memory = nullptr;
     std::uint64_t length = 0;
     std::uint64_t first_offset = 0;  ///< tagged offset of memory[0]
@@ -58,7 +58,8 @@ public:
                   std::uint32_t queue_pair) const;
     /// Of local memory named by an Sge: as resolve, by address, with `privileged` STag 0 standing for everything.
     /// Windows are for peers: their STags are invalid here.
-    Place resolve_local(const Sge& piece, Access wanted, std::uint32_t domain, std::uint32_t queue_pair, bool privileged) const;
+    Place resolve_local(const Sge& piece, Access wanted, std::uint32_t domain, std::uint32_t queue_pair,
+                        bool privileged) const;
     /// RFC 5040 section 5.3: regions may be invalidated unless windows are bound to them, type 2 windows by their queue
     /// pair, type 1 windows never. A window is taken off its region's count. Memory of what was invalid already, or of
     /// others, stays as it was.

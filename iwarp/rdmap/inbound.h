@@ -44,8 +44,9 @@ public:
     virtual void first_fpdu() = 0;
 };
 
-/// Checks in the order of the RFCs, places, delivers. One for each stream; holds at most one receive at a time. Segments
-/// of an untagged message must come with rising offsets, as every known sender's do (RFC 5041 section 5.3 asks for it).
+/// Checks in the order of the RFCs, places, delivers. One for each stream; holds at most one receive at a time.
+/// Segments of an untagged message must come with rising offsets, as every known sender's do (RFC 5041 section 5.3 asks
+/// for it).
 ///
 /// After its first fault, and after a Terminate from the peer, segments are taken and dropped (RFC 5041 section 7.1).
 class Inbound final : public mpa::SegmentSink {
@@ -54,11 +55,13 @@ public:
         std::uint32_t domain = 0;
         std::uint32_t queue_pair = 0;
         bool privileged = false;
-        bool owes_ready_message = false;  ///< a peer-to-peer responder: the first message is the initiator's
-                                          ///< ready-to-receive message: a zero-length Send of that kind takes no receive
+        bool owes_ready_message =
+            false;  ///< a peer-to-peer responder: the first message is the initiator's
+                    ///< ready-to-receive message: a zero-length Send of that kind takes no receive
         std::optional<std::uint32_t> receive_domain = std::nullopt;  ///< of the receives' pieces, where a shared
                                                                      ///< receive queue has a domain of its own
-        std::uint32_t first_msn = 1;  ///< of every queue; RFC 5041 section 4.3 allows no other, tests want to see it wrap
+        std::uint32_t first_msn =
+            1;  ///< of every queue; RFC 5041 section 4.3 allows no other, tests want to see it wrap
     };
     Inbound(const Settings& settings, ddp::TaggedBuffers& memory, ddp::ReceiveQueue& receives, OwedResponses& owed,
             OutstandingRequests& outstanding, InboundEvents& events);
@@ -144,7 +147,7 @@ private:
     std::uint64_t received_ = 0;  ///< octets of the message in receive_
     std::array<std::byte, 8> immediate_{};
     Cursor cursor_;
-    Cursor cursor_after_;         ///< once the segment has ended
+    Cursor cursor_after_;  ///< once the segment has ended
     bool fpdu_seen_ = false;
     bool over_ = false;
     bool target_lost_ = false;    ///< under the segment that is being placed

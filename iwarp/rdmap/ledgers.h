@@ -13,8 +13,8 @@ namespace iwarp::rdmap {
 /// RFC 5040 section 5.5, RFC 7306 section 5.
 struct OwedResponse {
     bool atomic = false;
-    std::uint32_t request_id = 0;    ///< atomic
-    std::uint64_t original = 0;      ///< atomic: performed on delivery
+    std::uint32_t request_id = 0;  ///< atomic
+    std::uint64_t original = 0;    ///< atomic: performed on delivery
     std::uint32_t sink_stag = 0;
     std::uint64_t sink_offset = 0;
     std::uint32_t length = 0;
@@ -25,13 +25,13 @@ struct OwedResponse {
 /// A read or an atomic of ours, from its request to its answer's last octet.
 struct OutstandingRequest {
     bool atomic = false;
-    std::uint32_t request_id = 0;    ///< atomic
-    std::uint64_t ticket = 0;        ///< the send queue's name for the work request
-    std::uint32_t sink_stag = 0;     ///< read: where the peer will write; atomic: unused
+    std::uint32_t request_id = 0;  ///< atomic
+    std::uint64_t ticket = 0;      ///< the send queue's name for the work request
+    std::uint32_t sink_stag = 0;   ///< read: where the peer will write; atomic: unused
     std::uint64_t sink_offset = 0;
-    std::uint32_t length = 0;        ///< of a read; 8 of an atomic
-    std::uint32_t arrived = 0;       ///< octets of a read that have been placed
-    Sge sink;                        ///< the local piece
+    std::uint32_t length = 0;   ///< of a read; 8 of an atomic
+    std::uint32_t arrived = 0;  ///< octets of a read that have been placed
+    Sge sink;                   ///< the local piece
 };
 
 /// A ring of fixed capacity: first in, first out. Takes memory as it is used, most streams have little outstanding.

@@ -94,8 +94,9 @@ public:
     /// `news_ns`: the latest of freed_ns, response_ns, inbound_ns and credit_freed_ns. False, with nothing done, unless
     /// it came as soon as the link allows, or begins a message so soon, with others outstanding and no news since its
     /// predecessor, that nobody has waited for anything; then packet() must be called.
-    [[gnu::always_inline]] bool at_once(std::int64_t now_ns, std::uint32_t wire_bytes, std::uint64_t link_bits_per_sec, std::int64_t news_ns,
-                 std::uint32_t messages, std::uint32_t responses, bool mid_message) {
+    [[gnu::always_inline]] bool at_once(std::int64_t now_ns, std::uint32_t wire_bytes, std::uint64_t link_bits_per_sec,
+                                        std::int64_t news_ns, std::uint32_t messages, std::uint32_t responses,
+                                        bool mid_message) {
         if (!started_ || now_ns < last_ns_) {
             return false;
         }

@@ -2,14 +2,6 @@
 //
 // Pulls one object over and over on many keep-alive connections, each at a given rate, and counts the answers that came
 // after their deadline: the moment the connection's next request is due. The same clock as `endpoint bench --rate`.
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/epoll.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -17,8 +9,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string>
 #include <string_view>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -94,7 +93,10 @@ int main(int argc, char** argv) {
     std::vector<char> scratch(1 << 20);
     const auto receive = [&](Pull& pull) {
         const ssize_t got = recv(pull.fd, scratch.data(), scratch.size(), MSG_DONTWAIT);
-        if (got == 0) { errno = ECONNRESET; fail("the server closed"); }
+        if (got == 0) {
+            errno = ECONNRESET;
+            fail("the server closed");
+        }
         if (got < 0) {
             if (errno == EAGAIN) return false;
             fail("receiving");
@@ -104,7 +106,10 @@ int main(int argc, char** argv) {
             pull.head.append(bytes);
             const std::size_t end = pull.head.find("\r\n\r\n");
             if (end == std::string::npos) return false;
-            if (pull.head.compare(9, 3, "200") != 0) { errno = EPROTO; fail(pull.head.substr(0, pull.head.find('\r'))); }
+            if (pull.head.compare(9, 3, "200") != 0) {
+                errno = EPROTO;
+                fail(pull.head.substr(0, pull.head.find('\r')));
+            }
             object = content_length({pull.head.data(), end + 2});
             pull.missing = object;
             bytes = bytes.substr(bytes.size() - (pull.head.size() - end - 4));
@@ -119,15 +124,18 @@ int main(int argc, char** argv) {
         return true;
     };
     const auto ask = [&](Pull& pull) {
-        if (send(pull.fd, request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size())) fail("sending");
+        if (send(pull.fd, request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size()))
+            fail("sending");
         pull.busy = true;
     };
     ask(pulls[0]);
-    while (!receive(pulls[0])) {}
+    while (!receive(pulls[0])) {
+    }
     pulls[0].busy = false;
     answers = octets = 0;
 
-    const auto period = std::chrono::nanoseconds(static_cast<std::int64_t>(8e9 * static_cast<double>(object) / bits_per_sec));
+    const auto period =
+        std::chrono::nanoseconds(static_cast<std::int64_t>(8e9 * static_cast<double>(object) / bits_per_sec));
     const auto begin = Clock::now() + std::chrono::milliseconds(100);
     const auto end = begin + std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
     std::deque<std::size_t> order;  // all have one period: who was asked first is due first
@@ -152,7 +160,8 @@ int main(int argc, char** argv) {
             pull.due += period;
         }
         const auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(pulls[order.front()].due - now).count();
-        const int ready = epoll_wait(poll, events.data(), static_cast<int>(events.size()), wait < 0 ? 0 : static_cast<int>(wait));
+        const int ready =
+            epoll_wait(poll, events.data(), static_cast<int>(events.size()), wait < 0 ? 0 : static_cast<int>(wait));
         now = Clock::now();
         for (int k = 0; k < ready; ++k) {
             Pull& pull = pulls[events[static_cast<std::size_t>(k)].data.u64];
@@ -165,8 +174,10 @@ int main(int argc, char** argv) {
     getrusage(RUSAGE_SELF, &used);
     const double cpu = static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
                        1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
-    std::printf("{\"connections\": %zu, \"object_bytes\": %zu, \"requests\": %llu, \"bytes\": %llu, \"missed_deadlines\": %llu, "
-                "\"skipped\": %llu, \"seconds\": %g, \"cpu_seconds\": %g}\n",
-                connections, object, static_cast<unsigned long long>(answers), static_cast<unsigned long long>(octets),
-                static_cast<unsigned long long>(missed), static_cast<unsigned long long>(skipped), seconds, cpu);
+    std::printf(
+        "{\"connections\": %zu, \"object_bytes\": %zu, \"requests\": %llu, \"bytes\": %llu, \"missed_deadlines\": "
+        "%llu, "
+        "\"skipped\": %llu, \"seconds\": %g, \"cpu_seconds\": %g}\n",
+        connections, object, static_cast<unsigned long long>(answers), static_cast<unsigned long long>(octets),
+        static_cast<unsigned long long>(missed), static_cast<unsigned long long>(skipped), seconds, cpu);
 }

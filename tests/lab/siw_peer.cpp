@@ -4,20 +4,19 @@
 // The other side of the interoperation tests: a program on the kernel's verbs (libibverbs, librdmacm), written from the
 // description of the private data in rdmascope-endpoint(1) alone. Prints one line a step; exit status 1 where octets or
 // completions are not what they must be.
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <infiniband/verbs.h>
-#include <netdb.h>
-#include <rdma/rdma_cma.h>
-
 #include <algorithm>
+#include <arpa/inet.h>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
+#include <infiniband/verbs.h>
 #include <memory>
+#include <netdb.h>
+#include <rdma/rdma_cma.h>
 #include <string>
 #include <vector>
 
@@ -44,9 +43,7 @@ std::uint64_t load(const std::uint8_t* in, int octets) {
     return value;
 }
 /// What readable memory holds, and message n from octet n on.
-std::uint8_t pattern(std::uint64_t at) {
-    return static_cast<std::uint8_t>((31 * (at % 251) + 7) % 251);
-}
+std::uint8_t pattern(std::uint64_t at) { return static_cast<std::uint8_t>((31 * (at % 251) + 7) % 251); }
 
 struct Region {
     std::uint32_t stag = 0;
@@ -91,8 +88,10 @@ public:
     std::uint32_t key() const { return region_->rkey; }
     rdma_cm_id* id() { return id_; }
 
-    void post(ibv_wr_opcode operation, std::size_t at, std::size_t length, const Region& remote, std::uint64_t remote_at) {
-        ibv_sge piece{reinterpret_cast<std::uintptr_t>(memory_.data() + at), static_cast<std::uint32_t>(length), region_->lkey};
+    void post(ibv_wr_opcode operation, std::size_t at, std::size_t length, const Region& remote,
+              std::uint64_t remote_at) {
+        ibv_sge piece{reinterpret_cast<std::uintptr_t>(memory_.data() + at), static_cast<std::uint32_t>(length),
+                      region_->lkey};
         ibv_send_wr request{};
         ibv_send_wr* bad = nullptr;
         request.wr_id = at;
@@ -104,7 +103,8 @@ public:
         check(ibv_post_send(id_->qp, &request, &bad) == 0, "posting");
     }
     void post_receive(std::size_t at, std::size_t length) {
-        ibv_sge piece{reinterpret_cast<std::uintptr_t>(memory_.data() + at), static_cast<std::uint32_t>(length), region_->lkey};
+        ibv_sge piece{reinterpret_cast<std::uintptr_t>(memory_.data() + at), static_cast<std::uint32_t>(length),
+                      region_->lkey};
         ibv_recv_wr request{};
         ibv_recv_wr* bad = nullptr;
         request.wr_id = at;
@@ -120,7 +120,8 @@ public:
         check(done.status == IBV_WC_SUCCESS, std::string("completion: ") + ibv_wc_status_str(done.status));
         return done;
     }
-    void perform(ibv_wr_opcode operation, std::size_t at, std::size_t length, const Region& remote, std::uint64_t remote_at) {
+    void perform(ibv_wr_opcode operation, std::size_t at, std::size_t length, const Region& remote,
+                 std::uint64_t remote_at) {
         post(operation, at, length, remote, remote_at);
         wait();
     }
@@ -138,14 +139,12 @@ rdma_cm_event* await(rdma_event_channel* channel, rdma_cm_event_type wanted) {
     check(rdma_get_cm_event(channel, &event) == 0, "waiting for an event");
     if (event->event != wanted) {
         errno = 0;
-        fail(std::string("event ") + rdma_event_str(event->event) + ", status " + std::to_string(event->status) + " instead of " +
-             rdma_event_str(wanted));
+        fail(std::string("event ") + rdma_event_str(event->event) + ", status " + std::to_string(event->status) +
+             " instead of " + rdma_event_str(wanted));
     }
     return event;
 }
-void expect(rdma_event_channel* channel, rdma_cm_event_type wanted) {
-    rdma_ack_cm_event(await(channel, wanted));
-}
+void expect(rdma_event_channel* channel, rdma_cm_event_type wanted) { rdma_ack_cm_event(await(channel, wanted)); }
 
 struct Peer {
     rdma_event_channel* channel = nullptr;
@@ -160,7 +159,8 @@ Peer connect(const char* address, const char* port, Service service, std::size_t
     Peer peer;
     peer.channel = rdma_create_event_channel();
     rdma_cm_id* id = nullptr;
-    check(peer.channel != nullptr && rdma_create_id(peer.channel, &id, nullptr, RDMA_PS_TCP) == 0, "creating an identifier");
+    check(peer.channel != nullptr && rdma_create_id(peer.channel, &id, nullptr, RDMA_PS_TCP) == 0,
+          "creating an identifier");
     addrinfo* found = nullptr;
     check(getaddrinfo(address, port, nullptr, &found) == 0, "no such address");
     check(rdma_resolve_addr(id, nullptr, found->ai_addr, 2000) == 0, "resolving the address");
@@ -169,7 +169,8 @@ Peer connect(const char* address, const char* port, Service service, std::size_t
     expect(peer.channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
     peer.link = std::make_unique<Link>(id, octets, 64);
     if (service == echo)
-        for (std::uint32_t i = 0; i < depth; ++i) peer.link->post_receive(octets / 2 + i * message_octets, message_octets);
+        for (std::uint32_t i = 0; i < depth; ++i)
+            peer.link->post_receive(octets / 2 + i * message_octets, message_octets);
     std::uint8_t wish[32] = {};
     store(wish, magic, 4);
     wish[4] = 1;
@@ -185,7 +186,8 @@ Peer connect(const char* address, const char* port, Service service, std::size_t
     check(rdma_connect(id, &how) == 0, "connecting");
     rdma_cm_event* made = await(peer.channel, RDMA_CM_EVENT_ESTABLISHED);
     const auto* data = static_cast<const std::uint8_t*>(made->param.conn.private_data);
-    check(made->param.conn.private_data_len >= 64 && load(data, 4) == magic && data[5] == offer, "no offer in the Reply");
+    check(made->param.conn.private_data_len >= 64 && load(data, 4) == magic && data[5] == offer,
+          "no offer in the Reply");
     peer.credits = static_cast<std::uint32_t>(load(data + 8, 4));
     peer.message_octets = static_cast<std::uint32_t>(load(data + 12, 4));
     peer.readable = load_region(data + 16);
@@ -200,9 +202,11 @@ void disconnect(Peer& peer) {
 }
 
 void client(const char* address, const char* port, std::size_t largest) {
-    const std::size_t sizes[] = {1, 2, 3, 4, 7, 64, 511, 512, 1023, 1441, 1442, 1443, 4096, 65535, 65536, 1u << 20, 16u << 20};
+    const std::size_t sizes[] = {1,    2,    3,    4,    7,     64,    511,      512,      1023,
+                                 1441, 1442, 1443, 4096, 65535, 65536, 1u << 20, 16u << 20};
     Peer peer = connect(address, port, memory, 2 * largest, 0, 0);
-    std::printf("offer: readable %llu octets, writable %llu octets\n", static_cast<unsigned long long>(peer.readable.length),
+    std::printf("offer: readable %llu octets, writable %llu octets\n",
+                static_cast<unsigned long long>(peer.readable.length),
                 static_cast<unsigned long long>(peer.writable.length));
     Link& link = *peer.link;
     for (const std::size_t size : sizes) {
@@ -210,13 +214,15 @@ void client(const char* address, const char* port, std::size_t largest) {
         if (size <= peer.readable.length) {
             std::memset(link.data(), 0xee, size);
             link.perform(IBV_WR_RDMA_READ, 0, size, peer.readable, 0);
-            for (std::size_t i = 0; i < size; ++i) check(link.data()[i] == pattern(i), "READ: octet " + std::to_string(i));
+            for (std::size_t i = 0; i < size; ++i)
+                check(link.data()[i] == pattern(i), "READ: octet " + std::to_string(i));
         }
         check(size <= peer.writable.length, "the writable region is too small");
         for (std::size_t i = 0; i < size; ++i) link.data()[i] = static_cast<std::uint8_t>(i * 7 + size);
         link.perform(IBV_WR_RDMA_WRITE, 0, size, peer.writable, 0);
         link.perform(IBV_WR_RDMA_READ, largest, size, peer.writable, 0);
-        check(std::memcmp(link.data(), link.data() + largest, size) == 0, "what was written differs from what is read back");
+        check(std::memcmp(link.data(), link.data() + largest, size) == 0,
+              "what was written differs from what is read back");
         std::printf("ok size %zu\n", size);
     }
     disconnect(peer);
@@ -240,7 +246,8 @@ void client(const char* address, const char* port, std::size_t largest) {
 /// Whoever asks what the server has used is told that it does not say; one that is served has no room for a second.
 bool refused(rdma_cm_event* asked, bool busy) {
     std::uint8_t wish[32] = {};
-    if (asked->param.conn.private_data_len >= sizeof wish) std::memcpy(wish, asked->param.conn.private_data, sizeof wish);
+    if (asked->param.conn.private_data_len >= sizeof wish)
+        std::memcpy(wish, asked->param.conn.private_data, sizeof wish);
     if (!busy && load(wish, 4) == magic && wish[5] == hello && wish[6] <= echo) return false;
     std::uint8_t answer[8 + 11] = {};
     store(answer, magic, 4);
@@ -272,14 +279,16 @@ void server(const char* address, const char* port, int connections) {
         std::memcpy(wish, asked->param.conn.private_data, sizeof wish);
         const auto service = static_cast<Service>(wish[6]);
         const auto message_octets = static_cast<std::uint32_t>(load(wish + 8, 4));
-        const std::uint32_t depth = std::max<std::uint32_t>(1, std::min<std::uint32_t>(static_cast<std::uint32_t>(load(wish + 12, 4)), 64));
+        const std::uint32_t depth =
+            std::max<std::uint32_t>(1, std::min<std::uint32_t>(static_cast<std::uint32_t>(load(wish + 12, 4)), 64));
         const std::uint32_t slots = 2 * depth;  // an echo under way still uses the one it came in
         const std::size_t credit_at = 2 * region + std::size_t{slots} * message_octets;
         Link link(asked->id, credit_at + 64, slots + 1);
         for (std::size_t i = 0; i < region; ++i) link.data()[i] = pattern(i);
         const std::size_t messages = 2 * region;
         if (service != memory)
-            for (std::uint32_t i = 0; i < slots; ++i) link.post_receive(messages + std::size_t{i} * message_octets, message_octets);
+            for (std::uint32_t i = 0; i < slots; ++i)
+                link.post_receive(messages + std::size_t{i} * message_octets, message_octets);
         std::uint8_t answer[64] = {};
         store(answer, magic, 4);
         answer[4] = 1;

@@ -1,14 +1,13 @@
 // client ADDRESS PORT [MESSAGE]
 //
 // Writes a message into the server's memory, reads it back, sends it too, and waits for the answer.
-#include <rdmascope/iwarp.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <rdmascope/iwarp.h>
 #include <string>
 #include <vector>
 
@@ -75,7 +74,8 @@ private:
 
     void perform(const iwarp::SendRequest& request) {
         done_ = false;
-        if (const auto posted = queue_pair_->post_send(request); posted != iwarp::Posted::ok) throw iwarp::Error(iwarp::name_of(posted));
+        if (const auto posted = queue_pair_->post_send(request); posted != iwarp::Posted::ok)
+            throw iwarp::Error(iwarp::name_of(posted));
         while (!done_) wait();
     }
 
@@ -96,7 +96,8 @@ private:
     void wait() {
         device_->progress(std::chrono::seconds(1));
         while (auto event = device_->next_event()) {
-            if (event->kind == iwarp::Event::Kind::terminated) throw iwarp::Error("the server ended the stream: " + event->terminate->text);
+            if (event->kind == iwarp::Event::Kind::terminated)
+                throw iwarp::Error("the server ended the stream: " + event->terminate->text);
             if (event->kind == iwarp::Event::Kind::disconnected) {
                 gone_ = true;
                 if (!event->text.empty()) throw iwarp::Error(event->text);
@@ -120,7 +121,8 @@ private:
     std::shared_ptr<iwarp::ProtectionDomain> domain_ = device_->allocate_protection_domain();
     std::shared_ptr<iwarp::CompletionQueue> completions_ = device_->create_completion_queue(16);
     std::shared_ptr<iwarp::MemoryRegion> memory_region_ = domain_->register_memory(memory_, iwarp::Access::local_write);
-    std::shared_ptr<iwarp::MemoryRegion> message_region_ = domain_->register_memory(message_, iwarp::Access::local_write);
+    std::shared_ptr<iwarp::MemoryRegion> message_region_ =
+        domain_->register_memory(message_, iwarp::Access::local_write);
     std::shared_ptr<iwarp::QueuePair> queue_pair_ = device_->create_queue_pair(domain_, completions_, completions_);
     Region region_;
     iwarp::Sge piece_;

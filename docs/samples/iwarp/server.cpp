@@ -2,14 +2,13 @@
 //
 // Lends every client a region of memory to write to and read from, prints the messages it is sent, and answers each.
 // Ends after CLIENTS clients (default: never).
-#include <rdmascope/iwarp.h>
-
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <rdmascope/iwarp.h>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,7 +66,8 @@ private:
                 break;
             case iwarp::Event::Kind::connect_failed:
             case iwarp::Event::Kind::disconnected:
-                std::printf("%s: gone%s%s\n", event.queue_pair->peer().c_str(), event.text.empty() ? "" : ": ", event.text.c_str());
+                std::printf("%s: gone%s%s\n", event.queue_pair->peer().c_str(), event.text.empty() ? "" : ": ",
+                            event.text.c_str());
                 clients_.erase(event.queue_pair->number());
                 ++gone_;
                 break;
@@ -84,7 +84,8 @@ private:
             client.queue_pair = device_->create_queue_pair(domain_, completions_, completions_);
             if (!client.post_receive()) throw iwarp::Error("no receive could be posted");  // before the client may send
 
-            const auto where = encode({client.lent_region->stag(), client.lent_region->first_offset(), client.lent_region->length()});
+            const auto where =
+                encode({client.lent_region->stag(), client.lent_region->first_offset(), client.lent_region->length()});
             iwarp::ConnectionOptions options;
             options.private_data.assign(where.begin(), where.end());
             request.accept(client.queue_pair, options);
@@ -116,7 +117,8 @@ private:
         iwarp::SendRequest send;
         send.id = answer_id;
         const iwarp::Sge piece{reinterpret_cast<std::byte*>(client.answer.data()),
-                               static_cast<std::uint32_t>(std::min<std::size_t>(client.answer.size(), message_octets)), 0};
+                               static_cast<std::uint32_t>(std::min<std::size_t>(client.answer.size(), message_octets)),
+                               0};
         send.pieces = {&piece, 1};
         send.inline_data = true;  // short: copied, so that no region is needed
         if (const auto posted = client.queue_pair->post_send(send); posted != iwarp::Posted::ok)
@@ -135,7 +137,8 @@ private:
 
 int main(int argc, char** argv) {
     try {
-        Server server(argc > 1 ? argv[1] : "127.0.0.1", static_cast<std::uint16_t>(argc > 2 ? std::atoi(argv[2]) : 7471));
+        Server server(argc > 1 ? argv[1] : "127.0.0.1",
+                      static_cast<std::uint16_t>(argc > 2 ? std::atoi(argv[2]) : 7471));
         server.run(argc > 3 ? static_cast<std::size_t>(std::atoi(argv[3])) : 0);
     } catch (const iwarp::Error& error) {
         std::fprintf(stderr, "server: %s\n", error.what());
