@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/console.h"
-#include "cli/similar.h"
+#include "text/similar.h"
 
 namespace cli {
 
@@ -31,7 +31,7 @@ int unknown(std::string_view name, std::span<const Command> commands) {
     std::vector<std::string_view> known{"help"};
     for (const Command& command : commands) known.push_back(command.name);
     tell("rdmascope: there is no command '{}'{}\nrdmascope: `rdmascope help` lists the commands", name,
-         did_you_mean(name, known));
+         text::did_you_mean(name, known));
     return exit_usage;
 }
 

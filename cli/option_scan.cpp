@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "cli/similar.h"
+#include "text/similar.h"
 
 namespace cli {
 
@@ -110,7 +110,7 @@ std::string OptionScanner::unknown(int before) const {
     for (const OptionText& option : options_)
         if (!option.long_name.empty()) known.push_back(option.long_name);
     const std::string word = given(before);
-    const std::string_view meant = nearest(std::string_view(word).substr(2), known);
+    const std::string_view meant = text::nearest(std::string_view(word).substr(2), known);
     return fmt::format("there is no option {}{}", word,
                        meant.empty() ? "" : fmt::format(", did you mean '--{}'?", meant));
 }

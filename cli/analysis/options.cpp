@@ -1,12 +1,11 @@
 #include "cli/analysis/options.h"
 
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <fmt/format.h>
 #include <limits>
 
 #include "cli/live.h"
+#include "text/quantities.h"
 
 namespace cli::analysis {
 
@@ -15,28 +14,12 @@ namespace {
 using Row = OptionRow<AnalysisOptions>;
 using G = Group;
 
-constexpr std::uint64_t ten_years_ns = 315'360'000ULL * 1'000'000'000;
-
 template <class Number>
 std::string take(const std::string& value, std::uint64_t least, std::uint64_t most, Number& into) {
     std::uint64_t number = 0;
-    std::string wanted = take_number(value, least, most, number);
+    std::string wanted = text::take_number(value, least, most, number);
     if (wanted.empty()) into = static_cast<Number>(number);
     return wanted;
-}
-
-/// A decimal number and the unit behind it.
-struct Measured {
-    double number = 0;
-    std::string_view unit;
-};
-std::optional<Measured> measured(std::string_view value) {
-    Measured out;
-    const auto [stop, code] =
-        std::from_chars(value.data(), value.data() + value.size(), out.number, std::chars_format::fixed);
-    if (code != std::errc{} || !std::isfinite(out.number)) return {};
-    out.unit = value.substr(static_cast<std::size_t>(stop - value.data()));
-    return out;
 }
 
 constexpr std::array shared{
@@ -68,12 +51,12 @@ constexpr std::array shared{
         }},
     Row{{0, "seconds", "N", "stop N seconds after the beginning; of a file, by its own clock"},
         G::selection,
-        [](AnalysisOptions& o, const std::string& v) { return take_duration(v, o.duration_ns.emplace()); }},
+        [](AnalysisOptions& o, const std::string& v) { return text::take_duration(v, o.duration_ns.emplace()); }},
     Row{{'a', "autostop", "duration:N", "the same, as tshark has it; packets:N is -c N"},
         G::selection,
         [](AnalysisOptions& o, const std::string& v) -> std::string {
             const std::string_view text(v);
-            if (text.starts_with("duration:")) return take_duration(v.substr(9), o.duration_ns.emplace());
+            if (text.starts_with("duration:")) return text::take_duration(v.substr(9), o.duration_ns.emplace());
             if (text.starts_with("packets:"))
                 return take(v.substr(8), 1, std::numeric_limits<std::int64_t>::max(), o.max_packets.emplace());
             return "duration:SECONDS or packets:COUNT";
@@ -93,7 +76,7 @@ constexpr std::array shared{
         [](AnalysisOptions& o, const std::string& v) { return take(v, 1, 256, o.threads); }},
     Row{{0, "link-rate", "BITS", "what the hosts' links carry, as in 100G (default: learnt from what they send)"},
         G::measuring,
-        [](AnalysisOptions& o, const std::string& v) { return take_rate(v, o.link_bits_per_sec.emplace()); }},
+        [](AnalysisOptions& o, const std::string& v) { return text::take_rate(v, o.link_bits_per_sec.emplace()); }},
     Row{{0, "max-flows", "N", "remember at most N flows; the idlest goes first (default 1000000)"},
         G::measuring,
         [](AnalysisOptions& o, const std::string& v) { return take(v, 1, 100'000'000, o.max_flows); }},
@@ -124,53 +107,6 @@ constexpr std::string_view heading(Group group) {
 }  // namespace
 
 std::span<const OptionRow<AnalysisOptions>> shared_options() { return shared; }
-
-std::string take_number(const std::string& value, std::uint64_t least, std::uint64_t most, std::uint64_t& into) {
-    const char* end = value.data() + value.size();
-    std::uint64_t number = 0;
-    const auto [stop, code] = std::from_chars(value.data(), end, number);
-    if (code != std::errc{} || stop != end || number < least || number > most)
-        return fmt::format("a number from {} to {}", least, most);
-    into = number;
-    return {};
-}
-
-std::string take_duration(const std::string& value, std::uint64_t& into_ns) {
-    struct Unit {
-        std::string_view name;
-        double ns;
-    };
-    constexpr std::array units{Unit{"", 1e9},  Unit{"s", 1e9},  Unit{"ms", 1e6},   Unit{"us", 1e3},
-                               Unit{"ns", 1.}, Unit{"m", 60e9}, Unit{"min", 60e9}, Unit{"h", 3600e9}};
-    const auto given = measured(value);
-    for (const Unit& unit : units) {
-        if (!given || given->unit != unit.name) continue;
-        const double ns = given->number * unit.ns;
-        if (!(ns >= 1) || ns > static_cast<double>(ten_years_ns)) break;
-        into_ns = static_cast<std::uint64_t>(std::llround(ns));
-        return {};
-    }
-    return "a time such as 2, 1.5s, 100ms, 50us or 5m";
-}
-
-std::string take_rate(const std::string& value, std::uint64_t& into) {
-    constexpr std::string_view prefixes = "kMGT";
-    const auto given = measured(value);
-    if (given) {
-        std::string_view unit = given->unit;
-        for (const std::string_view name : {"bit/s", "bps"})
-            if (unit.ends_with(name)) unit.remove_suffix(name.size());
-        double factor = 1;
-        const std::size_t at = unit.size() == 1 ? prefixes.find(unit == "K" ? 'k' : unit[0]) : std::string_view::npos;
-        if (at != std::string_view::npos) factor = std::pow(1000.0, static_cast<double>(at) + 1);
-        const double rate = given->number * factor;
-        if ((unit.empty() || at != std::string_view::npos) && rate >= 1000 && rate <= 1e15) {
-            into = static_cast<std::uint64_t>(std::llround(rate));
-            return {};
-        }
-    }
-    return "a rate in bits per second such as 10G, 2.5G or 800M";
-}
 
 std::string contradiction(const AnalysisOptions& options) {
     if (!options.read_paths.empty() && !options.interfaces.empty())

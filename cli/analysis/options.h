@@ -48,13 +48,6 @@ struct OptionRow {
 /// The options that all commands over AnalysisOptions have.
 std::span<const OptionRow<AnalysisOptions>> shared_options();
 
-/// Parts of `apply`: each sets `into` or returns what is wanted.
-std::string take_number(const std::string& value, std::uint64_t least, std::uint64_t most, std::uint64_t& into);
-/// "250ms", "1.5s", "10us", "2m", "1h", a plain number is seconds; at least 1 ns, at most 10 years.
-std::string take_duration(const std::string& value, std::uint64_t& into_ns);
-/// "10G", "2.5G", "800M": bits per second.
-std::string take_rate(const std::string& value, std::uint64_t& into);
-
 /// What contradicts itself in the settings that all commands share; empty where nothing does.
 std::string contradiction(const AnalysisOptions& options);
 

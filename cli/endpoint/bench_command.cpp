@@ -9,7 +9,8 @@
 #include "cli/endpoint/parts.h"
 #include "cli/endpoint/server.h"
 #include "cli/signals.h"
-#include "cli/similar.h"
+#include "text/quantities.h"
+#include "text/similar.h"
 
 namespace cli::endpoint {
 
@@ -24,27 +25,27 @@ constexpr std::array own{
       [](BenchOptions& o, const std::string& v) { return take_address(v, false, o.to); }},
     R{{0, "size", "SIZE", "octets of a message, 0 to 16M and more (default 64K; atomics have 8)"},
       G::work,
-      [](BenchOptions& o, const std::string& v) { return take_size(v, 0, std::uint64_t{1} << 31, o.size); }},
+      [](BenchOptions& o, const std::string& v) { return text::take_size(v, 0, std::uint64_t{1} << 31, o.size); }},
     R{{0, "count", "N", "end after N messages on each connection"},
       G::work,
-      [](BenchOptions& o, const std::string& v) { return take_number(v, 1, std::uint64_t{1} << 40, o.count); }},
+      [](BenchOptions& o, const std::string& v) { return text::take_number(v, 1, std::uint64_t{1} << 40, o.count); }},
     R{{0, "seconds", "S", "end after S seconds (default 5)"},
       G::work,
-      [](BenchOptions& o, const std::string& v) { return analysis::take_duration(v, o.duration_ns); }},
+      [](BenchOptions& o, const std::string& v) { return text::take_duration(v, o.duration_ns); }},
     R{{0, "depth", "N", "at most N messages outstanding on a connection (default 16)"},
       G::work,
-      [](BenchOptions& o, const std::string& v) { return take_number(v, 1, 4096, o.depth); }},
+      [](BenchOptions& o, const std::string& v) { return text::take_number(v, 1, 4096, o.depth); }},
     R{{0, "connections", "N", "so many connections, driven in turn by one thread (default 1)"},
       G::work,
-      [](BenchOptions& o, const std::string& v) { return take_number(v, 1, 65535, o.connections); }},
+      [](BenchOptions& o, const std::string& v) { return text::take_number(v, 1, 65535, o.connections); }},
     R{{0, "rate", "BITS",
        "begin messages at this rate on each connection, as in 8.7M; one that is not done when the next is due has "
        "missed its deadline"},
       G::work,
-      [](BenchOptions& o, const std::string& v) { return analysis::take_rate(v, o.bits_per_sec.emplace()); }},
+      [](BenchOptions& o, const std::string& v) { return text::take_rate(v, o.bits_per_sec.emplace()); }},
     R{{0, "timeout", "TIME", "give up where nothing has completed for so long (default 10s)"},
       G::bounds,
-      [](BenchOptions& o, const std::string& v) { return analysis::take_duration(v, o.timeout_ns); }},
+      [](BenchOptions& o, const std::string& v) { return text::take_duration(v, o.timeout_ns); }},
     R{{0, "ping-pong", "", "send: every message comes back, and the round trip is timed"},
       G::work,
       [](BenchOptions& o, const std::string&) { return o.ping_pong = true, std::string{}; }},
@@ -65,7 +66,7 @@ std::string choose(const std::string& word, BenchOptions& options) {
         names.push_back(name_of(kind));
     }
     if (word.empty()) return "what shall be measured? write, read, send or atomic";
-    return fmt::format("'{}' is none of write, read, send and atomic{}", word, did_you_mean(word, names));
+    return fmt::format("'{}' is none of write, read, send and atomic{}", word, text::did_you_mean(word, names));
 }
 
 std::string contradiction(const BenchOptions& options) {

@@ -7,8 +7,8 @@
 
 #include "cli/console.h"
 #include "cli/endpoint/parts.h"
-#include "cli/similar.h"
 #include "iwarp/iwarp.h"
+#include "text/similar.h"
 
 namespace cli::endpoint {
 
@@ -36,7 +36,7 @@ int unknown(const std::string& word) {
     std::vector<std::string_view> known;
     known.reserve(parts.size());
     for (const Part& part : parts) known.push_back(part.name);
-    return usage_error(fmt::format("there is no part '{}'{}", word, did_you_mean(word, known)));
+    return usage_error(fmt::format("there is no part '{}'{}", word, text::did_you_mean(word, known)));
 }
 
 }  // namespace

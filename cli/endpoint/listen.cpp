@@ -15,6 +15,7 @@
 #include "cli/endpoint/pattern.h"
 #include "cli/endpoint/server.h"
 #include "cli/signals.h"
+#include "text/quantities.h"
 
 namespace cli::endpoint {
 
@@ -40,24 +41,26 @@ constexpr std::array own{
       [](ListenOptions& o, const std::string& v) { return take_address(v, true, o.at); }},
     R{{'c', "count", "N", "end after N connections have come and gone"},
       G::work,
-      [](ListenOptions& o, const std::string& v) { return take_number(v, 1, 1'000'000'000, o.count); }},
+      [](ListenOptions& o, const std::string& v) { return text::take_number(v, 1, 1'000'000'000, o.count); }},
     R{{0, "connections", "N", "at most N at once (default 256)"},
       G::bounds,
-      [](ListenOptions& o, const std::string& v) { return take_number(v, 1, 65535, o.connections); }},
+      [](ListenOptions& o, const std::string& v) { return text::take_number(v, 1, 65535, o.connections); }},
     R{{0, "receives", "N", "receives posted on each connection (default 256)"},
       G::bounds,
-      [](ListenOptions& o, const std::string& v) { return take_number(v, 1, 4096, o.receives); }},
+      [](ListenOptions& o, const std::string& v) { return text::take_number(v, 1, 4096, o.receives); }},
     R{{0, "receive-size", "SIZE", "octets of each receive (default 4K); a longer message ends the connection"},
       G::bounds,
       [](ListenOptions& o, const std::string& v) {
-          return take_size(v, 1, std::uint64_t{16} << 20, o.receive_octets);
+          return text::take_size(v, 1, std::uint64_t{16} << 20, o.receive_octets);
       }},
     R{{0, "region", "SIZE", "octets lent to each peer to read and write (default 64K)"},
       G::bounds,
-      [](ListenOptions& o, const std::string& v) { return take_size(v, 64, std::uint64_t{1} << 30, o.region_octets); }},
+      [](ListenOptions& o, const std::string& v) {
+          return text::take_size(v, 64, std::uint64_t{1} << 30, o.region_octets);
+      }},
     R{{0, "show", "N", "octets of each message to print (default 32)"},
       G::printing,
-      [](ListenOptions& o, const std::string& v) { return take_number(v, 0, 65536, o.shown_octets); }},
+      [](ListenOptions& o, const std::string& v) { return text::take_number(v, 0, 65536, o.shown_octets); }},
 };
 
 std::string hexadecimal(std::span<const std::byte> octets, std::uint64_t most) {

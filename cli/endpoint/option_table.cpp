@@ -1,8 +1,9 @@
 #include "cli/endpoint/option_table.h"
 
 #include <array>
-#include <charconv>
 #include <fmt/format.h>
+
+#include "text/quantities.h"
 
 namespace cli::endpoint {
 
@@ -14,7 +15,7 @@ using G = Group;
 template <class Number>
 std::string take(const std::string& value, std::uint64_t least, std::uint64_t most, Number& into) {
     std::uint64_t number = 0;
-    std::string wanted = take_number(value, least, most, number);
+    std::string wanted = text::take_number(value, least, most, number);
     if (wanted.empty()) into = static_cast<Number>(number);
     return wanted;
 }
@@ -22,10 +23,10 @@ std::string take(const std::string& value, std::uint64_t least, std::uint64_t mo
 constexpr std::array common{
     R{{0, "crc", "on|off", "ask for the CRC of MPA (default on); it is used if either end asks"},
       G::connection,
-      [](CommonOptions& o, const std::string& v) { return take_switch(v, o.connection.crc); }},
+      [](CommonOptions& o, const std::string& v) { return text::take_switch(v, o.connection.crc); }},
     R{{0, "markers", "on|off", "ask for MPA markers in what is received (default off)"},
       G::connection,
-      [](CommonOptions& o, const std::string& v) { return take_switch(v, o.connection.markers); }},
+      [](CommonOptions& o, const std::string& v) { return text::take_switch(v, o.connection.markers); }},
     R{{0, "mpa-revision", "1|2", "MPA revision asked for, or at most answered (default 2)"},
       G::connection,
       [](CommonOptions& o, const std::string& v) { return take(v, 1, 2, o.connection.revision); }},
@@ -82,47 +83,6 @@ constexpr std::string_view heading(Group group) {
 }  // namespace
 
 std::span<const Row<CommonOptions>> common_options() { return common; }
-
-std::string take_number(const std::string& value, std::uint64_t least, std::uint64_t most, std::uint64_t& into) {
-    const char* end = value.data() + value.size();
-    std::uint64_t number = 0;
-    const auto [stop, code] = std::from_chars(value.data(), end, number);
-    if (code != std::errc{} || stop != end || number < least || number > most)
-        return fmt::format("a number from {} to {}", least, most);
-    into = number;
-    return {};
-}
-
-std::string take_size(const std::string& value, std::uint64_t least, std::uint64_t most, std::uint64_t& into) {
-    constexpr std::string_view units = "KMGT";
-    std::string_view digits(value);
-    unsigned shift = 0;
-    for (const std::string_view behind : {"iB", "B"})
-        if (digits.ends_with(behind)) {
-            digits.remove_suffix(behind.size());
-            break;
-        }
-    if (!digits.empty()) {
-        const char letter = digits.back() == 'k' ? 'K' : digits.back();
-        if (const std::size_t at = units.find(letter); at != std::string_view::npos) {
-            shift = 10 * (static_cast<unsigned>(at) + 1);
-            digits.remove_suffix(1);
-        }
-    }
-    std::uint64_t number = 0;
-    const char* end = digits.data() + digits.size();
-    const auto [stop, code] = std::from_chars(digits.data(), end, number);
-    if (code != std::errc{} || stop != end || number > (most >> shift) || (number << shift) < least)
-        return fmt::format("a size from {} to {} octets, such as 64, 64K or 16M,", least, most);
-    into = number << shift;
-    return {};
-}
-
-std::string take_switch(const std::string& value, bool& into) {
-    if (value != "on" && value != "off") return "on or off";
-    into = value == "on";
-    return {};
-}
 
 std::string help_page(std::string_view beginning, std::span<const std::pair<Group, OptionText>> options,
                       std::string_view ending) {

@@ -31,11 +31,6 @@ struct CommonOptions {
 };
 std::span<const Row<CommonOptions>> common_options();
 
-std::string take_number(const std::string& value, std::uint64_t least, std::uint64_t most, std::uint64_t& into);
-/// "64", "64K", "16M", "1G": octets, in powers of 1024.
-std::string take_size(const std::string& value, std::uint64_t least, std::uint64_t most, std::uint64_t& into);
-std::string take_switch(const std::string& value, bool& into);
-
 std::string help_page(std::string_view beginning, std::span<const std::pair<Group, OptionText>> options,
                       std::string_view ending);
 

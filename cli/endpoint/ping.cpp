@@ -11,6 +11,7 @@
 #include "cli/endpoint/memory.h"
 #include "cli/endpoint/parts.h"
 #include "cli/signals.h"
+#include "text/quantities.h"
 
 namespace cli::endpoint {
 
@@ -34,19 +35,19 @@ constexpr std::array own{
       [](PingOptions& o, const std::string& v) { return take_address(v, false, o.to); }},
     R{{'c', "count", "N", "end after N pings (default: when interrupted)"},
       G::work,
-      [](PingOptions& o, const std::string& v) { return take_number(v, 1, std::uint64_t{1} << 32, o.count); }},
+      [](PingOptions& o, const std::string& v) { return text::take_number(v, 1, std::uint64_t{1} << 32, o.count); }},
     R{{0, "size", "SIZE", "octets there and back (default 64); rping's server takes what its -S says"},
       G::work,
-      [](PingOptions& o, const std::string& v) { return take_size(v, 1, std::uint64_t{1} << 30, o.size); }},
+      [](PingOptions& o, const std::string& v) { return text::take_size(v, 1, std::uint64_t{1} << 30, o.size); }},
     R{{0, "interval", "TIME", "begin a ping every TIME (default 1s; 0: at once)"},
       G::work,
       [](PingOptions& o, const std::string& v) {
           if (v == "0") return o.interval_ns = 0, std::string{};
-          return analysis::take_duration(v, o.interval_ns);
+          return text::take_duration(v, o.interval_ns);
       }},
     R{{0, "timeout", "TIME", "give up where an answer takes longer (default 10s)"},
       G::bounds,
-      [](PingOptions& o, const std::string& v) { return analysis::take_duration(v, o.timeout_ns); }},
+      [](PingOptions& o, const std::string& v) { return text::take_duration(v, o.timeout_ns); }},
     R{{'q', "quiet", "", "only the summary"},
       G::printing,
       [](PingOptions& o, const std::string&) { return o.quiet = true, std::string{}; }},

@@ -10,6 +10,7 @@
 #include "cli/endpoint/parts.h"
 #include "cli/endpoint/server.h"
 #include "cli/signals.h"
+#include "text/quantities.h"
 
 namespace cli::endpoint {
 
@@ -32,25 +33,25 @@ constexpr std::array own{
       G::bounds,
       [](ServeOptions& o, const std::string& v) {
           std::uint64_t number = 0;
-          std::string wanted = take_number(v, 1, 1'000'000, number);
+          std::string wanted = text::take_number(v, 1, 1'000'000, number);
           if (wanted.empty()) o.server.max_connections = static_cast<std::size_t>(number);
           return wanted;
       }},
     R{{0, "region", "SIZE", "lend SIZE octets to be read, and a client at most SIZE to write (default 16M)"},
       G::bounds,
       [](ServeOptions& o, const std::string& v) {
-          return take_size(v, 4096, std::uint64_t{1} << 32, o.server.region_octets);
+          return text::take_size(v, 4096, std::uint64_t{1} << 32, o.server.region_octets);
       }},
     R{{0, "memory", "SIZE", "for the buffers of all connections together (default 256M)"},
       G::bounds,
       [](ServeOptions& o, const std::string& v) {
-          return take_size(v, 65536, std::uint64_t{1} << 40, o.server.memory_octets);
+          return text::take_size(v, 65536, std::uint64_t{1} << 40, o.server.memory_octets);
       }},
     R{{0, "idle-timeout", "TIME", "end connections that are silent for so long (default 10m; 0: never)"},
       G::bounds,
       [](ServeOptions& o, const std::string& v) {
           std::uint64_t ns = 0;
-          std::string wanted = v == "0" ? std::string{} : analysis::take_duration(v, ns);
+          std::string wanted = v == "0" ? std::string{} : text::take_duration(v, ns);
           if (wanted.empty()) o.server.idle = std::chrono::nanoseconds(ns);
           return wanted;
       }},

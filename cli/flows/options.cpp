@@ -4,7 +4,8 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "cli/similar.h"
+#include "text/quantities.h"
+#include "text/similar.h"
 
 namespace cli::flows {
 
@@ -51,18 +52,16 @@ constexpr std::array own{
         [](FlowsOptions& o, const std::string&) { return o.reverse = true, std::string{}; }},
     Row{{0, "top", "N", "the first N flows alone; without --sort those with the most octets on the wire"},
         Group::printing,
-        [](FlowsOptions& o, const std::string& v) {
-            return analysis::take_number(v, 1, 1'000'000'000, o.top.emplace());
-        }},
+        [](FlowsOptions& o, const std::string& v) { return text::take_number(v, 1, 1'000'000'000, o.top.emplace()); }},
     Row{{0, "interval", "TIME", "a row for every TIME (100ms, 1s) in which the flow had traffic"},
         Group::printing,
-        [](FlowsOptions& o, const std::string& v) { return analysis::take_duration(v, o.interval_ns.emplace()); }},
+        [](FlowsOptions& o, const std::string& v) { return text::take_duration(v, o.interval_ns.emplace()); }},
 };
 
 std::string unknown(std::string_view option, std::string_view name) {
     const auto known = exporters::field_names();
     return fmt::format("{} {}: there is no such column{}; `rdmascope flows --columns help` lists them", option, name,
-                       did_you_mean(name, known));
+                       text::did_you_mean(name, known));
 }
 
 }  // namespace

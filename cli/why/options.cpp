@@ -3,6 +3,8 @@
 #include <array>
 #include <limits>
 
+#include "text/quantities.h"
+
 namespace cli::why {
 
 namespace {
@@ -14,7 +16,7 @@ constexpr std::array own{
     Row{{0, "flow", "ID", "about this flow and its reverse alone; `rdmascope flows` lists the IDs"},
         G::selection,
         [](WhyOptions& o, const std::string& v) {
-            return analysis::take_number(v, 0, std::numeric_limits<std::uint64_t>::max(), o.flow.emplace());
+            return text::take_number(v, 0, std::numeric_limits<std::uint64_t>::max(), o.flow.emplace());
         }},
     Row{{0, "json", "", "print the answers as one JSON object"},
         G::printing,

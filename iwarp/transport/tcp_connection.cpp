@@ -6,7 +6,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <system_error>
 
 #include "iwarp/probes.h"
 
@@ -220,7 +219,7 @@ int prepare_tcp_socket(int socket, const std::string& congestion_control) {
     return done == 0 ? 0 : errno;
 }
 
-std::string message_of(int error) { return std::generic_category().message(error); }
+std::string message_of(int error) { return std::strerror(error); }
 
 std::string describe_tcp_error(int error, const std::string& peer) {
     switch (error) {

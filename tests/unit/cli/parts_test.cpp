@@ -11,8 +11,8 @@
 #include "cli/host_names.h"
 #include "cli/progress.h"
 #include "cli/selection.h"
-#include "cli/similar.h"
 #include "cli/text_output.h"
+#include "text/similar.h"
 
 namespace cli {
 namespace {
@@ -21,21 +21,21 @@ using namespace std::string_literals;
 using testing::HasSubstr;
 
 TEST(Similar, counts_letters_added_dropped_changed_and_swapped) {
-    EXPECT_EQ(distance("dump", "dump"), 0U);
-    EXPECT_EQ(distance("dump", "dmup"), 1U);
-    EXPECT_EQ(distance("dump", "dum"), 1U);
-    EXPECT_EQ(distance("dump", "pump"), 1U);
-    EXPECT_EQ(distance("kitten", "sitting"), 3U);
-    EXPECT_EQ(distance("", "abc"), 3U);
+    EXPECT_EQ(text::distance("dump", "dump"), 0U);
+    EXPECT_EQ(text::distance("dump", "dmup"), 1U);
+    EXPECT_EQ(text::distance("dump", "dum"), 1U);
+    EXPECT_EQ(text::distance("dump", "pump"), 1U);
+    EXPECT_EQ(text::distance("kitten", "sitting"), 3U);
+    EXPECT_EQ(text::distance("", "abc"), 3U);
 }
 
 TEST(Similar, proposes_only_what_is_near) {
     const std::string_view known[] = {"dump", "help"};
-    EXPECT_EQ(nearest("dmup", known), "dump");
-    EXPECT_EQ(nearest("du", known), "dump");
-    EXPECT_EQ(nearest("tshark", known), "");
-    EXPECT_EQ(did_you_mean("dupm", known), ", did you mean 'dump'?");
-    EXPECT_EQ(did_you_mean("xyz", known), "");
+    EXPECT_EQ(text::nearest("dmup", known), "dump");
+    EXPECT_EQ(text::nearest("du", known), "dump");
+    EXPECT_EQ(text::nearest("tshark", known), "");
+    EXPECT_EQ(text::did_you_mean("dupm", known), ", did you mean 'dump'?");
+    EXPECT_EQ(text::did_you_mean("xyz", known), "");
 }
 
 TEST(Progress, a_bar_that_fits) {

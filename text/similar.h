@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace cli {
+namespace text {
 
 /// How many letters have to be added, dropped, changed or swapped to make one word of the other.
 std::size_t distance(std::string_view a, std::string_view b);
@@ -15,4 +15,4 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 /// `, did you mean X?`, or nothing.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> known);
 
-}  // namespace cli
+}  // namespace text

@@ -1,10 +1,10 @@
-#include "cli/similar.h"
+#include "text/similar.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <vector>
 
-namespace cli {
+namespace text {
 
 std::size_t distance(std::string_view a, std::string_view b) {
     // Optimal string alignment: three rows of the table are enough.
@@ -45,4 +45,4 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
     return meant.empty() ? std::string{} : fmt::format(", did you mean '{}'?", meant);
 }
 
-}  // namespace cli
+}  // namespace text

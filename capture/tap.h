@@ -1,0 +1,66 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capture/packet_ring.h"
+#include "capture/source.h"
+
+namespace capture {
+
+struct TapOptions {
+    std::vector<std::string> interfaces = {"any"};  ///< names and patterns (fnmatch); `any`: all but loopback
+    PacketRingOptions ring = {};                    ///< its interface and filter are not looked at
+    bool rdma_only = true;
+    std::string filter = {};  ///< in place of the narrowing to RDMA
+    std::vector<std::uint16_t> iwarp_ports = {};
+    bool iwarp_discovery = true;
+    std::int64_t discovery_ns = 2'000'000'000;          ///< for so long all TCP passes, at the beginning ...
+    std::int64_t discovery_period_ns = 60'000'000'000;  ///< ... and again after so long
+};
+
+/// What happened to interfaces since it was asked last.
+struct TapEvent {
+    enum class Kind : std::uint8_t { opened, lost, failed, narrowed } kind{};
+    std::string interface;
+    std::string message;  ///< a sentence for the log
+};
+
+/// Every RDMA frame of this machine's interfaces, for as long as it runs: interfaces are opened as they come and given
+/// up as they go; a name that comes back keeps its number. The kernel passes RoCE, pause frames, MPA start frames of
+/// any TCP connection, and all of the connections that were found to speak MPA.
+class Tap final : public Source {
+public:
+    /// Fails where a filter does not compile or capturing is not permitted; no interface at all is no failure.
+    static Result<std::unique_ptr<Tap>> open(const TapOptions& options);
+    ~Tap() override;
+
+    ReadStatus next(wire::Frame& frame) override;
+    /// Waits up to wait_ms for any interface. Frames of one call come from one interface.
+    Batch next_batch(std::span<wire::Frame> frames) override;
+    void set_wait_ms(int wait_ms);
+    /// Ends the wait of another thread.
+    void wake();
+    const std::vector<InterfaceInfo>& interfaces() const override;
+    using Source::statistics;
+    /// Counts of an interface that went stay.
+    Statistics statistics(std::size_t interface) const override;
+    const Error& error() const override;
+
+    std::vector<TapEvent> events();
+    /// Opens what is new and closes what is not wanted any more; the others go on without a gap.
+    Result<bool> reconfigure(const TapOptions& options);
+    /// The next frame gets number `last + 1`.
+    void number_from(std::uint64_t last);
+    std::vector<std::uint16_t> iwarp_ports() const;  ///< configured and found
+
+private:
+    struct State;
+    explicit Tap(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace capture

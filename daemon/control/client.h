@@ -1,0 +1,38 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "metrics/snapshot.h"
+#include "wire/result.h"
+
+namespace service {
+
+/// The path that a daemon has when nothing else was said.
+inline constexpr const char* default_socket = "/run/rdmascope/rdmascope.sock";
+
+/// What a client knows of a running daemon, and a source of snapshots like any other. Errors say what to do: the daemon
+/// does not run (and how to start it), the socket may not be opened (and which group may).
+class Client final : public metrics::SnapshotSource {
+public:
+    static wire::Result<std::unique_ptr<Client>, std::string> connect(const std::string& path,
+                                                                      std::uint64_t timeout_ns = 5'000'000'000);
+    ~Client() override;
+
+    /// Throws std::runtime_error where the daemon went away: it is a failure of set-up for whoever shows figures.
+    metrics::Snapshot snapshot() override;
+    /// The same, as a value.
+    wire::Result<metrics::Snapshot, std::string> try_snapshot();
+    /// One request, one answer: any command of protocol.h, as JSON text.
+    wire::Result<std::string, std::string> ask(const std::string& request);
+    bool crc_verified() const;
+    const std::string& path() const;
+
+private:
+    struct State;
+    explicit Client(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace service

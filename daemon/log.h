@@ -1,0 +1,38 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+/// Lines for the journal on standard error, by spdlog: `<6>` prefixes under systemd, time and level elsewhere.
+/// Rate-limited by kind, so that a fault that repeats a thousand times a second does not fill a disk: how many lines
+/// were left out is said with the next one.
+namespace service {
+
+enum class Level : unsigned char { error, warning, info, debug };
+
+class Log {
+public:
+    /// `kind` names what is limited together: "history", "interface".
+    Log(Level level, std::uint64_t max_lines_per_sec);
+    ~Log();
+    Log(const Log&) = delete;
+    Log& operator=(const Log&) = delete;
+
+    void error(std::string_view kind, std::string_view line) { write(Level::error, kind, line); }
+    void warning(std::string_view kind, std::string_view line) { write(Level::warning, kind, line); }
+    void info(std::string_view kind, std::string_view line) { write(Level::info, kind, line); }
+    void debug(std::string_view kind, std::string_view line) { write(Level::debug, kind, line); }
+    void set_level(Level level);
+    void set_limit(std::uint64_t max_lines_per_sec);
+
+private:
+    void write(Level level, std::string_view kind, std::string_view line);
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+/// "warning" and the like; absent: what is known is error, warning, info, debug.
+bool level_of(std::string_view name, Level& level);
+
+}  // namespace service

@@ -1,0 +1,31 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "wire/result.h"
+
+namespace exporters::prometheus {
+
+/// What is answered over HTTP. Called from the listener's threads.
+struct Pages {
+    std::function<std::string()> metrics;  ///< text format 0.0.4
+    struct Health {
+        bool ok = true;
+        std::string text;  ///< "capturing on eth2, 0 dropped"
+    };
+    std::function<Health()> health;      ///< /healthz: 200 or 503
+    std::function<std::string()> front;  ///< /: an HTML page for a person who came by: what runs here, links
+};
+
+/// An HTTP listener of few threads for `GET` and `HEAD` of /metrics (gzip where asked for), /healthz and /. Anything
+/// else is 404 or 405.
+class Listener {
+public:
+    /// `address`: "127.0.0.1:9879", "[::1]:9879", ":9879" for all. Errors say what is wrong and what to do.
+    static wire::Result<std::unique_ptr<Listener>, std::string> open(const std::string& address, Pages pages);
+    virtual ~Listener() = default;
+    virtual std::uint16_t port() const = 0;  ///< that it got, where 0 was asked for
+};
+
+}  // namespace exporters::prometheus

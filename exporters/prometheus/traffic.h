@@ -1,0 +1,77 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <prometheus/metric_family.h>
+#include <string>
+#include <vector>
+
+#include "metrics/snapshot.h"
+#include "metrics/why/answer.h"
+
+/// Prometheus' view of the traffic: sums over flows, by labels that cannot grow without bound.
+namespace exporters::prometheus {
+
+struct TrafficOptions {
+    std::size_t max_peers = 20;           ///< with series of their own, the busiest; the others are "other"
+    std::vector<std::string> interfaces;  ///< names, by FlowSnapshot::interface
+    bool crc_verified = true;
+};
+
+/// Counters that only grow, though flows come and go: each interval's difference is added once. Label `peer` is the
+/// other host's name, else its address; `direction` is `transmit` or `receive` as this machine sees it, `forward` where
+/// neither end is of this machine.
+class TrafficTotals {
+public:
+    explicit TrafficTotals(const TrafficOptions& options);
+    ~TrafficTotals();
+
+    /// `difference`: what happened since the last call; `now`: the state itself, for gauges (queue pairs, outstanding).
+    void add(const metrics::Snapshot& difference, const metrics::Snapshot& now, const metrics::HostNames& names,
+             const std::vector<metrics::Address>& own_addresses);
+    void set_options(const TrafficOptions& options);
+    /// Families in the order of their table (traffic_table.cpp: name, help, unit, labels, value: each said once).
+    std::vector<::prometheus::MetricFamily> families() const;
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+/// `rdmascope_*`: the program itself.
+struct ProgramFigures {
+    std::string version;
+    double uptime_seconds = 0;
+    struct Interface {
+        std::string name;
+        bool open = false;
+        std::uint64_t received_packets = 0;
+        std::uint64_t kernel_dropped_packets = 0;
+        std::uint64_t interface_dropped_packets = 0;
+    };
+    std::vector<Interface> interfaces;
+    std::uint64_t captured_packets = 0;
+    std::uint64_t captured_bytes = 0;
+    std::uint64_t truncated_packets = 0;
+    std::uint64_t malformed_packets = 0;
+    std::uint64_t flows = 0;
+    std::uint64_t flows_evicted = 0;
+    std::uint64_t flows_forgotten = 0;
+    std::uint64_t memory_bytes = 0;
+    double busy_share = 0;
+    std::uint64_t history_intervals = 0;
+    std::uint64_t history_bytes = 0;
+    std::uint64_t history_lost_intervals = 0;
+    std::uint64_t recorder_frames = 0;
+    std::uint64_t recordings = 0;
+    std::uint64_t recordings_failed = 0;
+    std::uint64_t control_clients = 0;
+    std::uint64_t control_skipped_updates = 0;
+    std::uint64_t config_reloads = 0;
+    bool config_reload_ok = true;
+};
+std::vector<::prometheus::MetricFamily> families(const ProgramFigures& figures);
+
+/// The text format of both, and every name with its help: `promtool check metrics` accepts it.
+std::string text(const std::vector<::prometheus::MetricFamily>& families);
+
+}  // namespace exporters::prometheus
