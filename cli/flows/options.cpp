@@ -95,31 +95,23 @@ std::string help_text() {
 }
 
 exporters::FlowColumns columns_of(const std::vector<std::string>& names, std::string& error) {
-    exporters::FlowColumns columns;
-    for (const std::string& name : names) {
-        const exporters::FlowColumns found = exporters::find_fields(name);
-        if (found.empty() && error.empty()) error = unknown("--columns", name);
-        for (const exporters::FlowField* field : found)
-            if (std::find(columns.begin(), columns.end(), field) == columns.end()) columns.push_back(field);
-    }
+    std::string none;
+    exporters::FlowColumns columns = exporters::chosen_columns(names, none);
+    if (!none.empty() && error.empty()) error = unknown("--columns", none);
     return columns;
 }
 
-Order order_of(const FlowsOptions& options, std::string& error) {
-    const bool turned = options.sort.starts_with('-');
-    std::string name = turned ? options.sort.substr(1) : options.sort;
-    const bool by_id = name.empty() && !options.top;
-    if (name.empty()) name = by_id ? "id" : "wire_bytes";
-    const exporters::FlowColumns found = exporters::find_fields(name);
-    if (found.size() != 1) {
-        error = found.empty() ? unknown("--sort", name)
-                              : fmt::format("--sort {}: a group of columns is no order; {} is one of them", name,
-                                            found.front()->path);
+exporters::FlowOrder order_of(const FlowsOptions& options, std::string& error) {
+    exporters::NoOrder reason;
+    auto order = exporters::flow_order(options.sort, options.top.has_value(), reason);
+    if (!order) {
+        error = reason.group == nullptr ? unknown("--sort", reason.name)
+                                        : fmt::format("--sort {}: a group of columns is no order; {} is one of them",
+                                                      reason.name, reason.group->path);
         return {};
     }
-    // Ids tell when a flow began: they go upwards.
-    const bool downwards = !exporters::is_left_aligned(found.front()->unit) && !by_id;
-    return {found.front(), (downwards != turned) != options.reverse};
+    order->descending = order->descending != options.reverse;
+    return *order;
 }
 
 }  // namespace cli::flows

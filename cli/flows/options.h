@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/analysis/options.h"
-#include "exporters/flow_fields.h"
+#include "exporters/flow_order.h"
 
 namespace cli::flows {
 
@@ -31,12 +31,7 @@ std::string help_text();
 /// What `names` select, in their order and each once; a name that is none leaves its reason in `error`.
 exporters::FlowColumns columns_of(const std::vector<std::string>& names, std::string& error);
 
-/// How rows are put in order.
-struct Order {
-    const exporters::FlowField* field = nullptr;
-    bool descending = true;
-};
 /// Numbers begin with the greatest, text at A; `-NAME`, --reverse turn that round. Both together: as before.
-Order order_of(const FlowsOptions& options, std::string& error);
+exporters::FlowOrder order_of(const FlowsOptions& options, std::string& error);
 
 }  // namespace cli::flows

@@ -20,7 +20,7 @@ exporters::FlowColumns chosen_columns(const FlowsOptions& options) {
     return columns;
 }
 
-Order chosen_order(const FlowsOptions& options) {
+exporters::FlowOrder chosen_order(const FlowsOptions& options) {
     std::string error;
     return order_of(options, error);
 }
@@ -59,7 +59,7 @@ bool Report::print(const metrics::Snapshot& snapshot, const exporters::Context& 
     if (!begun_ && options_.form == Form::json) document_.begin(out);
     if ((!begun_ || !options_.interval_ns) && options_.form == Form::csv) exporters::append_csv_header(out, columns_);
     begun_ = true;
-    const auto flows = ordered(snapshot, context);
+    const auto flows = exporters::ordered_flows(snapshot, context, order_, options_.top);
     if (options_.form == Form::table) return print_table(flows, context);
     for (const metrics::FlowSnapshot* flow : flows) {
         const exporters::FlowRow row{*flow, context};
@@ -70,30 +70,6 @@ bool Report::print(const metrics::Snapshot& snapshot, const exporters::Context& 
         if (!output_.settle()) return false;
     }
     return true;
-}
-
-std::vector<const metrics::FlowSnapshot*> Report::ordered(const metrics::Snapshot& snapshot,
-                                                          const exporters::Context& context) const {
-    struct Keyed {
-        exporters::Value key;
-        const metrics::FlowSnapshot* flow;
-    };
-    std::vector<Keyed> keyed;
-    keyed.reserve(snapshot.flows.size());
-    for (const metrics::FlowSnapshot& flow : snapshot.flows)
-        keyed.push_back({order_.field->value({flow, context}), &flow});
-    // Flows of which the figure is unknown come last, whatever the direction.
-    const auto unknown = [](const Keyed& row) { return std::holds_alternative<std::monostate>(row.key); };
-    std::stable_sort(keyed.begin(), keyed.end(), [&](const Keyed& a, const Keyed& b) {
-        if (unknown(a) != unknown(b)) return unknown(b);
-        const int order = exporters::compare(a.key, b.key);
-        return order_.descending ? order > 0 : order < 0;
-    });
-    if (options_.top && keyed.size() > *options_.top) keyed.resize(static_cast<std::size_t>(*options_.top));
-    std::vector<const metrics::FlowSnapshot*> flows;
-    flows.reserve(keyed.size());
-    for (const Keyed& row : keyed) flows.push_back(row.flow);
-    return flows;
 }
 
 bool Report::print_table(const std::vector<const metrics::FlowSnapshot*>& flows, const exporters::Context& context) {

@@ -23,14 +23,12 @@ public:
 
 private:
     bool print(const metrics::Snapshot& snapshot, const exporters::Context& context);
-    std::vector<const metrics::FlowSnapshot*> ordered(const metrics::Snapshot& snapshot,
-                                                      const exporters::Context& context) const;
     bool print_table(const std::vector<const metrics::FlowSnapshot*>& flows, const exporters::Context& context);
 
     const FlowsOptions& options_;
     TextOutput& output_;
     exporters::Context context_;
-    Order order_;
+    exporters::FlowOrder order_;
     exporters::FlowColumns columns_;  ///< empty: the table's are chosen when its first rows are known
     exporters::FlowsDocument document_;
     std::optional<exporters::Table> table_ = {};

@@ -1,59 +1,10 @@
-#include "exporters/json.h"
-
-#include <cmath>
-#include <nlohmann/json.hpp>
-
 #include "cli/why/page.h"
+#include "exporters/why_json.h"
 
 namespace cli::why {
 
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-/// Counts are whole numbers in JSON too.
-Json value_of(double value) {
-    constexpr double exact = 9007199254740992.0;  // 2^53
-    if (!std::isfinite(value)) return nullptr;
-    if (value == std::floor(value) && std::abs(value) <= exact) return static_cast<std::int64_t>(value);
-    return value;
-}
-
-/// As `flows --json` has it.
-Json capture_of(const metrics::CaptureFigures& capture, bool crc_verified) {
-    exporters::Context context;
-    context.crc_verified = crc_verified;
-    std::string text;
-    exporters::append_json(text, capture, context);
-    return Json::parse(text);
-}
-
-Json answer_of(const metrics::Answer& answer) {
-    Json evidence = Json::array();
-    for (const metrics::Evidence& each : answer.evidence)
-        evidence.push_back(
-            {{"what", each.what}, {"value", value_of(each.value)}, {"unit", each.unit}, {"frames", each.frames}});
-    const bool seen = answer.vantage != metrics::Vantage::unknown;
-    return {{"question", metrics::question_names[static_cast<std::size_t>(answer.question)]},
-            {"verdict", answer.verdict},
-            {"alarm", answer.alarm},
-            {"severity", value_of(answer.severity)},
-            {"summary", answer.summary},
-            {"confidence", value_of(answer.confidence)},
-            {"vantage", seen ? Json(metrics::name_of(answer.vantage)) : Json(nullptr)},
-            {"flows", answer.flows},
-            {"evidence", std::move(evidence)},
-            {"advice", answer.advice}};
-}
-
-}  // namespace
-
 std::string json(const metrics::Snapshot& snapshot, std::span<const metrics::Answer> answers, bool crc_verified) {
-    Json list = Json::array();
-    for (const metrics::Answer& answer : answers) list.push_back(answer_of(answer));
-    const Json all{{"capture", capture_of(snapshot.capture, crc_verified)}, {"answers", std::move(list)}};
-    // Names come from files that need not be UTF-8.
-    return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return exporters::why_json(snapshot.capture, answers, crc_verified, 2) + "\n";
 }
 
 }  // namespace cli::why

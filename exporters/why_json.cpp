@@ -1,0 +1,60 @@
+#include "exporters/why_json.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "exporters/json.h"
+
+namespace exporters {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Counts are whole numbers in JSON too.
+Json value_of(double value) {
+    constexpr double exact = 9007199254740992.0;  // 2^53
+    if (!std::isfinite(value)) return nullptr;
+    if (value == std::floor(value) && std::abs(value) <= exact) return static_cast<std::int64_t>(value);
+    return value;
+}
+
+/// As `flows --json` has it.
+Json capture_of(const metrics::CaptureFigures& capture, bool crc_verified) {
+    Context context;
+    context.crc_verified = crc_verified;
+    std::string text;
+    append_json(text, capture, context);
+    return Json::parse(text);
+}
+
+Json answer_of(const metrics::Answer& answer) {
+    Json evidence = Json::array();
+    for (const metrics::Evidence& each : answer.evidence)
+        evidence.push_back(
+            {{"what", each.what}, {"value", value_of(each.value)}, {"unit", each.unit}, {"frames", each.frames}});
+    const bool seen = answer.vantage != metrics::Vantage::unknown;
+    return {{"question", metrics::question_names[static_cast<std::size_t>(answer.question)]},
+            {"verdict", answer.verdict},
+            {"alarm", answer.alarm},
+            {"severity", value_of(answer.severity)},
+            {"summary", answer.summary},
+            {"confidence", value_of(answer.confidence)},
+            {"vantage", seen ? Json(metrics::name_of(answer.vantage)) : Json(nullptr)},
+            {"flows", answer.flows},
+            {"evidence", std::move(evidence)},
+            {"advice", answer.advice}};
+}
+
+}  // namespace
+
+std::string why_json(const metrics::CaptureFigures& capture, std::span<const metrics::Answer> answers,
+                     bool crc_verified, int indent) {
+    Json list = Json::array();
+    for (const metrics::Answer& answer : answers) list.push_back(answer_of(answer));
+    const Json all{{"capture", capture_of(capture, crc_verified)}, {"answers", std::move(list)}};
+    // Names come from files that need not be UTF-8.
+    return all.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace exporters

@@ -1,0 +1,15 @@
+#pragma once
+#include <span>
+#include <string>
+
+#include "metrics/snapshot.h"
+#include "metrics/why/answer.h"
+
+namespace exporters {
+
+/// The answers of `why` as one JSON object, without a newline behind it: `capture` and `answers`. An `indent` below
+/// zero writes it on one line.
+std::string why_json(const metrics::CaptureFigures& capture, std::span<const metrics::Answer> answers,
+                     bool crc_verified, int indent);
+
+}  // namespace exporters
