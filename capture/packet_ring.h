@@ -5,19 +5,22 @@
 #include <string>
 #include <vector>
 
+#include "capture/rdma_filter.h"
 #include "capture/source.h"
 
 namespace capture {
 
+/// automatic: the adapter's clock, where it is kept with the system's; see adapter_clock.h.
 enum class TimestampSource : std::uint8_t { automatic, hardware, software };
 
 struct PacketRingOptions {
     std::string interface = {};
-    std::uint32_t snaplen = 192;                            ///< octets; 0 is no limit (65535)
-    std::uint64_t buffer_octets = std::uint64_t{64} << 20;  ///< of the ring, rounded up to whole blocks
+    std::uint32_t snaplen = 192;                            ///< octets; 0 is no limit (max_snaplen)
+    std::uint64_t buffer_octets = std::uint64_t{64} << 20;  ///< of the ring, rounded up to whole blocks of up to 1 MiB
     std::uint32_t block_timeout_ms = 20;                    ///< how long the kernel holds back a block that is not full
     bool promiscuous = true;
-    std::string filter = {};  ///< pcap-filter(7), run by the kernel
+    std::string filter = {};              ///< pcap-filter(7), run by the kernel
+    std::optional<RdmaFilter> rdma = {};  ///< in place of `filter`
     TimestampSource timestamps = TimestampSource::automatic;
     std::optional<std::uint16_t> fanout_group =
         {};  ///< share the interface's frames with others of the group, by flow hash
@@ -37,14 +40,23 @@ public:
     Batch next_batch(std::span<wire::Frame> frames) override;
     const std::vector<InterfaceInfo>& interfaces() const override;
     using Source::statistics;
-    /// kernel_dropped: the ring was full. interface_dropped: the driver's and the adapter's rx_dropped, rx_missed and
-    /// rx_fifo errors since the capture began.
+    /// received: passed the filter, dropped ones among them, as tcpdump counts. kernel_dropped: the ring was full.
+    /// interface_dropped: the driver's and the adapter's rx_dropped, rx_missed and rx_fifo errors since the capture
+    /// began.
     Statistics statistics(std::size_t interface) const override;
     const Error& error() const override;
 
     int descriptor() const;
+    /// Whether next_batch has frames: two reads of memory.
+    bool ready() const;
+    /// The kernel's number of the interface, which another of the same name does not get.
+    int interface_index() const;
     /// Takes effect for frames that come from now on, without a gap: the kernel swaps filters atomically.
     Result<bool> set_filter(const std::string& expression);
+    Result<bool> set_filter(const RdmaFilter& filter);
+    /// The same for the snap length; no longer than at open() where blocks would be too small.
+    Result<bool> set_snaplen(std::uint32_t snaplen);
+    /// Frames that arrive have the adapter's time, where it stamped them.
     bool hardware_timestamps() const;
     /// What did not stop the capture but ought to be told.
     const std::vector<std::string>& warnings() const;
