@@ -22,7 +22,7 @@ bool associated(const TaggedBuffer& buffer, std::uint32_t domain, std::uint32_t 
 
 /// `start` + `length` against a buffer that begins at `first`.
 MemoryFault range_fault(std::uint64_t start, std::uint64_t length, std::uint64_t first, std::uint64_t available) {
-    if (length != 0 && start + length < start) return MemoryFault::wrap;
+    if (start + length < start) return MemoryFault::wrap;
     if (start < first || start - first > available || length > available - (start - first)) return MemoryFault::bounds;
     return MemoryFault::none;
 }

@@ -19,7 +19,7 @@ using ddp::MemoryFault;
 using wire::RdmapOpcode;
 
 constexpr std::uint64_t longest_message = 0xffffffff;  // RFC 5041 section 5.2
-constexpr std::size_t waste_octets = 2048;             // most_pieces of these hold the longest ULPDU
+constexpr std::size_t waste_octets = 2048;
 
 constexpr std::uint8_t number_of(RdmapOpcode opcode) { return static_cast<std::uint8_t>(opcode); }
 
@@ -289,7 +289,7 @@ wire::Result<mpa::Target, Fault> Inbound::refuse(const Fault& fault) {
 
 wire::Result<mpa::Target, Fault> Inbound::drop() {
     segment_ = Segment::dropped;
-    if (payload_length_ > most_pieces * waste_octets) return wire::Failure<Fault>{fault::local_catastrophic};
+    static_assert(most_pieces * waste_octets >= 0xffff);  // what MPA's length field can say
     if (payload_length_ > 0 && !waste_) waste_.reset(new (std::nothrow) std::byte[waste_octets]);
     if (payload_length_ > 0 && !waste_) return wire::Failure<Fault>{fault::local_catastrophic};
     for (std::size_t left = payload_length_; left > 0; left -= pieces_[piece_count_ - 1].size())

@@ -112,6 +112,18 @@ TEST_F(Tagged, SlotsRestBeforeTheyAreUsedAgain) {
     }
 }
 
+// A peer may still know the last STag of a slot: the next one there has another key, whatever chance says.
+TEST_F(Tagged, ASlotNeverHasTheSameKeyTwiceInARow) {
+    TaggedBuffers table{1, 1};
+    auto before = table.insert(region()).value();
+    for (int i = 0; i < 5000; ++i) {
+        table.erase(before);
+        const auto stag = table.insert(region()).value();
+        ASSERT_NE(stag & 0xff, before & 0xff);
+        before = stag;
+    }
+}
+
 TEST_F(Tagged, EntriesStayWhereTheyAre) {
     const auto stag = table_.insert(region()).value();
     const TaggedBuffer* at = table_.find(stag);

@@ -67,9 +67,11 @@ TEST(Faults, every_bit_under_the_crc) {
                 damaged.resize(damaged.size() + 66000);
                 Sink sink;
                 FpduReader reader{settings, sink};
-                ASSERT_EQ(give(reader, wire::Bytes{damaged}.first(sent.bad_end - 1)).value_or(fault::crc), fault::crc);
-                ASSERT_EQ(give(reader, wire::Bytes{damaged}.subspan(sent.bad_end - 1)).value_or(fault::crc),
-                          fault::crc);
+                // Where the length became less its CRC is looked for too early, else with or behind the last octet.
+                auto found = give(reader, wire::Bytes{damaged}.first(sent.bad_end - 1));
+                if (!found) found = give(reader, wire::Bytes{damaged}.subspan(sent.bad_end - 1));
+                ASSERT_EQ(found, fault::crc) << name(settings) << at << ' ' << bit;
+                ASSERT_EQ(give(reader, damaged), std::nullopt);
                 ASSERT_EQ(sink.ulpdus.size(), 2u) << name(settings) << at << ' ' << bit;
                 ASSERT_FALSE(reader.at_boundary());
             }

@@ -1,4 +1,5 @@
 #include "harness.h"
+#include "iwarp/verbs/device_impl.h"
 
 // Connecting, accepting, rejecting, closing, and what time does to all of it. RFC 5044 section 7, RFC 6581.
 namespace iwarp::test {
@@ -360,6 +361,29 @@ TEST(Closing, APeerThatDoesNotCloseIsReset) {
     EXPECT_NE(event.text.find("did not close within 5 s"), std::string::npos) << event.text;
 }
 
+// The time-out is for a peer that takes nothing, not for one that is slow.
+TEST(Closing, WhatIsPostedHasAllTheTimeThatItNeeds) {
+    Options options;
+    options.impairment.window = 4000;
+    options.impairment.delay_ns = 1'000'000;  // 2 MB/s
+    options.client.close_timeout = std::chrono::milliseconds(50);
+    Two two(options);
+    two.connect();
+    Memory data = pattern(500'000);
+    Memory far = zeros(500'000);
+    const auto source = two.client.share(data);
+    const auto sink = two.server.share(far);
+    ASSERT_EQ(two.client.pair->post_send(write_of(1, {piece(*source)}, sink->stag(), sink->first_offset())),
+              Posted::ok);
+    two.client.pair->disconnect();
+    two.run(second_ns);
+    EXPECT_TRUE(far == data);
+    EXPECT_EQ(ids(two.client.sent()), "1");
+    const Event event = two.client.event();
+    EXPECT_EQ(event.kind, Event::Kind::disconnected);
+    EXPECT_EQ(event.text, "");
+}
+
 TEST(Closing, FinInTheMiddleOfAnFpduIsALoss) {
     Two two;
     two.network->listen_raw("hasty", 7);
@@ -393,6 +417,7 @@ TEST(Events, NeverPileUp) {
         stranger->reset();
         two.run();
     }
+    EXPECT_TRUE(two.server.device->impl().events.empty()) << "next_event() would have dropped them, if asked";
     EXPECT_TRUE(two.server.events().empty());
     auto last = two.network->connect_raw("server", Two::port);
     last->send(request);

@@ -268,6 +268,11 @@ TEST_F(Memories, BindingIsRefusedWhereItCannotBe) {
     EXPECT_FALSE(refuses(*region, memory.data(), 8, Access::remote_read));
     EXPECT_TRUE(refuses(*region, memory.data() + 4090, 7, Access::remote_read));
     EXPECT_TRUE(refuses(*region, memory.data(), ~std::uint64_t{0}, Access::remote_read));
+    // What a window gives is the peer's: it is neither written to from here nor bound again.
+    EXPECT_TRUE(refuses(*closed, memory.data(), 8, Access::remote_read | Access::local_write));
+    EXPECT_TRUE(refuses(*closed, memory.data(), 8, Access::remote_read | Access::bind));
+    EXPECT_FALSE(refuses(*closed, memory.data(), 8, Access::remote_read | Access::remote_write));
+    ASSERT_TRUE(window->bind(*region, nullptr, 0, Access::none));
     closed->reregister(memory, Access::local_write);
     EXPECT_TRUE(refuses(*closed, memory.data(), 8, Access::remote_read)) << "it must not be bound";
     const auto stranger = two.server.device->allocate_protection_domain()->register_memory(memory, everything());
@@ -345,6 +350,19 @@ TEST_F(Memories, ARegionWithWindowsCannotBeInvalidated) {
     post(two.server, invalidate(region->stag()));
     EXPECT_EQ(two.server.sent().at(0).status, Status::window_bind);
     EXPECT_TRUE(region->valid());
+}
+
+TEST_F(Memories, AWindowThatMovesOnLeavesItsRegionFree) {
+    const auto region = two.server.share(memory);
+    const auto next = two.server.share(memory);
+    const auto window = two.server.domain->allocate_window(1);
+    ASSERT_TRUE(window->bind(*region, memory.data(), 100, Access::remote_write));
+    ASSERT_TRUE(window->bind(*next, memory.data(), 100, Access::remote_write));
+    EXPECT_THROW(next->reregister(memory, everything()), Error);
+    EXPECT_NO_THROW(region->reregister(memory, everything()));
+    post(two.server, invalidate(region->stag()));
+    EXPECT_EQ(two.server.sent().at(0).status, Status::success);
+    EXPECT_TRUE(window->valid());
 }
 
 TEST_F(Memories, WindowsGoWithTheirRegion) {

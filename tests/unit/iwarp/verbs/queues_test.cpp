@@ -34,6 +34,18 @@ TEST(CompletionQueues, EventComesOnceForOneRequest) {
     EXPECT_EQ(two.server.receive_queue->size(), 6U);
 }
 
+// IBTA vol. 1, 11.4.2.2: what was asked for stands until it has come.
+TEST(CompletionQueues, AWishForAnyIsNotNarrowedByOneForSolicited) {
+    Two two;
+    two.connect();
+    ASSERT_EQ(two.server.receive(1, std::vector<Sge>{}), Posted::ok);
+    two.server.receive_queue->request_event();
+    two.server.receive_queue->request_event(true);
+    ASSERT_EQ(two.client.pair->post_send({}), Posted::ok);
+    two.run();
+    EXPECT_EQ(two.server.event().kind, Event::Kind::completion);
+}
+
 TEST(CompletionQueues, FailuresWakeWhoWaitsForSolicited) {
     Two two;
     two.connect();

@@ -1,4 +1,6 @@
 #include "harness.h"
+#include "iwarp/verbs/connection.h"
+#include "iwarp/verbs/queue_pair.h"
 
 // The same traffic over every kind of stream: cut anywhere, late, with and without CRCs and markers, aligned, in small
 // segments. What arrives must not depend on any of it.
@@ -195,6 +197,48 @@ TEST(Alignment, EveryFpduIsASegment) {
     ASSERT_EQ(sizes.size(), 8U);
     for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(sizes[i], 1448U);
     EXPECT_EQ(sizes[7], 2U + 14 + 4 + 4);  // 10000 - 7 * 1428 = 4 octets: 20 to a multiple of four with CRC
+}
+
+// RFC 5044 section 3: where segments are too small for FPDUs, these take several.
+TEST(Alignment, SegmentsOfNoUseDoNotDecide) {
+    for (const std::uint32_t emss : {0U, 5U, 88U, 134U}) {
+        Options options;
+        options.impairment.emss = emss;
+        Two two(options);
+        two.connect();
+        EXPECT_EQ(two.client.pair->agreement()->max_ulpdu, 128U) << emss;
+    }
+}
+
+// RFC 5044 section 4.5: the path's segments became smaller after the connection was made.
+TEST(Alignment, FpdusFollowTheSizeOfSegments) {
+    Options options;
+    options.impairment.emss = 8948;
+    options.client.align = true;
+    Two two(options);
+    two.connect();
+    EXPECT_EQ(two.client.pair->agreement()->max_ulpdu, 8942U);
+    std::vector<std::size_t> sizes;
+    two.network->tap([&](const MemoryNetwork::Passed& passed) {
+        if (passed.from == "client" && !passed.octets.empty()) sizes.push_back(passed.octets.size());
+    });
+    Memory data = pattern(1428);
+    Memory far = zeros(1428);
+    const auto source = two.client.share(data);
+    const auto sink = two.server.share(far);
+    ASSERT_EQ(two.client.pair->post_send(write_of(1, {piece(*source)}, sink->stag(), sink->first_offset())),
+              Posted::ok);
+    two.run();
+    two.client.pair->impl().connection->segment_size_changed(728, two.network->now_ns());
+    EXPECT_EQ(two.client.pair->agreement()->max_ulpdu, 722U);
+    ASSERT_EQ(two.client.pair->post_send(write_of(2, {piece(*source)}, sink->stag(), sink->first_offset())),
+              Posted::ok);
+    two.run();
+    two.network->tap({});
+    EXPECT_EQ(ids(two.client.sent()), "1 2");
+    EXPECT_TRUE(far == data);
+    // 722 octets of ULPDU hold 708 of data; 12 are left, which with header and CRC take 2 + 14 + 12 + 4.
+    EXPECT_EQ(sizes, (std::vector<std::size_t>{1448, 728, 728, 32}));
 }
 
 }  // namespace
