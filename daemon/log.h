@@ -6,14 +6,15 @@
 
 /// Lines for the journal on standard error, by spdlog: `<6>` prefixes under systemd, time and level elsewhere.
 /// Rate-limited by kind, so that a fault that repeats a thousand times a second does not fill a disk: how many lines
-/// were left out is said with the next one.
+/// were left out is said with the next one, or at the end. Control characters are escaped. May be used by any thread.
 namespace service {
 
 enum class Level : unsigned char { error, warning, info, debug };
 
 class Log {
 public:
-    /// `kind` names what is limited together: "history", "interface".
+    /// Looks once whether standard error is the journal. `kind` below names what is limited together: "history",
+    /// "interface"; a constant, never a name from the wire.
     Log(Level level, std::uint64_t max_lines_per_sec);
     ~Log();
     Log(const Log&) = delete;
@@ -32,7 +33,7 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// "warning" and the like; absent: what is known is error, warning, info, debug.
+/// "error", "warning", "info", "debug"; false, and `level` left alone, where it is none of them.
 bool level_of(std::string_view name, Level& level);
 
 }  // namespace service

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,22 +10,31 @@
 namespace service {
 
 /// What is wrong with a configuration, one line a mistake, each ready for stderr:
-/// `rdmascope.toml:12:1: capture.snaplenn is not known, did you mean 'snaplen'?`
+/// `rdmascope.toml:12:1: capture.snaplenn: there is no such key, did you mean 'snaplen'?`
 struct ConfigErrors {
     std::vector<std::string> lines;
 };
 
 /// Reads TOML. All mistakes are told, not only the first: syntax, unknown keys and sections, values of the wrong type
 /// or out of range, and what contradicts itself (history.interval that is no multiple of engine.interval, a trigger
-/// with neither condition, a filter that does not compile is told by capture later).
+/// with neither condition). What only others can judge is told by them: whether `filter` compiles by capture, `when`
+/// and `verdict` by the triggers.
 wire::Result<Config, ConfigErrors> parse_config(std::string_view toml, const std::string& path);
+/// The same of a file of at most max_config_octets.
 wire::Result<Config, ConfigErrors> read_config(const std::string& path);
+inline constexpr std::size_t max_config_octets = std::size_t{1} << 20;
 
-/// What contradicts itself; empty where nothing does. Called by parse_config, and by the command line for what it set.
+/// What contradicts itself, a line a mistake ("history.interval: ..."); empty where nothing does. parse_config says the
+/// same with the place; the command line calls it once more for what it set.
 std::vector<std::string> contradictions(const Config& config);
 
-/// A complete file: every key with its default, commented out, its unit and what it does. `--print-config`, and the
-/// source of the manual page's list.
+/// Sets a key ("capture.snaplen") as the command line has it: text as a file has it between quotes, one value or, for
+/// a list, any number. Returns what is wanted in place of it ("a size from 96 to ..."), and leaves it alone then; else
+/// empty.
+std::string set_key(Config& config, std::string_view key, const std::vector<std::string>& values);
+
+/// A complete file: every key with its default, commented out (`#key = value`; prose begins with `# `), what it takes
+/// and what it does. `--print-config`.
 std::string config_reference();
 /// The same list as roff, for rdmascope.toml(5); a test holds the page to it.
 std::string config_manual();

@@ -8,6 +8,7 @@ namespace service::systemd {
 
 void ready(const std::string& status);
 void status(const std::string& status);
+/// To be followed by ready(), also where the new configuration is refused.
 void reloading();
 void stopping();
 void watchdog();

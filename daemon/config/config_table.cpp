@@ -1,0 +1,388 @@
+#include "daemon/config/config_table.h"
+
+#include <algorithm>
+#include <array>
+
+#include "daemon/config/forms.h"
+
+namespace service {
+
+namespace {
+
+template <auto Part, auto Value>
+constexpr auto in = [](Config& config) -> auto& {
+    return config.*Part.*Value;
+};
+template <auto Value>
+constexpr auto of_trigger = [](TriggerConfig& trigger) -> auto& {
+    return trigger.*Value;
+};
+
+template <auto Value>
+constexpr Member capture{+in<&Config::capture, Value>};
+template <auto Value>
+constexpr Member engine{+in<&Config::engine, Value>};
+template <auto Value>
+constexpr Member prometheus{+in<&Config::prometheus, Value>};
+template <auto Value>
+constexpr Member history{+in<&Config::history, Value>};
+template <auto Value>
+constexpr Member recorder{+in<&Config::recorder, Value>};
+template <auto Value>
+constexpr Member control{+in<&Config::control, Value>};
+template <auto Value>
+constexpr Member log{+in<&Config::log, Value>};
+template <auto Value>
+constexpr Member service_of{+in<&Config::service, Value>};
+template <auto Value>
+constexpr Member trigger{+of_trigger<Value>};
+
+constexpr std::uint64_t kib = 1024;
+constexpr std::uint64_t mib = 1024 * kib;
+constexpr std::uint64_t gib = 1024 * mib;
+constexpr std::uint64_t tib = 1024 * gib;
+constexpr std::uint64_t ms = 1'000'000;
+constexpr std::uint64_t second = 1000 * ms;
+constexpr std::uint64_t hour = 3600 * second;
+constexpr std::uint64_t day = 24 * hour;
+
+constexpr std::string_view directory_form = "an absolute path such as \"/var/lib/rdmascope\", or \"\" for none,";
+
+constexpr std::array section_table{
+    Section{"capture", "Where frames come from, and which."},
+    Section{"engine", "How they are measured."},
+    Section{"prometheus", "The figures for Prometheus: /metrics, /healthz and / over HTTP."},
+    Section{"history", "What happened in the past, interval by interval, for --from and --to."},
+    Section{"recorder",
+            "The flight recorder: the last frames are kept in memory, and saved as pcapng with those that follow when "
+            "a trigger, the signal SIGUSR1 or a client says so."},
+    Section{trigger_section,
+            "What sets the flight recorder off, as [[recorder.trigger]]; up to 64 of them, each with a name and "
+            "exactly one of when and verdict."},
+    Section{"control", "The socket of local clients: --connect."},
+    Section{"log", "Lines for the journal, or for standard error."},
+    Section{"service", "The process itself."},
+};
+
+using K = Kind;
+using E = Effect;
+
+constexpr std::array key_table{
+    Key{.section = "capture",
+        .name = "interfaces",
+        .kind = K::list,
+        .member = capture<&CaptureConfig::interfaces>,
+        .effect = E::at_once,
+        .help = "Names of interfaces, or patterns of them (*, ? and [...]). \"any\" is every interface but loopback. "
+                "They may come and go.",
+        .wanted = "a list of names such as [\"eth0\", \"en*\"]",
+        .fits = forms::is_interface_pattern},
+    Key{.section = "capture",
+        .name = "verbs_devices",
+        .kind = K::list,
+        .member = capture<&CaptureConfig::verbs_devices>,
+        .effect = E::on_restart,
+        .help = "RDMA devices whose offloaded traffic is tapped, too.",
+        .wanted = "a list of names such as [\"mlx5_0\"]",
+        .fits = forms::is_device_name},
+    Key{.section = "capture",
+        .name = "snaplen",
+        .kind = K::size,
+        .member = capture<&CaptureConfig::snaplen>,
+        .effect = E::on_restart,
+        .help = "What is kept of a frame, in octets: 192 hold every header and no more; 0 keeps all. Checksums can be "
+                "verified only where a frame was kept whole.",
+        .least = 96,
+        .most = 256 * kib,
+        .or_zero = true},
+    Key{.section = "capture",
+        .name = "rdma_only",
+        .kind = K::toggle,
+        .member = capture<&CaptureConfig::rdma_only>,
+        .effect = E::at_once,
+        .help = "The kernel passes RDMA and pause frames alone."},
+    Key{.section = "capture",
+        .name = "filter",
+        .kind = K::text,
+        .member = capture<&CaptureConfig::filter>,
+        .effect = E::at_once,
+        .help = "An expression of pcap-filter(7) in place of what rdma_only narrows to.",
+        .wanted = "an expression of pcap-filter(7) such as \"udp port 4791\", or \"\" for none,"},
+    Key{.section = "capture",
+        .name = "iwarp_ports",
+        .kind = K::numbers,
+        .member = capture<&CaptureConfig::iwarp_ports>,
+        .effect = E::at_once,
+        .help = "TCP ports that speak iWARP, besides those that are found.",
+        .least = 1,
+        .most = 65535},
+    Key{.section = "capture",
+        .name = "iwarp_discovery",
+        .kind = K::toggle,
+        .member = capture<&CaptureConfig::iwarp_discovery>,
+        .effect = E::at_once,
+        .help = "Find the TCP ports that speak iWARP by their MPA start frames."},
+    Key{.section = "capture",
+        .name = "buffer",
+        .kind = K::size,
+        .member = capture<&CaptureConfig::buffer_octets>,
+        .effect = E::on_restart,
+        .help = "The kernel's ring of captured frames, for each interface.",
+        .least = mib,
+        .most = gib},
+    Key{.section = "capture",
+        .name = "promiscuous",
+        .kind = K::toggle,
+        .member = capture<&CaptureConfig::promiscuous>,
+        .effect = E::on_restart,
+        .help = "Also frames that are not for this machine, where the network delivers them."},
+    Key{.section = "capture",
+        .name = "timestamps",
+        .kind = K::choice,
+        .member = capture<&CaptureConfig::timestamps>,
+        .effect = E::on_restart,
+        .help = "Whose clock stamps frames; auto takes the adapter's where it has one.",
+        .wanted = "auto hardware software"},
+
+    Key{.section = "engine",
+        .name = "threads",
+        .kind = K::number,
+        .member = engine<&EngineConfig::threads>,
+        .effect = E::on_restart,
+        .help = "So many workers; the figures are the same for any number.",
+        .least = 1,
+        .most = 256},
+    Key{.section = "engine",
+        .name = "max_flows",
+        .kind = K::number,
+        .member = engine<&EngineConfig::max_flows>,
+        .effect = E::on_restart,
+        .help = "Flows that are remembered, of up to 4 KiB each; the idlest goes first, and is counted.",
+        .least = 1,
+        .most = 10'000'000},
+    Key{.section = "engine",
+        .name = "idle",
+        .kind = K::duration,
+        .member = engine<&EngineConfig::idle_ns>,
+        .effect = E::on_restart,
+        .help = "A flow without traffic for so long is forgotten.",
+        .least = second,
+        .most = 365 * day},
+    Key{.section = "engine",
+        .name = "interval",
+        .kind = K::duration,
+        .member = engine<&EngineConfig::interval_ns>,
+        .effect = E::on_restart,
+        .help = "How often figures are taken and triggers judged.",
+        .least = 100 * ms,
+        .most = hour},
+    Key{.section = "engine",
+        .name = "verify_crc",
+        .kind = K::toggle,
+        .member = engine<&EngineConfig::verify_crc>,
+        .effect = E::on_restart,
+        .help = "Verify ICRC and the CRC of MPA where a frame was kept whole."},
+    Key{.section = "engine",
+        .name = "link_rate",
+        .kind = K::rate,
+        .member = engine<&EngineConfig::link_bits_per_sec>,
+        .effect = E::on_restart,
+        .help = "What the hosts' links carry; auto learns it from what they send."},
+
+    Key{.section = "prometheus",
+        .name = "listen",
+        .kind = K::text,
+        .member = prometheus<&PrometheusConfig::listen>,
+        .effect = E::on_restart,
+        .help = "Where to listen; \":9879\" is every address of this machine, and whoever reaches it can read.",
+        .wanted = "an address and a port such as \"127.0.0.1:9879\", \"[::1]:9879\" or \":9879\", or \"\" for none,",
+        .fits = forms::is_empty_or_listen_address},
+    Key{.section = "prometheus",
+        .name = "max_peers",
+        .kind = K::number,
+        .member = prometheus<&PrometheusConfig::max_peers>,
+        .effect = E::at_once,
+        .help = "So many peers have series of their own, the busiest; the others are counted together as \"other\".",
+        .least = 0,
+        .most = 1000},
+
+    Key{.section = "history",
+        .name = "directory",
+        .kind = K::text,
+        .member = history<&HistoryConfig::directory>,
+        .effect = E::on_restart,
+        .help = "Where history is kept.",
+        .wanted = directory_form,
+        .fits = forms::is_empty_or_absolute},
+    Key{.section = "history",
+        .name = "interval",
+        .kind = K::duration,
+        .member = history<&HistoryConfig::interval_ns>,
+        .effect = E::on_restart,
+        .help = "How long a stretch of time is that one record holds; a multiple of engine.interval.",
+        .least = 100 * ms,
+        .most = day},
+    Key{.section = "history",
+        .name = "max_size",
+        .kind = K::size,
+        .member = history<&HistoryConfig::max_octets>,
+        .effect = E::at_once,
+        .help = "Of all its files; the oldest goes first.",
+        .least = mib,
+        .most = 1024 * tib},
+    Key{.section = "history",
+        .name = "max_age",
+        .kind = K::duration,
+        .member = history<&HistoryConfig::max_age_ns>,
+        .effect = E::at_once,
+        .help = "What is older is removed.",
+        .least = 60 * second,
+        .most = 3650 * day},
+
+    Key{.section = "recorder",
+        .name = "directory",
+        .kind = K::text,
+        .member = recorder<&RecorderConfig::directory>,
+        .effect = E::on_restart,
+        .help = "Where recordings are kept. Without it nothing is recorded, and no frame is kept in memory.",
+        .wanted = directory_form,
+        .fits = forms::is_empty_or_absolute},
+    Key{.section = "recorder",
+        .name = "before",
+        .kind = K::duration,
+        .member = recorder<&RecorderConfig::before_ns>,
+        .effect = E::on_restart,
+        .help = "What is kept of the past, as far as memory holds it.",
+        .least = 100 * ms,
+        .most = hour},
+    Key{.section = "recorder",
+        .name = "after",
+        .kind = K::duration,
+        .member = recorder<&RecorderConfig::after_ns>,
+        .effect = E::at_once,
+        .help = "What is added to a recording once it was set off.",
+        .least = ms,
+        .most = hour,
+        .or_zero = true},
+    Key{.section = "recorder",
+        .name = "memory",
+        .kind = K::size,
+        .member = recorder<&RecorderConfig::memory_octets>,
+        .effect = E::on_restart,
+        .help = "For frames of the past, the whole of it, taken when the daemon starts.",
+        .least = mib,
+        .most = tib},
+    Key{.section = "recorder",
+        .name = "max_files",
+        .kind = K::number,
+        .member = recorder<&RecorderConfig::max_files>,
+        .effect = E::at_once,
+        .help = "Recordings that are kept; the oldest goes first.",
+        .least = 1,
+        .most = 100'000},
+    Key{.section = "recorder",
+        .name = "max_file_size",
+        .kind = K::size,
+        .member = recorder<&RecorderConfig::max_file_octets>,
+        .effect = E::at_once,
+        .help = "A recording ends at this size.",
+        .least = 64 * kib,
+        .most = tib},
+    Key{.section = "recorder",
+        .name = "pause",
+        .kind = K::duration,
+        .member = recorder<&RecorderConfig::pause_ns>,
+        .effect = E::at_once,
+        .help = "The least time between two recordings of one trigger.",
+        .least = ms,
+        .most = 30 * day,
+        .or_zero = true},
+
+    Key{.section = trigger_section,
+        .name = "name",
+        .kind = K::text,
+        .member = trigger<&TriggerConfig::name>,
+        .effect = E::at_once,
+        .help = "Stands in the file's name and in the log; each trigger has its own.",
+        .wanted = "a name of up to 32 letters, digits, '-' and '_'",
+        .fits = forms::is_trigger_name},
+    Key{.section = trigger_section,
+        .name = "when",
+        .kind = K::text,
+        .member = trigger<&TriggerConfig::when>,
+        .effect = E::at_once,
+        .help = "A condition on a flow's figures within one engine.interval, by the names of rdmascope-flows(1); "
+                "several are joined by \"and\".",
+        .wanted = "a condition such as \"retransmitted_packets > 100\""},
+    Key{.section = trigger_section,
+        .name = "verdict",
+        .kind = K::text,
+        .member = trigger<&TriggerConfig::verdict>,
+        .effect = E::at_once,
+        .help = "What rdmascope-why(1) finds within one engine.interval.",
+        .wanted = "a verdict of rdmascope-why(1) such as \"rnr\""},
+
+    Key{.section = "control",
+        .name = "socket",
+        .kind = K::text,
+        .member = control<&ControlConfig::socket>,
+        .effect = E::on_restart,
+        .help = "The socket's file.",
+        .wanted = "an absolute path of at most 107 octets, or \"\" for none,",
+        .fits = forms::is_empty_or_socket},
+    Key{.section = "control",
+        .name = "group",
+        .kind = K::text,
+        .member = control<&ControlConfig::group>,
+        .effect = E::on_restart,
+        .help = "Whose members may connect, besides root and the daemon's user; without it, the process's group.",
+        .wanted = "the name of a group, or \"\"",
+        .fits = forms::is_empty_or_account},
+    Key{.section = "control",
+        .name = "max_clients",
+        .kind = K::number,
+        .member = control<&ControlConfig::max_clients>,
+        .effect = E::on_restart,
+        .help = "One more is told so and closed.",
+        .least = 1,
+        .most = 1024},
+
+    Key{.section = "log",
+        .name = "level",
+        .kind = K::choice,
+        .member = log<&LogConfig::level>,
+        .effect = E::at_once,
+        .help = "What is told: this, and what is worse.",
+        .wanted = "error warning info debug"},
+    Key{.section = "log",
+        .name = "max_lines_per_sec",
+        .kind = K::number,
+        .member = log<&LogConfig::max_lines_per_sec>,
+        .effect = E::at_once,
+        .help = "Of one kind; how many were left out is said with the next one.",
+        .least = 1,
+        .most = 1'000'000},
+
+    Key{.section = "service",
+        .name = "user",
+        .kind = K::text,
+        .member = service_of<&ServiceConfig::user>,
+        .effect = E::on_restart,
+        .help = "Whom to become once all is open, where root started the daemon. Without it the user stays; what "
+                "capturing does not need of root's power is given up in either case.",
+        .wanted = "the name of a user, or \"\"",
+        .fits = forms::is_empty_or_account},
+};
+
+}  // namespace
+
+std::span<const Section> sections() { return section_table; }
+std::span<const Key> keys() { return key_table; }
+
+const Key* find_key(std::string_view path) {
+    const auto at =
+        std::find_if(key_table.begin(), key_table.end(), [&](const Key& key) { return key.path() == path; });
+    return at == key_table.end() ? nullptr : &*at;
+}
+
+}  // namespace service

@@ -1,0 +1,195 @@
+// Values of keys: from text, and as TOML.
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+#include "daemon/config/config_table.h"
+#include "text/quantities.h"
+
+namespace service {
+
+namespace {
+
+struct Unit {
+    std::uint64_t factor;
+    std::string_view name;
+};
+
+constexpr std::array durations{
+    Unit{std::uint64_t{86400} * 1'000'000'000, "d"},
+    Unit{std::uint64_t{3600} * 1'000'000'000, "h"},
+    Unit{std::uint64_t{60} * 1'000'000'000, "m"},
+    Unit{1'000'000'000, "s"},
+    Unit{1'000'000, "ms"},
+    Unit{1'000, "us"},
+    Unit{1, "ns"},
+};
+constexpr std::array sizes{Unit{std::uint64_t{1} << 40, "TiB"}, Unit{std::uint64_t{1} << 30, "GiB"},
+                           Unit{std::uint64_t{1} << 20, "MiB"}, Unit{std::uint64_t{1} << 10, "KiB"}};
+constexpr std::array rates{Unit{1'000'000'000'000, "T"}, Unit{1'000'000'000, "G"}, Unit{1'000'000, "M"},
+                           Unit{1'000, "k"}};
+
+/// In the greatest unit that divides it; a bare number where none does.
+std::string measured(std::uint64_t value, std::span<const Unit> units) {
+    if (value == 0) return "0";
+    for (const Unit& unit : units)
+        if (value % unit.factor == 0) return fmt::format("\"{}{}\"", value / unit.factor, unit.name);
+    return fmt::format("{}", value);
+}
+
+/// What text::take_rate understands, of any number.
+std::string rate_text(std::uint64_t value) {
+    const std::string text = measured(value, rates);
+    return text.starts_with('"') ? text : fmt::format("\"{}bps\"", value);
+}
+
+std::string quoted(std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\')
+            (out += '\\') += c;
+        else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+            out += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
+        else
+            out += c;
+    }
+    return out += '"';
+}
+
+template <class Range, class Format>
+std::string listed(const Range& range, Format&& one) {
+    std::string out = "[";
+    for (const auto& element : range) {
+        if (out.size() > 1) out += ", ";
+        out += one(element);
+    }
+    return out += ']';
+}
+
+std::vector<std::string_view> words_of(std::string_view choices) {
+    std::vector<std::string_view> words;
+    while (!choices.empty()) {
+        const std::size_t blank = std::min(choices.find(' '), choices.size());
+        words.push_back(choices.substr(0, blank));
+        choices.remove_prefix(std::min(blank + 1, choices.size()));
+    }
+    return words;
+}
+
+std::string choices_of(const Key& key) {
+    const auto words = words_of(key.wanted);
+    std::string out;
+    for (std::size_t i = 0; i < words.size(); ++i)
+        out += fmt::format("{}\"{}\"", i == 0 ? "" : i + 1 == words.size() ? " or " : ", ", words[i]);
+    return out;
+}
+
+/// "10" may be seconds or milliseconds, "100" megabits: whoever writes a file says which.
+bool has_unit(const std::string& value) {
+    return !value.empty() && !(value.back() >= '0' && value.back() <= '9') && value.back() != '.';
+}
+
+bool in_range(const Key& key, std::uint64_t value) { return value >= key.least && value <= key.most; }
+
+bool take_measured(const Key& key, const std::string& value, std::uint64_t& into) {
+    if (key.or_zero && (value == "0" || (key.kind == Kind::duration && value == "0s"))) return into = 0, true;
+    std::uint64_t found = 0;
+    switch (key.kind) {
+        case Kind::number: return text::take_number(value, key.least, key.most, into).empty();
+        case Kind::size: return text::take_size(value, key.least, key.most, into).empty();
+        case Kind::duration:
+            if (!has_unit(value) || !text::take_duration(value, found).empty() || !in_range(key, found)) return false;
+            return into = found, true;
+        default: return false;
+    }
+}
+
+struct Taker {
+    const Key& key;
+    const std::vector<std::string>& values;
+
+    bool fits(const std::string& value) const { return key.fits == nullptr || key.fits(value); }
+    bool single() const { return values.size() == 1; }
+
+    bool operator()(std::string& into) const {
+        if (!single()) return false;
+        const auto words = words_of(key.wanted);
+        const bool good = key.kind == Kind::choice
+                              ? std::find(words.begin(), words.end(), values.front()) != words.end()
+                              : fits(values.front());
+        if (good) into = values.front();
+        return good;
+    }
+    bool operator()(std::vector<std::string>& into) const {
+        if (!std::all_of(values.begin(), values.end(), [&](const std::string& each) { return fits(each); }))
+            return false;
+        return into = values, true;
+    }
+    bool operator()(std::vector<std::uint64_t>& into) const {
+        std::vector<std::uint64_t> numbers;
+        for (const std::string& value : values)
+            if (!text::take_number(value, key.least, key.most, numbers.emplace_back()).empty()) return false;
+        return into = std::move(numbers), true;
+    }
+    bool operator()(std::uint64_t& into) const { return single() && take_measured(key, values.front(), into); }
+    bool operator()(std::optional<std::uint64_t>& into) const {
+        if (!single()) return false;
+        if (values.front() == "auto") return into.reset(), true;
+        std::uint64_t rate = 0;
+        if (!has_unit(values.front()) || !text::take_rate(values.front(), rate).empty()) return false;
+        return into = rate, true;
+    }
+    bool operator()(bool& into) const {
+        if (!single() || (values.front() != "true" && values.front() != "false")) return false;
+        return into = values.front() == "true", true;
+    }
+};
+
+struct Formatter {
+    const Key& key;
+
+    std::string operator()(const std::string& value) const { return quoted(value); }
+    std::string operator()(const std::vector<std::string>& value) const { return listed(value, quoted); }
+    std::string operator()(const std::vector<std::uint64_t>& value) const {
+        return listed(value, [](std::uint64_t number) { return std::to_string(number); });
+    }
+    std::string operator()(std::uint64_t value) const {
+        if (key.kind == Kind::duration) return measured(value, durations);
+        return key.kind == Kind::size ? measured(value, sizes) : std::to_string(value);
+    }
+    std::string operator()(const std::optional<std::uint64_t>& value) const {
+        return value ? rate_text(*value) : "\"auto\"";
+    }
+    std::string operator()(bool value) const { return value ? "true" : "false"; }
+};
+
+}  // namespace
+
+std::string wanted(const Key& key) {
+    const std::string_view zero = key.or_zero ? ", or 0," : "";
+    switch (key.kind) {
+        case Kind::text:
+        case Kind::list: return std::string(key.wanted);
+        case Kind::choice: return choices_of(key);
+        case Kind::numbers: return fmt::format("a list of numbers from {} to {}", key.least, key.most);
+        case Kind::number: return fmt::format("a number from {} to {}{}", key.least, key.most, zero);
+        case Kind::size:
+            return fmt::format("a size from {} to {}{}", measured(key.least, sizes), measured(key.most, sizes), zero);
+        case Kind::duration:
+            return fmt::format("a time from {} to {}{}", measured(key.least, durations), measured(key.most, durations),
+                               zero);
+        case Kind::rate: return "a rate in bits per second such as \"100G\", or \"auto\",";
+        case Kind::toggle: return "true or false";
+    }
+    return {};
+}
+
+std::string take(const Key& key, Config& config, TriggerConfig* trigger, const std::vector<std::string>& values) {
+    return visit_value(key, config, trigger, Taker{key, values}) ? std::string{} : wanted(key);
+}
+
+std::string format(const Key& key, Config& config, TriggerConfig* trigger) {
+    return visit_value(key, config, trigger, Formatter{key});
+}
+
+}  // namespace service

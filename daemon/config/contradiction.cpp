@@ -1,0 +1,79 @@
+#include "daemon/config/contradiction.h"
+
+#include <fmt/format.h>
+#include <map>
+
+#include "daemon/config/config_file.h"
+#include "daemon/config/config_table.h"
+
+namespace service {
+
+namespace {
+
+void judge_intervals(const Config& config, std::vector<Contradiction>& out) {
+    const std::uint64_t step = config.engine.interval_ns;
+    if (step == 0 || config.history.interval_ns % step == 0) return;
+    Config shown = config;
+    out.push_back(
+        {{"history.interval", "engine.interval"},
+         fmt::format("{} is given, a multiple of engine.interval, which is {}, is wanted",
+                     format(*find_key("history.interval"), shown), format(*find_key("engine.interval"), shown))});
+}
+
+void judge_sources(const Config& config, std::vector<Contradiction>& out) {
+    if (!config.capture.interfaces.empty() || !config.capture.verbs_devices.empty()) return;
+    out.push_back({{"capture.interfaces", "capture.verbs_devices"},
+                   "neither interfaces nor verbs_devices: there is nothing to capture from"});
+}
+
+/// A recording must hold what memory held, or the moment that set it off is not in it.
+void judge_sizes(const Config& config, std::vector<Contradiction>& out) {
+    if (config.recorder.max_file_octets >= config.recorder.memory_octets) return;
+    Config shown = config;
+    out.push_back(
+        {{"recorder.max_file_size", "recorder.memory"},
+         fmt::format("{} is given, at least recorder.memory, which is {}, is wanted",
+                     format(*find_key("recorder.max_file_size"), shown), format(*find_key("recorder.memory"), shown))});
+}
+
+void judge_triggers(const std::vector<TriggerConfig>& triggers, std::vector<Contradiction>& out) {
+    std::map<std::string, std::size_t> seen;
+    for (std::size_t i = 0; i < triggers.size(); ++i) {
+        const TriggerConfig& trigger = triggers[i];
+        const std::string path = trigger_path(i);
+        const std::vector<std::string> conditions{path, path + ".when", path + ".verdict"};
+        if (trigger.name.empty())
+            out.push_back({{path, path + ".name"}, "a name is wanted"});
+        else if (!seen.try_emplace(trigger.name, i).second)
+            out.push_back({{path + ".name", path}, fmt::format("\"{}\" is the name of another trigger", trigger.name)});
+        if (trigger.when.empty() && trigger.verdict.empty())
+            out.push_back({conditions, "a condition is wanted: when or verdict"});
+        else if (!trigger.when.empty() && !trigger.verdict.empty())
+            out.push_back({conditions, "when and verdict are given, one of them is wanted"});
+    }
+    if (triggers.size() > max_triggers)
+        out.push_back({{std::string(trigger_section)},
+                       fmt::format("{} triggers are given, at most {} are wanted", triggers.size(), max_triggers)});
+}
+
+}  // namespace
+
+std::string trigger_path(std::size_t index) { return fmt::format("{}[{}]", trigger_section, index); }
+
+std::vector<Contradiction> find_contradictions(const Config& config) {
+    std::vector<Contradiction> out;
+    judge_sources(config, out);
+    judge_intervals(config, out);
+    judge_sizes(config, out);
+    judge_triggers(config.recorder.triggers, out);
+    return out;
+}
+
+std::vector<std::string> contradictions(const Config& config) {
+    std::vector<std::string> lines;
+    for (const Contradiction& each : find_contradictions(config))
+        lines.push_back(each.paths.front() + ": " + each.message);
+    return lines;
+}
+
+}  // namespace service

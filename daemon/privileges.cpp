@@ -1,0 +1,135 @@
+#include "daemon/privileges.h"
+
+#include <array>
+#include <cap-ng.h>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define RDMASCOPE_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define RDMASCOPE_TSAN 1
+#endif
+#endif
+
+namespace service {
+
+namespace {
+
+#ifdef RDMASCOPE_TSAN
+constexpr std::size_t most_threads = 2;  // one is ThreadSanitizer's
+#else
+constexpr std::size_t most_threads = 1;
+#endif
+
+struct Account {
+    uid_t user = 0;
+    gid_t group = 0;
+};
+
+bool has(capng_type_t set, unsigned capability) { return capng_have_capability(set, capability) == 1; }
+
+/// Threads that were started before would keep what this one gives up.
+bool is_only_thread() {
+    std::error_code code;
+    std::size_t threads = 0;
+    for (auto at = std::filesystem::directory_iterator("/proc/self/task", code);
+         !code && at != std::filesystem::directory_iterator(); at.increment(code))
+        ++threads;
+    return threads <= most_threads;  // 0: no /proc, nothing to be known
+}
+
+std::string find_account(const std::string& user, Account& account) {
+    errno = 0;
+    const passwd* entry = ::getpwnam(user.c_str());
+    if (entry == nullptr)
+        return fmt::format("there is no user '{0}'{1}; create it (useradd --system {0}), or change service.user", user,
+                           errno != 0 ? fmt::format(" ({})", std::strerror(errno)) : "");
+    account = {entry->pw_uid, entry->pw_gid};
+    return {};
+}
+
+/// What is kept of `capability` sets: what is there, and of that what capturing needs.
+std::vector<unsigned> kept(bool trace_points) {
+    std::vector<unsigned> out;
+    for (const unsigned capability : {CAP_NET_RAW, CAP_BPF, CAP_PERFMON})
+        if (has(CAPNG_PERMITTED, capability) && (capability == CAP_NET_RAW || trace_points)) out.push_back(capability);
+    return out;
+}
+
+void select(const std::vector<unsigned>& capabilities) {
+    capng_clear(CAPNG_SELECT_CAPS);
+    for (const unsigned capability : capabilities)
+        capng_update(CAPNG_ADD, static_cast<capng_type_t>(CAPNG_EFFECTIVE | CAPNG_PERMITTED), capability);
+}
+
+std::string become(const std::string& user, const Account& account, bool clear_bounding) {
+    const int flags = CAPNG_INIT_SUPP_GRP | (clear_bounding ? CAPNG_CLEAR_BOUNDING : 0);
+    const int code = capng_change_id(static_cast<int>(account.user), static_cast<int>(account.group),
+                                     static_cast<capng_flags_t>(flags));
+    if (code == 0) return {};
+    return fmt::format(
+        "cannot become user '{}' ({}, libcap-ng {}); start the daemon as root, or leave service.user empty", user,
+        std::strerror(errno), code);
+}
+
+std::string reduce(bool clear_bounding) {
+    if (clear_bounding) {
+        capng_clear(CAPNG_SELECT_BOUNDS);
+        if (capng_apply(CAPNG_SELECT_BOUNDS) != 0) return "cannot empty the bounding set of capabilities";
+    }
+    if (capng_apply(CAPNG_SELECT_CAPS) != 0)
+        return fmt::format("cannot give up capabilities ({})", std::strerror(errno));
+    return {};
+}
+
+/// Not trust but look: nothing but what was selected may be left.
+std::string verify(const std::vector<unsigned>& capabilities) {
+    if (capng_get_caps_process() != 0) return "cannot read back the capabilities";
+    const std::vector<std::string> left = effective_capabilities();
+    if (left.size() != capabilities.size())
+        return fmt::format("{} capabilities are left, {} are wanted", left.size(), capabilities.size());
+    for (const unsigned capability : capabilities)
+        if (!has(CAPNG_EFFECTIVE, capability) || !has(CAPNG_PERMITTED, capability))
+            return fmt::format("cap_{} was lost", capng_capability_to_name(capability));
+    return {};
+}
+
+}  // namespace
+
+std::string drop_privileges(const std::string& user, bool trace_points) {
+    if (!is_only_thread()) return "capabilities have to be given up before the first thread is started";
+    if (capng_get_caps_process() != 0) return "cannot read this process's capabilities";
+    Account account{::getuid(), ::getgid()};
+    if (!user.empty())
+        if (std::string reason = find_account(user, account); !reason.empty()) return reason;
+    const bool clear_bounding = has(CAPNG_EFFECTIVE, CAP_SETPCAP);
+    const std::vector<unsigned> wanted = kept(trace_points);
+    select(wanted);
+    const bool switches = account.user != ::geteuid() || account.user != ::getuid();
+    std::string reason = switches ? become(user, account, clear_bounding) : reduce(clear_bounding);
+    if (!reason.empty()) return reason;
+    // Not of kernels before 4.3, which have no such set.
+    ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return fmt::format("cannot set no_new_privs ({})", std::strerror(errno));
+    return verify(wanted);
+}
+
+std::vector<std::string> effective_capabilities() {
+    std::vector<std::string> names;
+    if (capng_get_caps_process() != 0) return names;
+    for (unsigned capability = 0; capability <= CAP_LAST_CAP; ++capability)
+        if (has(CAPNG_EFFECTIVE, capability))
+            if (const char* name = capng_capability_to_name(capability)) names.push_back(fmt::format("cap_{}", name));
+    return names;
+}
+
+}  // namespace service
