@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -7,7 +8,7 @@
 
 namespace exporters::prometheus {
 
-/// What is answered over HTTP. Called from the listener's threads.
+/// What is answered over HTTP. Called from the listener's threads, several at once.
 struct Pages {
     std::function<std::string()> metrics;  ///< text format 0.0.4
     struct Health {
@@ -15,16 +16,17 @@ struct Pages {
         std::string text;  ///< "capturing on eth2, 0 dropped"
     };
     std::function<Health()> health;      ///< /healthz: 200 or 503
-    std::function<std::string()> front;  ///< /: an HTML page for a person who came by: what runs here, links
+    std::function<std::string()> front;  ///< /: an HTML page for a person who came by (front_page.h)
 };
 
 /// An HTTP listener of few threads for `GET` and `HEAD` of /metrics (gzip where asked for), /healthz and /. Anything
-/// else is 404 or 405.
+/// else is 404 or 405. One request a connection; a client that is slow in asking or in taking the answer is cut off.
 class Listener {
 public:
-    /// `address`: "127.0.0.1:9879", "[::1]:9879", ":9879" for all. Errors say what is wrong and what to do.
+    /// `address`: "127.0.0.1:9879", "[::1]:9879", ":9879" for all; port 0 is any that is free. Errors say what is wrong
+    /// and what to do.
     static wire::Result<std::unique_ptr<Listener>, std::string> open(const std::string& address, Pages pages);
-    virtual ~Listener() = default;
+    virtual ~Listener() = default;           ///< returns when no answer is under way any more
     virtual std::uint16_t port() const = 0;  ///< that it got, where 0 was asked for
 };
 

@@ -1,8 +1,10 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <prometheus/metric_family.h>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "metrics/snapshot.h"
@@ -11,25 +13,43 @@
 /// Prometheus' view of the traffic: sums over flows, by labels that cannot grow without bound.
 namespace exporters::prometheus {
 
+/// One metric as its table row declares it (traffic_table.cpp, program_table.cpp): manual, dashboards and tests read
+/// this.
+struct Series {
+    std::string_view name;
+    std::string_view unit;  ///< "packets", "bytes", "seconds"; empty for what is merely counted
+    std::string_view help;
+    ::prometheus::MetricType type{};
+    std::vector<std::string_view> labels;
+};
+/// All that can be exported, in the order of the output.
+std::vector<Series> all_series();
+
 struct TrafficOptions {
     std::size_t max_peers = 20;           ///< with series of their own, the busiest; the others are "other"
     std::vector<std::string> interfaces;  ///< names, by FlowSnapshot::interface
     bool crc_verified = true;
 };
 
+/// More series than this are never exported, whatever the traffic: docs/prometheus.md, "Bounds".
+std::size_t series_bound(const TrafficOptions& options);
+
 /// Counters that only grow, though flows come and go: each interval's difference is added once. Label `peer` is the
 /// other host's name, else its address; `direction` is `transmit` or `receive` as this machine sees it, `forward` where
-/// neither end is of this machine.
+/// neither end is of this machine (then `peer` is the receiver). Safe to use from several threads.
 class TrafficTotals {
 public:
     explicit TrafficTotals(const TrafficOptions& options);
     ~TrafficTotals();
+    TrafficTotals(const TrafficTotals&) = delete;
+    TrafficTotals& operator=(const TrafficTotals&) = delete;
 
-    /// `difference`: what happened since the last call; `now`: the state itself, for gauges (queue pairs, outstanding).
+    /// `difference`: what happened since the last call; `now`: the state itself, for gauges (queue pairs, incast).
     void add(const metrics::Snapshot& difference, const metrics::Snapshot& now, const metrics::HostNames& names,
              const std::vector<metrics::Address>& own_addresses);
+    /// Counts go on; peers without a place any more lose their series.
     void set_options(const TrafficOptions& options);
-    /// Families in the order of their table (traffic_table.cpp: name, help, unit, labels, value: each said once).
+    /// Families in the order of their table; those without a sample are left out.
     std::vector<::prometheus::MetricFamily> families() const;
 
 private:
@@ -47,6 +67,7 @@ struct ProgramFigures {
         std::uint64_t received_packets = 0;
         std::uint64_t kernel_dropped_packets = 0;
         std::uint64_t interface_dropped_packets = 0;
+        std::optional<std::uint64_t> bits_per_sec = {};  ///< of its link, where the kernel tells
     };
     std::vector<Interface> interfaces;
     std::uint64_t captured_packets = 0;
@@ -71,7 +92,7 @@ struct ProgramFigures {
 };
 std::vector<::prometheus::MetricFamily> families(const ProgramFigures& figures);
 
-/// The text format of both, and every name with its help: `promtool check metrics` accepts it.
+/// The text format 0.0.4 of all of them.
 std::string text(const std::vector<::prometheus::MetricFamily>& families);
 
 }  // namespace exporters::prometheus

@@ -1,0 +1,305 @@
+#include "exporters/prometheus/traffic.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "exporters/prometheus/attempts.h"
+#include "exporters/prometheus/label_sets.h"
+#include "exporters/prometheus/labels.h"
+#include "exporters/prometheus/latency_buckets.h"
+#include "exporters/prometheus/tables.h"
+
+namespace exporters::prometheus {
+namespace {
+
+using ::prometheus::ClientMetric;
+using ::prometheus::MetricFamily;
+using ::prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+constexpr std::size_t most_own_hosts = 64;
+constexpr std::uint64_t most = ~std::uint64_t{0};
+
+void add_to(Taken& sum, const Taken& more) {
+    if (more) sum = sum ? (*sum > most - *more ? most : *sum + *more) : *more;
+}
+
+/// Everything that is counted under one set of labels, in the order of the table's rows and their values.
+struct Group {
+    std::vector<Taken> counters;
+    std::vector<std::unique_ptr<LatencyBuckets>> histograms;  ///< null until there is a sample
+    std::vector<double> gauges;
+};
+
+template <class Rows>
+std::size_t values_of(const Rows& rows) {
+    std::size_t count = 0;
+    for (const auto& row : rows) count += row.dimension.size();
+    return count;
+}
+
+void add(Group& group, const metrics::FlowSnapshot& flow, const Taking& taking) {
+    const TrafficTable& table = traffic_table();
+    group.counters.resize(values_of(table.counters));
+    group.histograms.resize(values_of(table.histograms));
+    auto sum = group.counters.begin();
+    for (const FlowCounter& row : table.counters)
+        for (std::size_t i = 0; i < row.dimension.size(); ++i) add_to(*sum++, row.take(flow, i, taking));
+    auto buckets = group.histograms.begin();
+    for (const FlowHistogram& row : table.histograms)
+        for (std::size_t i = 0; i < row.dimension.size(); ++i, ++buckets) {
+            const metrics::Histogram& samples = row.take(flow, i);
+            if (samples.empty()) continue;
+            if (!*buckets) *buckets = std::make_unique<LatencyBuckets>();
+            (*buckets)->add(samples);
+        }
+}
+
+MetricFamily family_of(const Series& series) {
+    return {std::string(series.name), std::string(series.help), series.type, {}};
+}
+
+ClientMetric sample(const MetricFamily& family, double value, Labels labels) {
+    ClientMetric metric;
+    metric.label = std::move(labels);
+    (family.type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
+    return metric;
+}
+
+ClientMetric histogram_sample(const LatencyBuckets& buckets, Labels labels) {
+    ClientMetric metric;
+    metric.label = std::move(labels);
+    metric.histogram.sample_count = buckets.count;
+    metric.histogram.sample_sum = static_cast<double>(buckets.sum_ns) * 1e-9;
+    std::uint64_t cumulative = 0;
+    for (std::size_t i = 0; i < LatencyBuckets::bounds; ++i) {
+        cumulative += buckets.counts[i];
+        metric.histogram.bucket.push_back({cumulative, LatencyBuckets::bound_seconds(i)});
+    }
+    metric.histogram.bucket.push_back({buckets.count, std::numeric_limits<double>::infinity()});
+    return metric;
+}
+
+Labels with(Labels labels, const Dimension& dimension, std::size_t value) {
+    if (!dimension.label.empty())
+        labels.push_back({std::string(dimension.label), std::string(dimension.values[value])});
+    return labels;
+}
+
+}  // namespace
+
+struct TrafficTotals::State {
+    explicit State(const TrafficOptions& options) : label_sets(options), taking{options.crc_verified} {}
+
+    mutable std::mutex mutex;
+    LabelSets label_sets;
+    Taking taking;
+    std::map<LabelSet, Group> groups;
+    std::map<std::uint16_t, std::vector<std::uint64_t>> pauses;  ///< by the interface's number
+    std::map<std::string, std::vector<std::uint64_t>> hosts;     ///< by label
+    Attempts attempts;
+    Truncation truncation;
+    std::int64_t last_ns = 0;
+
+    double elapsed_seconds(const metrics::Snapshot& now);
+    void add_flows(const metrics::Snapshot& difference);
+    void set_gauges(const metrics::Snapshot& difference, const metrics::Snapshot& now);
+    void add_pauses(const metrics::Snapshot& difference);
+    void set_hosts(const metrics::Snapshot& now);
+
+    void append_flow_counters(std::vector<MetricFamily>& all, const std::vector<Labels>& labels) const;
+    void append_flow_histograms(std::vector<MetricFamily>& all, const std::vector<Labels>& labels) const;
+    void append_flow_gauges(std::vector<MetricFamily>& all, const std::vector<Labels>& labels) const;
+    void append_pauses(std::vector<MetricFamily>& all) const;
+    void append_others(std::vector<MetricFamily>& all) const;
+};
+
+/// By the capture's clock, which may have been set back.
+double TrafficTotals::State::elapsed_seconds(const metrics::Snapshot& now) {
+    const std::int64_t before = std::exchange(last_ns, now.capture.last_ns);
+    return before == 0 || before > last_ns ? 0 : static_cast<double>(last_ns - before) * 1e-9;
+}
+
+void TrafficTotals::State::add_flows(const metrics::Snapshot& difference) {
+    std::erase_if(groups, [this](const auto& group) { return !label_sets.lives(group.first); });
+    for (const auto& flow : difference.flows) prometheus::add(groups[label_sets.of(flow)], flow, taking);
+}
+
+void TrafficTotals::State::set_gauges(const metrics::Snapshot& difference, const metrics::Snapshot& now) {
+    const auto& rows = traffic_table().gauges;
+    for (auto& [set, group] : groups) group.gauges.assign(rows.size(), 0);
+    const auto length = static_cast<double>(difference.capture.last_ns - difference.capture.first_ns);
+    const auto add_all = [&](const metrics::Snapshot& snapshot, FlowGauge::Source source) {
+        for (const auto& flow : snapshot.flows) {
+            const auto group = groups.find(label_sets.of(flow));
+            if (group == groups.end()) continue;
+            const double share = length > 0 ? std::min(1.0, static_cast<double>(flow.wall_ns()) / length) : 1;
+            for (std::size_t i = 0; i < rows.size(); ++i)
+                if (rows[i].source == source) group->second.gauges[i] += rows[i].take(flow, share);
+        }
+    };
+    add_all(difference, FlowGauge::Source::difference);
+    add_all(now, FlowGauge::Source::now);
+}
+
+void TrafficTotals::State::add_pauses(const metrics::Snapshot& difference) {
+    std::erase_if(pauses, [this](const auto& pause) { return !label_sets.interface_lives(pause.first); });
+    const auto& rows = traffic_table().pauses;
+    for (const auto& pause : difference.pauses) {
+        auto& sums = pauses[label_sets.interface_of(pause.interface)];
+        sums.resize(values_of(rows));
+        auto sum = sums.begin();
+        for (const PauseCounter& row : rows)
+            for (std::size_t i = 0; i < row.dimension.size(); ++i) *sum++ += row.take(pause, i);
+    }
+}
+
+void TrafficTotals::State::set_hosts(const metrics::Snapshot& now) {
+    const auto& rows = traffic_table().hosts;
+    hosts.clear();
+    std::size_t own_hosts = 0;
+    for (const auto& host : now.hosts) {
+        const LabelSets::Host& known = label_sets.host(host.address);
+        if (!known.has_place && (!known.own || ++own_hosts > most_own_hosts)) continue;
+        auto& values = hosts[known.label];
+        values.resize(rows.size());
+        for (std::size_t i = 0; i < rows.size(); ++i) values[i] = std::max(values[i], rows[i].take(host));
+    }
+}
+
+void TrafficTotals::State::append_flow_counters(std::vector<MetricFamily>& all,
+                                                const std::vector<Labels>& labels) const {
+    std::size_t column = 0;
+    for (const FlowCounter& row : traffic_table().counters) {
+        MetricFamily family = family_of(row.series);
+        auto label = labels.begin();
+        for (const auto& [set, group] : groups) {
+            for (std::size_t i = 0; i < row.dimension.size(); ++i)
+                if (const Taken& sum = group.counters[column + i])
+                    family.metric.push_back(
+                        sample(family, static_cast<double>(*sum) * row.factor, with(*label, row.dimension, i)));
+            ++label;
+        }
+        column += row.dimension.size();
+        all.push_back(std::move(family));
+    }
+}
+
+void TrafficTotals::State::append_flow_histograms(std::vector<MetricFamily>& all,
+                                                  const std::vector<Labels>& labels) const {
+    std::size_t column = 0;
+    for (const FlowHistogram& row : traffic_table().histograms) {
+        MetricFamily family = family_of(row.series);
+        auto label = labels.begin();
+        for (const auto& [set, group] : groups) {
+            for (std::size_t i = 0; i < row.dimension.size(); ++i)
+                if (const auto& buckets = group.histograms[column + i])
+                    family.metric.push_back(histogram_sample(*buckets, with(*label, row.dimension, i)));
+            ++label;
+        }
+        column += row.dimension.size();
+        all.push_back(std::move(family));
+    }
+}
+
+void TrafficTotals::State::append_flow_gauges(std::vector<MetricFamily>& all, const std::vector<Labels>& labels) const {
+    const auto& rows = traffic_table().gauges;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        MetricFamily family = family_of(rows[i].series);
+        auto label = labels.begin();
+        for (const auto& [set, group] : groups) family.metric.push_back(sample(family, group.gauges[i], *label++));
+        all.push_back(std::move(family));
+    }
+}
+
+void TrafficTotals::State::append_pauses(std::vector<MetricFamily>& all) const {
+    std::size_t column = 0;
+    for (const PauseCounter& row : traffic_table().pauses) {
+        MetricFamily family = family_of(row.series);
+        for (const auto& [number, sums] : pauses)
+            for (std::size_t i = 0; i < row.dimension.size(); ++i)
+                family.metric.push_back(
+                    sample(family, static_cast<double>(sums[column + i]),
+                           with({{"interface", std::string(label_sets.interface_name(number))}}, row.dimension, i)));
+        column += row.dimension.size();
+        all.push_back(std::move(family));
+    }
+}
+
+void TrafficTotals::State::append_others(std::vector<MetricFamily>& all) const {
+    const TrafficTable& table = traffic_table();
+    for (std::size_t i = 0; i < table.hosts.size(); ++i) {
+        MetricFamily family = family_of(table.hosts[i].series);
+        for (const auto& [label, values] : hosts)
+            family.metric.push_back(sample(family, static_cast<double>(values[i]), {{"host", label}}));
+        all.push_back(std::move(family));
+    }
+    MetricFamily family = family_of(table.attempts);
+    for (std::size_t transport = 0; transport < Attempts::transports; ++transport)
+        for (std::size_t outcome = 0; outcome < attempt_outcomes.size(); ++outcome)
+            if (const std::uint64_t count = attempts.counts()[transport][outcome]; count != 0)
+                family.metric.push_back(
+                    sample(family, static_cast<double>(count),
+                           {{"transport", std::string(metrics::name_of(static_cast<dissect::Transport>(transport)))},
+                            {"outcome", std::string(attempt_outcomes[outcome])}}));
+    all.push_back(std::move(family));
+    for (const TruncationGauge& row : table.truncation) {
+        all.push_back(family_of(row.series));
+        all.back().metric.push_back(sample(all.back(), static_cast<double>(truncation.*row.member), {}));
+    }
+}
+
+TrafficTotals::TrafficTotals(const TrafficOptions& options) : state_(std::make_unique<State>(options)) {}
+TrafficTotals::~TrafficTotals() = default;
+
+void TrafficTotals::set_options(const TrafficOptions& options) {
+    const std::scoped_lock lock(state_->mutex);
+    state_->label_sets.set_options(options);
+    state_->taking.crc_verified = options.crc_verified;
+}
+
+void TrafficTotals::add(const metrics::Snapshot& difference, const metrics::Snapshot& now,
+                        const metrics::HostNames& names, const std::vector<metrics::Address>& own_addresses) {
+    const std::scoped_lock lock(state_->mutex);
+    state_->label_sets.assign(difference, names, own_addresses, state_->elapsed_seconds(now));
+    state_->add_flows(difference);
+    state_->set_gauges(difference, now);
+    state_->add_pauses(difference);
+    state_->set_hosts(now);
+    state_->attempts.add(difference, now);
+    state_->truncation = state_->label_sets.truncation(difference, now);
+}
+
+std::vector<MetricFamily> TrafficTotals::families() const {
+    const std::scoped_lock lock(state_->mutex);
+    std::vector<Labels> labels;
+    for (const auto& [set, group] : state_->groups) {
+        const auto values = state_->label_sets.values(set);
+        const auto& names = traffic_table().counters.front().series.labels;
+        Labels& list = labels.emplace_back();
+        for (std::size_t i = 0; i < values.size(); ++i) list.push_back({std::string(names[i]), values[i]});
+    }
+    std::vector<MetricFamily> all;
+    state_->append_flow_counters(all, labels);
+    state_->append_flow_histograms(all, labels);
+    state_->append_flow_gauges(all, labels);
+    state_->append_pauses(all);
+    state_->append_others(all);
+    std::erase_if(all, [](const MetricFamily& family) { return family.metric.empty(); });
+    return all;
+}
+
+std::size_t series_bound(const TrafficOptions& options) {
+    const TrafficTable& traffic = traffic_table();
+    const std::size_t of_histogram = LatencyBuckets::bounds + 3;  // +Inf, sum, count
+    const std::size_t of_set =
+        values_of(traffic.counters) + values_of(traffic.histograms) * of_histogram + traffic.gauges.size();
+    const std::size_t of_traffic = LabelSets::most_sets(options.max_peers) * of_set +
+                                   (LabelSets::most_interfaces + 1) * values_of(traffic.pauses) +
+                                   (options.max_peers + most_own_hosts) * traffic.hosts.size() +
+                                   Attempts::transports * attempt_outcomes.size() + traffic.truncation.size();
+    const ProgramTable& program = program_table();
+    return of_traffic + 1 + program.program.size() + most_program_interfaces * values_of(program.interfaces);
+}
+
+}  // namespace exporters::prometheus
