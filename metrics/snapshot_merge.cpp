@@ -63,6 +63,9 @@ void merge_connection(ConnectionFigures& into, const ConnectionFigures& other) {
     keep_least(into.retry_count, other.retry_count);
     keep_least(into.rnr_retry_count, other.rnr_retry_count);
     keep_least(into.starting_psn, other.starting_psn);
+    keep_least(into.mpa_revision, other.mpa_revision);
+    keep_least(into.mpa_crc, other.mpa_crc);
+    keep_least(into.mpa_markers, other.mpa_markers);
     if (std::tie(into.end_frame, into.end) < std::tie(other.end_frame, other.end)) {
         into.end_frame = other.end_frame;
         into.end = other.end;

@@ -77,7 +77,28 @@ Histogram Histogram::since(const Histogram& earlier) const {
     const unsigned last = rest.buckets_.back().index;
     rest.min_ = std::max(min_, HistogramBuckets::lower_bound(first));
     rest.max_ = std::min(max_, HistogramBuckets::lower_bound(last + 1) - 1);
+    // Where a bound of the pages put values into another's bucket, the bounds of buckets say nothing.
+    if (rest.min_ > rest.max_) {
+        rest.min_ = min_;
+        rest.max_ = max_;
+    }
     return rest;
+}
+
+std::optional<Histogram> Histogram::restore(std::vector<Bucket> buckets, std::uint64_t sum, std::uint64_t min,
+                                            std::uint64_t max) {
+    Histogram histogram;
+    if (buckets.empty()) return sum == 0 && min == 0 && max == 0 ? std::optional(histogram) : std::nullopt;
+    if (min > max || max > HistogramBuckets::max_value || buckets.back().index >= HistogramBuckets::count) return {};
+    for (std::size_t i = 0; i < buckets.size(); ++i) {
+        if (buckets[i].count == 0 || (i != 0 && buckets[i].index <= buckets[i - 1].index)) return {};
+        histogram.count_ = add(histogram.count_, buckets[i].count);
+    }
+    histogram.buckets_ = std::move(buckets);
+    histogram.sum_ = sum;
+    histogram.min_ = min;
+    histogram.max_ = max;
+    return histogram;
 }
 
 std::optional<std::uint64_t> Histogram::min() const {

@@ -51,6 +51,9 @@ public:
     void merge(const Histogram& other);
     /// What came on top of `earlier`, a former state of this one. Least and greatest value are then those of buckets.
     Histogram since(const Histogram& earlier) const;
+    /// One that was taken apart: nothing where no histogram has such buckets (ascending, none empty) and bounds.
+    static std::optional<Histogram> restore(std::vector<Bucket> buckets, std::uint64_t sum, std::uint64_t min,
+                                            std::uint64_t max);
 
     std::uint64_t count() const { return count_; }
     std::uint64_t sum() const { return sum_; }

@@ -119,6 +119,9 @@ FlowSnapshot RandomSnapshots::flow(unsigned number, std::int64_t first_ns, std::
         tcp.receive_window_min = maybe(1000);
         tcp.receive_window_max = maybe(1000);
         f.tcp = tcp;
+        if (chance()) f.connection.mpa_revision = 1 + static_cast<std::uint32_t>(below(2));
+        if (chance()) f.connection.mpa_crc = chance();
+        if (chance()) f.connection.mpa_markers = chance();
     }
     for (std::size_t kind = 0; kind < event_kind_count; kind += 1 + below(8)) {
         Exhibit exhibit{static_cast<EventKind>(kind), 1 + below(10), {}, below(100), below(1000)};

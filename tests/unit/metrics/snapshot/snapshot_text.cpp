@@ -101,7 +101,8 @@ struct Writer {
         out << "\n  connection";
         const ConnectionFigures& c = f.connection;
         all(c.setup_frame, c.setup_ns, c.initiator_depth, c.responder_resources, c.path_mtu, c.ack_timeout_ns,
-            c.retry_count, c.rnr_retry_count, c.starting_psn, c.end, c.end_frame);
+            c.retry_count, c.rnr_retry_count, c.starting_psn, c.mpa_revision, c.mpa_crc, c.mpa_markers, c.end,
+            c.end_frame);
         out << "\n  tcp";
         all(f.tcp, f.exhibits);
         out << '\n';
