@@ -120,6 +120,8 @@ struct Connection {
     bool reply_seen = false;
     bool crc_wanted = false;  ///< C in one of the start frames
 
+    /// Nothing more can follow but another connection on the same ports.
+    bool over() const { return reset || (sides[0].fin_seen && sides[1].fin_seen); }
     CrcMode crc_mode() const {
         if (crc_wanted) return CrcMode::on;
         return request_seen && reply_seen ? CrcMode::off : CrcMode::unknown;

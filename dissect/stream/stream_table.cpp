@@ -182,7 +182,7 @@ void StreamTable::open(Work& work) {
     const TcpSummary& tcp = work.tcp();
     const bool answer = (tcp.flags & ack) != 0;
     const bool used = work.side().state != SideState::unseen;
-    if (used && work.side().syn_seen && work.side().initial_sequence == tcp.sequence) return;
+    if (used && !work.connection.over() && work.side().syn_seen && work.side().initial_sequence == tcp.sequence) return;
     if (used || (!answer && work.other().state != SideState::unseen)) restart(work);
     Side& side = work.side();
     side.syn_seen = true;

@@ -64,6 +64,7 @@ struct Connection {
     bool mpa_crc = false;
     ConnectionAttempt attempt;
     std::int64_t last_request_ns = 0;
+    std::int64_t end_ns = 0;     ///< once it is finished
     std::uint64_t patience = 0;  ///< ns that the last request, or an MRA, gives the peer
 };
 
@@ -171,6 +172,7 @@ void Connections::State::finish(Place place, Progress progress, const std::strin
     if (finished(place->progress)) return;
     place->progress = progress;
     place->attempt.end_frame = frame.number;
+    place->end_ns = frame.time_ns;
     place->attempt.reason = words;
     for (ConnectionFigures* figures : {&place->pairs.client, &place->pairs.server}) {
         figures->end = words;
@@ -474,6 +476,18 @@ std::vector<ConnectionAttempt> Connections::attempts(std::int64_t now_ns) const 
         return a.request_frame < b.request_frame;
     });
     return out;
+}
+
+void Connections::forget(std::int64_t before_ns, const std::function<bool(const FlowKey&)>& in_use) {
+    State& state = *state_;
+    for (State::List* const list : {&state.done, &state.live}) {
+        for (auto place = list->begin(); place != list->end();) {
+            const auto here = place++;
+            if (std::max(here->last_request_ns, here->end_ns) >= before_ns) continue;
+            if (here->keys_known && (in_use(here->pairs.to_server) || in_use(here->pairs.to_client))) continue;
+            state.remove(*list, here);
+        }
+    }
 }
 
 std::size_t Connections::octets() const {

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -41,6 +42,9 @@ public:
 
     /// The figures of the flow's connection; nullptr where its set-up was not captured. Valid until the next call.
     const ConnectionFigures* about(const FlowKey& key) const;
+    /// Forgets what came to its end, or was last asked for, before `before_ns`, unless `in_use` says that one of its
+    /// flows still is.
+    void forget(std::int64_t before_ns, const std::function<bool(const FlowKey&)>& in_use);
     /// Those that were rejected, never answered by the time `now_ns` (after 3 s, or their own time-outs), or reset.
     std::vector<ConnectionAttempt> attempts(std::int64_t now_ns) const;
     std::size_t octets() const;

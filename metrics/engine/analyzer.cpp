@@ -133,6 +133,13 @@ void Analyzer::finish() {
     state_->settle();
 }
 
+std::size_t Analyzer::begin_interval(std::int64_t idle_since_ns) {
+    state_->settle();
+    std::size_t forgotten = 0;
+    for (const auto& worker : state_->workers) forgotten += worker->engine().begin_interval(idle_since_ns);
+    return forgotten;
+}
+
 void Analyzer::dropped(std::int64_t, std::uint64_t frames) {
     if (frames == 0) return;
     state_->settle();

@@ -32,6 +32,9 @@ public:
     void finish();
     /// Waits for the frames fed so far, then copies the figures out. Kernel drops are the caller's to fill in.
     Snapshot snapshot() override;
+    /// For an analyzer that runs for months, between two snapshots: later events show frames of their own, and flows
+    /// without traffic since `idle_since_ns`, in neither direction, are forgotten. Returns how many.
+    std::size_t begin_interval(std::int64_t idle_since_ns);
     /// Frames that the kernel or an interface dropped since the last call: what happens around now is not observed.
     void dropped(std::int64_t now_ns, std::uint64_t frames);
     const dissect::DissectorCounters& counters();

@@ -268,6 +268,14 @@ void Engine::connect(const Connections::QueuePairs& pairs) {
     remember(pairs.to_client, pairs.to_server, pairs.server);
 }
 
+std::size_t Engine::begin_interval(std::int64_t idle_since_ns) {
+    store_.forget_frames();
+    const std::size_t forgotten = store_.forget_idle(idle_since_ns);
+    connections_.forget(idle_since_ns,
+                        [this](const FlowKey& key) { return store_.table.find(key, hash_of(key)) != no_flow; });
+    return forgotten;
+}
+
 void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
     const Flow& flow = store_.table[index];
     const Flow* const reverse = flow.reverse == no_flow ? nullptr : &store_.table[flow.reverse];

@@ -44,6 +44,9 @@ public:
 
     /// Packets that wait for their flows are worked off. Nothing else may be asked before.
     void flush();
+    /// For an engine that runs for months: a new interval shows frames of its own, and flows idle since `idle_since_ns`
+    /// (with their reverses) are forgotten. Returns how many.
+    std::size_t begin_interval(std::int64_t idle_since_ns);
     /// Frames were lost: no flow knows what passed meanwhile.
     void dropped() { ++store_.drop_epoch; }
     /// Adds the flows (in no order), the reuse figures of hosts, the attempts at connections, and what they hold in

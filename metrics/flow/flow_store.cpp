@@ -87,6 +87,29 @@ void FlowStore::evict(FlowIndex index) {
     table.remove(index);
 }
 
+std::size_t FlowStore::forget_idle(std::int64_t before_ns) {
+    const auto idle = [&](FlowIndex index) { return table[index].counts.last_ns < before_ns; };
+    std::size_t forgotten = 0;
+    for (FlowIndex index = 0; index < table.extent(); ++index) {
+        const Flow& flow = table[index];
+        if (!flow.live || !idle(index) || (flow.reverse != no_flow && !idle(flow.reverse))) continue;
+        if (flow.reverse != no_flow && table[flow.reverse].reverse == index) {
+            evict(flow.reverse);
+            ++forgotten;
+        }
+        evict(index);
+        ++forgotten;
+    }
+    return forgotten;
+}
+
+void FlowStore::forget_frames() {
+    for (FlowIndex index = 0; index < table.extent(); ++index) {
+        if (!table[index].live) continue;
+        for (std::uint32_t row = table[index].exhibits; row != Flow::no_block; row = rows[row].next) rows[row].kept = 0;
+    }
+}
+
 bool FlowStore::take_histogram(Flow& flow, FlowHistogram which) {
     std::uint32_t& block = flow.histogram_block[flow.histograms / 2u];
     if (block == Flow::no_block) {

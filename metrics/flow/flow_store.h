@@ -22,6 +22,10 @@ public:
     /// The connection is over: later traffic of the same key is another flow.
     void retire(FlowIndex index);
     void evict(FlowIndex index);
+    /// Takes leave of flows that, as their reverses, had no packet since `before_ns`. Returns how many they were.
+    std::size_t forget_idle(std::int64_t before_ns);
+    /// Later events show their own frames, though as many were shown before as are kept. Counts go on.
+    void forget_frames();
 
     void record(Flow& flow, FlowHistogram which, std::uint64_t value) {
         if (CompactHistogram* const found = histogram(flow, which); found != nullptr) [[likely]]

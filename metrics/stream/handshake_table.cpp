@@ -57,7 +57,8 @@ void HandshakeTable::open(const FlowKey& key, const Segment& segment) {
     if (entry != nullptr) {
         // A SYN seen before, or the answer to the one seen; anything else is another connection.
         const Handshake::Side& side = forward ? entry->handshake.client : entry->handshake.server;
-        const bool repeated = forward != answer && side.seen && side.initial_sequence == sequence;
+        const bool complete = !answer && entry->handshake.acknowledged;
+        const bool repeated = !complete && forward != answer && side.seen && side.initial_sequence == sequence;
         const bool answers = answer && !forward && !side.seen &&
                              segment.tcp().acknowledgment == entry->handshake.client.initial_sequence + 1;
         if (!repeated && !answers) *entry = {};

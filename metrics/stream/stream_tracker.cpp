@@ -184,7 +184,7 @@ void StreamTracker::State::set_up(const Half& half, const FlowKey& key) {
 /// A SYN on the ports of a connection that is known: true where it begins another one.
 bool StreamTracker::State::opens_anew(FlowIndex index, const Segment& segment) {
     const Half half = half_of(index);
-    if (!half || !half.direction->sequence_known) return true;
+    if (!half || !half.direction->sequence_known || half.direction->closed) return true;
     return half.direction->initial_sequence != segment.tcp().sequence;
 }
 

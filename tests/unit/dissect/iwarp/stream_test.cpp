@@ -204,6 +204,27 @@ TEST(Stream, connection_reused) {
     EXPECT_GT(first_frames, 0u);
 }
 
+/// A capture that is replayed on a wire has the same ports and sequence numbers every time.
+TEST(Stream, connection_reused_with_the_same_sequence_numbers) {
+    Wire wire = connection(3, false, false, true);
+    wire.play(400);
+    for (const bool client : {true, false})
+        wire.raw(client,
+                 wire.isn(client) + 1 + static_cast<std::uint32_t>((client ? wire.client : wire.server).octets.size()),
+                 0x11, {}, 0);
+    const Found once = find(wire);
+    const Wire first = wire;
+    for (int more = 0; more < 2; ++more) {
+        wire.frames.insert(wire.frames.end(), first.frames.begin(), first.frames.end());
+        wire.wire_lengths.insert(wire.wire_lengths.end(), first.wire_lengths.begin(), first.wire_lengths.end());
+    }
+    const Found thrice = find(wire);
+    EXPECT_GT(once.client.size(), 0u);
+    EXPECT_EQ(thrice.client.size(), 3 * once.client.size());
+    EXPECT_EQ(thrice.server.size(), 3 * once.server.size());
+    EXPECT_EQ(thrice.streams.back(), 2u);
+}
+
 TEST(Stream, rejected_connection_is_left_alone) {
     Wire wire;
     wire.client.start(true, false, true);

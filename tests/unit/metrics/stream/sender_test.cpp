@@ -382,6 +382,23 @@ TEST(Sender, ports_used_again_are_another_flow) {
     EXPECT_EQ(script.flow(true)->request.repeated, 0u);
 }
 
+TEST(Sender, ports_used_again_with_the_same_sequence_numbers_are_another_flow) {
+    Script script;
+    for (int life = 0; life < 3; ++life) {
+        script.restart(1000, 2000);
+        script.establish();
+        script.data(true, message(1) + message(2));
+        Extras fin;
+        fin.flags = 0x11;
+        script.segment(true, -1, {}, 0, fin);
+        script.segment(false, -1, {}, 0, fin);
+        EXPECT_EQ(script.flows(), 2u * static_cast<unsigned>(life + 1));
+        EXPECT_EQ(script.messages(true, Operation::send), 2u);
+        EXPECT_EQ(script.flow(true)->request.repeated, 0u);
+        script.after_us(1'000'000);
+    }
+}
+
 TEST(Sender, a_syn_sent_again_ends_nothing) {
     Script script;
     script.establish();
