@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/console.h"
+#include "cli/daemon/daemon.h"
 #include "cli/demo/demo.h"
 #include "cli/dump/dump.h"
 #include "cli/endpoint/endpoint.h"
@@ -22,6 +23,8 @@ int main(int argc, char** argv) {
                      cli::flows::run, cli::flows::help},
         cli::Command{"why", "why it is slow: bandwidth, latency, QP cache, congestion, queue depth, and what to do",
                      cli::why::run, cli::why::help},
+        cli::Command{"daemon", "capture for ever: Prometheus, history, flight recorder, control socket",
+                     cli::daemon::run, cli::daemon::help},
         cli::Command{"endpoint", "an iWARP endpoint in software: serve, ping, bench, listen", cli::endpoint::run,
                      cli::endpoint::help},
         cli::Command{"demo", "real iWARP traffic on the loopback interface, captured, measured and explained",

@@ -1,0 +1,71 @@
+#include "cli/daemon/daemon.h"
+
+#include "cli/analysis/session.h"
+#include "cli/console.h"
+#include "cli/daemon/options.h"
+#include "daemon/log.h"
+#include "daemon/service.h"
+#include "daemon/systemd/notify.h"
+
+namespace cli::daemon {
+
+namespace {
+
+int tell_all(const std::vector<std::string>& lines) {
+    for (const std::string& line : lines) tell("rdmascope daemon: {}", line);
+    return exit_failed;
+}
+
+int serve(const DaemonOptions& options, const service::Config& config, std::string_view version) {
+    service::Level level = service::Level::info;
+    service::level_of(config.log.level, level);
+    service::Log log(level, config.log.max_lines_per_sec);
+    const analysis::Names names(true);
+    service::ServiceOptions how;
+    how.config = config;
+    how.version = version;
+    how.read_again = [&options](service::Config& wanted) -> std::vector<std::string> {
+        auto read = load_config(options);
+        if (!read) return read.error().lines;
+        wanted = std::move(read).value();
+        return {};
+    };
+    service::Service daemon(std::move(how), names, log);
+    if (const std::vector<std::string> wrong = daemon.open(); !wrong.empty()) return tell_all(wrong);
+    daemon.run([] {
+        tell("ready");
+        service::systemd::ready("capturing");
+    });
+    tell("rdmascope daemon: {}", daemon.summary());
+    return exit_done;
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments, const Environment& environment) {
+    DaemonOptions options;
+    if (const std::string reason = parse_options(arguments, options); !reason.empty()) {
+        tell("rdmascope daemon: {}\nrdmascope daemon: `rdmascope help daemon` lists the options", reason);
+        return exit_usage;
+    }
+    switch (options.action) {
+        case Action::help: return print(help());
+        case Action::version: return print(version_text(environment.version));
+        case Action::print_config: return print(service::config_reference());
+        case Action::check:
+        case Action::run: break;
+    }
+    const auto config = load_config(options);
+    if (!config) return tell_all(config.error().lines);
+    if (options.action == Action::check) {
+        const std::vector<std::string> wrong = service::Service::check(*config);
+        if (!wrong.empty()) return tell_all(wrong);
+        tell("rdmascope daemon: the configuration is good");
+        return exit_done;
+    }
+    return serve(options, *config, environment.version);
+}
+
+std::string help() { return help_text(); }
+
+}  // namespace cli::daemon

@@ -1,0 +1,13 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+
+namespace cli::daemon {
+
+/// `rdmascope daemon`: captures for ever.
+int run(const std::vector<std::string>& arguments, const Environment& environment);
+std::string help();
+
+}  // namespace cli::daemon

@@ -1,0 +1,121 @@
+#include "daemon/chronicle.h"
+
+#include <algorithm>
+#include <cstring>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+
+namespace service {
+
+namespace {
+
+constexpr std::uint64_t own_addresses_period_ns = 10'000'000'000;
+
+exporters::prometheus::TrafficOptions traffic_options(const Config& config,
+                                                      const std::vector<capture::InterfaceInfo>& interfaces) {
+    exporters::prometheus::TrafficOptions options;
+    options.max_peers = config.prometheus.max_peers;
+    options.crc_verified = config.engine.verify_crc;
+    for (const capture::InterfaceInfo& interface : interfaces) options.interfaces.push_back(interface.name);
+    return options;
+}
+
+}  // namespace
+
+Chronicle::Chronicle(const Config& config, std::unique_ptr<HistoryWriter> history, std::unique_ptr<Triggers> triggers,
+                     const metrics::HostNames& names, Log& log)
+    : config_(config),
+      history_(std::move(history)),
+      triggers_(std::move(triggers)),
+      names_(names),
+      log_(log),
+      previous_(std::make_shared<metrics::Snapshot>()),
+      totals_(traffic_options(config, {})) {
+    if (history_) history_counters_ = history_->counters();
+}
+
+void Chronicle::find_own_addresses() {
+    ifaddrs* all = nullptr;
+    if (getifaddrs(&all) != 0) return;
+    const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(all, freeifaddrs);
+    own_.clear();
+    for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+        if (one->ifa_addr == nullptr) continue;
+        metrics::Address address;
+        if (one->ifa_addr->sa_family == AF_INET) {
+            sockaddr_in ip{};
+            std::memcpy(&ip, one->ifa_addr, sizeof ip);
+            address.family = dissect::Network::Family::ipv4;
+            std::memcpy(address.octets.data(), &ip.sin_addr, 4);
+        } else if (one->ifa_addr->sa_family == AF_INET6) {
+            sockaddr_in6 ip{};
+            std::memcpy(&ip, one->ifa_addr, sizeof ip);
+            address.family = dissect::Network::Family::ipv6;
+            std::memcpy(address.octets.data(), &ip.sin6_addr, 16);
+        } else {
+            continue;
+        }
+        own_.push_back(address);
+    }
+}
+
+std::vector<Incident> Chronicle::interval(const Taken& taken, const ObserverStatus& status) {
+    if (own_age_ns_ >= own_addresses_period_ns) {
+        find_own_addresses();
+        own_age_ns_ = 0;
+    }
+    own_age_ns_ += taken.length_ns;
+    const metrics::Snapshot difference = metrics::difference(*previous_, *taken.snapshot);
+    previous_ = taken.snapshot;
+    {
+        const std::lock_guard lock(mutex_);
+        totals_.set_options(traffic_options(config_, status.interfaces));
+        totals_.add(difference, *taken.snapshot, names_, own_);
+    }
+    if (history_) keep(difference, taken);
+    return triggers_ ? triggers_->judge(difference, names_) : std::vector<Incident>{};
+}
+
+void Chronicle::keep(const metrics::Snapshot& difference, const Taken& taken) {
+    if (!pending_) {
+        pending_.emplace();
+        pending_->start_ns = taken.wall_ns - static_cast<std::int64_t>(taken.length_ns);
+    }
+    pending_->length_ns += taken.length_ns;
+    pending_->frames_end = taken.frames_end;
+    metrics::merge(pending_->difference, difference);
+    // The last interval of some may end a little early.
+    if (pending_->length_ns + config_.engine.interval_ns / 2 >= config_.history.interval_ns) append();
+}
+
+void Chronicle::append() {
+    const bool kept = history_->append(*pending_);
+    if (!kept && !history_failed_) log_.error("history", history_->error().text());
+    if (kept && history_failed_) log_.info("history", "intervals are kept again");
+    history_failed_ = !kept;
+    pending_.reset();
+    const std::lock_guard lock(mutex_);
+    history_counters_ = history_->counters();
+}
+
+void Chronicle::flush() {
+    if (history_ && pending_) append();
+}
+
+void Chronicle::reconfigure(const Config& config, std::unique_ptr<Triggers> triggers) {
+    if (history_) history_->set_bounds(config.history.max_octets, config.history.max_age_ns);
+    triggers_ = std::move(triggers);
+    config_ = config;
+}
+
+std::vector<::prometheus::MetricFamily> Chronicle::families() const {
+    const std::lock_guard lock(mutex_);
+    return totals_.families();
+}
+
+HistoryCounters Chronicle::history() const {
+    const std::lock_guard lock(mutex_);
+    return history_counters_;
+}
+
+}  // namespace service

@@ -1,0 +1,57 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/config/config.h"
+#include "daemon/history/history.h"
+#include "daemon/log.h"
+#include "daemon/observer.h"
+#include "daemon/recorder/triggers.h"
+#include "exporters/prometheus/traffic.h"
+#include "metrics/why/answer.h"
+
+namespace service {
+
+/// What is made of the intervals: Prometheus' totals, the history, and what sets the flight recorder off. Used by the
+/// service's thread; families() by the listener's threads, too.
+class Chronicle {
+public:
+    /// `history` may be absent.
+    Chronicle(const Config& config, std::unique_ptr<HistoryWriter> history, std::unique_ptr<Triggers> triggers,
+              const metrics::HostNames& names, Log& log);
+
+    /// Returns what the interval has set off.
+    std::vector<Incident> interval(const Taken& taken, const ObserverStatus& status);
+    /// What is not yet in the history goes there.
+    void flush();
+    void reconfigure(const Config& config, std::unique_ptr<Triggers> triggers);
+
+    std::vector<::prometheus::MetricFamily> families() const;
+    HistoryCounters history() const;
+
+private:
+    void keep(const metrics::Snapshot& difference, const Taken& taken);
+    void append();
+    void find_own_addresses();
+
+    Config config_;
+    std::unique_ptr<HistoryWriter> history_;
+    std::unique_ptr<Triggers> triggers_;
+    const metrics::HostNames& names_;
+    Log& log_;
+    std::shared_ptr<const metrics::Snapshot> previous_;
+    std::optional<HistoryInterval> pending_;
+    bool history_failed_ = false;
+    std::vector<metrics::Address> own_;
+    std::uint64_t own_age_ns_ = ~std::uint64_t{0};
+
+    mutable std::mutex mutex_;  ///< of what follows
+    exporters::prometheus::TrafficTotals totals_;
+    HistoryCounters history_counters_;
+};
+
+}  // namespace service

@@ -1,0 +1,351 @@
+#include "daemon/observer.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <ctime>
+#include <future>
+#include <pthread.h>
+
+namespace service {
+
+namespace {
+
+constexpr std::size_t batch_frames = 1024;
+constexpr std::size_t intervals_waiting_max = 4;
+constexpr int wait_ms = 100;
+constexpr std::uint64_t drops_period_ns = 100'000'000;
+
+std::int64_t clock_ns(clockid_t clock) {
+    timespec now{};
+    clock_gettime(clock, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+std::int64_t steady_ns() { return clock_ns(CLOCK_MONOTONIC); }
+std::int64_t wall_ns() { return clock_ns(CLOCK_REALTIME); }
+
+metrics::AnalyzerOptions analyzer_options(const EngineConfig& config) {
+    metrics::AnalyzerOptions options;
+    options.engine.max_flows = config.max_flows;
+    options.engine.link_bits_per_sec = config.link_bits_per_sec;
+    options.dissector.parse.verify_crc = config.verify_crc;
+    options.threads = static_cast<unsigned>(config.threads);
+    return options;
+}
+
+RecordingsOptions recordings_options(const RecorderConfig& config) {
+    return {.directory = config.directory,
+            .after_ns = config.after_ns,
+            .max_files = config.max_files,
+            .max_file_octets = config.max_file_octets,
+            .pause_ns = config.pause_ns};
+}
+
+std::unique_ptr<capture::FlightRecorder> recorder_for(const Config& config) {
+    if (config.recorder.directory.empty()) return nullptr;
+    capture::FlightRecorderOptions options;
+    options.memory_octets = config.recorder.memory_octets;
+    options.before_ns = config.recorder.before_ns;
+    options.frame_octets = config.capture.snaplen == 0 ? 0xffff : static_cast<std::uint32_t>(config.capture.snaplen);
+    return std::make_unique<capture::FlightRecorder>(options);
+}
+
+}  // namespace
+
+capture::TapOptions tap_options(const CaptureConfig& config) {
+    capture::TapOptions options;
+    options.interfaces = config.interfaces;
+    options.ring.snaplen = static_cast<std::uint32_t>(config.snaplen);
+    options.ring.buffer_octets = config.buffer_octets;
+    options.ring.promiscuous = config.promiscuous;
+    options.ring.timestamps = config.timestamps == "hardware"   ? capture::TimestampSource::hardware
+                              : config.timestamps == "software" ? capture::TimestampSource::software
+                                                                : capture::TimestampSource::automatic;
+    options.rdma_only = config.rdma_only;
+    options.filter = config.filter;
+    for (const std::uint64_t port : config.iwarp_ports) options.iwarp_ports.push_back(static_cast<std::uint16_t>(port));
+    options.iwarp_discovery = config.iwarp_discovery;
+    return options;
+}
+
+struct Observer::State {
+    State(const Config& given, std::unique_ptr<capture::Tap> source, std::uint64_t before, Hooks with)
+        : config(given),
+          tap(std::move(source)),
+          hooks(std::move(with)),
+          frames_end(before),
+          analyzer(analyzer_options(given.engine)),
+          recorder(recorder_for(given)),
+          recordings(recordings_options(given.recorder)) {
+        tap->set_wait_ms(wait_ms);
+        tap->number_from(before);
+        mine.alive_ns = steady_ns();
+        refresh_status();
+        shown = mine;
+    }
+
+    void run();
+    void take(std::span<const wire::Frame> frames);
+    void count_drops();
+    void obey();
+    Taken take_figures();
+    void end_interval();
+    void answer_request();
+    void refresh_status();
+    void tell_events();
+    std::string begin(const Incident& incident);
+    /// Has `work` done by the capture thread; waits for its answer.
+    std::string order(std::function<std::string()> work);
+
+    // Of the capture thread alone.
+    Config config;
+    std::unique_ptr<capture::Tap> tap;
+    Hooks hooks;
+    std::uint64_t frames_end;
+    metrics::Analyzer analyzer;
+    std::unique_ptr<capture::FlightRecorder> recorder;
+    Recordings recordings;
+    std::int64_t interval_begin_ns = 0;  ///< steady
+    std::int64_t drops_due_ns = 0;
+    std::int64_t cpu_then_ns = 0;
+    std::uint64_t dropped = 0;
+    std::int64_t last_frame_ns = 0;
+    std::string source_error;
+    ObserverStatus mine;
+
+    // Shared.
+    mutable std::mutex mutex;
+    std::condition_variable answered;
+    std::deque<Taken> waiting;
+    Taken last;
+    std::int64_t last_steady_ns = 0;
+    std::vector<std::function<void()>> orders;
+    ObserverStatus shown;
+    bool running = false;
+    std::atomic<bool> wanted = false;  ///< somebody waits for fresh figures, or has orders
+    std::atomic<bool> figures_wanted = false;
+    std::atomic<bool> stopping = false;
+    std::thread thread;
+};
+
+void Observer::State::run() {
+    pthread_setname_np(pthread_self(), "capture");
+    std::vector<wire::Frame> frames(batch_frames);
+    interval_begin_ns = steady_ns();
+    cpu_then_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    while (!stopping.load(std::memory_order_relaxed)) {
+        const capture::Batch batch = tap->next_batch(frames);
+        if (batch.count > 0) take({frames.data(), batch.count});
+        if (batch.status == capture::ReadStatus::error && tap->error().text() != source_error) {
+            source_error = tap->error().text();
+            hooks.log(true, "capture", source_error);
+        }
+        const std::int64_t now = steady_ns();
+        if (now >= drops_due_ns) {
+            count_drops();
+            tell_events();
+            drops_due_ns = now + static_cast<std::int64_t>(drops_period_ns);
+        }
+        if (wanted.load(std::memory_order_acquire)) obey();
+        if (now - interval_begin_ns >= static_cast<std::int64_t>(config.engine.interval_ns)) end_interval();
+        if (recorder) recordings.progress(*recorder, wall_ns());
+    }
+    count_drops();
+    analyzer.finish();
+    if (recorder) recordings.finish(*recorder);
+    tell_events();
+    end_interval();
+    obey();
+}
+
+void Observer::State::take(std::span<const wire::Frame> frames) {
+    if (recorder)
+        for (const wire::Frame& frame : frames) {
+            recorder->keep(frame);
+            if (recordings.recording()) recordings.frame(frame, tap->interfaces());
+        }
+    analyzer.feed(frames);
+    frames_end = frames.back().number;
+    last_frame_ns = frames.back().time_ns;
+}
+
+void Observer::State::count_drops() {
+    const capture::Statistics counted = tap->statistics();
+    const std::uint64_t now = counted.kernel_dropped.value_or(0) + counted.interface_dropped.value_or(0);
+    if (now > dropped) analyzer.dropped(last_frame_ns, now - dropped);
+    dropped = std::max(dropped, now);
+}
+
+void Observer::State::obey() {
+    wanted.store(false, std::memory_order_relaxed);
+    std::vector<std::function<void()>> now;
+    {
+        const std::lock_guard lock(mutex);
+        now.swap(orders);
+    }
+    for (const auto& order : now) order();
+    if (figures_wanted.exchange(false)) answer_request();
+}
+
+Taken Observer::State::take_figures() {
+    auto snapshot = std::make_shared<metrics::Snapshot>(analyzer.snapshot());
+    snapshot->capture.kernel_dropped = dropped;
+    return {.snapshot = std::move(snapshot), .wall_ns = wall_ns(), .frames_end = frames_end};
+}
+
+void Observer::State::end_interval() {
+    const std::int64_t now = steady_ns();
+    {
+        const std::lock_guard lock(mutex);
+        if (waiting.size() >= intervals_waiting_max && !stopping) {
+            ++mine.late_intervals;
+            interval_begin_ns += static_cast<std::int64_t>(config.engine.interval_ns);
+            return;
+        }
+    }
+    Taken taken = take_figures();
+    const std::int64_t begun = std::exchange(interval_begin_ns, now);
+    taken.length_ns = static_cast<std::uint64_t>(now - begun);
+    mine.forgotten_flows += analyzer.begin_interval(taken.wall_ns - static_cast<std::int64_t>(config.engine.idle_ns));
+    const std::int64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (now > begun) mine.busy_share = static_cast<double>(cpu - cpu_then_ns) / static_cast<double>(now - begun);
+    cpu_then_ns = cpu;
+    refresh_status();
+    {
+        const std::lock_guard lock(mutex);
+        waiting.push_back(taken);
+        last = std::move(taken);
+        last_steady_ns = now;
+        shown = mine;
+    }
+    answered.notify_all();
+    hooks.interval();
+}
+
+void Observer::State::answer_request() {
+    Taken taken = take_figures();
+    refresh_status();
+    {
+        const std::lock_guard lock(mutex);
+        last = std::move(taken);
+        last_steady_ns = steady_ns();
+        shown = mine;
+    }
+    answered.notify_all();
+}
+
+void Observer::State::refresh_status() {
+    mine.interfaces = tap->interfaces();
+    mine.statistics.clear();
+    for (std::size_t i = 0; i < mine.interfaces.size(); ++i) mine.statistics.push_back(tap->statistics(i));
+    mine.recorder_frames = recorder ? recorder->extent().frames : 0;
+    mine.recordings = recordings.counters();
+    mine.alive_ns = steady_ns();
+}
+
+void Observer::State::tell_events() {
+    for (const capture::TapEvent& event : tap->events())
+        hooks.log(event.kind == capture::TapEvent::Kind::failed || event.kind == capture::TapEvent::Kind::lost,
+                  "interface", event.interface.empty() ? event.message : event.interface + ": " + event.message);
+    for (const std::string& line : recordings.messages()) hooks.log(false, "recorder", line);
+}
+
+std::string Observer::State::begin(const Incident& incident) {
+    if (!recorder) return "the flight recorder is off; `recorder.directory` (--record DIR) switches it on";
+    return recordings.begin(incident, *recorder, tap->interfaces(), wall_ns());
+}
+
+std::string Observer::State::order(std::function<std::string()> work) {
+    auto task = std::make_shared<std::packaged_task<std::string()>>(std::move(work));
+    std::future<std::string> answer = task->get_future();
+    {
+        const std::lock_guard lock(mutex);
+        if (!running) return "the capture thread does not run";
+        orders.emplace_back([task] { (*task)(); });
+    }
+    wanted.store(true, std::memory_order_release);
+    tap->wake();
+    if (answer.wait_for(std::chrono::seconds(5)) != std::future_status::ready)
+        return "the capture thread does not answer; what was asked for will be done when it does";
+    return answer.get();
+}
+
+Observer::Observer(const Config& config, std::unique_ptr<capture::Tap> tap, std::uint64_t frames_before, Hooks hooks)
+    : state_(std::make_unique<State>(config, std::move(tap), frames_before, std::move(hooks))) {
+    state_->last.snapshot = std::make_shared<metrics::Snapshot>();
+    state_->last.wall_ns = wall_ns();
+}
+Observer::~Observer() { stop(); }
+
+void Observer::start() {
+    state_->running = true;
+    state_->thread = std::thread([this] { state_->run(); });
+}
+
+void Observer::stop() {
+    if (!state_->thread.joinable()) return;
+    state_->stopping = true;
+    state_->tap->wake();
+    state_->thread.join();
+    const std::lock_guard lock(state_->mutex);
+    state_->running = false;
+}
+
+std::vector<Taken> Observer::intervals() {
+    const std::lock_guard lock(state_->mutex);
+    std::vector<Taken> all(std::make_move_iterator(state_->waiting.begin()),
+                           std::make_move_iterator(state_->waiting.end()));
+    state_->waiting.clear();
+    return all;
+}
+
+Taken Observer::latest(std::uint64_t age_ns, std::uint64_t patience_ns) {
+    State& state = *state_;
+    std::unique_lock lock(state.mutex);
+    const std::int64_t enough = steady_ns() - static_cast<std::int64_t>(std::min<std::uint64_t>(age_ns, INT64_MAX / 2));
+    if (state.last_steady_ns >= enough || !state.running) return state.last;
+    state.figures_wanted = true;
+    state.wanted.store(true, std::memory_order_release);
+    state.tap->wake();
+    state.answered.wait_for(lock, std::chrono::nanoseconds(patience_ns),
+                            [&] { return state.last_steady_ns >= enough; });
+    return state.last;
+}
+
+ObserverStatus Observer::status() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->shown;
+}
+
+void Observer::record(std::vector<Incident> incidents) {
+    if (incidents.empty()) return;
+    State& state = *state_;
+    {
+        const std::lock_guard lock(state.mutex);
+        state.orders.emplace_back([&state, incidents = std::move(incidents)] {
+            for (const Incident& incident : incidents)
+                if (const std::string why = state.begin(incident); !why.empty())
+                    state.hooks.log(false, "recorder", incident.trigger + ": " + incident.reason + "; " + why);
+        });
+    }
+    state.wanted.store(true, std::memory_order_release);
+    state.tap->wake();
+}
+
+std::string Observer::record_now(const Incident& incident) {
+    return state_->order([this, incident] { return state_->begin(incident); });
+}
+
+std::string Observer::reconfigure(const Config& config) {
+    return state_->order([this, config]() -> std::string {
+        State& state = *state_;
+        auto done = state.tap->reconfigure(tap_options(config.capture));
+        if (!done) return done.error().text();
+        state.recordings.set_options(recordings_options(config.recorder));
+        state.config = config;
+        return {};
+    });
+}
+
+}  // namespace service

@@ -1,0 +1,84 @@
+#pragma once
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "capture/flight_recorder.h"
+#include "capture/tap.h"
+#include "daemon/config/config.h"
+#include "daemon/recorder/recordings.h"
+#include "daemon/recorder/triggers.h"
+#include "metrics/engine/analyzer.h"
+#include "metrics/snapshot.h"
+
+namespace service {
+
+/// Figures as they were at the end of an interval.
+struct Taken {
+    std::shared_ptr<const metrics::Snapshot> snapshot;
+    std::int64_t wall_ns = 0;      ///< when; the clock may step
+    std::uint64_t length_ns = 0;   ///< since the one before, by a clock that does not
+    std::uint64_t frames_end = 0;  ///< number of the last frame in it
+};
+
+/// What the capture thread says of itself, as of its last interval.
+struct ObserverStatus {
+    std::vector<capture::InterfaceInfo> interfaces;
+    std::vector<capture::Statistics> statistics;  ///< by interface
+    std::vector<bool> open;                       ///< by interface: whether it is there
+    std::uint64_t forgotten_flows = 0;
+    std::uint64_t late_intervals = 0;  ///< not taken because the former ones had not been worked off
+    double busy_share = 0;             ///< of one processor, by the capture thread itself
+    std::uint64_t recorder_frames = 0;
+    RecordingsCounters recordings;
+    std::int64_t alive_ns = 0;  ///< steady clock: when it last came around
+};
+
+/// The capture thread and all that it alone may touch: the tap, the analyzer, the flight recorder and what it writes.
+/// Frames go through it; figures come out, at every interval and on request. Others talk to it by orders that it
+/// carries out between two batches.
+class Observer {
+public:
+    struct Hooks {
+        std::function<void()> interval;  ///< one was put into intervals(); called by the capture thread
+        /// A line for the log: what happened to an interface, or to a recording. Called by the capture thread.
+        std::function<void(bool warning, const std::string& kind, const std::string& line)> log;
+    };
+    /// `frames_before`: the first frame gets the number behind it.
+    Observer(const Config& config, std::unique_ptr<capture::Tap> tap, std::uint64_t frames_before, Hooks hooks);
+    ~Observer();
+    Observer(const Observer&) = delete;
+    Observer& operator=(const Observer&) = delete;
+
+    void start();
+    /// Ends the thread; what it still held is in a last interval, and a recording under way is finished.
+    void stop();
+
+    /// Intervals that nobody has taken yet, oldest first; at most a few, and none is lost: the next one is longer.
+    std::vector<Taken> intervals();
+    /// At most `age_ns` old; waits up to `patience_ns` for the thread to take it, then gives what there is.
+    Taken latest(std::uint64_t age_ns, std::uint64_t patience_ns);
+    ObserverStatus status() const;
+
+    void record(std::vector<Incident> incidents);
+    /// Sets the flight recorder off at once. Returns why it cannot; else empty.
+    std::string record_now(const Incident& incident);
+    /// What takes effect without a restart. Returns what went wrong; else empty.
+    std::string reconfigure(const Config& config);
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+/// How the kernel is asked for frames.
+capture::TapOptions tap_options(const CaptureConfig& config);
+
+}  // namespace service

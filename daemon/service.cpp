@@ -1,0 +1,430 @@
+#include "daemon/service.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <ctime>
+#include <fmt/format.h>
+#include <mutex>
+#include <optional>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "capture/bpf.h"
+#include "daemon/chronicle.h"
+#include "daemon/config/config_file.h"
+#include "daemon/control/server.h"
+#include "daemon/observer.h"
+#include "daemon/privileges.h"
+#include "daemon/systemd/notify.h"
+#include "exporters/prometheus/front_page.h"
+#include "exporters/prometheus/listener.h"
+
+namespace service {
+
+namespace {
+
+namespace prom = exporters::prometheus;
+
+constexpr int poll_ms = 200;
+constexpr std::uint64_t snapshot_patience_ns = 1'000'000'000;
+
+std::int64_t clock_ns(clockid_t clock) {
+    timespec now{};
+    clock_gettime(clock, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+/// A descriptor of its own.
+class Descriptor {
+public:
+    explicit Descriptor(int fd = -1) : fd_(fd) {}
+    Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    Descriptor& operator=(Descriptor&& other) noexcept {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
+    ~Descriptor() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    int fd() const { return fd_; }
+
+private:
+    int fd_;
+};
+
+sigset_t heeded_signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set, signal);
+    return set;
+}
+
+}  // namespace
+
+struct Service::State final : Commands {
+    State(ServiceOptions given, const metrics::HostNames& host_names, Log& to)
+        : options(std::move(given)),
+          config(options.config),
+          names_(host_names),
+          log(to),
+          started_ns(clock_ns(CLOCK_REALTIME)),
+          started_steady_ns(clock_ns(CLOCK_MONOTONIC)) {}
+
+    std::vector<std::string> open();
+    std::unique_ptr<HistoryWriter> open_history(std::vector<std::string>& wrong) const;
+    void open_control(std::vector<std::string>& wrong);
+    bool open_listener(const std::string& address, std::string& error);
+    bool run(const std::function<void()>& ready);
+    void work_off_intervals();
+    void heed_signals();
+    void sign_of_life();
+    std::string apply(const Config& wanted);
+
+    std::string metrics_text();
+    prom::ProgramFigures figures();
+    prom::Pages::Health health();
+
+    Published snapshot(std::uint64_t age_ns) override {
+        const Taken taken = observer->latest(age_ns, snapshot_patience_ns);
+        return {taken.snapshot, taken.wall_ns};
+    }
+    Status status() override;
+    const metrics::HostNames& names() const override { return names_; }
+    bool crc_verified() const override { return config.engine.verify_crc; }
+    std::string trigger(const std::string& reason) override {
+        return observer->record_now(
+            {.trigger = "command", .reason = reason.empty() ? "asked for by a client" : reason});
+    }
+    std::string reload() override;
+    std::string history_directory() const override { return config.history.directory; }
+
+    ServiceOptions options;
+    Config config;
+    const metrics::HostNames& names_;
+    Log& log;
+    std::int64_t started_ns;
+    std::int64_t started_steady_ns;
+
+    Descriptor signals;
+    Descriptor intervals_ready;
+    std::unique_ptr<Observer> observer;
+    std::unique_ptr<Chronicle> chronicle;
+    std::unique_ptr<ControlServer> control;
+    std::unique_ptr<prom::Listener> listener;
+    bool stopping = false;
+    std::int64_t life_due_ns = 0;
+
+    std::mutex mutex;  ///< of what the listener's threads read, too
+    std::uint64_t reloads = 0;
+    bool reload_ok = true;
+    std::vector<std::string> needs_restart;
+    ServerCounters control_counters;
+};
+
+std::vector<std::string> Service::State::open() {
+    const sigset_t heeded = heeded_signals();
+    pthread_sigmask(SIG_BLOCK, &heeded, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+    signals = Descriptor(signalfd(-1, &heeded, SFD_NONBLOCK | SFD_CLOEXEC));
+    intervals_ready = Descriptor(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+    if (signals.fd() < 0 || intervals_ready.fd() < 0) return {"no descriptors are left; raise `ulimit -n`"};
+
+    std::vector<std::string> wrong;
+    auto triggers = Triggers::compile(config.recorder.triggers);
+    if (!triggers) wrong = triggers.error();
+    auto tap = capture::Tap::open(tap_options(config.capture));
+    if (!tap) wrong.push_back(tap.error().text());
+    open_control(wrong);
+    if (!wrong.empty()) return wrong;
+    // A thread has capabilities of its own: none may have been started. What is opened from here on belongs to `user`.
+    if (std::string why = drop_privileges(config.service.user, false); !why.empty()) return {std::move(why)};
+
+    std::unique_ptr<HistoryWriter> history = open_history(wrong);
+    const std::uint64_t frames_before = history ? history->frames_end() : 0;
+    chronicle = std::make_unique<Chronicle>(config, std::move(history), std::move(triggers).value(), names_, log);
+    const int wake = intervals_ready.fd();
+    Observer::Hooks hooks;
+    hooks.interval = [wake] {
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const auto written = ::write(wake, &one, sizeof one);
+    };
+    hooks.log = [this](bool warning, const std::string& kind, const std::string& line) {
+        warning ? log.warning(kind, line) : log.info(kind, line);
+    };
+    observer = std::make_unique<Observer>(config, std::move(tap).value(), frames_before, std::move(hooks));
+    if (std::string error; !open_listener(config.prometheus.listen, error)) wrong.push_back(error);
+    return wrong;
+}
+
+std::unique_ptr<HistoryWriter> Service::State::open_history(std::vector<std::string>& wrong) const {
+    if (config.history.directory.empty()) return nullptr;
+    HistoryOptions how;
+    how.directory = config.history.directory;
+    how.max_octets = config.history.max_octets;
+    how.max_age_ns = config.history.max_age_ns;
+    auto opened = HistoryWriter::open(how);
+    if (opened) return std::move(opened).value();
+    wrong.push_back(opened.error().text());
+    return nullptr;
+}
+
+void Service::State::open_control(std::vector<std::string>& wrong) {
+    if (config.control.socket.empty()) return;
+    ServerOptions how;
+    how.path = config.control.socket;
+    how.group = config.control.group;
+    how.max_clients = config.control.max_clients;
+    auto opened = ControlServer::open(how, *this);
+    if (opened)
+        control = std::move(opened).value();
+    else
+        wrong.push_back(opened.error());
+}
+
+bool Service::State::open_listener(const std::string& address, std::string& error) {
+    if (address.empty()) return listener.reset(), true;
+    prom::Pages pages;
+    pages.metrics = [this] { return metrics_text(); };
+    pages.health = [this] { return health(); };
+    pages.front = [this] { return prom::front_page(figures()); };
+    auto opened = prom::Listener::open(address, std::move(pages));
+    if (!opened) {
+        error = opened.error();
+        return false;
+    }
+    listener = std::move(opened).value();
+    return true;
+}
+
+bool Service::State::run(const std::function<void()>& ready) {
+    observer->start();
+    log.debug("service", "capture has begun");
+    ready();
+    while (!stopping) {
+        std::array<pollfd, 3> waited{pollfd{signals.fd(), POLLIN, 0}, pollfd{intervals_ready.fd(), POLLIN, 0},
+                                     pollfd{control ? control->descriptor() : -1, POLLIN, 0}};
+        ::poll(waited.data(), waited.size(), poll_ms);
+        heed_signals();
+        work_off_intervals();
+        if (control) {
+            control->progress(0);
+            const std::lock_guard lock(mutex);
+            control_counters = control->counters();
+        }
+        sign_of_life();
+    }
+    systemd::stopping();
+    control.reset();
+    listener.reset();
+    observer->stop();
+    work_off_intervals();
+    chronicle->flush();
+    return true;
+}
+
+void Service::State::work_off_intervals() {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto read = ::read(intervals_ready.fd(), &count, sizeof count);
+    for (const Taken& taken : observer->intervals()) {
+        std::vector<Incident> incidents = chronicle->interval(taken, observer->status());
+        for (const Incident& incident : incidents)
+            log.warning("incident", fmt::format("{}: {}", incident.trigger, incident.reason));
+        observer->record(std::move(incidents));
+    }
+}
+
+void Service::State::heed_signals() {
+    signalfd_siginfo info{};
+    while (::read(signals.fd(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+        switch (static_cast<int>(info.ssi_signo)) {
+            case SIGHUP: {
+                systemd::reloading();
+                // What is wrong was logged.
+                reload();
+                systemd::ready("capturing");
+                break;
+            }
+            case SIGUSR1: {
+                const std::string why = observer->record_now({.trigger = "signal", .reason = "SIGUSR1"});
+                if (!why.empty()) log.warning("recorder", "SIGUSR1: " + why);
+                break;
+            }
+            default: stopping = true;
+        }
+    }
+}
+
+/// systemd hears of life only while the capture thread comes around.
+void Service::State::sign_of_life() {
+    const auto period = systemd::watchdog_period_ns();
+    const std::int64_t now = clock_ns(CLOCK_MONOTONIC);
+    if (!period || now < life_due_ns || !health().ok) return;
+    systemd::watchdog();
+    life_due_ns = now + static_cast<std::int64_t>(*period / 2);
+}
+
+std::string Service::State::reload() {
+    Config wanted;
+    std::vector<std::string> wrong =
+        options.read_again ? options.read_again(wanted) : std::vector<std::string>{"there is no configuration file"};
+    std::string text;
+    for (const std::string& line : wrong) text += (text.empty() ? "" : "\n") + line;
+    if (text.empty()) text = apply(wanted);
+    const std::lock_guard lock(mutex);
+    ++reloads;
+    reload_ok = text.empty();
+    if (text.empty())
+        log.info("reload", "the configuration was read again");
+    else
+        log.error("reload", "the configuration stays as it was: " + text);
+    return text;
+}
+
+std::string Service::State::apply(const Config& wanted) {
+    auto triggers = Triggers::compile(wanted.recorder.triggers);
+    if (!triggers) {
+        std::string text;
+        for (const std::string& line : triggers.error()) text += (text.empty() ? "" : "\n") + line;
+        return text;
+    }
+    const ConfigChange change = compare(config, wanted);
+    if (std::string why = observer->reconfigure(wanted); !why.empty()) return why;
+    if (wanted.prometheus.listen != config.prometheus.listen) {
+        std::string error;
+        if (!open_listener(wanted.prometheus.listen, error)) return error;
+    }
+    chronicle->reconfigure(wanted, std::move(triggers).value());
+    if (Level level{}; level_of(wanted.log.level, level)) log.set_level(level);
+    log.set_limit(wanted.log.max_lines_per_sec);
+    for (const std::string& key : change.needs_restart)
+        log.warning("reload", key + " takes effect when the daemon is started again");
+    const std::lock_guard lock(mutex);
+    needs_restart = change.needs_restart;
+    config = wanted;
+    return {};
+}
+
+Status Service::State::status() {
+    const ObserverStatus seen = observer->status();
+    const Taken taken = observer->latest(~std::uint64_t{0}, 0);
+    const HistoryCounters kept = chronicle->history();
+    Status out;
+    out.version = options.version;
+    out.started_ns = started_ns;
+    out.now_ns = clock_ns(CLOCK_REALTIME);
+    for (std::size_t i = 0; i < seen.interfaces.size(); ++i) {
+        const capture::Statistics& counted = seen.statistics[i];
+        out.interfaces.push_back({.name = seen.interfaces[i].name,
+                                  .open = i < seen.open.size() && seen.open[i],
+                                  .received = counted.received.value_or(0),
+                                  .kernel_dropped = counted.kernel_dropped,
+                                  .interface_dropped = counted.interface_dropped,
+                                  .filter = seen.interfaces[i].filter});
+    }
+    out.packets = taken.snapshot->capture.packets;
+    out.bytes = taken.snapshot->capture.bytes;
+    out.flows = taken.snapshot->flows.size();
+    out.flows_evicted = taken.snapshot->capture.flows_evicted;
+    out.flows_forgotten = seen.forgotten_flows;
+    out.memory_octets = taken.snapshot->memory_octets;
+    out.busy_share = seen.busy_share;
+    out.history_intervals = kept.intervals;
+    out.history_octets = kept.octets;
+    out.history_lost_intervals = kept.lost_intervals;
+    out.recorder_frames = seen.recorder_frames;
+    out.recordings = seen.recordings.finished;
+    out.recordings_failed = seen.recordings.failed;
+    out.last_recording = seen.recordings.last_path;
+    const std::lock_guard lock(mutex);
+    out.clients = control_counters.clients;
+    out.reloads = reloads;
+    out.needs_restart = needs_restart;
+    return out;
+}
+
+prom::ProgramFigures Service::State::figures() {
+    const Status now = status();
+    const Taken taken = observer->latest(~std::uint64_t{0}, 0);
+    prom::ProgramFigures out;
+    out.version = now.version;
+    out.uptime_seconds = static_cast<double>(clock_ns(CLOCK_MONOTONIC) - started_steady_ns) / 1e9;
+    for (const Status::Interface& interface : now.interfaces)
+        out.interfaces.push_back({interface.name, interface.open, interface.received,
+                                  interface.kernel_dropped.value_or(0), interface.interface_dropped.value_or(0)});
+    out.captured_packets = now.packets;
+    out.captured_bytes = now.bytes;
+    out.truncated_packets = taken.snapshot->capture.truncated;
+    out.malformed_packets = taken.snapshot->capture.malformed;
+    out.flows = now.flows;
+    out.flows_evicted = now.flows_evicted;
+    out.flows_forgotten = now.flows_forgotten;
+    out.memory_bytes = now.memory_octets;
+    out.busy_share = now.busy_share;
+    out.history_intervals = now.history_intervals;
+    out.history_bytes = now.history_octets;
+    out.history_lost_intervals = now.history_lost_intervals;
+    out.recorder_frames = now.recorder_frames;
+    out.recordings = now.recordings;
+    out.recordings_failed = now.recordings_failed;
+    const std::lock_guard lock(mutex);
+    out.control_clients = control_counters.clients;
+    out.control_skipped_updates = control_counters.skipped;
+    out.config_reloads = reloads;
+    out.config_reload_ok = reload_ok;
+    return out;
+}
+
+std::string Service::State::metrics_text() {
+    std::vector<::prometheus::MetricFamily> all = prom::families(figures());
+    for (::prometheus::MetricFamily& family : chronicle->families()) all.push_back(std::move(family));
+    return prom::text(all);
+}
+
+prom::Pages::Health Service::State::health() {
+    const ObserverStatus seen = observer->status();
+    const std::int64_t silent_ns = clock_ns(CLOCK_MONOTONIC) - seen.alive_ns;
+    const auto bound_ns = static_cast<std::int64_t>(config.engine.interval_ns * 5 + 5'000'000'000);
+    if (silent_ns > bound_ns)
+        return {false, fmt::format("the capture thread has not come around for {} s\n", silent_ns / 1'000'000'000)};
+    std::string names;
+    for (std::size_t i = 0; i < seen.interfaces.size(); ++i)
+        if (i < seen.open.size() && seen.open[i]) names += (names.empty() ? "" : ", ") + seen.interfaces[i].name;
+    if (names.empty()) return {true, "waiting for an interface\n"};
+    return {true, fmt::format("capturing on {}\n", names)};
+}
+
+Service::Service(ServiceOptions options, const metrics::HostNames& names, Log& log)
+    : state_(std::make_unique<State>(std::move(options), names, log)) {}
+Service::~Service() {
+    // The listener's threads look at everything else.
+    state_->listener.reset();
+    state_->control.reset();
+}
+
+std::vector<std::string> Service::check(const Config& config) {
+    std::vector<std::string> wrong;
+    if (auto triggers = Triggers::compile(config.recorder.triggers); !triggers) wrong = triggers.error();
+    if (auto filter = capture::PacketFilter::compile(config.capture.filter, {}); !filter)
+        wrong.push_back("capture.filter: " + filter.error().text());
+    return wrong;
+}
+
+std::vector<std::string> Service::open() { return state_->open(); }
+bool Service::run(const std::function<void()>& ready) { return state_->run(ready); }
+
+std::string Service::summary() const {
+    const Status now = state_->status();
+    std::uint64_t kernel = 0;
+    std::uint64_t interface = 0;
+    for (const Status::Interface& each : now.interfaces) {
+        kernel += each.kernel_dropped.value_or(0);
+        interface += each.interface_dropped.value_or(0);
+    }
+    return fmt::format("{} packets captured, {} dropped by the kernel, {} dropped by interfaces; {} flows", now.packets,
+                       kernel, interface, now.flows);
+}
+
+}  // namespace service

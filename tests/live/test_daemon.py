@@ -1,0 +1,502 @@
+"""The daemon on a wire: captures are put on one end of a veth pair, the daemon listens on the other, and what it says afterwards is
+held to what `rdmascope flows -r` says of the same capture, and to the capture's own truth where it has one."""
+import gzip
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+import urllib.request
+
+from path import BINARY, ENVIRONMENT, needs_namespaces
+
+SENDER = os.environ["RDMASCOPE_FRAME_SENDER"]
+PCAPS = pathlib.Path(os.environ["RDMASCOPE_PCAPS"])
+PATIENCE_SECONDS = 60
+
+
+def setUpModule():
+    needs_namespaces()
+
+
+class Wire:
+    """A namespace with a veth pair: frames sent on `send0` arrive at `tap0`, where the daemon listens."""
+
+    def __init__(self):
+        self.namespace = f"rdmascope-daemon-{os.getpid()}-{id(self) & 0xffff}"
+
+    def __enter__(self):
+        subprocess.run(["ip", "netns", "add", self.namespace], check=True)
+        self.within("sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1")
+        self.within("ip", "link", "set", "lo", "up")
+        self.plug()
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run(["ip", "netns", "del", self.namespace], check=False)
+
+    def plug(self):
+        self.within("ip", "link", "add", "send0", "type", "veth", "peer", "name", "tap0")
+        for name in ("send0", "tap0"):
+            self.within("ip", "link", "set", name, "mtu", "65535", "up")
+        deadline = time.monotonic() + 10
+        while "LOWER_UP" not in self.within("ip", "-o", "link", "show", "tap0").stdout:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    def unplug(self):
+        self.within("ip", "link", "del", "send0")
+
+    def command(self, *arguments):
+        return ["ip", "netns", "exec", self.namespace, *map(str, arguments)]
+
+    def within(self, *arguments, check=True):
+        return subprocess.run(self.command(*arguments), check=check, capture_output=True, text=True, env=ENVIRONMENT, timeout=300)
+
+    def play(self, capture, *options):
+        """Puts a capture's frames on the wire; returns how many they were."""
+        sent = self.within(SENDER, "send0", PCAPS / capture, *options)
+        return json.loads(sent.stdout)["frames"]
+
+
+class Daemon:
+    def __init__(self, wire, *options, config="", environment=None, interface="tap0", history=False, record=False, snaplen=192):
+        self.wire, self.folder = wire, pathlib.Path(tempfile.mkdtemp(prefix="rdmascope-daemon-"))
+        self.socket = self.folder / "control" / "daemon.sock"
+        self.socket.parent.mkdir()
+        self.history, self.recordings = self.folder / "history", self.folder / "recordings"
+        self.file = self.folder / "rdmascope.toml"
+        self.base = f'[capture]\ninterfaces = ["{interface}"]\nsnaplen = {snaplen}\n'
+        self.base += f'[control]\nsocket = "{self.socket}"\n[prometheus]\nlisten = "127.0.0.1:9879"\n'
+        if history:
+            self.history.mkdir()
+        if record:
+            self.recordings.mkdir()
+        self.write(config)
+        self.environment = {**ENVIRONMENT, **(environment or {})}
+        self.options = options
+
+    def write(self, config):
+        """The configuration: sections of `config` add to those that every test needs."""
+        text = self.base
+        for section in re.split(r"(?m)^(?=\[)", config):
+            name = section.split("\n", 1)[0]
+            if section.strip() and f"{name}\n" in text and not name.startswith("[["):
+                text = text.replace(f"{name}\n", section.rstrip("\n") + "\n", 1)
+            else:
+                text += section
+        self.file.write_text(text)
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.wire.command(BINARY, "daemon", "--config", self.file, *self.options),
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment)
+        self.lines, self.ready = [], threading.Event()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+        if not self.ready.wait(PATIENCE_SECONDS):
+            self.process.kill()
+            raise AssertionError("not ready:\n" + "".join(self.lines))
+        return self
+
+    def _read(self):
+        for line in self.process.stderr:
+            self.lines.append(line)
+            if line.strip() == "ready":
+                self.ready.set()
+
+    def stop(self, signal_number=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(signal_number)
+        status = self.process.wait(timeout=PATIENCE_SECONDS)
+        self.reader.join(timeout=PATIENCE_SECONDS)
+        return status
+
+    def __exit__(self, *_):
+        try:
+            if self.process.poll() is None:
+                self.stop()
+        finally:
+            self.process.kill()
+            self.process.stderr.close()
+            self.process.stdout.close()
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def log(self):
+        return "".join(self.lines)
+
+    def wait_for(self, what, condition, seconds=PATIENCE_SECONDS):
+        deadline = time.monotonic() + seconds
+        while True:
+            value = condition()
+            if value:
+                return value
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{what} did not come about; the log:\n{self.log()}")
+            time.sleep(0.05)
+
+    def get(self, page):
+        fetched = self.wire.within("python3", "-c",
+                                   "import sys, urllib.request as r\n"
+                                   "sys.stdout.buffer.write(r.urlopen('http://127.0.0.1:9879' + sys.argv[1], timeout=20).read())", page)
+        return fetched.stdout
+
+    def series(self):
+        """Every series of /metrics: {(name, {label: value} as a frozenset): value}."""
+        found = {}
+        for line in self.get("/metrics").splitlines():
+            if line.startswith("#") or not line.strip():
+                continue
+            name, labels, value = re.fullmatch(r"(\w+)(?:\{(.*)\})? (\S+)", line).groups()
+            pairs = frozenset(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels or ""))
+            found[name, pairs] = float(value)
+        return found
+
+    def total(self, name, **labels):
+        wanted = set(labels.items())
+        return sum(value for (found, pairs), value in self.series().items() if found == name and wanted <= pairs)
+
+    def ask(self, **request):
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(PATIENCE_SECONDS)
+            client.connect(str(self.socket))
+            client.sendall(json.dumps(request).encode() + b"\n")
+            with client.makefile("rb") as answers:
+                return json.loads(answers.readline())
+
+    def captured(self, packets):
+        self.wait_for(f"{packets} packets", lambda: self.total("rdmascope_captured_packets_total") >= packets)
+        # One more interval, for the totals to hold what the last one had.
+        self.wait_for("the totals", lambda: self.total("rdma_packets_total") > 0)
+        settled = None
+        while settled != (settled := self.total("rdma_wire_bytes_total")):
+            time.sleep(1.2)
+
+    def rss_octets(self):
+        children = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True).stdout.split()
+        for pid in [str(self.process.pid), *children]:
+            status = pathlib.Path(f"/proc/{pid}/status")
+            if status.exists() and "rdmascope" in (text := status.read_text()).splitlines()[0]:
+                return int(re.search(r"VmRSS:\s+(\d+)", text).group(1)) * 1024
+        raise AssertionError("the daemon's process is gone")
+
+
+def told(*arguments, binary=BINARY):
+    done = subprocess.run([binary, *map(str, arguments)], capture_output=True, text=True, env=ENVIRONMENT, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def sums(document):
+    """What the flows of a document add up to, by the names that Prometheus has for them."""
+    flows = document["flows"]
+    out = {"rdma_packets_total": sum(flow["packets"] for flow in flows),
+           "rdma_wire_bytes_total": sum(flow["wire_bytes"] for flow in flows),
+           "rdma_payload_bytes_total": sum(flow["payload_bytes"] for flow in flows),
+           "rdma_rnr_naks_total": sum(flow["rnr_naks"] for flow in flows),
+           "rdma_ecn_ce_packets_total": sum(flow["ecn_ce_packets"] for flow in flows),
+           "rdma_cnp_packets_total": sum(flow["cnp_packets"] for flow in flows)}
+    operations = {}
+    for flow in flows:
+        for operation, figures in flow["messages"].items():
+            operations[operation] = operations.get(operation, 0) + (figures or {}).get("count", 0)
+    return out, {operation: count for operation, count in operations.items() if count}
+
+
+class Counters(unittest.TestCase):
+    """Prometheus counts what `flows -r` counts."""
+
+    def check(self, capture, *options, config="", snaplen=192):
+        with self.subTest(capture=capture, options=options), Wire() as wire:
+            expected, operations = sums(told("flows", "-n", "--json", "-K", "-r", PCAPS / capture))
+            with Daemon(wire, config=config, snaplen=snaplen) as daemon:
+                sent = wire.play(capture, *options)
+                self.assertGreater(sent, 0)
+                daemon.captured(expected["rdma_packets_total"])
+                self.assertEqual(daemon.total("rdmascope_interface_kernel_dropped_packets_total"), 0, "no frame may be lost here")
+                for name, value in expected.items():
+                    self.assertEqual(daemon.total(name), value, name)
+                for operation, count in operations.items():
+                    self.assertEqual(daemon.total("rdma_messages_total", op=operation), count, operation)
+                live = daemon.ask(command="flows")
+                self.assertTrue(live["ok"], live)
+                again, _ = sums(live["result"])
+                self.assertEqual(again, expected)
+                self.assertEqual(daemon.stop(), 0)
+            self.assertIn("packets captured", daemon.log())
+
+    def test_at_the_capture_s_own_speed(self):
+        self.check("rxe-rping.pcap", "--speed", "1")
+
+    def test_ten_times_as_fast(self):
+        self.check("rxe-send-lat-64.pcap", "--speed", "10")
+        self.check("rxe-ecn-ce-write-bw.pcap.gz", "--speed", "10")
+
+    def test_as_fast_as_it_goes(self):
+        self.check("rxe-write-bw-64k.pcap.gz" if (PCAPS / "rxe-write-bw-64k.pcap.gz").exists() else "rxe-write-bw-64k.pcap",
+                   "--speed", "max")
+        self.check("rxe-atomic-fetchadd-bw.pcap", "--speed", "max")
+        self.check("rxe-read-lat-64.pcap", "--speed", "max")
+
+    def test_iwarp_whose_ports_are_known(self):
+        self.check("siw-rping-crc.pcap", "--speed", "max", config="[capture]\niwarp_ports = [7174, 18515, 9999]\n")
+
+    def test_iwarp_that_is_found(self):
+        # Connections are met from their first segment on, while all TCP passes.
+        self.check("siw-send-lat-64-crc.pcap" if (PCAPS / "siw-send-lat-64-crc.pcap").exists() else "siw-rping-nocrc.pcap.gz",
+                   "--speed", "max")
+
+
+class Interfaces(unittest.TestCase):
+    def test_one_is_removed_and_comes_back(self):
+        with Wire() as wire, Daemon(wire) as daemon:
+            sent = wire.play("rxe-rping.pcap", "--speed", "max")
+            daemon.captured(sent - 50)
+            before = daemon.total("rdma_packets_total")
+            wire.unplug()
+            daemon.wait_for("news of the loss", lambda: "tap0" in daemon.log() and daemon.total("rdmascope_interface_up") == 0)
+            self.assertEqual(daemon.get("/healthz"), "waiting for an interface\n")
+            wire.plug()
+            daemon.wait_for("the interface", lambda: daemon.total("rdmascope_interface_up") == 1)
+            wire.play("rxe-rping.pcap", "--speed", "max")
+            daemon.wait_for("the second half", lambda: daemon.total("rdma_packets_total") >= 2 * before)
+            self.assertEqual(daemon.total("rdma_packets_total"), 2 * before)
+
+    def test_ordinary_traffic_is_not_even_looked_at(self):
+        with Wire() as wire, Daemon(wire, config="[capture]\niwarp_discovery = false\n") as daemon:
+            wire.play("made-tunnels.pcap" if (PCAPS / "made-tunnels.pcap").exists() else "rxe-rping.pcap", "--speed", "max")
+            sent = wire.play("rxe-rping.pcap", "--speed", "max")
+            daemon.captured(sent - 60)
+            status = daemon.ask(command="status")
+            self.assertTrue(status["ok"], status)
+
+
+class Clients(unittest.TestCase):
+    def test_slow_and_vanishing_ones_disturb_nobody(self):
+        with Wire() as wire, Daemon(wire) as daemon:
+            slow = []
+            for _ in range(2):
+                client = socket.socket(socket.AF_UNIX)
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                client.connect(str(daemon.socket))
+                client.sendall(b'{"command":"subscribe","what":"flows","interval_ms":100}\n' + b'{"command":"flows"}\n' * 200)
+                slow.append(client)
+            vanishing = socket.socket(socket.AF_UNIX)
+            vanishing.connect(str(daemon.socket))
+            vanishing.sendall(b'{"command":"snapshot"}\n{"command":"fl')
+            vanishing.close()
+            expected, _ = sums(told("flows", "-n", "--json", "-K", "-r", PCAPS / "rxe-send-lat-64.pcap"))
+            wire.play("rxe-send-lat-64.pcap", "--speed", "10")
+            daemon.captured(expected["rdma_packets_total"])
+            for name, value in expected.items():
+                self.assertEqual(daemon.total(name), value, name)
+            begun = time.monotonic()
+            self.assertTrue(daemon.ask(command="status")["ok"])
+            self.assertLess(time.monotonic() - begun, PATIENCE_SECONDS)
+            for client in slow:
+                client.close()
+            self.assertEqual(daemon.stop(), 0)
+
+    def test_flows_and_why_ask_the_daemon(self):
+        with Wire() as wire, Daemon(wire) as daemon:
+            capture = "rxe-rxdrop1pct-write-bw.pcap.gz"
+            wire.play(capture, "--speed", "1")
+            daemon.captured(told("flows", "-n", "--json", "-K", "-r", PCAPS / capture)["capture"]["packets"] - 60)
+            asked = told("why", "-n", "--json", "--connect", daemon.socket)
+            read = told("why", "-n", "--json", "-K", "-r", PCAPS / capture)
+            self.assertEqual(asked["answers"][0]["verdict"], read["answers"][0]["verdict"])
+            flows = told("flows", "-n", "--json", "--connect", daemon.socket)
+            self.assertGreater(len(flows["flows"]), 0)
+
+
+class History(unittest.TestCase):
+    CONFIG = '[engine]\ninterval = "200ms"\n[history]\ndirectory = "{}"\ninterval = "200ms"\n'
+
+    def test_read_afterwards(self):
+        with Wire() as wire:
+            expected, _ = sums(told("flows", "-n", "--json", "-K", "-r", PCAPS / "rxe-send-lat-64.pcap"))
+            daemon = Daemon(wire, history=True)
+            daemon.write(self.CONFIG.format(daemon.history))
+            with daemon:
+                wire.play("rxe-send-lat-64.pcap", "--speed", "1")
+                daemon.captured(expected["rdma_packets_total"])
+                self.assertEqual(daemon.stop(), 0)
+                past = told("flows", "-n", "--json", "--history", daemon.history)
+                self.assertEqual(sums(past)[0], expected)
+
+    def test_survives_being_killed(self):
+        with Wire() as wire:
+            daemon = Daemon(wire, history=True)
+            daemon.write(self.CONFIG.format(daemon.history))
+            with daemon:
+                wire.play("rxe-rping.pcap", "--speed", "max")
+                daemon.wait_for("history", lambda: daemon.total("rdmascope_history_intervals_total") >= 3)
+                subprocess.run(["pkill", "-KILL", "-f", str(daemon.file)], check=True)
+                daemon.process.wait(timeout=PATIENCE_SECONDS)
+                daemon.reader.join(timeout=PATIENCE_SECONDS)
+                before = told("flows", "-n", "--json", "--history", daemon.history)
+                self.assertGreater(len(before["flows"]), 0)
+                # A second daemon takes the store over, and the socket that the first left behind.
+                daemon.ready.clear()
+                with daemon:
+                    wire.play("rxe-rping.pcap", "--speed", "max")
+                    daemon.captured(50)
+                    self.assertEqual(daemon.stop(), 0)
+                    after = told("flows", "-n", "--json", "--history", daemon.history)
+                    self.assertGreater(sums(after)[0]["rdma_packets_total"], sums(before)[0]["rdma_packets_total"])
+
+    def test_a_full_disk_costs_history_and_nothing_else(self):
+        with Wire() as wire:
+            daemon = Daemon(wire, history=True)
+            mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "none", daemon.history], capture_output=True, text=True)
+            if mounted.returncode != 0:
+                self.skipTest(f"no small disk can be mounted here: {mounted.stderr.strip()}")
+            try:
+                (daemon.history / "ballast").write_bytes(os.urandom(96 * 1024))
+                daemon.write(self.CONFIG.format(daemon.history))
+                with daemon:
+                    for _ in range(12):
+                        wire.play("rxe-cm-reject.pcap", "--speed", "max")
+                        wire.play("rxe-send-lat-64.pcap", "--speed", "max")
+                        if daemon.total("rdmascope_history_lost_intervals_total") > 0:
+                            break
+                        filler = daemon.history / "filler"
+                        try:
+                            with open(filler, "ab") as out:
+                                out.write(os.urandom(64 * 1024))
+                        except OSError:
+                            pass
+                        time.sleep(0.5)
+                    daemon.wait_for("a lost interval", lambda: daemon.total("rdmascope_history_lost_intervals_total") > 0)
+                    self.assertIn("history", daemon.log())
+                    for name in ("ballast", "filler"):
+                        (daemon.history / name).unlink(missing_ok=True)
+                    lost = daemon.total("rdmascope_history_lost_intervals_total")
+                    kept = daemon.total("rdmascope_history_intervals_total")
+                    daemon.wait_for("history again", lambda: daemon.total("rdmascope_history_intervals_total") > kept + 2)
+                    self.assertLessEqual(daemon.total("rdmascope_history_lost_intervals_total"), lost + 2)
+                    self.assertEqual(daemon.stop(), 0)
+            finally:
+                subprocess.run(["umount", daemon.history], check=True)
+
+
+STEPPING_CLOCK = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    static int (*real)(clockid_t, struct timespec *);
+    if (!real) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    int status = real(clock, now);
+    if (clock == CLOCK_REALTIME) {
+        FILE *file = fopen(getenv("CLOCK_STEP_FILE"), "r");
+        long step = 0;
+        if (file) { if (fscanf(file, "%ld", &step) != 1) step = 0; fclose(file); }
+        now->tv_sec += step;
+    }
+    return status;
+}
+"""
+
+
+class Clock(unittest.TestCase):
+    def test_steps_back_and_forth(self):
+        with Wire() as wire, tempfile.TemporaryDirectory() as folder:
+            source, library, step = (pathlib.Path(folder) / name for name in ("clock.c", "clock.so", "step"))
+            source.write_text(STEPPING_CLOCK)
+            subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
+            step.write_text("0")
+            daemon = Daemon(wire, history=True, environment={"LD_PRELOAD": str(library), "CLOCK_STEP_FILE": str(step)})
+            daemon.write(History.CONFIG.format(daemon.history))
+            expected, _ = sums(told("flows", "-n", "--json", "-K", "-r", PCAPS / "rxe-rping.pcap"))
+            with daemon:
+                for count, seconds in enumerate((0, 7200, -7200, 86400), 1):
+                    step.write_text(str(seconds))
+                    kept = daemon.total("rdmascope_history_intervals_total")
+                    daemon.wait_for("intervals", lambda: daemon.total("rdmascope_history_intervals_total") > kept + 1)
+                    wire.play("rxe-rping.pcap", "--speed", "max")
+                    daemon.wait_for("the packets", lambda: daemon.total("rdma_packets_total") >= count * expected["rdma_packets_total"])
+                    self.assertEqual(daemon.total("rdma_packets_total"), count * expected["rdma_packets_total"])
+                self.assertEqual(daemon.stop(), 0)
+                past = told("flows", "-n", "--json", "--history", daemon.history)
+                self.assertEqual(sums(past)[0]["rdma_packets_total"], 4 * expected["rdma_packets_total"])
+
+
+class Recorder(unittest.TestCase):
+    CONFIG = '[engine]\ninterval = "200ms"\n[recorder]\ndirectory = "{}"\nbefore = "30s"\nafter = "1s"\npause = "60s"\n'
+
+    def files(self, daemon):
+        return sorted(daemon.recordings.glob("*.pcapng"))
+
+    def test_an_incident_is_kept_with_its_frames_marked(self):
+        if not shutil.which("tshark"):
+            self.skipTest("tshark is not installed")
+        with Wire() as wire:
+            daemon = Daemon(wire, record=True)
+            daemon.write(self.CONFIG.format(daemon.recordings) +
+                         '[[recorder.trigger]]\nname = "loss"\nwhen = "retransmitted_packets > 0"\n')
+            with daemon:
+                wire.play("rxe-rxdrop1pct-write-bw.pcap.gz", "--speed", "1")
+                (kept,) = daemon.wait_for("a recording", lambda: self.files(daemon))
+                shown = subprocess.run(["tshark", "-r", kept, "-T", "fields", "-e", "frame.comment"], capture_output=True, text=True, check=True)
+                comments = [line for line in shown.stdout.splitlines() if line]
+                self.assertIn("loss", kept.name)
+                self.assertGreater(len(shown.stdout.splitlines()), 100)
+                self.assertGreater(len(comments), 0, "the frames that set it off are marked")
+                self.assertIn("retransmitted_packets", " ".join(comments) + daemon.log())
+                self.assertGreater(len(told("flows", "-n", "--json", "-r", kept)["flows"]), 0)
+
+    def test_by_signal_and_by_command(self):
+        with Wire() as wire:
+            daemon = Daemon(wire, record=True)
+            daemon.write(self.CONFIG.format(daemon.recordings))
+            with daemon:
+                sent = wire.play("rxe-rping.pcap", "--speed", "max")
+                daemon.captured(sent - 60)
+                subprocess.run(["pkill", "-USR1", "-f", f"^{BINARY} daemon --config {daemon.file}"], check=True)
+                daemon.wait_for("the signal's", lambda: len(self.files(daemon)) == 1)
+                answer = daemon.ask(command="trigger", reason="a test asks")
+                self.assertTrue(answer["ok"], answer)
+                daemon.wait_for("the command's", lambda: len(self.files(daemon)) == 2)
+
+
+class Reload(unittest.TestCase):
+    def test_goes_on_where_it_was(self):
+        with Wire() as wire, Daemon(wire) as daemon:
+            expected, _ = sums(told("flows", "-n", "--json", "-K", "-r", PCAPS / "rxe-rping.pcap"))
+            sender = threading.Thread(target=wire.play, args=("rxe-rping.pcap", "--speed", "1"))
+            sender.start()
+            for count in range(1, 6):
+                daemon.write(f"[prometheus]\nmax_peers = {10 + count}\n" if count != 3 else "[prometheus]\nmax_peerz = 1\n")
+                subprocess.run(["pkill", "-HUP", "-f", f"^{BINARY} daemon --config {daemon.file}"], check=True)
+                daemon.wait_for("the reload", lambda: daemon.total("rdmascope_config_reloads_total") >= count)
+                good = daemon.total("rdmascope_config_last_reload_successful")
+                self.assertEqual(good, 0 if count == 3 else 1)
+            sender.join()
+            self.assertIn("max_peerz", daemon.log())
+            self.assertIn("did you mean", daemon.log())
+            daemon.captured(expected["rdma_packets_total"])
+            for name, value in expected.items():
+                self.assertEqual(daemon.total(name), value, name)
+
+
+class Rights(unittest.TestCase):
+    def test_roots_power_is_given_up(self):
+        with Wire() as wire, Daemon(wire) as daemon:
+            pid = subprocess.run(["pgrep", "-f", f"^{BINARY} daemon --config {daemon.file}"], capture_output=True, text=True).stdout.split()[0]
+            status = pathlib.Path(f"/proc/{pid}/status").read_text()
+            effective = int(re.search(r"CapEff:\s+([0-9a-f]+)", status).group(1), 16)
+            self.assertEqual(effective & ~(1 << 13), 0, "CAP_NET_RAW alone may stay")
+            self.assertIn("NoNewPrivs:\t1", status)
+
+
+if __name__ == "__main__":
+    unittest.main()
