@@ -11,9 +11,9 @@
 namespace service {
 
 struct RecordingsOptions {
-    std::string directory;
+    std::string directory = {};  ///< made where only its last part is missing
     std::uint64_t after_ns = 5'000'000'000;
-    std::uint64_t max_files = 16;
+    std::uint64_t max_files = 16;  ///< at least 1
     std::uint64_t max_file_octets = std::uint64_t{256} << 20;
     std::uint64_t pause_ns = 60'000'000'000;
 };
@@ -21,32 +21,40 @@ struct RecordingsOptions {
 struct RecordingsCounters {
     std::uint64_t begun = 0;
     std::uint64_t finished = 0;
-    std::uint64_t failed = 0;      ///< disk full, directory gone: told in the log, tried again at the next incident
+    std::uint64_t failed = 0;      ///< disk full, directory gone: told in messages(), tried again at another incident
     std::uint64_t suppressed = 0;  ///< within the pause of their trigger, or while another one was being written
     std::uint64_t removed = 0;     ///< old files that gave way
-    std::string last_path;
+    std::uint64_t missed_frames = 0;  ///< that gave way in memory before they were written
+    std::string last_path = {};
 };
 
 /// Incidents as pcapng files, `rdmascope-20261121T101530.123Z-TRIGGER.pcapng`: what the flight recorder held, then what
-/// passes for `after_ns`; the reason in the section's comment, and on each frame that shows it. Written under a
-/// temporary name, so that a file with its name is whole. Called from the capture thread; writing the past is done in
-/// pieces between batches, so that capturing goes on.
+/// passes for `after_ns`; the reason in the section's comment, and on each frame that shows it. Written under a hidden
+/// name, so that a file with its name is whole. Called from the capture thread, and never long: past and present are
+/// both read from the flight recorder, a piece at each progress(), so that no frame is written twice, and none is
+/// missing that memory held long enough; those that are, are counted. What waits for the disk (fsync) is done by a
+/// thread that lives for as long.
+///
+/// At most half a file is of the past. A file that is as large as it may be ends before its time.
 class Recordings {
 public:
+    /// Removes what a process that died left unfinished, and files beyond max_files. Only files that are named as above
+    /// are ever removed, those with a time that is yet to come first, then the oldest.
     explicit Recordings(const RecordingsOptions& options);
-    ~Recordings();
+    ~Recordings();  ///< without finish(), what is being written is given up
 
     /// Returns why nothing is begun ("paused for another 12 s"); else empty.
     std::string begin(const Incident& incident, const capture::FlightRecorder& past,
                       const std::vector<capture::InterfaceInfo>& interfaces, std::int64_t now_ns);
-    /// Every frame that passes, after it was kept by the flight recorder.
+    /// Every frame that passes, after it was kept by the flight recorder. Cheap: it is written later.
     void frame(const wire::Frame& frame, const std::vector<capture::InterfaceInfo>& interfaces);
-    /// Writes some of the past; ends a file that is due by the frames' clock or by `now_ns`.
+    /// After each batch of frames, and at least ten times a second: writes a piece, and ends a file that is due by the
+    /// frames' clock, or by `now_ns` where none pass. `past` is the one that the recording was begun with.
     void progress(const capture::FlightRecorder& past, std::int64_t now_ns);
-    /// Ends what is being written, for an orderly stop.
-    void finish();
-    void set_options(const RecordingsOptions& options);
-    bool recording() const;
+    /// Writes all that is held and waits for the disk, for an orderly stop or before `past` is replaced.
+    void finish(const capture::FlightRecorder& past);
+    void set_options(const RecordingsOptions& options);  ///< of the next recording
+    bool recording() const;                              ///< until the file has its name
     const RecordingsCounters& counters() const;
     /// What went wrong or was finished since the last call: sentences for the log.
     std::vector<std::string> messages();

@@ -1,0 +1,243 @@
+#include "daemon/recorder/condition.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <optional>
+
+#include "text/quantities.h"
+#include "text/similar.h"
+
+namespace service {
+namespace {
+
+using exporters::Unit;
+using exporters::Value;
+using wire::Failure;
+template <class T>
+using Parsed = wire::Result<T, std::string>;
+
+struct Operation {
+    std::string_view text;
+    Comparison comparison;
+};
+/// The longer ones first, so that `>=` is not read as `>`.
+constexpr std::array operations{Operation{">=", Comparison::at_least}, Operation{"<=", Comparison::at_most},
+                                Operation{"==", Comparison::same},     Operation{"!=", Comparison::other},
+                                Operation{">", Comparison::more},      Operation{"<", Comparison::less}};
+
+constexpr std::uint64_t any_size = std::numeric_limits<std::uint64_t>::max();
+
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+bool is_of_path(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+           c == '-';
+}
+
+/// What has not been read yet.
+class Rest {
+public:
+    explicit Rest(std::string_view text) : text_(text) { skip_blanks(); }
+    bool empty() const { return text_.empty(); }
+    std::string_view text() const { return text_; }
+
+    template <class Wanted>
+    std::string_view take_while(Wanted&& wanted) {
+        std::size_t length = 0;
+        while (length < text_.size() && wanted(text_[length])) ++length;
+        return take(length);
+    }
+    bool take_word(std::string_view word) {
+        if (!text_.starts_with(word)) return false;
+        take(word.size());
+        return true;
+    }
+    std::string_view take(std::size_t length) {
+        const std::string_view taken = text_.substr(0, length);
+        text_.remove_prefix(length);
+        skip_blanks();
+        return taken;
+    }
+
+private:
+    void skip_blanks() {
+        while (!text_.empty() && is_blank(text_.front())) text_.remove_prefix(1);
+    }
+    std::string_view text_;
+};
+
+Parsed<const exporters::FlowField*> find_field(std::string_view path) {
+    const exporters::FlowColumns found = exporters::find_fields(path);
+    if (found.empty())
+        return Failure{fmt::format("'{}' is no figure of a flow{}; `rdmascope flows --columns help` lists them", path,
+                                   text::did_you_mean(path, exporters::field_names()))};
+    if (found.size() > 1 || found.front()->path != path)
+        return Failure{fmt::format("'{}' is a group of figures, name one of them: {}", path, found.front()->path)};
+    if (path.ends_with(".frames"))
+        return Failure{fmt::format("'{}' is a list of frames, and cannot be compared; {}.count can", path,
+                                   path.substr(0, path.size() - std::string_view(".frames").size()))};
+    return found.front();
+}
+
+std::optional<double> decimal(std::string_view text) {
+    double number = 0;
+    const auto [stop, code] =
+        std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::general);
+    if (code != std::errc{} || stop != text.data() + text.size() || !std::isfinite(number)) return {};
+    return number;
+}
+
+/// A whole number, in hexadecimal where it begins with 0x; else one with decimals.
+std::optional<Value> number(std::string_view text) {
+    const bool hexadecimal = text.starts_with("0x");
+    const std::string_view digits = hexadecimal ? text.substr(2) : text;
+    std::uint64_t whole = 0;
+    const auto [stop, code] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), whole, hexadecimal ? 16 : 10);
+    if (code == std::errc{} && stop == digits.data() + digits.size()) return Value{whole};
+    if (const auto broken = decimal(text); broken && !hexadecimal) return Value{*broken};
+    return {};
+}
+
+std::optional<Value> duration(const std::string& text) {
+    if (text == "0") return Value{std::uint64_t{0}};
+    std::uint64_t ns = 0;
+    // A plain number is seconds to some, and nanoseconds to those who read JSON.
+    if (decimal(text) || !text::take_duration(text, ns).empty()) return {};
+    return Value{ns};
+}
+
+std::optional<Value> size(const std::string& text) {
+    std::uint64_t octets = 0;
+    if (!text::take_size(text, 0, any_size, octets).empty()) return {};
+    return Value{octets};
+}
+
+std::optional<Value> bit_rate(const std::string& text) {
+    if (text == "0") return Value{std::uint64_t{0}};
+    std::uint64_t bits = 0;
+    if (!text::take_rate(text, bits).empty()) return {};
+    return Value{bits};
+}
+
+std::optional<Value> byte_rate(const std::string& text) {
+    if (text.ends_with("bit/s") || text.ends_with("bps")) {
+        const auto bits = bit_rate(text);
+        if (!bits) return {};
+        return Value{static_cast<double>(std::get<std::uint64_t>(*bits)) / 8};
+    }
+    const bool said = text.ends_with("B/s");
+    // "10G" is 10 GiB to one and 10 Gbit to another.
+    if (!said && !decimal(text)) return {};
+    return size(said ? text.substr(0, text.size() - 2) : text);
+}
+
+std::optional<Value> share(std::string_view text) {
+    const bool percent = text.ends_with('%');
+    if (percent) text.remove_suffix(1);
+    const auto number = decimal(text);
+    if (!number) return {};
+    return Value{percent ? *number / 100 : *number};
+}
+
+struct Reading {
+    std::optional<Value> value;
+    std::string_view wanted;
+};
+Reading read(const std::string& text, Unit unit) {
+    switch (unit) {
+        case Unit::text: return {Value{text == "yes" ? "true" : text == "no" ? "false" : text}, "text"};
+        case Unit::ns: return {duration(text), "a time with its unit, such as 1.5s, 100ms or 50us,"};
+        case Unit::bytes: return {size(text), "a size such as 64, 64KiB or 16MiB"};
+        case Unit::bytes_per_sec: return {byte_rate(text), "a rate such as 1000, 500MiB/s, 1GiB/s or 10Gbit/s"};
+        case Unit::bits_per_sec: return {bit_rate(text), "a rate such as 10Gbit/s or 800M"};
+        case Unit::share: return {share(text), "a share such as 1% or 0.01"};
+        case Unit::count:
+        case Unit::ratio:
+        case Unit::frame:
+        case Unit::time:
+        case Unit::code: break;
+    }
+    return {number(text), "a number"};
+}
+
+Parsed<std::string> take_value(Rest& rest) {
+    if (!rest.text().starts_with('"')) {
+        const std::string_view plain = rest.take_while([](char c) { return !is_blank(c); });
+        if (plain.find('"') != std::string_view::npos)
+            return Failure{fmt::format("a quotation mark in the middle of {}", plain)};
+        return std::string(plain);
+    }
+    const std::size_t end = rest.text().find('"', 1);
+    if (end == std::string_view::npos) return Failure{fmt::format("no closing quotation mark: {}", rest.text())};
+    const std::string_view quoted = rest.take(end + 1);
+    return std::string(quoted.substr(1, quoted.size() - 2));
+}
+
+Parsed<Term> take_term(Rest& rest) {
+    const std::string_view path = rest.take_while(is_of_path);
+    if (path.empty())
+        return Failure{fmt::format("a figure's name is wanted before '{}', as in: retransmitted_packets > 100",
+                                   rest.empty() ? "the end" : rest.text())};
+    const auto field = find_field(path);
+    if (!field) return Failure{field.error()};
+
+    Term term{.field = *field};
+    for (const Operation& operation : operations)
+        if (term.operation_text.empty() && rest.take_word(operation.text)) {
+            term.comparison = operation.comparison;
+            term.operation_text = operation.text;
+        }
+    if (term.operation_text.empty()) return Failure{fmt::format("one of > >= < <= == != is wanted after '{}'", path)};
+    const bool orders = term.comparison != Comparison::same && term.comparison != Comparison::other;
+    if (term.field->unit == Unit::text && orders)
+        return Failure{
+            fmt::format("'{}' is text, which is compared by == and !=, not by {}", path, term.operation_text)};
+
+    auto text = take_value(rest);
+    if (!text) return Failure{text.error()};
+    term.value_text = *text;
+    const Reading reading = read(term.value_text, term.field->unit);
+    if (term.value_text.empty() || !reading.value)
+        return Failure{fmt::format("{} is wanted for '{}', not '{}'", reading.wanted, path, term.value_text)};
+    term.value = *reading.value;
+    return term;
+}
+
+}  // namespace
+
+bool Term::holds(const Value& figure) const {
+    if (std::holds_alternative<std::monostate>(figure)) return false;
+    int order = 0;
+    const bool* const truth = std::get_if<bool>(&figure);
+    if (field->unit == Unit::text && truth != nullptr)
+        order = exporters::compare(std::string(*truth ? "true" : "false"), value);
+    else
+        order = exporters::compare(figure, value);
+    switch (comparison) {
+        case Comparison::more: return order > 0;
+        case Comparison::at_least: return order >= 0;
+        case Comparison::less: return order < 0;
+        case Comparison::at_most: return order <= 0;
+        case Comparison::same: return order == 0;
+        case Comparison::other: break;
+    }
+    return order != 0;
+}
+
+wire::Result<Condition, std::string> Condition::parse(std::string_view text) {
+    Rest rest(text);
+    Condition condition;
+    do {
+        auto term = take_term(rest);
+        if (!term) return Failure{term.error()};
+        condition.terms.push_back(std::move(term).value());
+        if (rest.empty()) return condition;
+        const std::string_view word = rest.take_while([](char c) { return !is_blank(c); });
+        if (word != "and") return Failure{fmt::format("'and' is wanted before the next figure, not '{}'", word)};
+    } while (true);
+}
+
+}  // namespace service

@@ -1,0 +1,36 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exporters/flow_fields.h"
+#include "wire/result.h"
+
+namespace service {
+
+enum class Comparison : std::uint8_t { more, at_least, less, at_most, same, other };
+
+/// `path OP value`: one figure of a flow against a constant.
+struct Term {
+    const exporters::FlowField* field = nullptr;
+    Comparison comparison{};
+    exporters::Value value = {};
+    std::string operation_text = {};  ///< as it was written: ">="
+    std::string value_text = {};      ///< "2ms"
+
+    /// Whether the figure is as asked for; one that is not known never is.
+    bool holds(const exporters::Value& figure) const;
+};
+
+/// `TERM [and TERM ...]`. OP is one of > >= < <= == !=. A value has the unit of its figure: "2ms" for ns, "64KiB" for
+/// bytes, "1GiB/s" or "10Gbit/s" for bytes/s, "10Gbit/s" for bits/s, "1%" or 0.01 for shares, text where the figure is
+/// text (== and != alone); quotes around it may be left out where it has no blanks.
+struct Condition {
+    std::vector<Term> terms;
+
+    /// Fails with a sentence: what is wrong, and what to write in its place.
+    static wire::Result<Condition, std::string> parse(std::string_view text);
+};
+
+}  // namespace service

@@ -1,0 +1,82 @@
+#include "daemon/recorder/recording_file.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "daemon/recorder/recording_names.h"
+
+namespace service {
+namespace {
+
+/// Pieces of the past go to the kernel in writes of this size.
+constexpr std::size_t buffer_octets = std::size_t{256} << 10;
+
+std::string describe_create(const std::string& directory, int code) {
+    std::string text = fmt::format("{}: no file can be made there: {}", directory, std::strerror(code));
+    if (code == ENOENT) text += "; make the directory, or set recorder.directory to one that exists";
+    if (code == EACCES || code == EPERM || code == EROFS)
+        text += "; let the daemon's user write there (ReadWritePaths= of its unit, too)";
+    return text;
+}
+
+}  // namespace
+
+wire::Result<std::unique_ptr<RecordingFile>, std::string> RecordingFile::create(const std::string& directory,
+                                                                                const std::string& name,
+                                                                                const std::string& comment) {
+    const std::string path = directory + '/' + unfinished_name(name);
+    const int lock = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+    if (lock < 0) return wire::Failure{describe_create(directory, errno)};
+    ::flock(lock, LOCK_EX | LOCK_NB);
+    std::unique_ptr<RecordingFile> file(new RecordingFile(directory, name, lock));
+    auto writer = capture::open_writer(path, {.section = {.comment = comment}, .buffer_octets = buffer_octets});
+    if (!writer) return wire::Failure{writer.error().text()};
+    file->writer_ = std::move(writer).value();
+    return file;
+}
+
+RecordingFile::RecordingFile(std::string directory, std::string name, int lock)
+    : directory_(std::move(directory)), name_(std::move(name)), lock_(lock) {}
+
+RecordingFile::~RecordingFile() {
+    if (!completed_) ::unlink(hidden_path().c_str());
+    writer_.reset();
+    ::close(lock_);
+}
+
+std::string RecordingFile::hidden_path() const { return directory_ + '/' + unfinished_name(name_); }
+
+bool RecordingFile::describe(const capture::InterfaceInfo& interface) { return writer_->describe(interface); }
+
+bool RecordingFile::write(const wire::Frame& frame, const capture::InterfaceInfo& interface) {
+    return writer_->write(frame, interface) == capture::WriteStatus::ok;
+}
+
+std::string RecordingFile::error() const {
+    // What the writer advises behind the semicolon is for captures that keep what they have.
+    const std::string& message = writer_->error().message;
+    return fmt::format("{}: {}", directory_, message.substr(0, message.find(';')));
+}
+
+std::string RecordingFile::complete() {
+    if (!writer_->close()) return error();
+    // EINVAL: the file system has nothing to synchronise.
+    if (::fsync(lock_) != 0 && errno != EINVAL)
+        return fmt::format("{}: writing to the disk failed: {}", directory_, std::strerror(errno));
+    if (std::rename(hidden_path().c_str(), path().c_str()) != 0)
+        return fmt::format("{}: the file cannot be given its name: {}", path(), std::strerror(errno));
+    completed_ = true;
+    // For the name to survive a power cut; the octets are safe already.
+    if (const int folder = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); folder >= 0) {
+        static_cast<void>(::fsync(folder));
+        ::close(folder);
+    }
+    return {};
+}
+
+}  // namespace service

@@ -1,0 +1,49 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "capture/source.h"
+#include "capture/writer.h"
+#include "wire/frame.h"
+#include "wire/result.h"
+
+namespace service {
+
+/// One recording while it is being written, under its hidden name. Removes itself unless it was completed.
+class RecordingFile {
+public:
+    /// Fails with a sentence.
+    static wire::Result<std::unique_ptr<RecordingFile>, std::string> create(const std::string& directory,
+                                                                            const std::string& name,
+                                                                            const std::string& comment);
+    ~RecordingFile();
+    RecordingFile(const RecordingFile&) = delete;
+    RecordingFile& operator=(const RecordingFile&) = delete;
+
+    /// False: see error().
+    bool describe(const capture::InterfaceInfo& interface);
+    bool write(const wire::Frame& frame, const capture::InterfaceInfo& interface);
+    /// Octets so far, those still in the buffer included.
+    std::uint64_t octets() const { return writer_->octets(); }
+
+    /// Waits until all is on the disk, and gives the file its name. Returns why not; else empty.
+    std::string complete();
+
+    std::string error() const;
+    std::string path() const { return directory_ + '/' + name_; }
+    const std::string& directory() const { return directory_; }
+    const std::string& name() const { return name_; }
+
+private:
+    RecordingFile(std::string directory, std::string name, int lock);
+    std::string hidden_path() const;
+
+    std::string directory_;
+    std::string name_;
+    int lock_;  ///< held for as long as it is written: remove_unfinished()
+    std::unique_ptr<capture::Writer> writer_ = {};
+    bool completed_ = false;
+};
+
+}  // namespace service

@@ -1,0 +1,216 @@
+#include "daemon/recorder/triggers.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+#include <variant>
+
+#include "daemon/recorder/condition.h"
+#include "daemon/recorder/exhibits.h"
+#include "text/similar.h"
+
+namespace service {
+namespace {
+
+using metrics::FlowSnapshot;
+
+struct When {
+    std::string name;
+    Condition condition;
+};
+struct WaitForVerdict {
+    std::string name;
+    std::string verdict;
+};
+using Trigger = std::variant<When, WaitForVerdict>;
+
+/// Ascending, each once, the first few.
+void tidy_frames(std::vector<std::uint64_t>& frames) {
+    std::sort(frames.begin(), frames.end());
+    frames.erase(std::unique(frames.begin(), frames.end()), frames.end());
+    if (frames.size() > max_incident_frames) frames.resize(max_incident_frames);
+}
+
+std::string host(const metrics::Endpoint& endpoint, const metrics::HostNames& names) {
+    std::string name = names.name(endpoint.address);
+    return name.empty() ? metrics::to_text(endpoint.address) : name;
+}
+
+/// "storage-3 -> compute-7 QP 0x11".
+std::string ends_of(const FlowSnapshot& flow, const metrics::HostNames& names) {
+    std::string text = fmt::format("{} -> {}", host(flow.source, names), host(flow.destination, names));
+    if (flow.destination.qpn)
+        text += fmt::format(" QP {:#x}", *flow.destination.qpn);
+    else if (flow.destination.port)
+        text += fmt::format(" port {}", *flow.destination.port);
+    return text;
+}
+
+/// A flow that does as the condition says, with its figures in the order of the terms.
+struct Hit {
+    const FlowSnapshot* flow;
+    std::vector<exporters::Value> figures;
+};
+
+std::optional<Hit> try_flow(const Condition& condition, const exporters::FlowRow& row) {
+    Hit hit{&row.flow, {}};
+    for (const Term& term : condition.terms) {
+        hit.figures.push_back(term.field->value(row));
+        if (!term.holds(hit.figures.back())) return {};
+    }
+    return hit;
+}
+
+/// The worst first, by the first figure: the greatest, or the least where little is what is asked for.
+void sort_by_weight(std::vector<Hit>& hits, const Condition& condition) {
+    const Comparison comparison = condition.terms.front().comparison;
+    const bool little = comparison == Comparison::less || comparison == Comparison::at_most;
+    std::stable_sort(hits.begin(), hits.end(), [little](const Hit& a, const Hit& b) {
+        const int order = exporters::compare(a.figures.front(), b.figures.front());
+        return little ? order < 0 : order > 0;
+    });
+}
+
+std::string figures_text(const Condition& condition, const Hit& hit) {
+    std::string text;
+    for (std::size_t i = 0; i < condition.terms.size(); ++i) {
+        const Term& term = condition.terms[i];
+        text +=
+            fmt::format("{}{} {} {} {}", i == 0 ? "" : " and ", term.field->path,
+                        exporters::readable(hit.figures[i], term.field->unit), term.operation_text, term.value_text);
+    }
+    return text;
+}
+
+void add_frames(const Condition& condition, const FlowSnapshot& flow, std::vector<std::uint64_t>& frames) {
+    bool shown = false;
+    for (const Term& term : condition.terms)
+        for (const metrics::EventKind kind : kinds_behind(term.field->path)) {
+            shown = true;
+            if (const metrics::Exhibit* const exhibit = flow.exhibit(kind))
+                frames.insert(frames.end(), exhibit->frames.begin(), exhibit->frames.end());
+        }
+    if (shown) return;
+    for (const metrics::Exhibit& exhibit : flow.exhibits)
+        frames.insert(frames.end(), exhibit.frames.begin(), exhibit.frames.end());
+}
+
+std::optional<Incident> judge_when(const When& when, const metrics::Snapshot& interval,
+                                   const metrics::HostNames& names) {
+    const metrics::CaptureFigures& capture = interval.capture;
+    const exporters::Context context{
+        .names = &names,
+        .interval = exporters::Interval{capture.first_ns, static_cast<std::uint64_t>(capture.last_ns) -
+                                                              static_cast<std::uint64_t>(capture.first_ns)}};
+    std::vector<Hit> hits;
+    for (const FlowSnapshot& flow : interval.flows)
+        if (auto hit = try_flow(when.condition, {flow, context})) hits.push_back(std::move(*hit));
+    if (hits.empty()) return {};
+    sort_by_weight(hits, when.condition);
+
+    Incident incident{.trigger = when.name};
+    incident.reason =
+        fmt::format("{}: {}", ends_of(*hits.front().flow, names), figures_text(when.condition, hits.front()));
+    if (hits.size() > 1)
+        incident.reason += fmt::format("; and so {} other flow{}", hits.size() - 1, hits.size() == 2 ? "" : "s");
+    if (hits.size() > max_incident_flows) hits.resize(max_incident_flows);
+    for (const Hit& hit : hits) {
+        incident.flows.push_back(hit.flow->id);
+        if (incident.frames.size() < max_incident_frames) add_frames(when.condition, *hit.flow, incident.frames);
+    }
+    tidy_frames(incident.frames);
+    return incident;
+}
+
+/// The worst alarm with that verdict: answers come in that order.
+std::optional<Incident> judge_verdict(const WaitForVerdict& wait, const std::vector<metrics::Answer>& answers) {
+    const auto found = std::find_if(answers.begin(), answers.end(), [&wait](const metrics::Answer& answer) {
+        return answer.alarm && answer.verdict == wait.verdict;
+    });
+    if (found == answers.end()) return {};
+    Incident incident{.trigger = wait.name, .reason = found->summary, .flows = found->flows};
+    if (incident.flows.size() > max_incident_flows) incident.flows.resize(max_incident_flows);
+    for (const metrics::Evidence& evidence : found->evidence)
+        incident.frames.insert(incident.frames.end(), evidence.frames.begin(), evidence.frames.end());
+    tidy_frames(incident.frames);
+    return incident;
+}
+
+class CompiledTriggers final : public Triggers {
+public:
+    explicit CompiledTriggers(std::vector<Trigger> triggers) : triggers_(std::move(triggers)) {}
+
+    std::vector<Incident> judge(const metrics::Snapshot& interval, const metrics::HostNames& names) override {
+        std::optional<std::vector<metrics::Answer>> answers;
+        std::vector<Incident> incidents;
+        for (const Trigger& trigger : triggers_) {
+            std::optional<Incident> incident;
+            if (const When* const when = std::get_if<When>(&trigger)) {
+                incident = judge_when(*when, interval, names);
+            } else {
+                if (!answers) answers = metrics::answer(interval, names);
+                incident = judge_verdict(std::get<WaitForVerdict>(trigger), *answers);
+            }
+            if (incident) incidents.push_back(std::move(*incident));
+        }
+        return incidents;
+    }
+
+private:
+    std::vector<Trigger> triggers_;
+};
+
+/// What is wrong with a verdict's name; empty where nothing is.
+std::string check_verdict(const std::string& verdict) {
+    std::vector<std::string_view> alarms;
+    bool known = false;
+    for (std::size_t i = 0; i < metrics::question_count; ++i)
+        for (const metrics::Verdict& each : metrics::verdicts(static_cast<metrics::Question>(i))) {
+            known = known || each.name == verdict;
+            if (!each.alarm) continue;
+            if (each.name == verdict) return {};
+            if (std::find(alarms.begin(), alarms.end(), each.name) == alarms.end()) alarms.push_back(each.name);
+        }
+    const std::string list = fmt::format("{}", fmt::join(alarms, ", "));
+    if (known)
+        return fmt::format("verdict '{}' describes and raises no alarm, so that it can set nothing off; there are: {}",
+                           verdict, list);
+    return fmt::format("'{}' is no verdict of why{}; there are: {}", verdict, text::did_you_mean(verdict, alarms),
+                       list);
+}
+
+wire::Result<Trigger, std::string> compile_one(const TriggerConfig& config) {
+    if (config.name.empty()) return wire::Failure<std::string>{"a name is wanted: it is part of the files' names"};
+    if (config.when.empty() == config.verdict.empty())
+        return wire::Failure<std::string>{"either `when` or `verdict` is wanted"};
+    if (config.when.empty()) {
+        std::string wrong = check_verdict(config.verdict);
+        if (!wrong.empty()) return wire::Failure{std::move(wrong)};
+        return Trigger{WaitForVerdict{config.name, config.verdict}};
+    }
+    auto condition = Condition::parse(config.when);
+    if (!condition) return wire::Failure{condition.error()};
+    return Trigger{When{config.name, std::move(condition).value()}};
+}
+
+}  // namespace
+
+wire::Result<std::unique_ptr<Triggers>, std::vector<std::string>> Triggers::compile(
+    const std::vector<TriggerConfig>& triggers) {
+    std::vector<Trigger> compiled;
+    std::vector<std::string> wrong;
+    for (const TriggerConfig& config : triggers) {
+        auto trigger = compile_one(config);
+        if (trigger)
+            compiled.push_back(std::move(trigger).value());
+        else
+            wrong.push_back(fmt::format("trigger '{}': {}", config.name, trigger.error()));
+        const auto same = [&config](const TriggerConfig& other) { return other.name == config.name; };
+        if (!config.name.empty() && &*std::find_if(triggers.begin(), triggers.end(), same) != &config)
+            wrong.push_back(fmt::format("trigger '{}': another trigger has this name", config.name));
+    }
+    if (!wrong.empty()) return wire::Failure{std::move(wrong)};
+    return std::unique_ptr<Triggers>(std::make_unique<CompiledTriggers>(std::move(compiled)));
+}
+
+}  // namespace service

@@ -1,0 +1,185 @@
+#include "daemon/recorder/triggers.h"
+
+#include <gmock/gmock.h>
+
+#include "daemon/recorder/exhibits.h"
+#include "tests/unit/metrics/why/support.h"
+
+namespace service::test {
+namespace {
+
+using metrics::EventKind;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using why_test::exhibit;
+using why_test::healthy;
+using why_test::NoNames;
+using why_test::snapshot_of;
+using why_test::TwoNames;
+
+std::unique_ptr<Triggers> compiled(const std::vector<TriggerConfig>& configs) {
+    auto triggers = Triggers::compile(configs);
+    if (!triggers) {
+        ADD_FAILURE() << triggers.error().front();
+        return nullptr;
+    }
+    return std::move(triggers).value();
+}
+std::vector<Incident> judge(const TriggerConfig& config, const metrics::Snapshot& interval) {
+    return compiled({config})->judge(interval, TwoNames{});
+}
+
+/// Flow 1, "client -> server QP 0x11", with repairs.
+metrics::FlowSnapshot lossy(std::uint64_t id, std::uint64_t again) {
+    metrics::FlowSnapshot flow = healthy(id);
+    flow.retransmitted_packets = again;
+    exhibit(flow, EventKind::retransmission, {id * 100 + 7, id * 100 + 9}, again);
+    exhibit(flow, EventKind::nak, {id * 100 + 5}, 1);
+    return flow;
+}
+
+TEST(Triggers, a_condition_that_holds_names_hosts_figures_and_frames) {
+    const auto incidents =
+        judge({"resent", "retransmitted_packets > 100 and timeouts == 0", ""}, snapshot_of({lossy(1, 212)}));
+    ASSERT_THAT(incidents, SizeIs(1));
+    EXPECT_EQ(incidents[0].trigger, "resent");
+    EXPECT_EQ(incidents[0].reason, "client -> server QP 0x11: retransmitted_packets 212 > 100 and timeouts 0 == 0");
+    EXPECT_THAT(incidents[0].flows, ElementsAre(1));
+    EXPECT_THAT(incidents[0].frames, ElementsAre(107, 109)) << "the NAK stands for neither figure";
+}
+
+TEST(Triggers, figures_are_said_with_their_units) {
+    const auto incidents = judge({"slow", "latency_ns.write.max >= 100us", ""}, snapshot_of({healthy()}));
+    ASSERT_THAT(incidents, SizeIs(1));
+    EXPECT_EQ(incidents[0].reason, "client -> server QP 0x11: latency_ns.write.max 120us >= 100us");
+}
+
+TEST(Triggers, ports_of_iwarp_and_addresses_without_a_name_are_said) {
+    metrics::FlowSnapshot flow = healthy();
+    flow.transport = dissect::Transport::iwarp;
+    flow.destination.qpn.reset();
+    flow.destination.port = 7174;
+    const auto incidents = compiled({{"t", "transport == iwarp", ""}})->judge(snapshot_of({flow}), NoNames{});
+    ASSERT_THAT(incidents, SizeIs(1));
+    EXPECT_EQ(incidents[0].reason, "192.0.2.2 -> 192.0.2.1 port 7174: transport iwarp == iwarp");
+}
+
+TEST(Triggers, the_worst_flow_is_named_first) {
+    const auto interval = snapshot_of({lossy(1, 20), lossy(2, 300), healthy(3), lossy(4, 70)});
+    const auto many = judge({"resent", "retransmitted_packets > 10", ""}, interval);
+    ASSERT_THAT(many, SizeIs(1)) << "each trigger once";
+    EXPECT_THAT(many[0].reason, HasSubstr("retransmitted_packets 300 > 10; and so 2 other flows"));
+    EXPECT_THAT(many[0].flows, ElementsAre(2, 4, 1));
+    EXPECT_THAT(many[0].frames, ElementsAre(107, 109, 207, 209, 407, 409));
+    const auto little = judge({"resent", "retransmitted_packets <= 20", ""}, interval);
+    EXPECT_THAT(little.at(0).flows, ElementsAre(3, 1));
+    EXPECT_THAT(little.at(0).reason, HasSubstr("and so 1 other flow"));
+}
+
+TEST(Triggers, what_does_not_hold_sets_nothing_off) {
+    EXPECT_THAT(judge({"resent", "retransmitted_packets > 100", ""}, snapshot_of({lossy(1, 100)})), IsEmpty());
+    EXPECT_THAT(judge({"resent", "retransmitted_packets > 100", ""}, snapshot_of({})), IsEmpty());
+}
+
+TEST(Triggers, flows_and_frames_are_bounded) {
+    std::vector<metrics::FlowSnapshot> flows;
+    for (std::uint64_t id = 1; id <= 1000; ++id) flows.push_back(lossy(id, id));
+    const auto incidents = judge({"resent", "retransmitted_packets > 0", ""}, snapshot_of(std::move(flows)));
+    EXPECT_THAT(incidents.at(0).flows, SizeIs(max_incident_flows));
+    EXPECT_EQ(incidents.at(0).flows.front(), 1000U);
+    EXPECT_LE(incidents.at(0).frames.size(), max_incident_frames);
+    EXPECT_THAT(incidents.at(0).frames, testing::Contains(100'007)) << "of the worst flow";
+    EXPECT_THAT(incidents.at(0).reason, HasSubstr("and so 999 other flows"));
+}
+
+TEST(Triggers, a_figure_without_events_of_its_own_shows_all) {
+    const auto incidents = judge({"much", "wire_bytes > 1MiB", ""}, snapshot_of({lossy(1, 3)}));
+    EXPECT_THAT(incidents.at(0).frames, ElementsAre(105, 107, 109));
+}
+
+TEST(Triggers, a_rate_is_of_the_interval_not_of_the_flow) {
+    // 1000 octets within a microsecond are no gigabyte per second, where the interval is a second.
+    metrics::FlowSnapshot flow = healthy();
+    flow.last_ns = flow.first_ns + 1000;
+    auto& write = flow.operations[metrics::index_of(metrics::Operation::write)];
+    write.count = 1;
+    write.bytes = 1000;
+    EXPECT_THAT(judge({"fast", "goodput_bytes_per_sec > 1000", ""}, snapshot_of({flow})), IsEmpty());
+    EXPECT_THAT(judge({"fast", "goodput_bytes_per_sec >= 1000", ""}, snapshot_of({flow})), SizeIs(1));
+}
+
+/// A flow whose peer refused access once.
+metrics::Snapshot refused() {
+    metrics::FlowSnapshot flow = healthy();
+    flow.naks[static_cast<std::size_t>(metrics::NakCode::remote_access_error)] = 1;
+    exhibit(flow, EventKind::nak, {41}, 1, static_cast<std::uint64_t>(metrics::NakCode::remote_access_error));
+    return snapshot_of({flow});
+}
+
+TEST(Triggers, a_verdict_that_alarms_brings_its_sentence_and_evidence) {
+    const auto incidents = judge({"refused", "", "remote_access_error"}, refused());
+    ASSERT_THAT(incidents, SizeIs(1));
+    const std::vector<metrics::Answer> answers = metrics::answer(refused(), TwoNames{});
+    ASSERT_EQ(answers.front().verdict, "remote_access_error");
+    EXPECT_EQ(incidents[0].reason, answers.front().summary);
+    EXPECT_THAT(incidents[0].reason, HasSubstr("server"));
+    EXPECT_THAT(incidents[0].flows, ElementsAre(1));
+    EXPECT_THAT(incidents[0].frames, ElementsAre(41));
+    EXPECT_THAT(judge({"refused", "", "rnr"}, refused()), IsEmpty());
+    EXPECT_THAT(judge({"refused", "", "remote_access_error"}, snapshot_of({healthy()})), IsEmpty());
+}
+
+TEST(Triggers, several_are_judged_in_order) {
+    const auto triggers =
+        compiled({{"a", "packets > 0", ""}, {"b", "", "remote_access_error"}, {"c", "packets > 1", ""}});
+    const auto incidents = triggers->judge(refused(), TwoNames{});
+    ASSERT_THAT(incidents, SizeIs(3));
+    EXPECT_EQ(incidents[0].trigger + incidents[1].trigger + incidents[2].trigger, "abc");
+}
+
+TEST(Triggers, none_is_fine) { EXPECT_THAT(compiled({})->judge(refused(), NoNames{}), IsEmpty()); }
+
+TEST(Triggers, every_mistake_is_told) {
+    const auto triggers = Triggers::compile({{"a", "packts > 1", ""},
+                                             {"b", "", "remote_acess_error"},
+                                             {"c", "", "not_limited"},
+                                             {"d", "", ""},
+                                             {"e", "packets > 1", "rnr"},
+                                             {"", "packets > 1", ""},
+                                             {"f", "packets > 1", ""},
+                                             {"f", "packets > 2", ""}});
+    ASSERT_FALSE(triggers.ok());
+    const std::vector<std::string>& lines = triggers.error();
+    ASSERT_THAT(lines, SizeIs(7));
+    EXPECT_THAT(lines[0], HasSubstr("trigger 'a': 'packts' is no figure of a flow, did you mean 'packets'?"));
+    EXPECT_THAT(lines[1], HasSubstr("'remote_acess_error' is no verdict of why, did you mean 'remote_access_error'?"));
+    EXPECT_THAT(lines[2], HasSubstr("verdict 'not_limited' describes and raises no alarm"));
+    EXPECT_THAT(lines[3], HasSubstr("either `when` or `verdict` is wanted"));
+    EXPECT_THAT(lines[4], HasSubstr("either `when` or `verdict` is wanted"));
+    EXPECT_THAT(lines[5], HasSubstr("a name is wanted"));
+    EXPECT_THAT(lines[6], HasSubstr("trigger 'f': another trigger has this name"));
+}
+
+TEST(Triggers, every_alarm_of_why_can_be_waited_for) {
+    for (std::size_t i = 0; i < metrics::question_count; ++i)
+        for (const metrics::Verdict& verdict : metrics::verdicts(static_cast<metrics::Question>(i)))
+            if (verdict.alarm) {
+                EXPECT_TRUE(Triggers::compile({{"t", "", std::string(verdict.name)}}).ok()) << verdict.name;
+            }
+}
+
+TEST(Exhibits, figures_have_the_events_that_they_count) {
+    EXPECT_THAT(kinds_behind("retransmitted_packets"), ElementsAre(EventKind::retransmission));
+    EXPECT_THAT(kinds_behind("rnr_naks"), ElementsAre(EventKind::rnr_nak));
+    EXPECT_THAT(kinds_behind("naks.psn_sequence_error"), ElementsAre(EventKind::nak));
+    EXPECT_THAT(kinds_behind("exhibits.zero_window.count"), ElementsAre(EventKind::zero_window));
+    EXPECT_THAT(kinds_behind("state_ns.nic_stall"), ElementsAre(EventKind::long_gap));
+    EXPECT_THAT(kinds_behind("tcp.retransmitted_bytes"), ElementsAre(EventKind::retransmission));
+    EXPECT_THAT(kinds_behind("packets"), IsEmpty());
+    EXPECT_THAT(kinds_behind("exhibits.nonsense.count"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace service::test
