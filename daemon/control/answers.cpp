@@ -1,0 +1,239 @@
+#include "daemon/control/answers.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "daemon/control/flows_body.h"
+#include "daemon/control/status_json.h"
+#include "daemon/history/history.h"
+#include "exporters/why_json.h"
+#include "metrics/snapshot_codec.h"
+#include "text/similar.h"
+
+namespace service {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint64_t ns_per_ms = 1'000'000;
+constexpr std::uint64_t max_age_of_update_ms = 100;
+
+class TextBody final : public Body {
+public:
+    explicit TextBody(std::string line) : line_(std::move(line)) {}
+    bool produce(std::string& out, std::size_t /*octets*/) override {
+        out += line_;
+        return false;
+    }
+
+private:
+    std::string line_;
+};
+
+/// A line, and the octets that it announces.
+class SnapshotBody final : public Body {
+public:
+    SnapshotBody(const Request& request, std::shared_ptr<PackedSnapshot> packed, std::int64_t taken_ns,
+                 bool crc_verified)
+        : id_(request.id), packed_(std::move(packed)), taken_ns_(taken_ns), crc_verified_(crc_verified) {}
+
+    bool produce(std::string& out, std::size_t octets) override {
+        if (packed_->failed()) {
+            out += refusal_line({id_, "the snapshot could not be packed: is memory short?"});
+            return false;
+        }
+        if (!packed_->ready()) return packed_->step(), true;
+        if (!announced_) {
+            out += fmt::format(
+                "{},\"encoding\":\"snapshot\",\"snapshot_version\":{},\"compression\":\"zstd\",\"octets\":{},"
+                "\"encoded_octets\":{},\"taken_ns\":{},\"crc_verified\":{}}}\n",
+                answer_head(id_), metrics::snapshot_version, packed_->octets().size(), packed_->encoded_octets(),
+                taken_ns_, crc_verified_);
+            announced_ = true;
+        }
+        const wire::Bytes rest = packed_->octets().subspan(sent_);
+        const std::size_t part = std::min(octets, rest.size());
+        out.append(reinterpret_cast<const char*>(rest.data()), part);
+        sent_ += part;
+        return part < rest.size();
+    }
+
+private:
+    std::string id_;
+    std::shared_ptr<PackedSnapshot> packed_;
+    std::int64_t taken_ns_;
+    bool crc_verified_;
+    bool announced_ = false;
+    std::size_t sent_ = 0;
+};
+
+Answer spoken(const Request& request, const std::string& result) {
+    return {Answers::text(answer_line(request.id, result)), false};
+}
+
+/// Bits as the names of the commands that have a member.
+Json commands_json() {
+    Json commands = Json::array();
+    for (std::size_t i = 0; i < command_texts().size(); ++i) {
+        const CommandText& text = command_texts()[i];
+        Json members = Json::array();
+        for (const MemberText& member : member_texts())
+            if ((member.commands & bit_of(static_cast<Command>(i))) != 0)
+                members.push_back({{"name", member.name}, {"type", member.type}, {"help", member.help}});
+        commands.push_back({{"name", text.name}, {"help", text.help}, {"members", std::move(members)}});
+    }
+    return commands;
+}
+
+template <class T>
+bool same(const std::weak_ptr<const T>& kept, const std::shared_ptr<const T>& now) {
+    return !kept.expired() && kept.lock() == now;
+}
+
+}  // namespace
+
+std::unique_ptr<Body> Answers::text(std::string line) { return std::make_unique<TextBody>(std::move(line)); }
+
+Answer Answers::refusal(const Request& request, std::string error) {
+    return {text(refusal_line({request.id, std::move(error)})), true};
+}
+
+Answer Answers::answer(const Request& request, const ServerCounters& counters) {
+    switch (request.command) {
+        case Command::help: return spoken(request, Json{{"commands", commands_json()}}.dump());
+        case Command::version:
+            return spoken(request, Json{{"program", "rdmascope"},
+                                        {"version", commands_.status().version},
+                                        {"protocol_version", protocol_version},
+                                        {"snapshot_version", metrics::snapshot_version},
+                                        {"crc_verified", commands_.crc_verified()}}
+                                       .dump(-1, ' ', false, Json::error_handler_t::replace));
+        case Command::status: return spoken(request, status_json(commands_.status(), counters));
+        case Command::flows: return flows(request);
+        case Command::why: return why(request);
+        case Command::snapshot: return snapshot(request);
+        case Command::history: return history(request);
+        case Command::reload: return reload(request);
+        case Command::trigger: {
+            const std::string reason = request.reason.empty() ? "asked for at the control socket" : request.reason;
+            std::string error = commands_.trigger(reason);
+            if (!error.empty()) return refusal(request, std::move(error));
+            return spoken(request, fmt::format("{{\"reason\":{}}}", json_text(reason)));
+        }
+        case Command::subscribe:
+        case Command::unsubscribe: break;
+    }
+    return refusal(request, "that is between a client and its connection");
+}
+
+Answer Answers::flows(const Request& request) {
+    std::string error;
+    const auto choice = FlowsChoice::of(request, false, error);
+    if (!choice) return refusal(request, std::move(error));
+    const Published now = commands_.snapshot(request.max_age_ms * ns_per_ms);
+    if (request.flow && now.snapshot->flow(*request.flow) == nullptr)
+        return refusal(request, fmt::format("there is no flow {}; `flows` lists those that there are", *request.flow));
+    const exporters::Context context{&commands_.names(), commands_.crc_verified(), {}};
+    return {std::make_unique<FlowsBody>(answer_head(request.id), now.snapshot, *choice, context), false};
+}
+
+std::string Answers::why_result(const metrics::Snapshot& snapshot, const Request& request) const {
+    const std::uint64_t* flow = request.flow ? &*request.flow : nullptr;
+    return exporters::why_json(snapshot.capture, metrics::answer(snapshot, commands_.names(), flow),
+                               commands_.crc_verified(), -1);
+}
+
+Answer Answers::why(const Request& request) {
+    const Published now = commands_.snapshot(request.max_age_ms * ns_per_ms);
+    if (request.flow && now.snapshot->flow(*request.flow) == nullptr)
+        return refusal(request, fmt::format("there is no flow {}; `flows` lists those that there are", *request.flow));
+    return spoken(request, why_result(*now.snapshot, request));
+}
+
+Answer Answers::snapshot(const Request& request) {
+    const Published now = commands_.snapshot(request.max_age_ms * ns_per_ms);
+    std::shared_ptr<PackedSnapshot> packed = same(packed_of_, now.snapshot) ? packed_.lock() : nullptr;
+    if (!packed) {
+        packed = std::make_shared<PackedSnapshot>(now.snapshot);
+        packed_ = packed;
+        packed_of_ = now.snapshot;
+    }
+    return {std::make_unique<SnapshotBody>(request, std::move(packed), now.taken_ns, commands_.crc_verified()), false};
+}
+
+Answer Answers::history(const Request& request) {
+    const std::string directory = commands_.history_directory();
+    if (directory.empty())
+        return refusal(request, "no history is kept: set history.directory in the configuration, or --history DIR");
+    const auto reader = HistoryReader::open(directory);
+    if (!reader) return refusal(request, reader.error().text());
+    const auto extent = (*reader)->extent();
+    Json result{{"directory", directory}, {"first_ns", nullptr}, {"last_ns", nullptr}, {"intervals", 0}};
+    if (extent) {
+        result["first_ns"] = extent->first_ns;
+        result["last_ns"] = extent->last_ns;
+        result["intervals"] = extent->intervals;
+    }
+    return spoken(request, result.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+Answer Answers::reload(const Request& request) {
+    std::string error = commands_.reload();
+    if (!error.empty()) return refusal(request, "the configuration stays as it was: " + error);
+    return spoken(request, Json{{"needs_restart", commands_.status().needs_restart}}.dump(
+                               -1, ' ', false, Json::error_handler_t::replace));
+}
+
+Answer Answers::refuse_subscription(const Request& request) {
+    std::string error;
+    if (request.what == Topic::flows) {
+        if (!FlowsChoice::of(request, true, error)) return refusal(request, std::move(error));
+    } else if (!request.columns.empty() || !request.sort.empty() || request.limit ||
+               (request.flow && request.what == Topic::status)) {
+        return refusal(request, fmt::format("{}: columns, sort, limit and flow are for flows", name_of(*request.what)));
+    }
+    return {};
+}
+
+void Answers::begin(Subscription& subscription) {
+    if (subscription.request.what != Topic::status)
+        subscription.since = commands_.snapshot(max_age_of_update_ms * ns_per_ms);
+}
+
+std::unique_ptr<Body> Answers::update(Subscription& subscription, const ServerCounters& counters) {
+    const Request& request = subscription.request;
+    std::string head = fmt::format("{},\"update\":\"{}\",\"number\":{},\"skipped\":{}", answer_head(request.id),
+                                   name_of(*request.what), ++subscription.number, subscription.skipped);
+    subscription.skipped = 0;
+    if (request.what == Topic::status)
+        return text(fmt::format("{},\"result\":{}}}\n", head, status_json(commands_.status(), counters)));
+    const std::uint64_t age_ns = std::min(max_age_of_update_ms * ns_per_ms, subscription.interval_ns / 4);
+    const Published now = commands_.snapshot(age_ns);
+    const auto what_happened = difference(subscription.since, now);
+    const exporters::Interval interval{
+        subscription.since.taken_ns,
+        static_cast<std::uint64_t>(std::max<std::int64_t>(0, now.taken_ns - subscription.since.taken_ns))};
+    subscription.since = now;
+    head += fmt::format(",\"interval\":{{\"start_ns\":{},\"length_ns\":{}}}", interval.start_ns, interval.length_ns);
+    if (request.what == Topic::why)
+        return text(fmt::format("{},\"result\":{}}}\n", head, why_result(*what_happened, request)));
+    std::string error;
+    const auto choice = FlowsChoice::of(request, true, error);
+    const exporters::Context context{&commands_.names(), commands_.crc_verified(), interval};
+    return std::make_unique<FlowsBody>(std::move(head), what_happened, *choice, context);
+}
+
+/// Subscribers with one interval are due at one time: they share the difference, too.
+std::shared_ptr<const metrics::Snapshot> Answers::difference(const Published& earlier, const Published& later) {
+    std::erase_if(differences_, [](const Difference& kept) { return kept.result.expired(); });
+    for (const Difference& kept : differences_)
+        if (same(kept.earlier, earlier.snapshot) && same(kept.later, later.snapshot))
+            if (auto result = kept.result.lock()) return result;
+    auto result = std::make_shared<const metrics::Snapshot>(metrics::difference(*earlier.snapshot, *later.snapshot));
+    differences_.push_back({earlier.snapshot, later.snapshot, result});
+    return result;
+}
+
+}  // namespace service

@@ -1,0 +1,79 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/control/commands.h"
+#include "daemon/control/packed_snapshot.h"
+#include "daemon/control/protocol.h"
+#include "daemon/control/server.h"
+
+namespace service {
+
+/// What is still to be said of one answer. A million flows are written piece by piece, when the client has taken what
+/// was written before.
+class Body {
+public:
+    virtual ~Body() = default;
+    /// Appends about `octets`, at least one flow; false when that was the end.
+    virtual bool produce(std::string& out, std::size_t octets) = 0;
+};
+
+/// What a request comes to.
+struct Answer {
+    std::unique_ptr<Body> body;
+    bool refused = false;
+};
+
+/// A client's wish to be told again and again.
+struct Subscription {
+    Request request;
+    std::uint64_t serial = 0;  ///< the server's own number for it, from 1
+    std::uint64_t interval_ns = 0;
+    std::uint64_t due_ns = 0;   ///< of the server's clock
+    std::uint64_t number = 0;   ///< of updates sent
+    std::uint64_t skipped = 0;  ///< since the last one
+    Published since = {};       ///< the state at the last one
+};
+
+/// Requests into answers, by way of Commands. No sockets, no clock.
+class Answers {
+public:
+    explicit Answers(Commands& commands) : commands_(commands) {}
+
+    /// Of any command but `subscribe` and `unsubscribe`, which are between a client and its server.
+    Answer answer(const Request& request, const ServerCounters& counters);
+    /// Empty where the request is one that can be subscribed to.
+    Answer refuse_subscription(const Request& request);
+    /// Remembers where the first interval begins.
+    void begin(Subscription& subscription);
+    /// The next line of it; what it covers ends now.
+    std::unique_ptr<Body> update(Subscription& subscription, const ServerCounters& counters);
+
+    static std::unique_ptr<Body> text(std::string line);
+    static Answer refusal(const Request& request, std::string error);
+
+private:
+    Answer flows(const Request& request);
+    Answer why(const Request& request);
+    Answer snapshot(const Request& request);
+    Answer history(const Request& request);
+    Answer reload(const Request& request);
+    std::string why_result(const metrics::Snapshot& snapshot, const Request& request) const;
+    std::shared_ptr<const metrics::Snapshot> difference(const Published& earlier, const Published& later);
+
+    struct Difference {
+        std::weak_ptr<const metrics::Snapshot> earlier;
+        std::weak_ptr<const metrics::Snapshot> later;
+        std::weak_ptr<const metrics::Snapshot> result;
+    };
+
+    Commands& commands_;
+    std::weak_ptr<PackedSnapshot> packed_ = {};
+    std::weak_ptr<const metrics::Snapshot> packed_of_ = {};
+    std::vector<Difference> differences_ = {};
+};
+
+}  // namespace service

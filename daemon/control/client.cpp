@@ -1,0 +1,262 @@
+#include "daemon/control/client.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <fmt/format.h>
+#include <grp.h>
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <stdexcept>
+#include <sys/stat.h>
+#include <system_error>
+
+#include "daemon/control/address.h"
+#include "daemon/control/descriptor.h"
+#include "daemon/control/packed_snapshot.h"
+#include "daemon/control/protocol.h"
+#include "metrics/snapshot_codec.h"
+
+namespace service {
+
+namespace {
+
+using Json = nlohmann::json;
+using Clock = std::chrono::steady_clock;
+using Text = wire::Result<std::string, std::string>;
+
+constexpr std::size_t max_answer = std::size_t{1} << 30;      ///< octets of a line
+constexpr std::uint64_t max_packed = std::uint64_t{4} << 30;  ///< octets of a snapshot
+constexpr std::size_t read_octets = std::size_t{256} << 10;
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+/// The group that may open a file, as `ls -l` calls it.
+std::string group_of(const std::string& path) {
+    struct stat there {};
+    if (::stat(path.c_str(), &there) != 0) return {};
+    std::array<char, 4096> room;
+    group entry{};
+    group* found = nullptr;
+    if (::getgrgid_r(there.st_gid, &entry, room.data(), room.size(), &found) != 0 || found == nullptr)
+        return fmt::format("{}", there.st_gid);
+    return found->gr_name;
+}
+
+std::string refused(const std::string& path, int error) {
+    switch (error) {
+        case ENOENT:
+        case ENOTDIR:
+        case ECONNREFUSED:
+            return fmt::format(
+                "no daemon answers at {}; start one with `rdmascope daemon -i IFACE`, or say where it is with "
+                "--connect=SOCKET",
+                path);
+        case EACCES:
+        case EPERM: {
+            const std::string group = group_of(path);
+            return fmt::format("{} may not be opened: {}", path,
+                               group.empty()
+                                   ? "its folder is closed to this user; become root"
+                                   : fmt::format("group {} may; join it (`usermod -a -G {} USER`, then log in "
+                                                 "again), or become root",
+                                                 group, group));
+        }
+        default: return fmt::format("{}: {}", path, reason(error));
+    }
+}
+
+/// What a daemon's answer says of itself; an error in its words.
+wire::Result<Json, std::string> understood(const std::string& line, const std::string& path) {
+    Json answer = Json::parse(line, nullptr, false);
+    if (!answer.is_object() || !answer.contains("ok") || !answer["ok"].is_boolean() || !answer.contains("version"))
+        return wire::Failure{fmt::format("{}: what answers there is no rdmascope daemon", path)};
+    if (answer["ok"] == true) return answer;
+    const auto error = answer.find("error");
+    return wire::Failure{fmt::format(
+        "the daemon at {}: {}", path,
+        error != answer.end() && error->is_string() ? error->get<std::string>() : std::string("it says no"))};
+}
+
+std::uint64_t number_in(const Json& answer, const char* name) {
+    const auto at = answer.find(name);
+    return at != answer.end() && at->is_number_unsigned() ? at->get<std::uint64_t>() : 0;
+}
+
+}  // namespace
+
+struct Client::State {
+    Descriptor socket = Descriptor();
+    std::string path = {};
+    std::uint64_t timeout_ns = 0;
+    bool crc_verified = true;
+    bool broken = false;  ///< in the middle of an answer: nothing that follows can be told apart
+    std::string in = {};
+    std::size_t taken = 0;
+    std::size_t scanned = 0;
+
+    /// Empty where the socket is ready for `events` before the deadline.
+    std::string wait(short events, Clock::time_point deadline) const {
+        for (;;) {
+            const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+            pollfd one{socket.get(), events, 0};
+            const int ready = ::poll(&one, 1, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1 << 30)));
+            if (ready > 0) return {};
+            if (ready == 0) return late();
+            if (errno != EINTR) return fmt::format("{}: {}", path, reason(errno));
+        }
+    }
+    std::string late() const {
+        return fmt::format("the daemon at {} has not answered within {} s: is it very busy, or stopped?", path,
+                           static_cast<double>(timeout_ns) / 1e9);
+    }
+    std::string gone() const { return fmt::format("the daemon at {} went away in the middle of an answer", path); }
+    /// The time-out is for silence: a long answer that keeps coming may take longer.
+    Clock::time_point deadline() const { return Clock::now() + std::chrono::nanoseconds(timeout_ns); }
+
+    std::string send(std::string_view octets) const {
+        while (!octets.empty()) {
+            const ssize_t sent = ::send(socket.get(), octets.data(), octets.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+            if (sent > 0) {
+                octets.remove_prefix(static_cast<std::size_t>(sent));
+            } else if (errno == EAGAIN) {
+                std::string fault = wait(POLLOUT, deadline());
+                if (!fault.empty()) return fault;
+            } else if (errno == EPIPE || errno == ECONNRESET) {
+                return {};  // what it said before it hung up is the better message
+            } else if (errno != EINTR) {
+                return fmt::format("{}: {}", path, reason(errno));
+            }
+        }
+        return {};
+    }
+
+    std::string fill() {
+        in.erase(0, taken);
+        scanned -= taken;
+        taken = 0;
+        const std::size_t before = in.size();
+        for (;;) {
+            std::string fault = wait(POLLIN, deadline());
+            if (!fault.empty()) return fault;
+            in.resize(before + read_octets);
+            const ssize_t got = ::recv(socket.get(), in.data() + before, read_octets, MSG_DONTWAIT);
+            in.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+            if (got > 0) return {};
+            if (got == 0 || errno == ECONNRESET) return gone();
+            if (errno != EAGAIN && errno != EINTR) return fmt::format("{}: {}", path, reason(errno));
+        }
+    }
+
+    Text line() {
+        for (;;) {
+            const std::size_t end = in.find('\n', scanned);
+            if (end != std::string::npos) {
+                std::string text = in.substr(taken, end - taken);
+                taken = scanned = end + 1;
+                return text;
+            }
+            scanned = in.size();
+            if (in.size() - taken > max_answer)
+                return wire::Failure{fmt::format("an answer of more than {} MiB; ask for less, with columns or limit",
+                                                 max_answer >> 20)};
+            std::string fault = fill();
+            if (!fault.empty()) return wire::Failure{std::move(fault)};
+        }
+    }
+
+    wire::Result<std::vector<std::byte>, std::string> octets(std::uint64_t count) {
+        std::vector<std::byte> all;
+        while (all.size() < count) {
+            if (taken == in.size()) {
+                std::string fault = fill();
+                if (!fault.empty()) return wire::Failure{std::move(fault)};
+            }
+            const auto part = std::min<std::uint64_t>(count - all.size(), in.size() - taken);
+            const auto* from = reinterpret_cast<const std::byte*>(in.data() + taken);
+            all.insert(all.end(), from, from + part);
+            taken += static_cast<std::size_t>(part);
+            scanned = taken;
+        }
+        return all;
+    }
+
+    Text ask(std::string request) {
+        if (broken) return wire::Failure{gone()};
+        if (request.empty() || request.back() != '\n') request += '\n';
+        std::string fault = send(request);
+        Text answer = fault.empty() ? line() : Text(wire::Failure{std::move(fault)});
+        broken = !answer;
+        return answer;
+    }
+};
+
+Client::Client(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Client::~Client() = default;
+
+wire::Result<std::unique_ptr<Client>, std::string> Client::connect(const std::string& path, std::uint64_t timeout_ns) {
+    if (path.empty() || path.size() > max_socket_path)
+        return wire::Failure{fmt::format("'{}': a socket's path has 1 to {} octets", path, max_socket_path)};
+    auto state = std::make_unique<State>();
+    state->path = path;
+    state->timeout_ns = std::min<std::uint64_t>(timeout_ns, std::uint64_t{86400} * 1'000'000'000);
+    state->socket = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!state->socket) return wire::Failure{fmt::format("no socket can be had: {}", reason(errno))};
+    const sockaddr_un address = address_of(path);
+    const auto deadline = state->deadline();
+    while (::connect(state->socket.get(), generic(address), sizeof address) != 0) {
+        // EAGAIN: others wait to be accepted, too.
+        if (errno != EAGAIN && errno != EINTR) return wire::Failure{refused(path, errno)};
+        if (Clock::now() >= deadline) return wire::Failure{state->late()};
+        ::poll(nullptr, 0, 10);
+    }
+    auto answer = state->ask(R"({"version":1,"command":"version"})");
+    if (!answer) return wire::Failure{answer.error()};
+    auto told = understood(*answer, path);
+    if (!told) return wire::Failure{told.error()};
+    const Json& result = (*told)["result"];
+    if (!result.is_object() || result.value("program", Json()) != "rdmascope")
+        return wire::Failure{fmt::format("{}: what answers there is no rdmascope daemon", path)};
+    state->crc_verified = result.value("crc_verified", Json()) != false;
+    return std::unique_ptr<Client>(new Client(std::move(state)));
+}
+
+wire::Result<metrics::Snapshot, std::string> Client::try_snapshot() {
+    State& s = *state_;
+    auto answer = s.ask(R"({"version":1,"command":"snapshot"})");
+    if (!answer) return wire::Failure{answer.error()};
+    auto told = understood(*answer, s.path);
+    if (!told) return wire::Failure{told.error()};
+    const std::uint64_t packed_octets = number_in(*told, "octets");
+    const std::uint64_t version = number_in(*told, "snapshot_version");
+    if (packed_octets > max_packed) {
+        s.broken = true;
+        return wire::Failure{
+            fmt::format("the daemon at {} offers {} octets; at most {} are taken", s.path, packed_octets, max_packed)};
+    }
+    auto packed = s.octets(packed_octets);
+    s.broken = !packed;
+    if (!packed) return wire::Failure{packed.error()};
+    if (version > metrics::snapshot_version)
+        return wire::Failure{
+            fmt::format("the daemon at {} is of a later version (its figures are of version {}, this "
+                        "program reads up to {}); use the daemon's own rdmascope",
+                        s.path, version, metrics::snapshot_version)};
+    s.crc_verified = told->value("crc_verified", Json()) != false;
+    auto snapshot = unpack_snapshot(*packed, number_in(*told, "encoded_octets"));
+    if (!snapshot) return wire::Failure{fmt::format("the daemon at {}: {}", s.path, snapshot.error())};
+    return snapshot;
+}
+
+metrics::Snapshot Client::snapshot() {
+    auto snapshot = try_snapshot();
+    if (!snapshot) throw std::runtime_error(snapshot.error());
+    return std::move(snapshot).value();
+}
+
+wire::Result<std::string, std::string> Client::ask(const std::string& request) { return state_->ask(request); }
+bool Client::crc_verified() const { return state_->crc_verified; }
+const std::string& Client::path() const { return state_->path; }
+
+}  // namespace service
