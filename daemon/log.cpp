@@ -66,19 +66,8 @@ std::unique_ptr<spdlog::formatter> formatter() {
 
 /// Names of hosts and interfaces come from elsewhere: no line may end early, or speak to a terminal.
 std::string cleaned(std::string_view line) {
-    std::string plain;
-    dissect::output::append_printable(plain, line.substr(0, longest_line));
     std::string out;
-    for (std::size_t i = 0; i < plain.size(); ++i) {
-        // U+0080 to U+009F are control characters, too.
-        const bool control =
-            plain[i] == '\xc2' && i + 1 < plain.size() && static_cast<unsigned char>(plain[i + 1]) < 0xa0;
-        if (!control) {
-            out += plain[i];
-            continue;
-        }
-        out += fmt::format("\\x{:02x}", static_cast<unsigned>(static_cast<unsigned char>(plain[++i])));
-    }
+    dissect::output::append_printable(out, line.substr(0, longest_line));
     return line.size() > longest_line ? out + "..." : out;
 }
 

@@ -17,7 +17,7 @@ std::string_view effect_of(const Key& key) {
 
 /// "A size from 96 to 256KiB, or 0; takes effect at a restart."
 std::string form_of(const Key& key) {
-    std::string form = wanted(key);
+    std::string form = key.kind == Kind::toggle ? "Either true or false" : wanted(key);
     if (form.ends_with(',')) form.pop_back();
     if (form.front() >= 'a' && form.front() <= 'z') form.front() = static_cast<char>(form.front() - 'a' + 'A');
     return fmt::format("{}; {}.", form, effect_of(key));
@@ -76,8 +76,8 @@ std::string config_reference() {
     Config defaults;
     std::string out =
         "# rdmascope.toml: every key with its default; take the mark off a key to change it.\n"
-        "# A time has a unit (ns, us, ms, s, m, h, d), a size may have one (KiB, MiB, GiB, TiB; without, it is\n"
-        "# octets), a rate has one (k, M, G, T; bits per second). See rdmascope.toml(5).\n";
+        "# A time has a unit (ns, us, ms, s, m, h, d), a size may have one (KiB, MiB, GiB, TiB; without,\n"
+        "# it is octets), a rate has one (k, M, G, T; bits per second). See rdmascope.toml(5).\n";
     for (const Section& section : sections()) {
         out += '\n';
         append_comment(out, section.help);
