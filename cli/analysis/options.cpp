@@ -1,8 +1,8 @@
 #include "cli/analysis/options.h"
 
 #include <array>
-#include <fmt/format.h>
 #include <limits>
+#include <utility>
 
 #include "cli/live.h"
 #include "text/quantities.h"
@@ -13,14 +13,6 @@ namespace {
 
 using Row = OptionRow<AnalysisOptions>;
 using G = Group;
-
-template <class Number>
-std::string take(const std::string& value, std::uint64_t least, std::uint64_t most, Number& into) {
-    std::uint64_t number = 0;
-    std::string wanted = text::take_number(value, least, most, number);
-    if (wanted.empty()) into = static_cast<Number>(number);
-    return wanted;
-}
 
 constexpr std::array shared{
     Row{{'i', "interface", "IFACE", "capture on IFACE, or on `any`; repeatable"},
@@ -33,13 +25,13 @@ constexpr std::array shared{
     Row{{'s', "snapshot-length", "OCTETS", "capture at most so much of a frame (default 262144; 0 is the default)"},
         G::source,
         [](AnalysisOptions& o, const std::string& v) {
-            std::string wanted = take(v, 0, capture::max_snaplen, o.snaplen);
+            std::string wanted = take_number(v, 0, capture::max_snaplen, o.snaplen);
             if (o.snaplen == 0) o.snaplen = capture::max_snaplen;
             return wanted;
         }},
     Row{{'B', "buffer-size", "KIB", "the kernel's capture buffer, in KiB"},
         G::source,
-        [](AnalysisOptions& o, const std::string& v) { return take(v, 1, 2'097'151, o.buffer_kib); }},
+        [](AnalysisOptions& o, const std::string& v) { return take_number(v, 1, 2'097'151, o.buffer_kib); }},
     Row{{'p', "no-promiscuous-mode", "", "no promiscuous mode"},
         G::source,
         [](AnalysisOptions& o, const std::string&) { return o.promiscuous = false, std::string{}; }},
@@ -47,7 +39,7 @@ constexpr std::array shared{
     Row{{'c', "", "COUNT", "stop after COUNT packets that the expression selects"},
         G::selection,
         [](AnalysisOptions& o, const std::string& v) {
-            return take(v, 1, std::numeric_limits<std::int64_t>::max(), o.max_packets.emplace());
+            return take_number(v, 1, std::numeric_limits<std::int64_t>::max(), o.max_packets.emplace());
         }},
     Row{{0, "seconds", "N", "stop N seconds after the beginning; of a file, by its own clock"},
         G::selection,
@@ -58,7 +50,7 @@ constexpr std::array shared{
             const std::string_view text(v);
             if (text.starts_with("duration:")) return text::take_duration(v.substr(9), o.duration_ns.emplace());
             if (text.starts_with("packets:"))
-                return take(v.substr(8), 1, std::numeric_limits<std::int64_t>::max(), o.max_packets.emplace());
+                return take_number(v.substr(8), 1, std::numeric_limits<std::int64_t>::max(), o.max_packets.emplace());
             return "duration:SECONDS or packets:COUNT";
         }},
     Row{{'F', "", "FILE", "take the pcap-filter expression from FILE"},
@@ -73,13 +65,13 @@ constexpr std::array shared{
         [](AnalysisOptions& o, const std::string&) { return o.verify_crc = true, std::string{}; }},
     Row{{0, "threads", "N", "so many workers; the figures are the same for any number (default 1)"},
         G::measuring,
-        [](AnalysisOptions& o, const std::string& v) { return take(v, 1, 256, o.threads); }},
+        [](AnalysisOptions& o, const std::string& v) { return take_number(v, 1, 256, o.threads); }},
     Row{{0, "link-rate", "BITS", "what the hosts' links carry, as in 100G (default: learnt from what they send)"},
         G::measuring,
         [](AnalysisOptions& o, const std::string& v) { return text::take_rate(v, o.link_bits_per_sec.emplace()); }},
     Row{{0, "max-flows", "N", "remember at most N flows; the idlest goes first (default 1000000)"},
         G::measuring,
-        [](AnalysisOptions& o, const std::string& v) { return take(v, 1, 100'000'000, o.max_flows); }},
+        [](AnalysisOptions& o, const std::string& v) { return take_number(v, 1, 100'000'000, o.max_flows); }},
 
     Row{{'n', "", "", "addresses as numbers, not as the names that /etc/hosts has"},
         G::printing,
@@ -93,16 +85,13 @@ constexpr std::array shared{
         [](AnalysisOptions& o, const std::string&) { return o.version = true, std::string{}; }},
 };
 
-constexpr std::string_view heading(Group group) {
-    switch (group) {
-        case G::source: return "Where packets come from";
-        case G::selection: return "Which packets";
-        case G::measuring: return "How they are measured";
-        case G::printing: return "What is printed";
-        case G::other: return "Other";
-    }
-    return {};
-}
+constexpr std::array headings{
+    std::pair<Group, std::string_view>{G::source, "Where packets come from"},
+    std::pair<Group, std::string_view>{G::selection, "Which packets"},
+    std::pair<Group, std::string_view>{G::measuring, "How they are measured"},
+    std::pair<Group, std::string_view>{G::printing, "What is printed"},
+    std::pair<Group, std::string_view>{G::other, "Other"},
+};
 
 }  // namespace
 
@@ -118,16 +107,8 @@ std::string contradiction(const AnalysisOptions& options) {
     return {};
 }
 
-std::string help_page(std::string_view beginning, std::span<const std::pair<Group, OptionText>> options,
-                      std::string_view ending) {
-    std::string out(beginning);
-    for (const Group group : {G::source, G::selection, G::measuring, G::printing, G::other}) {
-        out += fmt::format("\n{}:\n", heading(group));
-        for (const auto& [of, text] : options)
-            if (of == group) append_help(out, text);
-    }
-    out += ending;
-    return out;
+std::string help_page(std::string_view beginning, const GroupedOptions<Group>& options, std::string_view ending) {
+    return cli::help_page<Group>(beginning, options, headings, ending);
 }
 
 }  // namespace cli::analysis

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "capture/file_source.h"
-#include "cli/option_scan.h"
+#include "cli/option_table.h"
 
 namespace cli::analysis {
 
@@ -36,14 +36,8 @@ struct AnalysisOptions {
 
 enum class Group : int { source, selection, measuring, printing, other };
 
-/// An option, and what it does to settings. `apply` returns what is wanted in place of the value ("a number from 1 to
-/// 9"); empty where the value is understood.
 template <class Settings>
-struct OptionRow {
-    OptionText text;
-    Group group;
-    std::string (*apply)(Settings& settings, const std::string& value);
-};
+using OptionRow = cli::OptionRow<Settings, Group>;
 
 /// The options that all commands over AnalysisOptions have.
 std::span<const OptionRow<AnalysisOptions>> shared_options();
@@ -52,38 +46,22 @@ std::span<const OptionRow<AnalysisOptions>> shared_options();
 std::string contradiction(const AnalysisOptions& options);
 
 /// A command's page: usage lines, all its options by group, `ending`.
-std::string help_page(std::string_view beginning, std::span<const std::pair<Group, OptionText>> options,
-                      std::string_view ending);
+std::string help_page(std::string_view beginning, const GroupedOptions<Group>& options, std::string_view ending);
 
 /// Options of AnalysisOptions and those of the command's own; Own derives from AnalysisOptions.
 template <class Own>
-std::vector<std::pair<Group, OptionText>> all_options(std::span<const OptionRow<Own>> own) {
-    std::vector<std::pair<Group, OptionText>> all;
-    for (const auto& row : shared_options()) all.emplace_back(row.group, row.text);
-    for (const auto& row : own) all.emplace_back(row.group, row.text);
-    return all;
+GroupedOptions<Group> all_options(std::span<const OptionRow<Own>> own) {
+    return joined(shared_options(), own);
 }
 
 /// Reads the command line into `out`; returns the reason where it cannot be obeyed, else an empty string. Options and
 /// the words of the expression may come in any order.
 template <class Own>
 std::string parse(const std::vector<std::string>& arguments, std::span<const OptionRow<Own>> own, Own& out) {
-    std::vector<OptionText> texts;
-    for (const auto& [group, text] : all_options(own)) texts.push_back(text);
-    OptionScanner scanner(texts, arguments);
-    const auto shared = shared_options();
-    for (;;) {
-        const OptionScanner::Found found = scanner.next();
-        if (!found.error.empty()) return found.error;
-        if (found.index < 0) break;
-        const auto index = static_cast<std::size_t>(found.index);
-        const std::string wanted = index < shared.size() ? shared[index].apply(out, found.value)
-                                                         : own[index - shared.size()].apply(out, found.value);
-        if (!wanted.empty())
-            return spelling(texts[index]) + " " + (found.value.empty() ? "''" : found.value) + ": " + wanted +
-                   " is wanted";
-    }
-    if (!out.expression_path) out.expression = scanner.rest();  // as tcpdump: -F goes first
+    std::string words;
+    const std::string reason = parse_options(arguments, shared_options(), own, out, words);
+    if (!reason.empty()) return reason;
+    if (!out.expression_path) out.expression = words;  // as tcpdump: -F goes first
     return out.help || out.version ? std::string{} : contradiction(out);
 }
 

@@ -2,7 +2,6 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "cli/analysis/options.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/endpoint/bench.h"

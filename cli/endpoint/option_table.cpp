@@ -1,7 +1,7 @@
 #include "cli/endpoint/option_table.h"
 
 #include <array>
-#include <fmt/format.h>
+#include <utility>
 
 #include "text/quantities.h"
 
@@ -12,14 +12,6 @@ namespace {
 using R = Row<CommonOptions>;
 using G = Group;
 
-template <class Number>
-std::string take(const std::string& value, std::uint64_t least, std::uint64_t most, Number& into) {
-    std::uint64_t number = 0;
-    std::string wanted = text::take_number(value, least, most, number);
-    if (wanted.empty()) into = static_cast<Number>(number);
-    return wanted;
-}
-
 constexpr std::array common{
     R{{0, "crc", "on|off", "ask for the CRC of MPA (default on); it is used if either end asks"},
       G::connection,
@@ -29,7 +21,7 @@ constexpr std::array common{
       [](CommonOptions& o, const std::string& v) { return text::take_switch(v, o.connection.markers); }},
     R{{0, "mpa-revision", "1|2", "MPA revision asked for, or at most answered (default 2)"},
       G::connection,
-      [](CommonOptions& o, const std::string& v) { return take(v, 1, 2, o.connection.revision); }},
+      [](CommonOptions& o, const std::string& v) { return take_number(v, 1, 2, o.connection.revision); }},
     R{{0, "peer-to-peer", "", "the initiator begins with a ready-to-receive message (RFC 6581), revision 2 only"},
       G::connection,
       [](CommonOptions& o, const std::string&) { return o.connection.peer_to_peer = true, std::string{}; }},
@@ -45,13 +37,13 @@ constexpr std::array common{
       [](CommonOptions& o, const std::string&) { return o.connection.align = true, std::string{}; }},
     R{{0, "max-ulpdu", "N", "send at most N octets in an FPDU (default: what fits a segment)"},
       G::connection,
-      [](CommonOptions& o, const std::string& v) { return take(v, 128, 64768, o.connection.max_ulpdu); }},
+      [](CommonOptions& o, const std::string& v) { return take_number(v, 128, 64768, o.connection.max_ulpdu); }},
     R{{0, "ird", "N", "serve at most N reads and atomics of the peer at once (default 128)"},
       G::connection,
-      [](CommonOptions& o, const std::string& v) { return take(v, 0, 16383, o.connection.ird); }},
+      [](CommonOptions& o, const std::string& v) { return take_number(v, 0, 16383, o.connection.ird); }},
     R{{0, "ord", "N", "have at most N reads and atomics outstanding (default 128)"},
       G::connection,
-      [](CommonOptions& o, const std::string& v) { return take(v, 0, 16383, o.connection.ord); }},
+      [](CommonOptions& o, const std::string& v) { return take_number(v, 0, 16383, o.connection.ord); }},
     R{{0, "congestion", "NAME", "TCP's congestion control, such as cubic or reno (default: the system's)"},
       G::connection,
       [](CommonOptions& o, const std::string& v) {
@@ -69,35 +61,20 @@ constexpr std::array common{
       [](CommonOptions& o, const std::string&) { return o.version = true, std::string{}; }},
 };
 
-constexpr std::string_view heading(Group group) {
-    switch (group) {
-        case G::work: return "What to do";
-        case G::connection: return "How connections are made";
-        case G::bounds: return "Bounds";
-        case G::printing: return "What is printed";
-        case G::other: return "Other";
-    }
-    return {};
-}
+constexpr std::array headings{
+    std::pair<Group, std::string_view>{G::work, "What to do"},
+    std::pair<Group, std::string_view>{G::connection, "How connections are made"},
+    std::pair<Group, std::string_view>{G::bounds, "Bounds"},
+    std::pair<Group, std::string_view>{G::printing, "What is printed"},
+    std::pair<Group, std::string_view>{G::other, "Other"},
+};
 
 }  // namespace
 
 std::span<const Row<CommonOptions>> common_options() { return common; }
 
-std::string help_page(std::string_view beginning, std::span<const std::pair<Group, OptionText>> options,
-                      std::string_view ending) {
-    std::string out(beginning);
-    for (const Group group : {G::work, G::connection, G::bounds, G::printing, G::other}) {
-        bool begun = false;
-        for (const auto& [of, text] : options) {
-            if (of != group) continue;
-            if (!begun) out += fmt::format("\n{}:\n", heading(group));
-            begun = true;
-            append_help(out, text);
-        }
-    }
-    out += ending;
-    return out;
+std::string help_page(std::string_view beginning, const GroupedOptions<Group>& options, std::string_view ending) {
+    return cli::help_page<Group>(beginning, options, headings, ending);
 }
 
 }  // namespace cli::endpoint

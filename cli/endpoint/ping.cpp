@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "cli/analysis/options.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/endpoint/client.h"

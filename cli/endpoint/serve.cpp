@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/analysis/options.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/endpoint/option_table.h"
