@@ -1,0 +1,72 @@
+"""What README and manual say of the program, held against the program."""
+import re
+import shlex
+import subprocess
+import unittest
+
+from command import BINARY, ROOT, TestCase, needs, run
+
+
+class Readme(TestCase):
+    """The sessions on the first screen: `$ COMMAND`, and what is printed, or the beginning of it down to `...`."""
+
+    @staticmethod
+    def sessions():
+        block = re.search(r"^```\n(\$ .*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL).group(1)
+        for command, text in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+            yield shlex.split(command), text
+
+    def test_it_shows_what_the_program_prints(self):
+        sessions = list(self.sessions())
+        self.assertEqual([command[1] for command, _ in sessions], ["why", "flows"])
+        for (program, *arguments), shown in sessions:
+            with self.subTest(arguments=arguments):
+                self.assertEqual(program, "rdmascope")
+                printed = self.succeeds(run(*arguments, cwd=ROOT))
+                self.assertGreater(shown.count("\n"), 3)
+                if shown.endswith("\n...\n"):
+                    shown = shown.removesuffix("...\n")
+                    printed = printed[: len(shown)]
+                self.assertEqual(printed, shown)
+
+
+def arguments_of(call):
+    """How many arguments a call has whose parentheses begin the text."""
+    depth = commas = 0
+    for character in call:
+        depth += (character in "([{") - (character in ")]}")
+        if depth == 0:
+            return commas + 1
+        commas += character == "," and depth == 1
+    raise ValueError(call)
+
+
+class TracePoints(TestCase):
+    def setUp(self):
+        super().setUp()
+        page = (ROOT / "docs/man/rdmascope-iwarp.7").read_text()
+        section = re.search(r"^\.SH TRACE POINTS$(.*?)^\.SH ", page, re.MULTILINE | re.DOTALL).group(1)
+        self.manual = {name: {sentence.count(",") + 1 for sentence in text.split(";")}
+                       for name, text in re.findall(r"^\.TP\n\.B (\w+)\n(.*)$", section, re.MULTILINE)}
+
+    def test_the_manual_has_those_of_the_sources_with_their_arguments(self):
+        sources = {}
+        for path in (ROOT / "iwarp").rglob("*.cpp"):
+            text = path.read_text()
+            for match in re.finditer(r"\bIWARP_PROBE(?=\((\w+),)", text):
+                # The first argument of the macro is the name.
+                sources.setdefault(match[1], set()).add(arguments_of(text[match.end():]) - 1)
+        self.assertGreater(len(sources), 5)
+        self.assertEqual(self.manual, sources)
+
+    @needs("readelf")
+    def test_the_manual_has_those_of_the_program(self):
+        notes = subprocess.run(["readelf", "--notes", BINARY], capture_output=True, text=True, check=True).stdout
+        found = set(re.findall(r"Provider: rdmascope\s+Name: (\w+)", notes))
+        if not found:
+            self.skipTest("built without <sys/sdt.h>")
+        self.assertEqual(found, set(self.manual))
+
+
+if __name__ == "__main__":
+    unittest.main()
