@@ -1,0 +1,139 @@
+/// A day of the daemon in a minute: what is made of intervals stays right, and holds no more memory in the evening than
+/// in the morning.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "daemon/chronicle.h"
+#include "metrics/engine/analyzer.h"
+#include "tests/support/captures.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define RDMASCOPE_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define RDMASCOPE_SANITIZED 1
+#endif
+#endif
+
+namespace {
+
+using namespace service;
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+#ifdef RDMASCOPE_SANITIZED
+constexpr int day_seconds = 3600;  // its allocator keeps what is freed: memory tells nothing
+#else
+constexpr int day_seconds = 86400;
+#endif
+
+struct NoNames final : metrics::HostNames {
+    std::string name(const metrics::Address&) const override { return {}; }
+};
+
+std::uint64_t resident_octets() {
+    std::ifstream file("/proc/self/statm");
+    std::uint64_t size = 0;
+    std::uint64_t resident = 0;
+    file >> size >> resident;
+    return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+double sum_of(const std::vector<::prometheus::MetricFamily>& families, const std::string& name) {
+    double sum = 0;
+    for (const auto& family : families)
+        if (family.name == name)
+            for (const auto& metric : family.metric) sum += metric.counter.value;
+    return sum;
+}
+
+/// The beginning of a capture, every second again, and every minute between other hosts.
+class Traffic {
+public:
+    Traffic() { support::load_capture(std::string(RDMASCOPE_PCAPS) + "/rxe-rping.pcap", 60, frames_); }
+
+    std::size_t play(metrics::Analyzer& analyzer, int second) {
+        for (support::KeptFrame& kept : frames_) {
+            if (kept.octets.size() < 34 || kept.octets[12] != std::byte{8}) continue;
+            for (const std::size_t host_number : {28u, 32u}) {  // the third octet of both addresses
+                kept.octets[host_number] = static_cast<std::byte>(second / 60 % 250);
+                kept.octets[host_number - 1] = static_cast<std::byte>(second / 60 / 250);
+            }
+            wire::Frame frame = kept.frame(++number_);
+            frame.time_ns += second * second_ns - frames_.front().time_ns;
+            analyzer.feed({&frame, 1});
+        }
+        return number_;
+    }
+
+private:
+    std::vector<support::KeptFrame> frames_;
+    std::uint64_t number_ = 0;
+};
+
+TEST(Day, MemoryStaysAndCountersAddUp) {
+    std::string folder = (std::filesystem::temp_directory_path() / "rdmascope-day-XXXXXX").string();
+    ASSERT_NE(mkdtemp(folder.data()), nullptr);
+    Config config;
+    config.engine.max_flows = 2048;
+    config.engine.idle_ns = 600ull * second_ns;
+    config.history.directory = folder;
+    config.history.max_octets = 4u << 20;
+    HistoryOptions how;
+    how.directory = folder;
+    how.max_octets = config.history.max_octets;
+    how.segment_octets = 1u << 20;
+    auto history = HistoryWriter::open(how);
+    ASSERT_TRUE(history.ok()) << history.error().text();
+
+    metrics::AnalyzerOptions options;
+    options.engine.max_flows = config.engine.max_flows;
+    options.dissector.parse.verify_crc = false;
+    metrics::Analyzer analyzer(options);
+    const NoNames names;
+    Log log(Level::error, 10);
+    Chronicle chronicle(config, std::move(history).value(), nullptr, names, log);
+    Traffic traffic;
+    ObserverStatus status;
+    capture::InterfaceInfo interface;
+    interface.name = "eth0";
+    status.interfaces = {interface};
+
+    std::uint64_t morning = 0;
+    std::uint64_t frames = 0;
+    for (int second = 0; second < day_seconds; ++second) {
+        frames = traffic.play(analyzer, second);
+        Taken taken;
+        taken.snapshot = std::make_shared<metrics::Snapshot>(analyzer.snapshot());
+        taken.wall_ns = (second + 1) * second_ns;
+        taken.length_ns = static_cast<std::uint64_t>(second_ns);
+        taken.frames_end = frames;
+        chronicle.interval(taken, status);
+        analyzer.begin_interval(taken.wall_ns - static_cast<std::int64_t>(config.engine.idle_ns));
+        if (second == day_seconds / 4) morning = resident_octets();
+    }
+    chronicle.flush();
+    const auto families = chronicle.families();
+    std::uint64_t of_flows = 0;
+    {
+        // What a second has: the same for every second, so that one of them tells.
+        metrics::Analyzer once(options);
+        Traffic other;
+        other.play(once, 0);
+        once.finish();
+        for (const metrics::FlowSnapshot& flow : once.snapshot().flows) of_flows += flow.packets;
+    }
+    EXPECT_GT(of_flows, 0u);
+    EXPECT_EQ(sum_of(families, "rdma_packets_total"), static_cast<double>(of_flows) * day_seconds);
+    EXPECT_GT(chronicle.history().segments, 1u);
+    EXPECT_LE(chronicle.history().octets, how.max_octets + how.segment_octets);
+    EXPECT_EQ(chronicle.history().lost_intervals, 0u);
+#ifndef RDMASCOPE_SANITIZED
+    EXPECT_LE(resident_octets(), morning + (8u << 20)) << "from a quarter of the day on nothing may grow";
+#endif
+    std::filesystem::remove_all(folder);
+}
+
+}  // namespace
