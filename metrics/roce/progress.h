@@ -65,7 +65,7 @@ inline void RoceTracker::settle(Flow& requester, std::uint64_t position, std::in
     auto operation = static_cast<Operation>(operation_count);
     const unsigned done =
         requester.ledger.acknowledge(store_.rings, now_ns, position, [&](const OutstandingMessage& message) {
-            if (message.again) return;
+            if (message.again || message.merged) return;
             const std::uint64_t latency = psn::elapsed(message.last_ns, now_ns);
             const auto its_operation = static_cast<Operation>(static_cast<unsigned>(message.operation));
             if (its_operation != operation) {

@@ -164,7 +164,7 @@ void RoceTracker::answered(Flow& requester, Flow& carrier, const PacketRecord& r
             acknowledge(requester, position - 1, record.time_ns, record.frame);
         }
         OutstandingMessage* const read = requester.ledger.oldest_response(store_.rings, position);
-        if (read != nullptr && !read->responded && !read->again && !skipped &&
+        if (read != nullptr && !read->responded && !read->again && !read->merged && !skipped &&
             static_cast<Operation>(static_cast<unsigned>(read->operation)) == Operation::read) {
             read->responded = 1;
             const std::uint64_t latency = psn::elapsed(read->last_ns, record.time_ns);

@@ -75,6 +75,40 @@ TEST(RoceMessages, AtomicsWaitForTheirOwnAnswers) {
     EXPECT_EQ(script.latencies(Operation::compare_swap), 1u);
 }
 
+/// A ledger remembers 64 messages of a flow; of those that it merges no latency is known. Each of these was acknowledged
+/// 200 us after it was sent, the one by one.
+TEST(RoceMessages, MessagesThatWereMergedHaveNoLatency) {
+    constexpr unsigned messages = 200;
+    Script script;
+    script.requests(0, messages - 1);
+    for (unsigned index = 0; index < messages; ++index) script.ack(index);
+    const metrics::Histogram latency = script.store.unpack(script.requester(), metrics::latency_of(Operation::write));
+    EXPECT_GT(latency.count(), 0u);
+    EXPECT_EQ(latency.sum(), latency.count() * 200'000);
+    EXPECT_EQ(latency.count() + script.shown().merged_messages, messages);
+    EXPECT_EQ(script.requester().request.round_trip_min_ns, 200'000u);
+    EXPECT_EQ(script.messages(Operation::write), messages);
+    EXPECT_EQ(script.requester().ledger.messages(), 0u);
+}
+
+/// READs likewise, and neither is the time to the first response: of them all, 100 us.
+TEST(RoceMessages, ReadsThatWereMergedHaveNoLatency) {
+    constexpr unsigned reads = 100;
+    Script script;
+    for (unsigned index = 0; index < reads; ++index) script.read(index, 8);
+    for (unsigned index = 0; index < reads; ++index) script.answer(index, response_only, ack_syndrome, 8);
+    for (const metrics::FlowHistogram figure :
+         {metrics::latency_of(Operation::read), metrics::FlowHistogram::first_response}) {
+        const metrics::Histogram latency = script.store.unpack(script.requester(), figure);
+        EXPECT_GT(latency.count(), 0u);
+        EXPECT_EQ(latency.sum(), latency.count() * 100'000);
+        EXPECT_EQ(latency.count() + script.shown().merged_messages, reads);
+    }
+    EXPECT_EQ(script.requester().request.round_trip_min_ns, 100'000u);
+    EXPECT_EQ(script.messages(Operation::read), reads);
+    EXPECT_EQ(script.requester().ledger.messages(), 0u);
+}
+
 /// A READ takes a PSN for each response packet. IBTA vol. 1, 9.7.3.1.
 TEST(RoceMessages, ReadTakesAPsnForEachResponse) {
     for (const bool known : {true, false}) {
