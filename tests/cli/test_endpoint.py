@@ -205,10 +205,10 @@ class Agreements(TestCase):
 
     def test_ipv6(self):
         try:
-            server = Serving(listen="[::1]:0")
-        except AssertionError:
+            socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+        except OSError:
             self.skipTest("there is no IPv6 here")
-        with server:
+        with Serving(listen="[::1]:0") as server:
             self.assertTrue(server.address.startswith("[::1]:"))
             self.succeeds(ping(server.address))
 
