@@ -244,7 +244,8 @@ const std::vector<InterfaceInfo>& PacketRing::interfaces() const { return ring_-
 const Error& PacketRing::error() const { return ring_->problem; }
 int PacketRing::descriptor() const { return ring_->socket.descriptor; }
 int PacketRing::interface_index() const { return ring_->socket.interface_index; }
-bool PacketRing::ready() const { return ring_->left > 0 || ring_->block_ready(); }
+bool PacketRing::ready() const { return ring_->block != nullptr || ring_->block_ready(); }
+bool PacketRing::ending() const { return ring_->removed.has_value(); }
 bool PacketRing::hardware_timestamps() const { return ring_->socket.hardware_timestamps; }
 const std::vector<std::string>& PacketRing::warnings() const { return ring_->socket.warnings; }
 

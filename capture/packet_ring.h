@@ -47,8 +47,11 @@ public:
     const Error& error() const override;
 
     int descriptor() const;
-    /// Whether next_batch has frames: two reads of memory.
+    /// Whether next_batch has frames to deliver or a block to give back: a look into memory, which costs nothing.
     bool ready() const;
+    /// The interface was removed: what is left of it still comes, then ReadStatus::end, soon and without a sign at the
+    /// descriptor.
+    bool ending() const;
     /// The kernel's number of the interface, which another of the same name does not get.
     int interface_index() const;
     /// Takes effect for frames that come from now on, without a gap: the kernel swaps filters atomically.

@@ -76,6 +76,16 @@ bool ask_ring(int socket, const RingShape& shape, std::uint32_t block_timeout_ms
     return ::setsockopt(socket, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) == 0;
 }
 
+/// Without a protocol yet: nothing comes in that the filter has not seen.
+Result<int> unbound_socket() {
+    const int made = ::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (made >= 0) return made;
+    if (errno == EPERM || errno == EACCES)
+        return failure(
+            {}, "no permission to capture; run as root, or once as root: setcap cap_net_raw,cap_net_admin+eip PROGRAM");
+    return failure({}, "cannot open a packet socket", errno);
+}
+
 }  // namespace
 
 RingShape ring_shape(std::uint64_t buffer_octets, std::uint32_t snaplen) {
@@ -104,21 +114,21 @@ PacketSocket::~PacketSocket() {
 }
 
 Result<PacketSocket> PacketSocket::open(const PacketRingOptions& options, std::uint32_t snaplen) {
+    auto fresh = unbound_socket();
+    if (!fresh) return failure(options.interface, fresh.error().message);
     PacketSocket packet;
-    // No protocol yet: nothing comes in that the filter has not seen.
-    packet.descriptor = ::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (packet.descriptor < 0) {
-        if (errno == EPERM || errno == EACCES)
-            return failure(
-                options.interface,
-                "no permission to capture; run as root, or once as root: setcap cap_net_raw,cap_net_admin+eip "
-                "PROGRAM");
-        return failure(options.interface, "cannot open a packet socket", errno);
-    }
+    packet.descriptor = *fresh;
     if (auto known = packet.learn_interface(options.interface); !known) return wire::Failure{known.error()};
     packet.stamp(options);
     if (auto made = packet.make_ring(options, snaplen); !made) return wire::Failure{made.error()};
     return packet;
+}
+
+Result<bool> PacketSocket::permitted() {
+    const auto made = unbound_socket();
+    if (!made) return wire::Failure{made.error()};
+    ::close(*made);
+    return true;
 }
 
 Result<bool> PacketSocket::learn_interface(const std::string& name) {

@@ -37,6 +37,8 @@ public:
     PacketSocket& operator=(PacketSocket&&) = delete;
     ~PacketSocket();
 
+    /// Whether this process may capture at all; if not, what to do.
+    static Result<bool> permitted();
     /// Everything but the filter. Frames do not come before bind().
     static Result<PacketSocket> open(const PacketRingOptions& options, std::uint32_t snaplen);
     /// From now on frames come.

@@ -12,26 +12,34 @@
 namespace capture {
 
 struct TapOptions {
-    std::vector<std::string> interfaces = {"any"};  ///< names and patterns (fnmatch); `any`: all but loopback
-    PacketRingOptions ring = {};                    ///< its interface and filter are not looked at
+    /// Names and patterns (fnmatch); `any`: all but loopback, and but bridges, bonds and the like, whose frames pass
+    /// the interfaces that they lie on, and would count twice. Those, and what no ring can be had of, have to be named.
+    std::vector<std::string> interfaces = {"any"};
+    PacketRingOptions ring = {};  ///< its interface and filter are not looked at
     bool rdma_only = true;
     std::string filter = {};  ///< in place of the narrowing to RDMA
     std::vector<std::uint16_t> iwarp_ports = {};
-    bool iwarp_discovery = true;
-    std::int64_t discovery_ns = 2'000'000'000;          ///< for so long all TCP passes, at the beginning ...
-    std::int64_t discovery_period_ns = 60'000'000'000;  ///< ... and again after so long
+    bool iwarp_discovery = true;                ///< of connections older than the capture; new ones are always found
+    std::int64_t discovery_ns = 2'000'000'000;  ///< for so long all TCP passes, at the beginning ...
+    std::int64_t discovery_period_ns = 60'000'000'000;  ///< ... and again after so long; 0: only at the beginning
 };
 
-/// What happened to interfaces since it was asked last.
+/// What happened since it was asked last.
 struct TapEvent {
-    enum class Kind : std::uint8_t { opened, lost, failed, narrowed } kind{};
-    std::string interface;
-    std::string message;  ///< a sentence for the log
+    enum class Kind : std::uint8_t {
+        opened,
+        lost,      ///< it was removed, or is not wanted any more
+        failed,    ///< to open, or to do what was asked; told once, and tried again
+        narrowed,  ///< the kernel's filter changed: ports were found, or are too many
+    } kind{};
+    std::string interface;  ///< empty where it concerns all
+    std::string message;    ///< a sentence for the log
 };
 
 /// Every RDMA frame of this machine's interfaces, for as long as it runs: interfaces are opened as they come and given
 /// up as they go; a name that comes back keeps its number. The kernel passes RoCE, pause frames, MPA start frames of
-/// any TCP connection, and all of the connections that were found to speak MPA.
+/// any TCP connection, and all of the connections that were found to speak MPA: rdma_filter.h, mpa_ports.h. Interfaces
+/// take turns, a block of one at a time, so that none has to wait for a busy one. For one thread, but for wake().
 class Tap final : public Source {
 public:
     /// Fails where a filter does not compile or capturing is not permitted; no interface at all is no failure.
@@ -39,11 +47,12 @@ public:
     ~Tap() override;
 
     ReadStatus next(wire::Frame& frame) override;
-    /// Waits up to wait_ms for any interface. Frames of one call come from one interface.
+    /// Waits up to wait_ms for any interface. Frames of one call come from one interface. Never ReadStatus::end.
     Batch next_batch(std::span<wire::Frame> frames) override;
     void set_wait_ms(int wait_ms);
-    /// Ends the wait of another thread.
+    /// Ends the wait of another thread, or the next one.
     void wake();
+    /// Every one that was ever opened. next_batch may add to it and change what it says of filters.
     const std::vector<InterfaceInfo>& interfaces() const override;
     using Source::statistics;
     /// Counts of an interface that went stay.
@@ -51,11 +60,12 @@ public:
     const Error& error() const override;
 
     std::vector<TapEvent> events();
-    /// Opens what is new and closes what is not wanted any more; the others go on without a gap.
+    /// Opens what is new and closes what is not wanted any more; the others go on without a gap, with the new filter
+    /// and snap length, but with the ring, timestamps and promiscuity that they were opened with (an event says so).
     Result<bool> reconfigure(const TapOptions& options);
     /// The next frame gets number `last + 1`.
     void number_from(std::uint64_t last);
-    std::vector<std::uint16_t> iwarp_ports() const;  ///< configured and found
+    std::vector<std::uint16_t> iwarp_ports() const;  ///< configured and found, ascending
 
 private:
     struct State;

@@ -1,0 +1,35 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace capture {
+
+/// An interface of this network namespace.
+struct Link {
+    std::string name = {};
+    int index = 0;  ///< the kernel's; a new interface of an old name has another
+};
+
+std::vector<Link> present_links();
+bool is_loopback(const std::string& name);
+/// A bridge, bond, VLAN or the like: what passes it passes the interfaces that it lies on, too.
+bool lies_on_others(const std::string& name);
+
+/// Told by the kernel when interfaces come, go or change; without a netlink socket it has to be assumed.
+class LinkWatch {
+public:
+    LinkWatch();
+    ~LinkWatch();
+    LinkWatch(const LinkWatch&) = delete;
+    LinkWatch& operator=(const LinkWatch&) = delete;
+
+    /// -1 where there is none.
+    int descriptor() const { return descriptor_; }
+    /// Since it was asked last.
+    bool changed();
+
+private:
+    int descriptor_;
+};
+
+}  // namespace capture

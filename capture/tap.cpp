@@ -1,0 +1,374 @@
+#include "capture/tap.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fmt/format.h>
+#include <fnmatch.h>
+#include <map>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "capture/kernel_filter.h"
+#include "capture/link_watch.h"
+#include "capture/mpa_ports.h"
+#include "capture/packet_socket.h"
+
+namespace capture {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t ns_per_ms = 1'000'000;
+constexpr std::int64_t look_around_ns = 100 * ns_per_ms;  // for changes of interfaces and phases, while frames come
+constexpr std::int64_t scan_ns = 1000 * ns_per_ms;        // where nobody tells of changes
+constexpr std::int64_t scan_share = 20;                   // of the time may go there
+constexpr std::int64_t retry_ns = 5000 * ns_per_ms;
+constexpr std::int64_t ending_ns = 5 * ns_per_ms;
+constexpr std::int64_t port_idle_ns = 60'000 * ns_per_ms;
+constexpr std::int64_t all_tcp_ns = 600'000 * ns_per_ms;
+
+std::int64_t now_ns() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
+}
+
+/// A name, and the ring that it has at the moment.
+struct Tapped {
+    std::string name;
+    std::unique_ptr<PacketRing> ring = {};
+    Statistics before = {};  // of the rings that it had
+    bool told = false;       // poll said something that memory does not show
+};
+
+struct Refusal {
+    int index;
+    std::string message;
+    std::int64_t retry_at_ns;
+};
+
+bool same_rings(const PacketRingOptions& a, const PacketRingOptions& b) {
+    return a.buffer_octets == b.buffer_octets && a.block_timeout_ms == b.block_timeout_ms &&
+           a.promiscuous == b.promiscuous && a.timestamps == b.timestamps && a.fanout_group == b.fanout_group;
+}
+
+}  // namespace
+
+struct Tap::State {
+    explicit State(TapOptions wanted) : options(std::move(wanted)), wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+    ~State() {
+        if (wake >= 0) ::close(wake);
+    }
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+
+    TapOptions options;
+    int wake;
+    int wait_ms = 100;
+    LinkWatch links = {};
+    std::vector<Tapped> tapped = {};  // by interface number
+    std::vector<InterfaceInfo> infos = {};
+    std::map<std::string, Refusal> refused = {};
+    std::size_t turn = 0;
+    std::uint64_t frames = 0;
+    Error problem = {};
+    std::vector<TapEvent> news = {};
+    std::vector<pollfd> polled = {};
+
+    MpaPorts ports{max_filtered_ports, port_idle_ns};
+    RdmaFilter filter = {};
+    std::int64_t begun_ns = now_ns();
+    std::int64_t looked_around_ns = 0;
+    std::int64_t scanned_ns = 0;
+    std::int64_t all_tcp_until_ns = 0;
+    std::int64_t scan_again_ns = 0;  // not before: a host may have thousands of interfaces, and each comes with news
+    bool scan_wanted = true;
+
+    bool narrows() const { return options.rdma_only && options.filter.empty(); }
+    bool scan_due(std::int64_t now) const { return scan_wanted && now >= scan_again_ns; }
+    bool discovers(std::int64_t now) const;
+    PacketRingOptions ring_options(const std::string& name) const;
+    void tell(TapEvent::Kind kind, const std::string& interface, std::string message);
+
+    bool wanted(const std::string& name) const;
+    void scan(std::int64_t now);
+    void open(const Link& link, std::int64_t now);
+    void give_up(Tapped& each, const std::string& why);
+    void refilter(std::int64_t now);
+    void look_around(std::int64_t now);
+    void learn(std::span<const wire::Frame> frames, std::int64_t now);
+    bool wait(std::int64_t now, std::int64_t until);
+    std::optional<std::size_t> serve(std::span<wire::Frame> frames, std::int64_t now);
+};
+
+bool Tap::State::discovers(std::int64_t now) const {
+    if (!options.iwarp_discovery || !narrows()) return false;
+    const std::int64_t since = now - begun_ns;
+    return (options.discovery_period_ns > 0 ? since % options.discovery_period_ns : since) < options.discovery_ns;
+}
+
+PacketRingOptions Tap::State::ring_options(const std::string& name) const {
+    PacketRingOptions ring = options.ring;
+    ring.interface = name;
+    ring.filter = options.filter;
+    ring.rdma.reset();
+    if (narrows()) ring.rdma = filter;
+    return ring;
+}
+
+void Tap::State::tell(TapEvent::Kind kind, const std::string& interface, std::string message) {
+    constexpr std::size_t unread = 1024;  // nobody asks
+    if (news.size() < unread) news.push_back({kind, interface, std::move(message)});
+}
+
+bool Tap::State::wanted(const std::string& name) const {
+    return std::any_of(options.interfaces.begin(), options.interfaces.end(), [&](const std::string& pattern) {
+        if (pattern == "any") return !is_loopback(name) && !lies_on_others(name);
+        return pattern == name || ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+    });
+}
+
+void Tap::State::open(const Link& link, std::int64_t now) {
+    if (const auto before = refused.find(link.name);
+        before != refused.end() && before->second.index == link.index && now < before->second.retry_at_ns)
+        return;
+    auto opened = PacketRing::open(ring_options(link.name));
+    if (!opened) {
+        Refusal& refusal = refused[link.name];
+        if (refusal.index != link.index || refusal.message != opened.error().message)
+            tell(TapEvent::Kind::failed, link.name, opened.error().text());
+        refusal = {link.index, opened.error().message, now + retry_ns};
+        return;
+    }
+    refused.erase(link.name);
+    auto place = std::find_if(tapped.begin(), tapped.end(), [&](const Tapped& each) { return each.name == link.name; });
+    const auto number = static_cast<std::size_t>(place - tapped.begin());
+    if (place == tapped.end()) {
+        tapped.push_back({.name = link.name});
+        infos.emplace_back();
+    }
+    tapped[number].ring = std::move(opened).value();
+    infos[number] = tapped[number].ring->interfaces().front();
+    std::string message = fmt::format("{}: capturing", link.name);
+    if (tapped[number].ring->hardware_timestamps()) message += ", stamped by the adapter";
+    for (const std::string& warning : tapped[number].ring->warnings()) message += "; " + warning;
+    tell(TapEvent::Kind::opened, link.name, std::move(message));
+}
+
+void Tap::State::give_up(Tapped& each, const std::string& why) {
+    each.before += each.ring->statistics();
+    each.ring.reset();
+    each.told = false;
+    tell(TapEvent::Kind::lost, each.name, fmt::format("{}: {}", each.name, why));
+}
+
+void Tap::State::scan(std::int64_t now) {
+    scan_wanted = false;
+    scanned_ns = now;
+    const std::vector<Link> present = present_links();
+    for (Tapped& each : tapped) {
+        if (!each.ring) continue;
+        const auto link = std::find_if(present.begin(), present.end(),
+                                       [&](const Link& one) { return one.index == each.ring->interface_index(); });
+        if (link == present.end())
+            each.told = true;  // its ring is to find out, once it has delivered what it has
+        else if (link->name != each.name)
+            give_up(each, "is called " + link->name + " now");
+        else if (!wanted(each.name))
+            give_up(each, "is not wanted any more");
+    }
+    for (const Link& link : present) {
+        const bool taken = std::any_of(tapped.begin(), tapped.end(), [&](const Tapped& each) {
+            return each.ring && (each.name == link.name || each.ring->interface_index() == link.index);
+        });
+        if (!taken && wanted(link.name)) open(link, now);
+    }
+    std::erase_if(refused, [&](const auto& each) {
+        return std::none_of(present.begin(), present.end(), [&](const Link& one) { return one.name == each.first; });
+    });
+    const std::int64_t done = now_ns();
+    scan_again_ns = done + scan_share * (done - now);
+}
+
+/// What the kernel passes, where it should be another than it is.
+void Tap::State::refilter(std::int64_t now) {
+    if (!narrows()) return;
+    RdmaFilter next{.tcp_ports = ports.all(), .all_tcp = discovers(now) || now < all_tcp_until_ns};
+    if (next == filter) return;
+    filter = std::move(next);
+    for (std::size_t i = 0; i < tapped.size(); ++i) {
+        if (!tapped[i].ring) continue;
+        if (const auto set = tapped[i].ring->set_filter(filter); !set)
+            tell(TapEvent::Kind::failed, tapped[i].name, set.error().text());
+        infos[i].filter = tapped[i].ring->interfaces().front().filter;
+    }
+}
+
+void Tap::State::look_around(std::int64_t now) {
+    looked_around_ns = now;
+    if (links.descriptor() >= 0 && links.changed()) scan_wanted = true;
+    const bool again = now - scanned_ns >= (links.descriptor() < 0 ? scan_ns : retry_ns);
+    if (again && (links.descriptor() < 0 || !refused.empty())) scan_wanted = true;
+    refilter(now);
+    if (scan_due(now)) scan(now);
+}
+
+void Tap::State::learn(std::span<const wire::Frame> seen, std::int64_t now) {
+    const bool streams = options.iwarp_discovery;
+    for (const wire::Frame& frame : seen) {
+        const auto port = ports.look(frame, now, streams);
+        if (!port) continue;
+        if (ports.add(*port, now)) {
+            tell(TapEvent::Kind::narrowed, {},
+                 fmt::format("TCP port {} speaks MPA: its connections are captured from now on", *port));
+            refilter(now);
+        } else if (now >= all_tcp_until_ns) {
+            all_tcp_until_ns = now + all_tcp_ns;
+            tell(TapEvent::Kind::narrowed, {},
+                 fmt::format("more than {} TCP ports speak MPA: all TCP is captured for the next 10 minutes",
+                             max_filtered_ports));
+            refilter(now);
+        }
+    }
+}
+
+/// One round: the number of frames of the first interface in turn that has some.
+std::optional<std::size_t> Tap::State::serve(std::span<wire::Frame> out, std::int64_t now) {
+    for (std::size_t i = 0; i < tapped.size(); ++i) {
+        const std::size_t number = turn % tapped.size();
+        turn = number + 1;
+        Tapped& each = tapped[number];
+        if (!each.ring || !(each.ring->ready() || each.told || each.ring->ending())) continue;
+        const Batch batch = each.ring->next_batch(out);
+        if (batch.status == ReadStatus::frame) {
+            for (wire::Frame& frame : out.first(batch.count)) {
+                frame.interface = static_cast<std::uint32_t>(number);
+                frame.number = ++frames;
+            }
+            if (narrows()) learn(out.first(batch.count), now);
+            return batch.count;
+        }
+        each.told = false;
+        if (batch.status == ReadStatus::end) {
+            give_up(each, "is gone");
+            scan_wanted = true;
+        }
+    }
+    return std::nullopt;
+}
+
+/// False where somebody wants it to end.
+bool Tap::State::wait(std::int64_t now, std::int64_t until) {
+    until = std::min(until, now + look_around_ns);
+    if (scan_wanted) until = std::min(until, scan_again_ns);
+    polled.assign({{wake, POLLIN, 0}, {links.descriptor(), POLLIN, 0}});
+    for (const Tapped& each : tapped) {
+        const bool ending = each.ring && each.ring->ending();  // would end every wait at once
+        if (ending) until = std::min(until, now + ending_ns);
+        polled.push_back({each.ring && !ending ? each.ring->descriptor() : -1, POLLIN, 0});
+    }
+    const auto wait_for = static_cast<int>((until - now + ns_per_ms - 1) / ns_per_ms);
+    const int ready = ::poll(polled.data(), polled.size(), std::max(wait_for, 0));
+    if (ready <= 0) return ready == 0;  // else a signal, which may mean something to the caller
+    if (polled[1].revents != 0) looked_around_ns = 0;
+    for (std::size_t i = 0; i < tapped.size(); ++i) tapped[i].told |= (polled[i + 2].revents & ~POLLIN) != 0;
+    std::uint64_t count = 0;
+    return polled[0].revents == 0 || ::read(wake, &count, sizeof count) < 0;
+}
+
+Tap::Tap(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Tap::~Tap() = default;
+
+namespace {
+
+Result<bool> possible(const TapOptions& options) {
+    if (auto permitted = PacketSocket::permitted(); !permitted) return permitted;
+    auto compiled = compile_for_socket(options.filter, {}, wire::LinkType::ethernet, 192);
+    if (!compiled) return wire::Failure{compiled.error()};
+    return true;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Tap>> Tap::open(const TapOptions& options) {
+    if (auto can = possible(options); !can) return wire::Failure{can.error()};
+    auto state = std::make_unique<State>(options);
+    if (state->wake < 0)
+        return wire::Failure{Error{.message = fmt::format("cannot make an eventfd: {}", std::strerror(errno))}};
+    state->ports.configure(options.iwarp_ports);
+    if (state->narrows() && options.iwarp_ports.size() > max_filtered_ports)
+        state->tell(TapEvent::Kind::narrowed, {},
+                    fmt::format("{} TCP ports are configured, more than {}: all TCP is captured",
+                                options.iwarp_ports.size(), max_filtered_ports));
+    state->look_around(now_ns());
+    return std::unique_ptr<Tap>(new Tap(std::move(state)));
+}
+
+ReadStatus Tap::next(wire::Frame& frame) { return next_batch({&frame, 1}).status; }
+
+Batch Tap::next_batch(std::span<wire::Frame> frames) {
+    State& state = *state_;
+    if (frames.empty()) return {.status = ReadStatus::timeout};
+    std::int64_t now = now_ns();
+    const std::int64_t until = now + state.wait_ms * ns_per_ms;
+    for (;;) {
+        if (state.scan_due(now) || now - state.looked_around_ns >= look_around_ns) state.look_around(now);
+        if (const auto count = state.serve(frames, now)) return {.count = *count};
+        if (state.scan_due(now)) continue;
+        if (now >= until || !state.wait(now, until)) return {.status = ReadStatus::timeout};
+        now = now_ns();
+    }
+}
+
+void Tap::set_wait_ms(int wait_ms) { state_->wait_ms = std::max(wait_ms, 0); }
+
+void Tap::wake() {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(state_->wake, &one, sizeof one);  // full: it is awake
+}
+
+const std::vector<InterfaceInfo>& Tap::interfaces() const { return state_->infos; }
+const Error& Tap::error() const { return state_->problem; }
+
+Statistics Tap::statistics(std::size_t interface) const {
+    const Tapped& each = state_->tapped.at(interface);
+    Statistics sum = each.before;
+    if (each.ring) sum += each.ring->statistics(0);
+    return sum;
+}
+
+std::vector<TapEvent> Tap::events() { return std::exchange(state_->news, {}); }
+void Tap::number_from(std::uint64_t last) { state_->frames = last; }
+std::vector<std::uint16_t> Tap::iwarp_ports() const { return state_->ports.all(); }
+
+Result<bool> Tap::reconfigure(const TapOptions& options) {
+    if (auto can = possible(options); !can) return can;
+    State& state = *state_;
+    const TapOptions before = std::exchange(state.options, options);
+    const bool other_rings = !same_rings(before.ring, options.ring);
+    const bool other_filter = before.filter != options.filter || before.rdma_only != options.rdma_only;
+    state.ports.configure(options.iwarp_ports);
+    state.refused.clear();
+    const std::int64_t now = now_ns();
+    state.refilter(now);
+    state.scan(now);
+    for (std::size_t i = 0; i < state.tapped.size(); ++i) {
+        Tapped& each = state.tapped[i];
+        if (!each.ring) continue;
+        Result<bool> set = true;
+        if (other_filter)
+            set = state.narrows() ? each.ring->set_filter(state.filter) : each.ring->set_filter(options.filter);
+        if (set && before.ring.snaplen != options.ring.snaplen) set = each.ring->set_snaplen(options.ring.snaplen);
+        if (!set) state.tell(TapEvent::Kind::failed, each.name, set.error().text());
+        if (other_rings)
+            state.tell(
+                TapEvent::Kind::failed, each.name,
+                fmt::format("{}: keeps the ring, timestamps and promiscuity that it was opened with", each.name));
+        state.infos[i] = each.ring->interfaces().front();
+    }
+    return true;
+}
+
+}  // namespace capture

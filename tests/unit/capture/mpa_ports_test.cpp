@@ -1,0 +1,180 @@
+#include "capture/mpa_ports.h"
+
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <set>
+
+#include "capture/kernel_filter.h"
+#include "support.h"
+
+namespace capture::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+wire::Frame view(const Kept& kept, std::size_t snaplen) {
+    const auto octets = std::as_bytes(std::span(kept.bytes));
+    return {.bytes = octets.first(std::min(octets.size(), snaplen)),
+            .wire_length = kept.wire_length,
+            .link_type = static_cast<wire::LinkType>(kept.link_type)};
+}
+
+std::vector<std::filesystem::path> captures(std::string_view prefix) {
+    std::vector<std::filesystem::path> files;
+    for (const auto& file : std::filesystem::directory_iterator(RDMASCOPE_PCAPS)) {
+        const std::string name = file.path().filename();
+        if (name.starts_with(prefix) && name.find(".pcap") != std::string::npos) files.push_back(file.path());
+    }
+    std::sort(files.begin(), files.end());
+    EXPECT_THAT(files, testing::Not(IsEmpty()));
+    return files;
+}
+
+BpfProgram expression(const std::string& text) {
+    auto program = compile_for_socket(text, {}, wire::LinkType::ethernet, 65535);
+    EXPECT_TRUE(program.ok()) << text;
+    return program.ok() ? *program : BpfProgram{};
+}
+
+bool matches(const BpfProgram& program, const Kept& kept) {
+    return run(program, std::as_bytes(std::span(kept.bytes)), kept.wire_length) != 0;
+}
+
+/// Where the SYNs of a capture without IP options and IPv6 go: the servers' ports, read apart from our code.
+std::set<std::uint16_t> servers(const Contents& capture) {
+    const BpfProgram syn = expression("tcp and tcp[13] & 0x12 = 2 and ip[0] = 0x45");
+    std::set<std::uint16_t> ports;
+    for (const Kept& each : capture.frames)
+        if (matches(syn, each))
+            ports.insert(static_cast<std::uint16_t>(static_cast<unsigned char>(each.bytes[36]) << 8 |
+                                                    static_cast<unsigned char>(each.bytes[37])));
+    return ports;
+}
+
+/// What is learnt of the frames from `first` on, cut to `snaplen`.
+std::vector<std::uint16_t> learnt(const Contents& capture, std::size_t first, std::size_t snaplen, bool streams) {
+    MpaPorts ports(64, 1000);
+    for (std::size_t i = first; i < capture.frames.size(); ++i)
+        if (const auto port = ports.look(view(capture.frames[i], snaplen), 0, streams)) {
+            EXPECT_TRUE(ports.add(*port, 0));
+        }
+    return ports.all();
+}
+
+TEST(MpaPorts, start_frames_give_the_servers_away) {
+    for (const auto& file : captures("siw-")) {
+        const Contents capture = read_all(file, {}, 64);
+        const auto expected = servers(capture);
+        for (const std::uint16_t port : learnt(capture, 0, 192, false))
+            EXPECT_THAT(expected, testing::Contains(port)) << file;
+        const bool some = std::any_of(capture.frames.begin(), capture.frames.end(), [](const Kept& each) {
+            return each.bytes.find("MPA ID Req Frame") != std::string::npos;
+        });
+        EXPECT_EQ(!learnt(capture, 0, 192, false).empty(), some) << file;
+    }
+}
+
+/// Once its port is known, every segment of a connection is, whatever else the frame is.
+TEST(MpaPorts, connections_under_way_are_found) {
+    const BpfProgram start =
+        expression("tcp[(tcp[12] & 0xf0) >> 2 : 4] = 0x4d504120 and tcp[((tcp[12] & 0xf0) >> 2) + 4 : 4] = 0x49442052");
+    int found = 0;
+    int missed = 0;
+    for (const auto& file : captures("siw-")) {
+        const Contents capture = read_all(file, {}, 64);
+        std::size_t after = 0;
+        for (std::size_t i = 0; i < capture.frames.size(); ++i)
+            if (matches(start, capture.frames[i])) after = i + 1;
+        if (after == 0 || capture.frames.size() - after < 100) continue;
+        const auto expected = servers(capture);
+        const auto ports = learnt(capture, after, 192, true);
+        EXPECT_THAT(learnt(capture, after, 192, false), IsEmpty()) << file;
+        for (const std::uint16_t port : ports) EXPECT_THAT(expected, testing::Contains(port)) << file;
+        ++(ports.empty() ? missed : found);
+        if (ports.empty()) std::cout << "not found: " << file.filename() << '\n';
+    }
+    EXPECT_GE(found, 20);
+    EXPECT_EQ(missed, 0);
+}
+
+TEST(MpaPorts, other_tcp_is_not_taken_for_it) {
+    const BpfProgram tcp = expression("tcp");
+    std::size_t segments = 0;
+    for (const std::string_view prefix : {"rxe-", "smc-", "nfs-rdma-rxe", "rds-", "smbdirect-rxe"})
+        for (const auto& file : captures(prefix)) {
+            const Contents capture = read_all(file, {}, 64);
+            for (const Kept& each : capture.frames) segments += matches(tcp, each) ? 1 : 0;
+            EXPECT_THAT(learnt(capture, 0, 192, true), IsEmpty()) << file;
+            EXPECT_THAT(learnt(capture, 0, 65535, true), IsEmpty()) << file;
+        }
+    EXPECT_GT(segments, 100U);
+}
+
+Kept segment(unsigned source, unsigned destination, std::uint32_t sequence, const std::string& payload) {
+    Maker frame(true);
+    frame.text(std::string(12, '\2')).u16(0x0800).u8(0x45).u8(0).u16(static_cast<unsigned>(40 + payload.size()));
+    frame.u32(0).u8(64).u8(6).u16(0).u32(0x0a000001).u32(0x0a000002);
+    frame.u16(source).u16(destination).u32(sequence).u32(0).u8(0x50).u8(0x18).u16(1).u32(0).text(payload);
+    Kept kept{};
+    kept.bytes = frame.str();
+    kept.wire_length = static_cast<std::uint32_t>(kept.bytes.size());
+    kept.link_type = 1;
+    return kept;
+}
+
+/// RFC 5044 section 4.1 and RFC 5041 section 4.2: an RDMA Write of 10 octets, its CRC wrong.
+std::string write_fpdu() {
+    return Maker(true).u16(24).u8(0xc1).u8(0x40).u32(0x100).u64(0x1000).text(std::string(10, 'x')).u16(0).u32(1).str();
+}
+
+TEST(MpaPorts, tagged_fpdus_convince_when_they_follow_each_other) {
+    MpaPorts ports(64, 1000);
+    const std::string fpdu = write_fpdu();
+    ASSERT_EQ(fpdu.size(), 32U);
+    EXPECT_EQ(ports.look(view(segment(50000, 7174, 1000, fpdu + fpdu), 192), 0, true), std::nullopt);
+    EXPECT_EQ(ports.look(view(segment(50000, 7174, 1064, fpdu), 192), 0, true), std::nullopt);
+    EXPECT_EQ(ports.look(view(segment(7174, 50000, 1064, fpdu), 192), 0, true), std::nullopt) << "another direction";
+    EXPECT_EQ(ports.look(view(segment(50000, 7174, 1096, fpdu), 192), 0, true), 7174);
+}
+
+TEST(MpaPorts, one_that_is_none_sets_back) {
+    MpaPorts ports(64, 1000);
+    const std::string fpdu = write_fpdu();
+    EXPECT_EQ(ports.look(view(segment(50000, 7174, 1000, fpdu + fpdu + fpdu), 192), 0, true), std::nullopt);
+    EXPECT_EQ(ports.look(view(segment(50000, 7174, 1096, std::string(32, 'x')), 192), 0, true), std::nullopt);
+    EXPECT_EQ(ports.look(view(segment(50000, 7174, 1128, fpdu + fpdu + fpdu), 192), 0, true), std::nullopt);
+    EXPECT_EQ(ports.look(view(segment(50000, 7174, 1224, fpdu), 192), 0, true), 7174);
+}
+
+TEST(MpaPorts, room_is_bounded_and_made_by_the_idlest) {
+    MpaPorts ports(3, 1000);
+    const std::vector<std::uint16_t> configured{7};
+    ports.configure(configured);
+    EXPECT_TRUE(ports.add(100, 0));
+    EXPECT_TRUE(ports.add(200, 10));
+    EXPECT_FALSE(ports.add(300, 999)) << "100 was in use a moment ago";
+    EXPECT_EQ(ports.look(view(segment(50000, 100, 1, "x"), 192), 500, true), std::nullopt);
+    EXPECT_TRUE(ports.add(300, 1010)) << "200 was idle for long";
+    EXPECT_THAT(ports.all(), ElementsAre(7, 100, 300));
+    const std::vector<std::uint16_t> others{300, 9};
+    ports.configure(others);
+    EXPECT_THAT(ports.all(), ElementsAre(9, 100, 300));
+    EXPECT_TRUE(ports.add(9, 1011));
+    EXPECT_FALSE(ports.add(400, 1011));
+}
+
+TEST(MpaPorts, any_octets_are_survived) {
+    const Kept whole = segment(50000, 7174, 1000, "MPA ID Req Frame" + std::string(4, '\0'));
+    for (std::size_t size = 0; size <= whole.bytes.size(); ++size)
+        for (std::size_t at = 12; at < 60; ++at)
+            for (const char value : {'\0', '\x45', '\x4f', '\x60', '\x81', '\xff'}) {
+                Kept odd = whole;
+                odd.bytes[at] = value;
+                MpaPorts ports(2, 1);
+                (void)ports.look(view(odd, size), 0, true);
+            }
+}
+
+}  // namespace
+}  // namespace capture::test

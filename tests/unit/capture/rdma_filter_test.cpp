@@ -1,0 +1,250 @@
+#include "capture/rdma_filter.h"
+
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <random>
+#include <set>
+#include <sys/socket.h>
+
+#include "support.h"
+
+namespace capture::test {
+namespace {
+
+constexpr std::uint32_t snaplen = 192;
+
+bool passes(const BpfProgram& program, const std::string& octets) {
+    const std::uint32_t kept =
+        run(program, std::as_bytes(std::span(octets)), static_cast<std::uint32_t>(octets.size()));
+    EXPECT_TRUE(kept == 0 || kept == snaplen) << kept;
+    return kept != 0;
+}
+bool passes(const RdmaFilter& filter, const std::string& octets) {
+    return passes(compile(filter, wire::LinkType::ethernet, snaplen), octets);
+}
+
+std::string ethernet(unsigned type, const std::string& payload) {
+    return std::string(12, '\2') + Maker(true).u16(type).str() + payload;
+}
+std::string tagged(const std::string& frame, std::initializer_list<unsigned> types) {
+    std::string tags;
+    for (const unsigned type : types) tags += Maker(true).u16(type).u16(0x6005).str();
+    return frame.substr(0, 12) + tags + frame.substr(12);
+}
+std::string ipv4(unsigned protocol, const std::string& payload, unsigned fragment = 0, unsigned options = 0) {
+    Maker header(true);
+    header.u8(0x45 + options).u8(0).u16(static_cast<unsigned>(20 + 4 * options + payload.size())).u16(1).u16(fragment);
+    header.u8(64).u8(protocol).u16(0).u32(0x0a000001).u32(0x0a000002).text(std::string(4 * options, '\1'));
+    return header.str() + payload;
+}
+std::string ipv6(unsigned next, const std::string& payload) {
+    return Maker(true).u32(0x60000000).u16(static_cast<unsigned>(payload.size())).u8(next).u8(64).str() +
+           std::string(32, '\3') + payload;
+}
+std::string udp(unsigned source, unsigned destination) {
+    return Maker(true).u16(source).u16(destination).u16(28).u16(0).text(std::string(20, '\0')).str();
+}
+std::string tcp(unsigned source, unsigned destination, unsigned flags = 0x10, const std::string& payload = {},
+                unsigned options = 0) {
+    Maker header(true);
+    header.u16(source).u16(destination).u32(1).u32(2).u8((5 + options) << 4).u8(flags).u16(100).u32(0);
+    return header.text(std::string(4 * options, '\1')).str() + payload;
+}
+
+constexpr std::string_view request_key = "MPA ID Req Frame";
+constexpr std::string_view reply_key = "MPA ID Rep Frame";
+
+struct Case {
+    std::string name;
+    std::string frame;
+    bool passes;
+};
+
+/// Frames with what annex A17 of the InfiniBand specification, RFC 5044 and rdma_filter.h make of them; ports: 7174.
+std::vector<Case> cases() {
+    const std::string start(request_key);
+    return {
+        {"RoCEv2", ethernet(0x0800, ipv4(17, udp(49152, 4791))), true},
+        {"RoCEv2 from its port", ethernet(0x0800, ipv4(17, udp(4791, 1000))), true},
+        {"RoCEv2, IPv4 options", ethernet(0x0800, ipv4(17, udp(49152, 4791), 0, 3)), true},
+        {"RoCEv2, don't fragment", ethernet(0x0800, ipv4(17, udp(49152, 4791), 0x4000)), true},
+        {"RoCEv2, first fragment", ethernet(0x0800, ipv4(17, udp(49152, 4791), 0x2000)), true},
+        {"later fragment", ethernet(0x0800, ipv4(17, udp(49152, 4791), 0x2010)), false},
+        {"last fragment", ethernet(0x0800, ipv4(17, udp(49152, 4791), 0x0010)), false},
+        {"RoCEv2, IPv6", ethernet(0x86dd, ipv6(17, udp(49152, 4791))), true},
+        {"RoCEv2, IPv6 hop-by-hop",
+         ethernet(0x86dd, ipv6(0, std::string("\x11\x01", 2) + std::string(14, '\0') + udp(1, 4791))), true},
+        {"RoCEv2, IPv6 first fragment",
+         ethernet(0x86dd, ipv6(44, std::string("\x11\0\0\x01\0\0\0\1", 8) + udp(1, 4791))), true},
+        {"RoCEv2, IPv6 later fragment",
+         ethernet(0x86dd, ipv6(44, std::string("\x11\0\0\x09\0\0\0\1", 8) + udp(1, 4791))), false},
+        {"DNS", ethernet(0x0800, ipv4(17, udp(40000, 53))), false},
+        {"DNS, IPv6", ethernet(0x86dd, ipv6(17, udp(40000, 53))), false},
+        {"VXLAN", ethernet(0x0800, ipv4(17, udp(40000, 4789))), false},
+        {"RoCEv1", ethernet(0x8915, std::string(60, '\0')), true},
+        {"pause", ethernet(0x8808, std::string("\0\1\0\7", 4) + std::string(42, '\0')), true},
+        {"ARP", ethernet(0x0806, std::string(46, '\0')), false},
+        {"LLDP", ethernet(0x88cc, std::string(46, '\0')), false},
+        {"ICMP", ethernet(0x0800, ipv4(1, std::string(32, '\0'))), false},
+        {"802.3 length", ethernet(46, std::string(46, '\0')), false},
+        {"SSH", ethernet(0x0800, ipv4(6, tcp(50000, 22, 0x18, "SSH-2.0-OpenSSH_9.2\r\n"))), false},
+        {"SSH, its SYN", ethernet(0x0800, ipv4(6, tcp(50000, 22, 0x02))), true},
+        {"SSH, its SYN ACK", ethernet(0x0800, ipv4(6, tcp(22, 50000, 0x12))), true},
+        {"SSH, its FIN", ethernet(0x0800, ipv4(6, tcp(22, 50000, 0x11))), false},
+        {"port known, destination", ethernet(0x0800, ipv4(6, tcp(50000, 7174))), true},
+        {"port known, source", ethernet(0x0800, ipv4(6, tcp(7174, 50000))), true},
+        {"port known, IPv6", ethernet(0x86dd, ipv6(6, tcp(50000, 7174))), true},
+        {"port known, IPv4 options", ethernet(0x0800, ipv4(6, tcp(50000, 7174), 0, 2)), true},
+        {"port beside", ethernet(0x0800, ipv4(6, tcp(50000, 7175))), false},
+        {"Request", ethernet(0x0800, ipv4(6, tcp(50000, 5001, 0x18, start))), true},
+        {"Request behind options", ethernet(0x0800, ipv4(6, tcp(50000, 5001, 0x18, start, 8), 0, 1)), true},
+        {"Reply", ethernet(0x0800, ipv4(6, tcp(5001, 50000, 0x18, std::string(reply_key)))), true},
+        {"Reply, IPv6", ethernet(0x86dd, ipv6(6, tcp(5001, 50000, 0x18, std::string(reply_key)))), true},
+        {"not quite a Request", ethernet(0x0800, ipv4(6, tcp(50000, 5001, 0x18, "MPA IT Req Frame"))), false},
+        {"a Request's text later", ethernet(0x0800, ipv4(6, tcp(50000, 5001, 0x18, " " + start))), false},
+        {"GRE", ethernet(0x0800, ipv4(47, std::string(60, '\0'))), false},
+    };
+}
+
+TEST(RdmaFilter, passes_rdma_and_nothing_else) {
+    const RdmaFilter filter{.tcp_ports = {7174}};
+    for (const Case& each : cases()) EXPECT_EQ(passes(filter, each.frame), each.passes) << each.name;
+}
+
+TEST(RdmaFilter, tags_are_stepped_over) {
+    const BpfProgram program = compile({.tcp_ports = {7174}}, wire::LinkType::ethernet, snaplen);
+    for (const Case& each : cases()) {
+        EXPECT_EQ(passes(program, tagged(each.frame, {0x8100})), each.passes) << each.name;
+        EXPECT_EQ(passes(program, tagged(each.frame, {0x88a8, 0x8100})), each.passes) << each.name;
+        EXPECT_EQ(passes(program, tagged(each.frame, {0x9100, 0x8100})), each.passes) << each.name;
+        EXPECT_FALSE(passes(program, tagged(each.frame, {0x88a8, 0x88a8, 0x8100}))) << each.name;
+    }
+}
+
+TEST(RdmaFilter, raw_ip_begins_with_the_ip_header) {
+    const BpfProgram program = compile({.tcp_ports = {7174}}, wire::LinkType::raw, snaplen);
+    for (const Case& each : cases()) {
+        const std::string type = each.frame.substr(12, 2);
+        const bool ip = type == std::string("\x08\0", 2) || type == "\x86\xdd";
+        if (ip) {
+            EXPECT_EQ(passes(program, each.frame.substr(14)), each.passes) << each.name;
+        }
+    }
+}
+
+TEST(RdmaFilter, cut_frames_pass_only_where_what_counts_is_there) {
+    const BpfProgram program = compile({.tcp_ports = {7174}}, wire::LinkType::ethernet, snaplen);
+    for (const Case& each : cases())
+        for (std::size_t size = 0; size < each.frame.size(); ++size)
+            if (passes(program, each.frame.substr(0, size))) {
+                EXPECT_TRUE(each.passes) << each.name << " cut to " << size;
+            }
+    EXPECT_TRUE(passes(program, ethernet(0x0800, ipv4(6, tcp(1, 7174))).substr(0, 54)));
+}
+
+TEST(RdmaFilter, all_tcp) {
+    EXPECT_TRUE(passes(RdmaFilter{.all_tcp = true}, ethernet(0x0800, ipv4(6, tcp(50000, 22)))));
+    EXPECT_TRUE(passes(RdmaFilter{.all_tcp = true}, ethernet(0x86dd, ipv6(6, tcp(50000, 22)))));
+    EXPECT_FALSE(passes(RdmaFilter{.all_tcp = true}, ethernet(0x0800, ipv4(17, udp(50000, 53)))));
+}
+
+TEST(RdmaFilter, every_port_of_any_set_and_no_other) {
+    std::mt19937 random(7);
+    for (const std::size_t count : {0, 1, 4, 5, 9, 33, 63, 64}) {
+        RdmaFilter filter;
+        std::set<std::uint16_t> ports;
+        while (ports.size() < count) ports.insert(static_cast<std::uint16_t>(random()));
+        if (count > 3) ports.insert({0});
+        while (ports.size() > count) ports.erase(std::next(ports.begin()));
+        filter.tcp_ports.assign(ports.begin(), ports.end());
+        std::shuffle(filter.tcp_ports.begin(), filter.tcp_ports.end(), random);
+        const BpfProgram program = compile(filter, wire::LinkType::ethernet, snaplen);
+        const std::uint16_t other = ports.contains(22) ? 23 : 22;
+        int wrong = 0;
+        for (unsigned port = 0; port < 65536; ++port) {
+            const bool known = ports.contains(static_cast<std::uint16_t>(port));
+            wrong += passes(program, ethernet(0x0800, ipv4(6, tcp(port, other)))) != known ? 1 : 0;
+            wrong += passes(program, ethernet(0x0800, ipv4(6, tcp(other, port)))) != known ? 1 : 0;
+        }
+        EXPECT_EQ(wrong, 0) << count << " ports";
+    }
+}
+
+TEST(RdmaFilter, too_many_ports_pass_all_tcp) {
+    RdmaFilter filter;
+    for (std::uint16_t port = 1000; filter.tcp_ports.size() <= max_filtered_ports; ++port)
+        filter.tcp_ports.push_back(port);
+    EXPECT_TRUE(passes(filter, ethernet(0x0800, ipv4(6, tcp(50000, 22)))));
+    EXPECT_THAT(text_of(filter), testing::EndsWith(" or tcp"));
+}
+
+/// The kernel checks every program before it takes it; any socket will do.
+TEST(RdmaFilter, the_kernel_takes_it) {
+    const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    ASSERT_GE(socket, 0);
+    for (const std::size_t count : {0U, 1U, 17U, 64U}) {
+        RdmaFilter filter;
+        for (std::size_t i = 0; i < count; ++i) filter.tcp_ports.push_back(static_cast<std::uint16_t>(5000 + 3 * i));
+        for (const auto link_type : {wire::LinkType::ethernet, wire::LinkType::raw}) {
+            const BpfProgram program = compile(filter, link_type, snaplen);
+            const auto attached = attach(socket, program);
+            EXPECT_TRUE(attached.ok()) << count << " ports: " << (attached.ok() ? "" : attached.error().text());
+            EXPECT_TRUE(attach(socket, without_leaving(program)).ok());
+        }
+    }
+    const auto refused = attach(socket, {{.code = 0xffff}});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_THAT(refused.error().text(), testing::HasSubstr("1 instructions"));
+    EXPECT_FALSE(attach(socket, BpfProgram(bpf_longest + 1)).ok());
+    ::close(socket);
+}
+
+/// The second source is libpcap's compiler: what people read in `status` is what the kernel does, on all real frames.
+TEST(RdmaFilter, agrees_with_its_text_on_every_capture) {
+    std::size_t frames = 0;
+    std::size_t passed = 0;
+    for (const RdmaFilter& filter :
+         {RdmaFilter{}, RdmaFilter{.tcp_ports = {7174, 18515}}, RdmaFilter{.all_tcp = true}}) {
+        const BpfProgram ours = compile(filter, wire::LinkType::ethernet, snaplen);
+        const auto theirs = compile_for_socket(text_of(filter), {}, wire::LinkType::ethernet, snaplen);
+        const auto no_tags = compile_for_socket(
+            "not ether proto 0x8100 and not ether proto 0x88a8 and not ether proto 0x9100 and "
+            "not (ip6 and (tcp or ip6[6] = 0 or ip6[6] = 44 or ip6[6] = 60))",
+            {}, wire::LinkType::ethernet, snaplen);
+        ASSERT_TRUE(theirs.ok()) << theirs.error().text();
+        ASSERT_TRUE(no_tags.ok()) << no_tags.error().text();
+        for (const auto& file : std::filesystem::directory_iterator(RDMASCOPE_PCAPS)) {
+            if (file.path().native().find(".pcap") == std::string::npos) continue;
+            const Contents all = read_all(file.path(), {}, 64);
+            int different = 0;
+            for (const Kept& frame : all.frames) {
+                const auto octets = std::as_bytes(std::span(frame.bytes));
+                if (frame.link_type != 1 || run(*no_tags, octets, frame.wire_length) == 0) continue;
+                const bool mine = run(ours, octets, frame.wire_length) != 0;
+                different += mine != (run(*theirs, octets, frame.wire_length) != 0) ? 1 : 0;
+                ++frames;
+                passed += mine ? 1 : 0;
+            }
+            EXPECT_EQ(different, 0) << file.path();
+        }
+    }
+    EXPECT_GT(frames, 100'000U);
+    EXPECT_GT(passed, 50'000U);
+    EXPECT_LT(passed, frames);
+}
+
+TEST(KernelFilter, expressions) {
+    const auto program = compile_for_socket("udp port 4791", {}, wire::LinkType::ethernet, snaplen);
+    ASSERT_TRUE(program.ok());
+    EXPECT_TRUE(passes(*program, ethernet(0x0800, ipv4(17, udp(1, 4791)))));
+    EXPECT_FALSE(passes(*program, ethernet(0x0800, ipv4(17, udp(1, 4792)))));
+    const auto all = compile_for_socket("", {}, wire::LinkType::raw, snaplen);
+    ASSERT_TRUE(all.ok());
+    EXPECT_TRUE(passes(*all, "x"));
+    const auto wrong = compile_for_socket("udp port ssh-or-so", {}, wire::LinkType::ethernet, snaplen);
+    ASSERT_FALSE(wrong.ok());
+    EXPECT_THAT(wrong.error().text(), testing::HasSubstr("`udp port ssh-or-so` is not valid"));
+}
+
+}  // namespace
+}  // namespace capture::test
