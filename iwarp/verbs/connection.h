@@ -141,6 +141,7 @@ private:
                    Status status = Status::flushed);
     void begin_close();
     void fill();
+    void count_sent();
     void check_outbound();
     void count_received();
     void drained();

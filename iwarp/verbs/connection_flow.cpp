@@ -222,6 +222,7 @@ void Connection::terminate(const Fault& fault, wire::Bytes body, const std::stri
     }
     rescue();
     rdmap::add_terminate(body, *writer_, batch_);
+    count_sent();
     phase_ = Phase::terminating;
     placing_ = false;
     ending_ = text;
@@ -304,17 +305,23 @@ void Connection::fill() {
         outbound.fill(*writer_, batch_);
     else
         outbound.perform_local();
+    count_sent();
+    if (batch_.empty()) drained();  // local operations alone
+    check_outbound();
+}
+
+/// What was filled in since the last call.
+void Connection::count_sent() {
+    const rdmap::Outbound& outbound = flow_->outbound;
     QueuePairCounters& counters = pair_->counters;
     const std::uint64_t fpdus = writer_->fpdus() - fpdus_sent_;
-    if (fpdus != 0) IWARP_PROBE(wire_send, pair_->number, fpdus, batch_.octets());
+    if (fpdus != 0) IWARP_PROBE(wire_send, pair_->number, fpdus, rescued_.size() - rescued_sent_ + batch_.octets());
     counters.fpdus_sent += fpdus;
     counters.payload_octets_sent += outbound.payload_octets() - payload_sent_;
     counters.reads_served += outbound.reads_served() - reads_served_;
     fpdus_sent_ = writer_->fpdus();
     payload_sent_ = outbound.payload_octets();
     reads_served_ = outbound.reads_served();
-    if (batch_.empty()) drained();  // local operations alone
-    check_outbound();
 }
 
 void Connection::check_outbound() {

@@ -48,11 +48,6 @@ def way_of(record):
     return (int(source), "there") if destination == SERVER_PORT else (int(destination), "back")
 
 
-def fpdus_of(told):
-    """The stack does not count a Terminate."""
-    return told["fpdus"] + (told["terminate"] is not None)
-
-
 def terminates_of(record):
     """What the Terminates of a frame say, whatever their layer."""
     values = {}
@@ -99,7 +94,7 @@ class Reading:
             self.complaints.equal("FPDUs that tshark calls good", len(re.findall(r"\(Good CRC32\)", self.words)), self.fpdus())
 
     def fpdus(self):
-        return sum(fpdus_of(one[way]) for one in self.truth.values() for way in ("there", "back"))
+        return sum(one[way]["fpdus"] for one in self.truth.values() for way in ("there", "back"))
 
     def comparable(self, record):
         """Whether tshark can be asked about the frame. Where one direction of a connection has markers it expects FPDUs to lie
@@ -171,7 +166,7 @@ class Reading:
         for port, one in self.truth.items():
             for way in ("there", "back"):
                 name, told = f"{one['name']}, {way}", one[way]
-                self.complaints.equal(f"{name}: FPDUs", fpdus[port, way], fpdus_of(told))
+                self.complaints.equal(f"{name}: FPDUs", fpdus[port, way], told["fpdus"])
                 self.complaints.equal(f"{name}: Terminates", ends[port, way], [told["terminate"]] if told["terminate"] else [])
                 self.complaints.equal(f"{name}: Immediate Data", immediates[port, way],
                                       sum(told["messages"].get(operation, {"count": 0})["count"] for operation in OF_IMMEDIATE))

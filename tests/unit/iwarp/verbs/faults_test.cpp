@@ -60,6 +60,11 @@ TEST(Faults, BothSidesAreToldAndEverythingIsFlushed) {
     EXPECT_EQ(two.server.device->counters().terminates_sent, 1U);
     EXPECT_EQ(two.client.device->counters().terminates_received, 1U);
     EXPECT_EQ(two.client.device->counters().terminates_sent, 0U);
+    // The Write that opened the gate and three requests, of which the first was too much; the Terminate.
+    EXPECT_EQ(two.client.pair->counters().fpdus_sent, 4U);
+    EXPECT_EQ(two.server.pair->counters().fpdus_received, 1U);
+    EXPECT_EQ(two.server.pair->counters().fpdus_sent, 1U);
+    EXPECT_EQ(two.client.pair->counters().fpdus_received, 1U);
     EXPECT_EQ(two.client.pair->post_send(send_of(1, {})), Posted::wrong_state);
     EXPECT_EQ(two.client.receive(1, std::vector<Sge>{}), Posted::wrong_state);
 }
