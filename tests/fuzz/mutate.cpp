@@ -6,10 +6,7 @@
 ///
 /// The same on every run and machine. What was being dissected when something failed is left in crash.pcap.
 #include <algorithm>
-#include <charconv>
-#include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <memory>
@@ -18,22 +15,15 @@
 #include <string_view>
 #include <unistd.h>
 
+#include "tests/fuzz/driver.h"
 #include "tests/fuzz/examine.h"
 #include "tests/fuzz/mutator.h"
 #include "tests/support/captures.h"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define RDMASCOPE_ASAN
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define RDMASCOPE_ASAN
-#endif
-#ifdef RDMASCOPE_ASAN
-extern "C" void __sanitizer_set_death_callback(void (*)());
-#endif
-
 namespace {
+
+using fuzz::Shard;
+using fuzz::shard_of;
 
 /// The frames that the dissector at work has seen.
 std::span<const support::KeptFrame> at_work;
@@ -55,27 +45,6 @@ void leave_crash() {
     close(file);
     std::fputs(good ? "what was dissected is in crash.pcap\n" : "crash.pcap could not be written\n", stderr);
 }
-
-void watch_for_death() {
-#ifdef RDMASCOPE_ASAN
-    __sanitizer_set_death_callback(leave_crash);
-    std::signal(SIGABRT, [](int) {
-        leave_crash();
-        _exit(134);
-    });
-#else
-    for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE})
-        std::signal(signal, [](int number) {
-            leave_crash();
-            _exit(128 + number);
-        });
-#endif
-}
-
-struct Shard {
-    std::size_t index = 0;
-    std::size_t count = 1;
-};
 
 class Progress {
 public:
@@ -213,31 +182,18 @@ void replay(const std::string& path) {
     dissector.finish(sink);
 }
 
-std::uint64_t number_of(std::string_view text) {
-    std::uint64_t value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-}
-
-Shard shard_of(std::string_view text) {
-    const std::size_t slash = text.find('/');
-    const Shard shard{number_of(text.substr(0, slash)),
-                      slash == std::string_view::npos ? 1 : number_of(text.substr(slash + 1))};
-    return shard.count == 0 ? Shard{} : shard;
-}
-
 }  // namespace
 
 int main(int count, char** arguments) {
     const std::string_view what = count > 2 ? arguments[1] : "";
-    watch_for_death();
+    fuzz::on_death(leave_crash);
     if (what == "truncations") {
         truncate_all(shard_of(arguments[2]));
         snap_streams(shard_of(arguments[2]));
     } else if (what == "mutations") {
-        const char* wish = count > 3 ? arguments[3] : std::getenv("RDMASCOPE_MUTATIONS");
         const Shard shard = shard_of(arguments[2]);
-        const std::uint64_t share = (wish != nullptr ? number_of(wish) : 400'000) / shard.count;
+        const std::uint64_t all = count > 3 ? fuzz::number_of(arguments[3]) : fuzz::wished_mutations();
+        const std::uint64_t share = all / shard.count;
         const auto captures = support::load_captures(400);
         mutate_frames(captures, share / 2, fuzz::Random(2 * shard.index));
         mutate_streams(captures, share - share / 2, fuzz::Random(2 * shard.index + 1));

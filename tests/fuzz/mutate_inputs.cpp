@@ -5,33 +5,17 @@
 /// The same on every run and machine. The input at work when something failed is left in crash-input.
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <csignal>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <string>
-#include <string_view>
 #include <unistd.h>
 #include <vector>
 
+#include "tests/fuzz/driver.h"
 #include "tests/fuzz/random.h"
 #include "tests/fuzz/target.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define RDMASCOPE_ASAN
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define RDMASCOPE_ASAN
-#endif
-#ifdef RDMASCOPE_ASAN
-extern "C" void __sanitizer_set_death_callback(void (*)());
-#endif
 
 namespace {
 
@@ -44,20 +28,6 @@ void leave_crash() {
     const bool good = file >= 0 && at_work != nullptr &&
                       write(file, at_work->data(), at_work->size()) == static_cast<ssize_t>(at_work->size());
     std::fputs(good ? "the input is in crash-input\n" : "crash-input could not be written\n", stderr);
-}
-
-void watch_for_death() {
-#ifdef RDMASCOPE_ASAN
-    __sanitizer_set_death_callback(leave_crash);
-    constexpr std::array signals{SIGABRT};
-#else
-    constexpr std::array signals{SIGSEGV, SIGABRT, SIGBUS, SIGFPE};
-#endif
-    for (const int signal : signals)
-        std::signal(signal, [](int number) {
-            leave_crash();
-            _exit(128 + number);
-        });
 }
 
 std::vector<Input> load(const std::filesystem::path& folder) {
@@ -114,27 +84,16 @@ void mutate_once(Input& input, const Input& other, fuzz::Random& random) {
     if (input.size() > 4096) input.resize(4096);
 }
 
-std::uint64_t number_of(std::string_view text) {
-    std::uint64_t value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-}
-
 }  // namespace
 
 int main(int count, char** arguments) {
     if (count != 4) return std::fputs("usage: mutate_TARGET SEEDS SHARD/SHARDS PER_MILLE\n", stderr), 2;
-    watch_for_death();
-    const std::string_view shard = arguments[2];
-    const std::size_t slash = shard.find('/');
-    const std::uint64_t shards =
-        slash == std::string_view::npos ? 1 : std::max<std::uint64_t>(1, number_of(shard.substr(slash + 1)));
-    const char* wish = std::getenv("RDMASCOPE_MUTATIONS");
-    const std::uint64_t all = wish != nullptr ? number_of(wish) : 400'000;
-    const std::uint64_t share = all * number_of(arguments[3]) / 1000 / shards;
+    fuzz::on_death(leave_crash);
+    const fuzz::Shard shard = fuzz::shard_of(arguments[2]);
+    const std::uint64_t share = fuzz::wished_mutations() * fuzz::number_of(arguments[3]) / 1000 / shard.count;
     const std::vector<Input> seeds = load(arguments[1]);
     if (seeds.empty()) return std::fputs("there are no seeds\n", stderr), 1;
-    fuzz::Random random(77 + number_of(shard.substr(0, slash)));
+    fuzz::Random random(77 + shard.index);
     Input input;
     at_work = &input;
     for (std::uint64_t done = 0; done < share; ++done) {
