@@ -111,9 +111,17 @@ TEST(Crew, SaysWhatAStageThrew) {
 
 TEST(Crew, MayBeLeftInTheMiddle) {
     Log log(3);
-    Crew crew(3, log.stages());
     const Octets given(50'000, 3);
-    crew.feed(given.frames, true);
+    {
+        Crew crew(3, log.stages());
+        crew.feed(given.frames, true);
+    }
+    EXPECT_FALSE(log.crowded);
+    EXPECT_EQ(log.observing, 0);
+    for (std::size_t i = 0; i < log.observed.size(); ++i) ASSERT_EQ(log.observed[i], i + 1);
+    std::size_t worked = 0;
+    for (const auto& share : log.worked) worked += share.size();
+    EXPECT_LE(worked, log.observed.size());
 }
 
 }  // namespace
