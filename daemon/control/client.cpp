@@ -192,6 +192,14 @@ struct Client::State {
     }
 };
 
+bool daemon_listens(const std::string& path) {
+    if (path.empty() || path.size() > max_socket_path) return false;
+    const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const sockaddr_un address = address_of(path);
+    return socket &&
+           (::connect(socket.get(), generic(address), sizeof address) == 0 || errno == EAGAIN || errno == EACCES);
+}
+
 Client::Client(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Client::~Client() = default;
 
@@ -222,9 +230,9 @@ wire::Result<std::unique_ptr<Client>, std::string> Client::connect(const std::st
     return std::unique_ptr<Client>(new Client(std::move(state)));
 }
 
-wire::Result<metrics::Snapshot, std::string> Client::try_snapshot() {
+wire::Result<metrics::Snapshot, std::string> Client::try_snapshot(std::uint64_t max_age_ms) {
     State& s = *state_;
-    auto answer = s.ask(R"({"version":1,"command":"snapshot"})");
+    auto answer = s.ask(fmt::format(R"({{"version":1,"command":"snapshot","max_age_ms":{}}})", max_age_ms));
     if (!answer) return wire::Failure{answer.error()};
     auto told = understood(*answer, s.path);
     if (!told) return wire::Failure{told.error()};

@@ -9,6 +9,9 @@
 
 namespace service {
 
+/// Whether there is somebody to ask at a path, be it that this user may not.
+bool daemon_listens(const std::string& path);
+
 /// The path that a daemon has when nothing else was said.
 inline constexpr const char* default_socket = "/run/rdmascope/rdmascope.sock";
 
@@ -23,7 +26,7 @@ public:
     /// Throws std::runtime_error where the daemon went away: it is a failure of set-up for whoever shows figures.
     metrics::Snapshot snapshot() override;
     /// The same, as a value.
-    wire::Result<metrics::Snapshot, std::string> try_snapshot();
+    wire::Result<metrics::Snapshot, std::string> try_snapshot(std::uint64_t max_age_ms = 100);
     /// One request, one answer: any command of protocol.h, as JSON text.
     wire::Result<std::string, std::string> ask(const std::string& request);
     bool crc_verified() const;

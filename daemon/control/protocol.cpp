@@ -252,9 +252,11 @@ std::string refusal_line(const Refusal& refusal) {
     std::string line = fmt::format("{{\"version\":{},\"id\":{},\"ok\":false,\"error\":{}", protocol_version, refusal.id,
                                    json_text(refusal.error));
     if (!refusal.known.empty()) {
-        line += ",\"known\":[";
-        for (const std::string& name : refusal.known)
-            line += (&name == refusal.known.data() ? "" : ",") + json_text(name);
+        line += ",\"known\":";
+        for (const std::string& name : refusal.known) {
+            line += &name == refusal.known.data() ? '[' : ',';
+            line += json_text(name);
+        }
         line += ']';
     }
     return line + "}\n";
