@@ -55,7 +55,7 @@ constexpr std::string_view links = R"(<ul>
 std::string front_page(const ProgramFigures& figures) {
     std::string out(head);
     out += fmt::format(
-        "<h1>rdmascope {}</h1>\n<p>Captures RDMA traffic on this machine since {}: {} packets, {} flows "
+        "<h1>rdmascope {}</h1>\n<p>Has captured RDMA traffic on this machine for {}: {} packets, {} flows "
         "in the table.</p>\n",
         escaped(figures.version), duration(figures.uptime_seconds), figures.captured_packets, figures.flows);
     out += links;

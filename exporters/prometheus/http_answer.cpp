@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <exception>
 #include <fmt/format.h>
 #include <optional>
@@ -95,20 +94,17 @@ std::optional<std::string> gzip(const std::string& plain) {
     return done ? std::optional(std::move(packed)) : std::nullopt;
 }
 
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view blanks = " \t";
-    const std::size_t first = text.find_first_not_of(blanks);
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
-bool same_word(std::string_view a, std::string_view b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
 /// "q=0", "q=0.0": not wanted at all.
 bool is_zero_weight(std::string_view parameter) {
     if (parameter.size() < 3 || !same_word(parameter.substr(0, 2), "q=")) return false;
     return parameter.substr(2).find_first_not_of("0.") == std::string_view::npos;
+}
+
+std::string whole(const Answer& answer, bool with_body) {
+    return fmt::format(
+        "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\nCache-Control: no-store\r\n"
+        "X-Content-Type-Options: nosniff\r\n{}\r\n{}",
+        answer.status, answer.reason, answer.type, answer.body.size(), answer.headers, with_body ? answer.body : "");
 }
 
 }  // namespace
@@ -135,12 +131,16 @@ std::string http_answer(const HttpRequest& request, const Pages& pages) {
                 answer.headers += "Content-Encoding: gzip\r\n";
             }
     }
-    std::string out = fmt::format(
-        "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\nCache-Control: no-store\r\n"
-        "X-Content-Type-Options: nosniff\r\n{}\r\n",
-        answer.status, answer.reason, answer.type, answer.body.size(), answer.headers);
-    if (request.method != "HEAD") out += answer.body;
-    return out;
+    return whole(answer, request.method != "HEAD");
+}
+
+std::string http_refusal(HttpProgress why) {
+    Answer answer;
+    const bool too_long = why == HttpProgress::too_long;
+    answer.status = too_long ? 431 : 400;
+    answer.reason = too_long ? "Request Header Fields Too Large" : "Bad Request";
+    answer.body = too_long ? "The request is too long.\n" : "This is no HTTP request.\n";
+    return whole(answer, true);
 }
 
 }  // namespace exporters::prometheus

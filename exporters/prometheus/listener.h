@@ -8,7 +8,7 @@
 
 namespace exporters::prometheus {
 
-/// What is answered over HTTP. Called from the listener's threads, several at once.
+/// What is answered over HTTP. Called from the listener's thread, one at a time.
 struct Pages {
     std::function<std::string()> metrics;  ///< text format 0.0.4
     struct Health {
@@ -19,14 +19,15 @@ struct Pages {
     std::function<std::string()> front;  ///< /: an HTML page for a person who came by (front_page.h)
 };
 
-/// An HTTP listener of few threads for `GET` and `HEAD` of /metrics (gzip where asked for), /healthz and /. Anything
-/// else is 404 or 405. One request a connection; a client that is slow in asking or in taking the answer is cut off.
+/// An HTTP listener, in a thread of its own, for `GET` and `HEAD` of /metrics (gzip where asked for), /healthz and /.
+/// Anything else is 404 or 405. One request a connection, and 64 connections: when they are taken, whoever takes
+/// longest to ask gives way. A client that is slow in asking, or in taking the answer, is cut off.
 class Listener {
 public:
     /// `address`: "127.0.0.1:9879", "[::1]:9879", ":9879" for all; port 0 is any that is free. Errors say what is wrong
     /// and what to do.
     static wire::Result<std::unique_ptr<Listener>, std::string> open(const std::string& address, Pages pages);
-    virtual ~Listener() = default;           ///< returns when no answer is under way any more
+    virtual ~Listener() = default;           ///< nobody is answered any more when it returns
     virtual std::uint16_t port() const = 0;  ///< that it got, where 0 was asked for
 };
 

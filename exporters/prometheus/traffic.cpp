@@ -44,7 +44,10 @@ void add(Group& group, const metrics::FlowSnapshot& flow, const Taking& taking) 
     group.histograms.resize(values_of(table.histograms));
     auto sum = group.counters.begin();
     for (const FlowCounter& row : table.counters)
-        for (std::size_t i = 0; i < row.dimension.size(); ++i) add_to(*sum++, row.take(flow, i, taking));
+        for (std::size_t i = 0; i < row.dimension.size(); ++i) {
+            const Taken value = row.take(flow, i, taking);
+            add_to(*sum++, row.settles && value ? Taken{0} : value);
+        }
     auto buckets = group.histograms.begin();
     for (const FlowHistogram& row : table.histograms)
         for (std::size_t i = 0; i < row.dimension.size(); ++i, ++buckets) {
@@ -97,12 +100,20 @@ struct TrafficTotals::State {
     std::map<LabelSet, Group> groups;
     std::map<std::uint16_t, std::vector<std::uint64_t>> pauses;  ///< by the interface's number
     std::map<std::string, std::vector<std::uint64_t>> hosts;     ///< by label
+    struct Settling {
+        std::uint64_t last = 0;
+        std::uint64_t counted = 0;
+    };
+    std::map<std::pair<std::size_t, std::uint64_t>, Settling> settling;  ///< by the counter's place and the flow's id
     Attempts attempts;
     Truncation truncation;
     std::int64_t last_ns = 0;
 
     double elapsed_seconds(const metrics::Snapshot& now);
     void add_flows(const metrics::Snapshot& difference);
+    void settle(const metrics::Snapshot& now);
+    void settle(std::size_t place, Taken& sum, const metrics::FlowSnapshot& flow, std::uint64_t value,
+                decltype(settling)& kept);
     void set_gauges(const metrics::Snapshot& difference, const metrics::Snapshot& now);
     void add_pauses(const metrics::Snapshot& difference);
     void set_hosts(const metrics::Snapshot& now);
@@ -123,6 +134,36 @@ double TrafficTotals::State::elapsed_seconds(const metrics::Snapshot& now) {
 void TrafficTotals::State::add_flows(const metrics::Snapshot& difference) {
     std::erase_if(groups, [this](const auto& group) { return !label_sets.lives(group.first); });
     for (const auto& flow : difference.flows) prometheus::add(groups[label_sets.of(flow)], flow, taking);
+}
+
+void TrafficTotals::State::settle(const metrics::Snapshot& now) {
+    decltype(settling) kept;
+    std::size_t place = 0;
+    for (const FlowCounter& row : traffic_table().counters) {
+        for (std::size_t i = 0; i < row.dimension.size(); ++i, ++place) {
+            if (!row.settles) continue;
+            for (const auto& flow : now.flows) {
+                const auto value = row.take(flow, i, taking);
+                if (!value || (*value == 0 && !settling.contains({place, flow.id}))) continue;
+                const auto group = groups.find(label_sets.of(flow));
+                if (group != groups.end()) settle(place, group->second.counters[place], flow, *value, kept);
+            }
+        }
+    }
+    settling = std::move(kept);
+}
+
+void TrafficTotals::State::settle(std::size_t place, Taken& sum, const metrics::FlowSnapshot& flow, std::uint64_t value,
+                                  decltype(settling)& kept) {
+    const auto known = settling.find({place, flow.id});
+    Settling now = known == settling.end() ? Settling{} : known->second;
+    const std::uint64_t settled = std::min(now.last, value);
+    if (settled > now.counted) {
+        add_to(sum, settled - now.counted);
+        now.counted = settled;
+    }
+    now.last = value;
+    kept.emplace(std::pair{place, flow.id}, now);
 }
 
 void TrafficTotals::State::set_gauges(const metrics::Snapshot& difference, const metrics::Snapshot& now) {
@@ -263,6 +304,7 @@ void TrafficTotals::add(const metrics::Snapshot& difference, const metrics::Snap
     const std::scoped_lock lock(state_->mutex);
     state_->label_sets.assign(difference, names, own_addresses, state_->elapsed_seconds(now));
     state_->add_flows(difference);
+    state_->settle(now);
     state_->set_gauges(difference, now);
     state_->add_pauses(difference);
     state_->set_hosts(now);

@@ -109,6 +109,7 @@ void add_losses(std::vector<FlowCounter>& rows) {
                            "Packets that never passed here although later ones did: lost on the way to this machine's "
                            "tap.",
                            plain<&FlowSnapshot::missing_packets>));
+    rows.back().settles = true;
     rows.push_back(counter("rdma_unseen_acknowledged_packets_total", "packets",
                            "Packets that the peer acknowledged and the capture lacks: holes in the capture.",
                            of_reliable<&FlowSnapshot::unseen_acknowledged_packets>));

@@ -1,0 +1,122 @@
+#include "exporters/prometheus/listen_address.h"
+
+#include <arpa/inet.h>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace exporters::prometheus {
+namespace {
+
+constexpr int backlog = 64;
+
+struct Address {
+    sockaddr_storage storage{};
+    socklen_t length = 0;
+    bool all = false;
+
+    void set(const in_addr& host, std::uint16_t port) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr = host;
+        address.sin_port = htons(port);
+        std::memcpy(&storage, &address, length = sizeof address);
+    }
+    void set(const in6_addr& host, std::uint16_t port) {
+        sockaddr_in6 address{};
+        address.sin6_family = AF_INET6;
+        address.sin6_addr = host;
+        address.sin6_port = htons(port);
+        std::memcpy(&storage, &address, length = sizeof address);
+    }
+};
+
+std::uint16_t port_of(const sockaddr_storage& storage) {
+    // At the same place in both families.
+    sockaddr_in address{};
+    std::memcpy(&address, &storage, sizeof address);
+    return ntohs(address.sin_port);
+}
+
+wire::Result<Address, std::string> parse(const std::string& text) {
+    const auto wrong = [](std::string_view what) {
+        return wire::Failure{fmt::format("{}; an address is like 127.0.0.1:9879, [::1]:9879, or :9879 for all", what)};
+    };
+    const std::size_t colon = text.rfind(':');
+    if (colon == std::string::npos) return wrong("there is no port");
+    std::string host = text.substr(0, colon);
+    const std::string port_text = text.substr(colon + 1);
+    std::uint16_t port = 0;
+    const char* const end = port_text.data() + port_text.size();
+    const auto parsed = std::from_chars(port_text.data(), end, port);
+    if (parsed.ec != std::errc{} || parsed.ptr != end)
+        return wrong(fmt::format("'{}' is no port (0 to 65535)", port_text));
+    Address address;
+    address.all = host.empty();
+    in_addr four{};
+    in6_addr six = in6addr_any;
+    if (address.all) {
+        address.set(six, port);
+    } else if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+        host = host.substr(1, host.size() - 2);
+        if (inet_pton(AF_INET6, host.c_str(), &six) != 1) return wrong(fmt::format("'{}' is no IPv6 address", host));
+        address.set(six, port);
+    } else {
+        if (inet_pton(AF_INET, host.c_str(), &four) != 1) return wrong(fmt::format("'{}' is no IP address", host));
+        address.set(four, port);
+    }
+    return address;
+}
+
+std::string explain(int error) {
+    switch (error) {
+        case EADDRINUSE: return "another program listens there (ss -ltnp shows which); stop it, or choose another port";
+        case EACCES: return "that needs root or CAP_NET_BIND_SERVICE; choose a port above 1023";
+        case EADDRNOTAVAIL: return "no interface has this address (ip address shows those there are)";
+        case EAFNOSUPPORT: return "this machine has no IPv6; choose an IPv4 address";
+        default: return std::strerror(error);
+    }
+}
+
+/// The handle, or what errno was, negative.
+int try_to_listen(const Address& address) {
+    const int handle = socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (handle < 0) return -errno;
+    const int on = 1;
+    const int only_six = address.all ? 0 : 1;
+    setsockopt(handle, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (address.storage.ss_family == AF_INET6)
+        setsockopt(handle, IPPROTO_IPV6, IPV6_V6ONLY, &only_six, sizeof only_six);
+    if (bind(handle, reinterpret_cast<const sockaddr*>(&address.storage), address.length) == 0 &&
+        listen(handle, backlog) == 0)
+        return handle;
+    const int error = errno;
+    close(handle);
+    return -error;
+}
+
+}  // namespace
+
+wire::Result<ListeningSocket, std::string> listen_on(const std::string& text) {
+    const auto failure = [&text](const std::string& why) {
+        return wire::Failure{fmt::format("cannot listen on '{}': {}", text, why)};
+    };
+    auto parsed = parse(text);
+    if (!parsed.ok()) return failure(parsed.error());
+    int handle = try_to_listen(*parsed);
+    if (parsed->all && (handle == -EAFNOSUPPORT || handle == -EADDRNOTAVAIL)) {
+        parsed->set(in_addr{}, port_of(parsed->storage));
+        handle = try_to_listen(*parsed);
+    }
+    if (handle < 0) return failure(explain(-handle));
+    sockaddr_storage bound{};
+    socklen_t length = sizeof bound;
+    getsockname(handle, reinterpret_cast<sockaddr*>(&bound), &length);
+    return ListeningSocket{handle, port_of(bound)};
+}
+
+}  // namespace exporters::prometheus

@@ -1,0 +1,18 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "wire/result.h"
+
+namespace exporters::prometheus {
+
+/// A socket that listens, and never blocks.
+struct ListeningSocket {
+    int handle = -1;
+    std::uint16_t port = 0;
+};
+
+/// Listens on exactly that: "127.0.0.1:9879", "[::1]:9879", ":9879" for all of IPv4 and, where the kernel has it, IPv6.
+wire::Result<ListeningSocket, std::string> listen_on(const std::string& address);
+
+}  // namespace exporters::prometheus
