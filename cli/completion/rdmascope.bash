@@ -62,7 +62,7 @@ _rdmascope_columns() {
 _rdmascope_measuring() {
     case $previous in
         -i | --interface) _rdmascope_interfaces ;;
-        -r | --read-file | -F) _rdmascope_files ;;
+        -r | --read-file | -F | --connect) _rdmascope_files ;;
         -a | --autostop) _rdmascope_words 'duration: packets:' ;;
         --link-rate) _rdmascope_words '10G 25G 40G 50G 100G 200G 400G' ;;
         -s | --snapshot-length | -B | --buffer-size | -c | --seconds | --threads | --max-flows) ;;
@@ -78,8 +78,8 @@ _rdmascope_flows() {
         --interval) _rdmascope_words '1ms 10ms 100ms 1s'; return ;;
     esac
     if [[ $current == -* ]]; then
-        _rdmascope_words '-i --interface -r --read-file -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode -c
-            --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
+        _rdmascope_words '-i --interface -r --read-file --connect -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
+            -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
             --json --csv --columns --sort --reverse --top --interval'
     else
         _rdmascope_expression
@@ -93,12 +93,25 @@ _rdmascope_why() {
         --color) _rdmascope_words 'auto never always'; return ;;
     esac
     if [[ $current == -* ]]; then
-        _rdmascope_words '-i --interface -r --read-file -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode -c
-            --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
+        _rdmascope_words '-i --interface -r --read-file --connect -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
+            -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
             --flow --json -v --verbose --color'
     else
         _rdmascope_expression
     fi
+}
+
+_rdmascope_daemon() {
+    case $previous in
+        --config) _rdmascope_files ;;
+        -i | --interface) _rdmascope_interfaces ;;
+        -s | --snaplen) _rdmascope_words '0 128 192' ;;
+        --prometheus) _rdmascope_words 'off 127.0.0.1:9879 [::1]:9879 :9879' ;;
+        --socket | --history | --record) _rdmascope_files ;;
+        --log-level) _rdmascope_words 'error warning info debug' ;;
+        *) _rdmascope_words '--config --check --print-config -i --interface -s --snaplen --prometheus --socket --history
+            --record --foreground --log-level -h --help --version' ;;
+    esac
 }
 
 _rdmascope_endpoint() {
@@ -150,15 +163,16 @@ _rdmascope() {
     fi
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _rdmascope_words 'dump flows why endpoint demo help --help --version'
+        _rdmascope_words 'dump flows why daemon endpoint demo help --help --version'
     else
         case ${COMP_WORDS[1]} in
             dump) _rdmascope_dump ;;
             flows) _rdmascope_flows ;;
             why) _rdmascope_why ;;
+            daemon) _rdmascope_daemon ;;
             endpoint) _rdmascope_endpoint ;;
             demo) _rdmascope_demo ;;
-            help) if ((COMP_CWORD == 2)); then _rdmascope_words 'dump flows why endpoint demo'; fi ;;
+            help) if ((COMP_CWORD == 2)); then _rdmascope_words 'dump flows why daemon endpoint demo'; fi ;;
         esac
     fi
 }

@@ -17,12 +17,13 @@ complete -c rdmascope -f
 complete -c rdmascope -n __fish_use_subcommand -a dump -d 'print, filter, save and convert packets'
 complete -c rdmascope -n __fish_use_subcommand -a flows -d 'one row a flow with all its figures'
 complete -c rdmascope -n __fish_use_subcommand -a why -d 'why it is slow'
+complete -c rdmascope -n __fish_use_subcommand -a daemon -d 'capture for ever: export, remember, record incidents'
 complete -c rdmascope -n __fish_use_subcommand -a endpoint -d 'an iWARP endpoint in software'
 complete -c rdmascope -n __fish_use_subcommand -a demo -d 'real iWARP traffic, captured and explained'
 complete -c rdmascope -n __fish_use_subcommand -a help -d 'explain a command'
 complete -c rdmascope -n __fish_use_subcommand -l help -d 'list the commands'
 complete -c rdmascope -n __fish_use_subcommand -l version -d 'print the version'
-complete -c rdmascope -n '__fish_seen_subcommand_from help' -a 'dump flows why endpoint demo'
+complete -c rdmascope -n '__fish_seen_subcommand_from help' -a 'dump flows why daemon endpoint demo'
 
 function __rdmascope_option
     complete -c rdmascope -n '__fish_seen_subcommand_from dump' $argv
@@ -98,6 +99,7 @@ end
 
 __rdmascope_measuring_option -s i -l interface -x -a '(__rdmascope_interfaces)' -d 'capture on an interface'
 __rdmascope_measuring_option -s r -l read-file -r -F -d 'read a capture file'
+__rdmascope_measuring_option -l connect -F -d 'ask a running daemon'
 __rdmascope_measuring_option -s s -l snapshot-length -x -d 'capture at most so much of a frame'
 __rdmascope_measuring_option -s B -l buffer-size -x -d 'capture buffer of the kernel in KiB'
 __rdmascope_measuring_option -s p -l no-promiscuous-mode -d 'no promiscuous mode'
@@ -171,6 +173,20 @@ complete -c rdmascope -n '__rdmascope_part bench' -l verify -d 'compare all data
 complete -c rdmascope -n '__rdmascope_part listen' -l receives -x -d 'receives of each connection'
 complete -c rdmascope -n '__rdmascope_part listen' -l receive-size -x -a '4K 64K' -d 'octets of a receive'
 complete -c rdmascope -n '__rdmascope_part listen' -l show -x -d 'octets to print'
+
+complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -l config -r -F -d 'read this configuration'
+complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -l check -d 'say what is wrong with the configuration and exit'
+complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -l print-config -d 'print a complete configuration and exit'
+complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -s i -l interface -x -a '(__rdmascope_interfaces)' -d 'capture on an interface, or on those of a pattern'
+complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -s s -l snaplen -x -a '0 128 192' -d 'keep so much of a frame'
+complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -l prometheus -x -a 'off 127.0.0.1:9879 :9879' -d 'where Prometheus is answered'
+complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -l socket -r -F -d 'the socket of local clients'
+complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -l history -x -a '(__fish_complete_directories)' -d 'keep history here'
+complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -l record -x -a '(__fish_complete_directories)' -d 'save recordings here'
+complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -l foreground -d 'stay in the foreground'
+complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -l log-level -x -a 'error warning info debug' -d 'what is told'
+complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -s h -l help -d 'list the options and exit'
+complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -l version -d 'print the version and exit'
 
 complete -c rdmascope -n '__fish_seen_subcommand_from demo' -l recorded -d 'show the capture that the program carries'
 complete -c rdmascope -n '__fish_seen_subcommand_from demo' -l save -r -F -d 'keep what is captured'

@@ -1,0 +1,30 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/config/config_file.h"
+
+namespace cli::daemon {
+
+enum class Action : std::uint8_t { run, check, print_config, help, version };
+
+/// The command line of `daemon`. What it sets goes before what the file says, also when the file is read again.
+struct DaemonOptions {
+    Action action = Action::run;
+    std::optional<std::string> config_path = {};
+    std::vector<std::string> interfaces = {};                        ///< empty: the file's
+    std::vector<std::pair<std::string, std::string>> settings = {};  ///< key ("capture.snaplen") and value, each good
+};
+
+/// Reads the command line; returns why it cannot be obeyed, or an empty string.
+std::string parse_options(const std::vector<std::string>& arguments, DaemonOptions& out);
+std::string help_text();
+
+/// The file, or the defaults where there is none, and on top of it what the command line says. Called at the start and
+/// at every reload.
+wire::Result<service::Config, service::ConfigErrors> load_config(const DaemonOptions& options);
+
+}  // namespace cli::daemon

@@ -1,0 +1,15 @@
+# Run by `cmake --install`: the unit names the place that the program goes to, which is known only then. What goes to
+# /usr has its configuration in /etc. One that is there is the host's own, and stays.
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  set(RDMASCOPE_SYSCONFDIR /etc)
+else()
+  set(RDMASCOPE_SYSCONFDIR ${CMAKE_INSTALL_PREFIX}/etc)
+endif()
+set(RDMASCOPE_BINDIR ${CMAKE_INSTALL_PREFIX}/bin)
+configure_file(${RDMASCOPE_SYSTEMD}/rdmascope.service.in ${RDMASCOPE_BUILT}/rdmascope.service @ONLY)
+configure_file(${RDMASCOPE_SYSTEMD}/sysusers.conf ${RDMASCOPE_BUILT}/rdmascope.conf COPYONLY)
+file(INSTALL ${RDMASCOPE_BUILT}/rdmascope.service DESTINATION ${CMAKE_INSTALL_PREFIX}/lib/systemd/system)
+file(INSTALL ${RDMASCOPE_BUILT}/rdmascope.conf DESTINATION ${CMAKE_INSTALL_PREFIX}/lib/sysusers.d)
+if(NOT EXISTS $ENV{DESTDIR}${RDMASCOPE_SYSCONFDIR}/rdmascope/rdmascope.toml)
+  file(INSTALL ${RDMASCOPE_SYSTEMD}/rdmascope.toml DESTINATION ${RDMASCOPE_SYSCONFDIR}/rdmascope)
+endif()
