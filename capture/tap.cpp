@@ -89,7 +89,7 @@ struct Tap::State {
     bool narrows() const { return options.rdma_only && options.filter.empty(); }
     bool scan_due(std::int64_t now) const { return scan_wanted && now >= scan_again_ns; }
     bool discovers(std::int64_t now) const;
-    PacketRingOptions ring_options(const std::string& name) const;
+    PacketRingOptions ring_options(const Link& link) const;
     void tell(TapEvent::Kind kind, const std::string& interface, std::string message);
 
     bool wanted(const std::string& name) const;
@@ -109,9 +109,11 @@ bool Tap::State::discovers(std::int64_t now) const {
     return (options.discovery_period_ns > 0 ? since % options.discovery_period_ns : since) < options.discovery_ns;
 }
 
-PacketRingOptions Tap::State::ring_options(const std::string& name) const {
+PacketRingOptions Tap::State::ring_options(const Link& link) const {
     PacketRingOptions ring = options.ring;
-    ring.interface = name;
+    ring.interface = link.name;
+    if (ring.fanout_group)  // a group is of one interface
+        ring.fanout_group = static_cast<std::uint16_t>(*ring.fanout_group + link.index);
     ring.filter = options.filter;
     ring.rdma.reset();
     if (narrows()) ring.rdma = filter;
@@ -134,7 +136,7 @@ void Tap::State::open(const Link& link, std::int64_t now) {
     if (const auto before = refused.find(link.name);
         before != refused.end() && before->second.index == link.index && now < before->second.retry_at_ns)
         return;
-    auto opened = PacketRing::open(ring_options(link.name));
+    auto opened = PacketRing::open(ring_options(link));
     if (!opened) {
         Refusal& refusal = refused[link.name];
         if (refusal.index != link.index || refusal.message != opened.error().message)
