@@ -56,10 +56,11 @@ std::string find_account(const std::string& user, Account& account) {
     return {};
 }
 
-/// What is kept of `capability` sets: what is there, and of that what capturing needs.
+/// What is there, and of that what capturing needs.
 std::vector<unsigned> kept(bool trace_points) {
     std::vector<unsigned> out;
-    for (const unsigned capability : {CAP_NET_RAW, CAP_BPF, CAP_PERFMON})
+    constexpr std::array<unsigned, 3> useful{CAP_NET_RAW, CAP_BPF, CAP_PERFMON};
+    for (const unsigned capability : useful)
         if (has(CAPNG_PERMITTED, capability) && (capability == CAP_NET_RAW || trace_points)) out.push_back(capability);
     return out;
 }

@@ -1,6 +1,7 @@
 // Privileges, in child processes: what /proc/self/status says is what the kernel goes by.
 #include "daemon/privileges.h"
 
+#include <array>
 #include <cerrno>
 #include <fcntl.h>
 #include <fstream>
@@ -165,7 +166,8 @@ TEST_F(Privileges, who_is_not_root_but_has_capabilities_loses_the_others) {
         data[0] = {low, low, low};
         data[1] = {high, high, high};
         if (::syscall(SYS_capset, &header, data) != 0) return std::string("no capset");
-        for (const unsigned long each : {CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON})
+        constexpr std::array<unsigned long, 4> given{CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON};
+        for (const unsigned long each : given)
             if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, each, 0, 0) != 0) return std::string("no ambient set");
         const std::string reason = drop_privileges("", false);
         return reason.empty() ? own_status() : "failed: " + reason;
