@@ -316,9 +316,11 @@ struct Snapshot {
 /// Adds what other workers, or a later part of a capture, have seen: flows of the same key and overlapping or following
 /// life become one, keeping the smaller id; counters, histograms and state times add up.
 void merge(Snapshot& into, const Snapshot& other);
+void merge(Snapshot& into, Snapshot&& other);
 
 /// What happened between two states of the same engine: counters and histograms subtracted, flows without traffic in
-/// between left out.
+/// between left out, as are hosts and events. Flows that had traffic count as seen, and as senders, so that differences
+/// can be merged like parts of a capture.
 Snapshot difference(const Snapshot& earlier, const Snapshot& later);
 
 /// Where snapshots come from: the engine, a file played back, a running daemon, history. Whoever shows figures does not

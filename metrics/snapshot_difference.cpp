@@ -85,12 +85,15 @@ void subtract_flow(FlowSnapshot& flow, const FlowSnapshot& earlier) {
     flow.first_ns = std::min(std::max(flow.first_ns, earlier.last_ns), flow.last_ns);
 }
 
-/// Whether anything came by for the flow: its own packets, or answers to them. What never was has no `earlier`.
+/// Whether anything came by for the flow: its own packets, answers to them, its opposite direction or its end. What
+/// never was has no `earlier`.
 bool had_traffic(const FlowSnapshot& flow, const FlowSnapshot& earlier) {
     const auto differs = [&](auto member) { return flow.*member != earlier.*member; };
     if (differs(&FlowSnapshot::packets) || differs(&FlowSnapshot::cnp_packets) || differs(&FlowSnapshot::rnr_naks) ||
-        differs(&FlowSnapshot::naks))
+        differs(&FlowSnapshot::naks) || differs(&FlowSnapshot::last_ns) || differs(&FlowSnapshot::finished) ||
+        differs(&FlowSnapshot::reverse) || flow.connection.end_frame != earlier.connection.end_frame)
         return true;
+    if (flow.tcp && earlier.tcp && flow.tcp->round_trip_ns.count() != earlier.tcp->round_trip_ns.count()) return true;
     for (std::size_t i = 0; i < operation_count; ++i) {
         const OperationFigures& figures = flow.operations[i];
         const OperationFigures& former = earlier.operations[i];
@@ -101,17 +104,23 @@ bool had_traffic(const FlowSnapshot& flow, const FlowSnapshot& earlier) {
     return false;
 }
 
-void subtract_flows(std::vector<FlowSnapshot>& flows, const Snapshot& earlier) {
+/// Returns how many of the rest were there before.
+std::uint64_t subtract_flows(std::vector<FlowSnapshot>& flows, const Snapshot& earlier) {
+    std::uint64_t known = 0;
     static const FlowSnapshot never;
     std::vector<FlowSnapshot> rest;
     for (FlowSnapshot& flow : flows) {
         const FlowSnapshot* former = earlier.flow(flow.id);
         if (former != nullptr && fields::key_of(*former) != fields::key_of(flow)) former = nullptr;
         if (!had_traffic(flow, former == nullptr ? never : *former)) continue;
-        if (former != nullptr) subtract_flow(flow, *former);
+        if (former != nullptr) {
+            subtract_flow(flow, *former);
+            ++known;
+        }
         rest.push_back(std::move(flow));
     }
     flows = std::move(rest);
+    return known;
 }
 
 void subtract_reuse(ReuseFigures& figures, const ReuseFigures& earlier) {
@@ -153,6 +162,18 @@ void subtract_hosts(std::vector<HostSnapshot>& hosts, const std::vector<HostSnap
     });
 }
 
+/// As the engine counts them, but those that sent in between.
+void count_senders(Snapshot& snapshot) {
+    for (HostSnapshot& host : snapshot.hosts) host.senders = 0;
+    for (const FlowSnapshot& flow : snapshot.flows) {
+        if (flow.payload_bytes == 0) continue;
+        const auto host =
+            std::lower_bound(snapshot.hosts.begin(), snapshot.hosts.end(), flow.destination.address,
+                             [](const HostSnapshot& one, const Address& address) { return one.address < address; });
+        if (host != snapshot.hosts.end() && host->address == flow.destination.address) ++host->senders;
+    }
+}
+
 void subtract_pauses(std::vector<PauseSnapshot>& pauses, const std::vector<PauseSnapshot>& earlier) {
     for (PauseSnapshot& pause : pauses) {
         const PauseSnapshot* const former =
@@ -192,8 +213,9 @@ void subtract_capture(CaptureFigures& capture, const CaptureFigures& earlier) {
 Snapshot difference(const Snapshot& earlier, const Snapshot& later) {
     Snapshot rest = later;
     subtract_capture(rest.capture, earlier.capture);
-    subtract_flows(rest.flows, earlier);
+    rest.capture.flows_seen = fields::add(rest.capture.flows_seen, subtract_flows(rest.flows, earlier));
     subtract_hosts(rest.hosts, earlier.hosts);
+    if (earlier.capture.packets != 0) count_senders(rest);
     subtract_pauses(rest.pauses, earlier.pauses);
     keep_new_attempts(rest.attempts, earlier.attempts);
     return rest;

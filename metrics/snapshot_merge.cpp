@@ -1,4 +1,8 @@
+#include <algorithm>
+#include <cstring>
+#include <iterator>
 #include <map>
+#include <utility>
 
 #include "metrics/snapshot_fields.h"
 
@@ -212,67 +216,134 @@ struct Joined {
     std::map<Address, std::uint64_t> senders;  ///< of these, those with data, by destination
 };
 
-void remap(std::vector<FlowSnapshot>& flows, std::size_t begin, std::size_t end,
-           const std::map<std::uint64_t, std::uint64_t>& ids) {
-    for (std::size_t i = begin; i < end; ++i) {
-        if (!flows[i].reverse) continue;
-        const auto found = ids.find(*flows[i].reverse);
-        if (found != ids.end()) flows[i].reverse = found->second;
+std::uint64_t hash_of(const FlowSnapshot& flow) {
+    std::uint64_t hash = static_cast<std::uint64_t>(flow.transport) << 8 | static_cast<std::uint64_t>(flow.service);
+    const auto mix = [&hash](std::uint64_t word) {
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+        hash ^= hash >> 29;
+    };
+    for (const Address* address : {&flow.source.address, &flow.destination.address}) {
+        std::array<std::uint64_t, 2> words;
+        std::memcpy(words.data(), address->octets.data(), sizeof words);
+        for (const std::uint64_t word : words) mix(word);
     }
+    const bool tcp = flow.transport == dissect::Transport::iwarp;
+    mix(tcp ? std::uint64_t{flow.source.port.value_or(0)} << 16 | flow.destination.port.value_or(0)
+            : flow.destination.qpn.value_or(0));
+    return hash;
 }
 
-Joined merge_flows(std::vector<FlowSnapshot>& into, const std::vector<FlowSnapshot>& other) {
-    const std::size_t mine = into.size();
-    into.insert(into.end(), other.begin(), other.end());
-    std::vector<std::size_t> order(into.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::sort(order.begin(), order.end(), [&into](std::size_t a, std::size_t b) {
-        const auto rank = [](const FlowSnapshot& flow) {
-            return std::tuple(fields::key_of(flow), flow.first_ns, flow.last_ns, flow.id);
-        };
-        return rank(into[a]) < rank(into[b]);
-    });
+/// The flows of two snapshots by key, and the parts of each key in the order of time. Who belongs to whom is found
+/// before anything is moved or mixed: flows are large, and in a row of intervals mostly stay where they are.
+class FlowMerge {
+public:
+    FlowMerge(std::vector<FlowSnapshot>& into, std::vector<FlowSnapshot>& other) : into_(into), other_(other) {}
+    Joined run() {
+        sort();
+        find_heads();
+        rename_reverses(into_, 0);
+        rename_reverses(other_, into_.size());
+        const Joined joined = join();
+        gather();
+        return joined;
+    }
 
-    // First who belongs to whom, so that `reverse` can be renamed on either side before anything is mixed.
-    std::vector<std::size_t> head(into.size());
-    std::vector<std::uint64_t> ids(into.size());
-    Life life{};
-    std::size_t first = 0;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-        const FlowSnapshot& flow = into[order[i]];
-        if (i != 0 && fields::key_of(into[order[i - 1]]) == fields::key_of(flow) && life.goes_on_in(flow)) {
-            life.take_in(flow);
-            ids[first] = std::min(ids[first], flow.id);
-        } else {
-            first = order[i];
-            life = {flow.last_ns, flow.finished};
-            ids[first] = flow.id;
+private:
+    struct Part {
+        std::uint64_t hash;
+        std::size_t at;    ///< among both
+        std::size_t head;  ///< place in parts_ of the first of its life
+        std::uint64_t id;  ///< of heads: the least of all
+    };
+    FlowSnapshot& flow(std::size_t at) { return at < into_.size() ? into_[at] : other_[at - into_.size()]; }
+    bool same_key(const Part& a, const Part& b) {
+        return a.hash == b.hash && fields::key_of(flow(a.at)) == fields::key_of(flow(b.at));
+    }
+
+    void sort() {
+        const std::size_t count = into_.size() + other_.size();
+        parts_.reserve(count);
+        for (std::size_t at = 0; at < count; ++at) parts_.push_back({hash_of(flow(at)), at, at, 0});
+        std::sort(parts_.begin(), parts_.end(), [this](const Part& a, const Part& b) {
+            if (a.hash != b.hash) return a.hash < b.hash;
+            const auto rank = [](const FlowSnapshot& f) {
+                return std::tuple(fields::key_of(f), f.first_ns, f.last_ns, f.id);
+            };
+            return rank(flow(a.at)) < rank(flow(b.at));
+        });
+    }
+    void find_heads() {
+        Life life{};
+        std::size_t head = 0;
+        for (std::size_t i = 0; i < parts_.size(); ++i) {
+            const FlowSnapshot& one = flow(parts_[i].at);
+            // What goes by after the end of a connection has the id of the flow that ended.
+            if (i != 0 && same_key(parts_[i - 1], parts_[i]) && (life.goes_on_in(one) || one.id == parts_[head].id)) {
+                life.take_in(one);
+                parts_[head].id = std::min(parts_[head].id, one.id);
+            } else {
+                head = i;
+                life = {one.last_ns, one.finished};
+                parts_[i].id = one.id;
+            }
+            parts_[i].head = head;
         }
-        head[order[i]] = first;
     }
-    std::map<std::uint64_t, std::uint64_t> my_ids;
-    std::map<std::uint64_t, std::uint64_t> their_ids;
-    for (std::size_t i = 0; i < into.size(); ++i) (i < mine ? my_ids : their_ids).emplace(into[i].id, ids[head[i]]);
-    remap(into, 0, mine, my_ids);
-    remap(into, mine, into.size(), their_ids);
+    /// Ids that go into another, on the side that begins at `first`, ascending.
+    void rename_reverses(std::vector<FlowSnapshot>& side, std::size_t first) {
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> renamed;
+        for (const Part& part : parts_) {
+            const std::uint64_t id = parts_[part.head].id;
+            if (part.at < first || part.at - first >= side.size() || flow(part.at).id == id) continue;
+            renamed.emplace_back(flow(part.at).id, id);
+        }
+        if (renamed.empty()) return;
+        std::sort(renamed.begin(), renamed.end());
+        for (FlowSnapshot& one : side) {
+            if (!one.reverse) continue;
+            const auto found = std::lower_bound(renamed.begin(), renamed.end(), *one.reverse,
+                                                [](const auto& pair, std::uint64_t id) { return pair.first < id; });
+            if (found != renamed.end() && found->first == *one.reverse) one.reverse = found->second;
+        }
+    }
+    Joined join() {
+        Joined joined;
+        for (std::size_t i = 0; i < parts_.size(); ++i) {
+            if (parts_[i].head == i) continue;
+            FlowSnapshot& whole = flow(parts_[parts_[i].head].at);
+            const FlowSnapshot& part = flow(parts_[i].at);
+            ++joined.flows;
+            if (whole.payload_bytes != 0 && part.payload_bytes != 0) ++joined.senders[whole.destination.address];
+            merge_flow(whole, part);
+        }
+        return joined;
+    }
+    void gather() {
+        std::vector<std::size_t> order;
+        for (std::size_t i = 0; i < parts_.size(); ++i)
+            if (parts_[i].head == i) order.push_back(i);
+        // As the engine has them; the place among the parts, by key, does not depend on which side is which.
+        std::sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
+            const FlowSnapshot& one = flow(parts_[a].at);
+            const FlowSnapshot& other = flow(parts_[b].at);
+            return std::tie(one.id, one.source.address, a) < std::tie(other.id, other.source.address, b);
+        });
+        std::vector<std::size_t> heads;
+        heads.reserve(order.size());
+        for (const std::size_t i : order) heads.push_back(parts_[i].at);
+        std::size_t in_place = 0;
+        while (in_place < heads.size() && heads[in_place] == in_place && in_place < into_.size()) ++in_place;
+        std::vector<FlowSnapshot> rest;
+        rest.reserve(heads.size() - in_place);
+        for (std::size_t i = in_place; i < heads.size(); ++i) rest.push_back(std::move(flow(heads[i])));
+        into_.resize(in_place);
+        into_.insert(into_.end(), std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
+    }
 
-    Joined joined;
-    for (const std::size_t i : order) {
-        if (head[i] == i) continue;
-        FlowSnapshot& whole = into[head[i]];
-        ++joined.flows;
-        if (whole.payload_bytes != 0 && into[i].payload_bytes != 0) ++joined.senders[whole.destination.address];
-        merge_flow(whole, into[i]);
-    }
-    std::vector<FlowSnapshot> flows;
-    flows.reserve(into.size() - joined.flows);
-    for (const std::size_t i : order)
-        if (head[i] == i) flows.push_back(std::move(into[i]));
-    std::stable_sort(flows.begin(), flows.end(),
-                     [](const FlowSnapshot& a, const FlowSnapshot& b) { return a.id < b.id; });
-    into = std::move(flows);
-    return joined;
-}
+    std::vector<FlowSnapshot>& into_;
+    std::vector<FlowSnapshot>& other_;
+    std::vector<Part> parts_;
+};
 
 /// Workers see different pairs of hosts, hence different keys, at the same time; a later part of a capture sees the
 /// same ones again.
@@ -346,7 +417,7 @@ void merge_attempt(ConnectionAttempt& into, const ConnectionAttempt& other) {
 
 /// Both ascending in `key`; what has the same key is joined.
 template <class T, class Key, class Join>
-void merge_sorted(std::vector<T>& into, const std::vector<T>& other, Key key, Join join) {
+void merge_sorted(std::vector<T>& into, std::vector<T>& other, Key key, Join join) {
     std::vector<T> merged;
     merged.reserve(into.size() + other.size());
     const auto keep = [&](T&& value) {
@@ -361,7 +432,7 @@ void merge_sorted(std::vector<T>& into, const std::vector<T>& other, Key key, Jo
         if (theirs == other.end() || (mine != into.end() && !(key(*theirs) < key(*mine))))
             keep(std::move(*mine++));
         else
-            keep(T(*theirs++));
+            keep(std::move(*theirs++));
     }
     into = std::move(merged);
 }
@@ -381,10 +452,12 @@ bool at_the_same_time(const CaptureFigures& a, const CaptureFigures& b) {
 }
 }  // namespace
 
-void merge(Snapshot& into, const Snapshot& other) {
+void merge(Snapshot& into, const Snapshot& other) { merge(into, Snapshot(other)); }
+
+void merge(Snapshot& into, Snapshot&& other) {
     const bool concurrent = at_the_same_time(into.capture, other.capture);
     merge_capture(into.capture, other.capture);
-    const Joined joined = merge_flows(into.flows, other.flows);
+    const Joined joined = FlowMerge(into.flows, other.flows).run();
     into.capture.flows_seen = fields::subtract(into.capture.flows_seen, joined.flows);
     merge_sorted(
         into.hosts, other.hosts, [](const HostSnapshot& host) { return host.address; },

@@ -12,12 +12,19 @@
 /// What happened in the past, interval by interval: a directory of append-only segment files.
 namespace service {
 
+/// Where a daemon keeps its history, and where readers look for it when nothing else was said.
+inline constexpr const char* default_history = "/var/lib/rdmascope/history";
+
 struct HistoryOptions {
     std::string directory;
     std::uint64_t max_octets = std::uint64_t{1}
                                << 30;  ///< of all segments; the oldest is removed first, at least one stays
+    /// Of a segment's newest interval. What is in the files says how old they are: see Ageing.
     std::uint64_t max_age_ns = std::uint64_t{30} * 86400 * 1'000'000'000;
-    std::uint64_t segment_octets = std::uint64_t{16} << 20;  ///< a new segment is begun above it
+    /// A new segment is begun above it, above a quarter of max_octets, when one holds a sixteenth of max_age_ns, or the
+    /// clock made so great a step.
+    std::uint64_t segment_octets = std::uint64_t{16} << 20;
+    bool sync_each = true;  ///< fdatasync() after every append: a power cut costs what was not appended yet
 };
 
 /// What a stretch of time held: [start_ns, start_ns + length_ns) of the wall clock, and the difference of the engine's
@@ -47,8 +54,8 @@ struct HistoryCounters {
     std::uint64_t repaired_octets = 0;   ///< cut off the last segment when it was opened
 };
 
-/// One at a time a directory (flock). What append() has returned from survives the death of the process; a power cut
-/// costs at most what was written since the last sync() (every append syncs where `sync_each`).
+/// One at a time a directory (flock on `lock`, which holds the process's number). What append() has returned from
+/// survives the death of the process, and a power cut where `sync_each`.
 class HistoryWriter {
 public:
     static HistoryResult<std::unique_ptr<HistoryWriter>> open(const HistoryOptions& options);
@@ -66,7 +73,7 @@ public:
     virtual std::uint64_t frames_end() const = 0;
 };
 
-/// Reads while a writer goes on. A damaged record is skipped and counted; nothing behind it in other segments is lost.
+/// Reads while a writer goes on. A damaged record is skipped and counted; nothing behind it is lost.
 class HistoryReader {
 public:
     static HistoryResult<std::unique_ptr<HistoryReader>> open(const std::string& directory);
@@ -78,11 +85,13 @@ public:
         std::uint64_t intervals = 0;
     };
     virtual std::optional<Extent> extent() const = 0;
-    /// Intervals that overlap [from_ns, to_ns), oldest first. The sink returns false to end.
+    /// Intervals that overlap [from_ns, to_ns), by their start, whatever the clock did meanwhile. The sink returns
+    /// false to end; the result is false then.
     virtual HistoryResult<bool> read(std::int64_t from_ns, std::int64_t to_ns,
                                      const std::function<bool(HistoryInterval&&)>& sink) = 0;
     /// Everything in between, merged.
     HistoryResult<metrics::Snapshot> merged(std::int64_t from_ns, std::int64_t to_ns);
+    /// What the last extent() or read() came across.
     virtual std::uint64_t damaged_records() const = 0;
 };
 

@@ -37,12 +37,29 @@ void Histogram::add_bucket(unsigned index, std::uint64_t times) {
         buckets_.insert(place, Bucket{wanted, times});
 }
 
+/// Without a new bucket, as most that are merged again and again; nothing is done where one is needed.
+bool Histogram::add_to_known(const Histogram& other) {
+    const auto at_least = [](const Bucket& bucket, std::uint16_t index) { return bucket.index < index; };
+    auto mine = buckets_.begin();
+    for (const Bucket& bucket : other.buckets_) {
+        mine = std::lower_bound(mine, buckets_.end(), bucket.index, at_least);
+        if (mine == buckets_.end() || mine->index != bucket.index) return false;
+    }
+    mine = buckets_.begin();
+    for (const Bucket& bucket : other.buckets_) {
+        mine = std::lower_bound(mine, buckets_.end(), bucket.index, at_least);
+        mine->count = add(mine->count, bucket.count);
+    }
+    return true;
+}
+
 void Histogram::merge(const Histogram& other) {
     if (other.empty()) return;
     min_ = empty() ? other.min_ : std::min(min_, other.min_);
     max_ = std::max(max_, other.max_);
     count_ = add(count_, other.count_);
     sum_ = add(sum_, other.sum_);
+    if (add_to_known(other)) return;
 
     std::vector<Bucket> merged;
     merged.reserve(buckets_.size() + other.buckets_.size());
