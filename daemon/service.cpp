@@ -291,19 +291,15 @@ std::string Service::State::apply(const Config& wanted) {
         return text;
     }
     const ConfigChange change = compare(config, wanted);
-    if (std::string why = observer->reconfigure(wanted); !why.empty()) return why;
-    if (wanted.prometheus.listen != config.prometheus.listen) {
-        std::string error;
-        if (!open_listener(wanted.prometheus.listen, error)) return error;
-    }
-    chronicle->reconfigure(wanted, std::move(triggers).value());
-    if (Level level{}; level_of(wanted.log.level, level)) log.set_level(level);
-    log.set_limit(wanted.log.max_lines_per_sec);
+    if (std::string why = observer->reconfigure(change.in_force); !why.empty()) return why;
+    chronicle->reconfigure(change.in_force, std::move(triggers).value());
+    if (Level level{}; level_of(change.in_force.log.level, level)) log.set_level(level);
+    log.set_limit(change.in_force.log.max_lines_per_sec);
     for (const std::string& key : change.needs_restart)
         log.warning("reload", key + " takes effect when the daemon is started again");
     const std::lock_guard lock(mutex);
     needs_restart = change.needs_restart;
-    config = wanted;
+    config = change.in_force;
     return {};
 }
 

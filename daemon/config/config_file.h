@@ -43,6 +43,7 @@ std::string config_manual();
 struct ConfigChange {
     std::vector<std::string> applied;
     std::vector<std::string> needs_restart;
+    Config in_force;  ///< the running one, with what takes effect at once
 };
 ConfigChange compare(const Config& running, const Config& wanted);
 

@@ -113,13 +113,29 @@ std::string config_manual() {
     return out;
 }
 
+namespace {
+
+void copy_value(const Key& key, Config& from, Config& to) {
+    visit_value(key, to, nullptr, [&](auto& target) {
+        visit_value(key, from, nullptr, [&](auto& source) {
+            if constexpr (std::is_same_v<decltype(target), decltype(source)>) target = source;
+        });
+    });
+}
+
+}  // namespace
+
 ConfigChange compare(const Config& running, const Config& wanted) {
     Config before = running;
     Config after = wanted;
     ConfigChange change;
+    change.in_force = running;
+    change.in_force.recorder.triggers = wanted.recorder.triggers;
     for (const Key& key : keys()) {
         if (key.section == trigger_section || format(key, before) == format(key, after)) continue;
-        (key.effect == Effect::at_once ? change.applied : change.needs_restart).push_back(key.path());
+        const bool at_once = key.effect == Effect::at_once;
+        (at_once ? change.applied : change.needs_restart).push_back(key.path());
+        if (at_once) copy_value(key, after, change.in_force);
     }
     if (running.recorder.triggers != wanted.recorder.triggers) change.applied.emplace_back(trigger_section);
     return change;

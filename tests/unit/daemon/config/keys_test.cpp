@@ -296,6 +296,7 @@ TEST_P(EveryKey, says_when_a_change_takes_effect) {
               std::string(each.effect) == "once" ? std::vector<std::string>{each.path} : std::vector<std::string>{});
     EXPECT_EQ(change.needs_restart,
               std::string(each.effect) == "once" ? std::vector<std::string>{} : std::vector<std::string>{each.path});
+    EXPECT_EQ(change.in_force, std::string(each.effect) == "once" ? *changed : *before);
 }
 
 INSTANTIATE_TEST_SUITE_P(Config, EveryKey, testing::ValuesIn(cases()), [](const auto& of) {
