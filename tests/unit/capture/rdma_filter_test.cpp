@@ -150,7 +150,7 @@ TEST(RdmaFilter, all_tcp) {
 
 TEST(RdmaFilter, every_port_of_any_set_and_no_other) {
     std::mt19937 random(7);
-    for (const std::size_t count : {0, 1, 4, 5, 9, 33, 63, 64}) {
+    for (const std::size_t count : {0U, 1U, 4U, 5U, 9U, 33U, 63U, 64U}) {
         RdmaFilter filter;
         std::set<std::uint16_t> ports;
         while (ports.size() < count) ports.insert(static_cast<std::uint16_t>(random()));
