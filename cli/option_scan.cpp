@@ -30,6 +30,13 @@ void append_wrapped(std::string& out, std::string_view text) {
     out += fmt::format("{}\n", text);
 }
 
+bool may_lack_value(const OptionText& option) { return option.argument.starts_with('['); }
+
+int kind_of(const OptionText& option) {
+    if (option.argument.empty()) return no_argument;
+    return may_lack_value(option) ? optional_argument : required_argument;
+}
+
 }  // namespace
 
 std::string spelling(const OptionText& option) {
@@ -51,11 +58,10 @@ OptionScanner::OptionScanner(std::vector<OptionText> options, const std::vector<
     argv_.push_back(nullptr);
     int index = first_long;
     for (const OptionText& option : options_) {
-        const bool value = !option.argument.empty();
+        const int kind = kind_of(option);
         if (option.letter != 0) letters_ += option.letter;
-        if (option.letter != 0 && value) letters_ += ':';
-        if (!option.long_name.empty())
-            longs_.push_back({option.long_name.data(), value ? required_argument : no_argument, nullptr, index});
+        if (option.letter != 0) letters_.append(static_cast<std::size_t>(kind), ':');  // none, one or two
+        if (!option.long_name.empty()) longs_.push_back({option.long_name.data(), kind, nullptr, index});
         ++index;
     }
     longs_.push_back({nullptr, 0, nullptr, 0});
@@ -69,7 +75,15 @@ OptionScanner::Found OptionScanner::next() {
     if (answer == -1) return {};
     if (answer == ':') return {-1, {}, fmt::format("{} needs a value{}", given(before), wanted())};
     if (answer == '?') return {-1, {}, unknown(before)};
-    return {index_of(answer), optarg != nullptr ? optarg : "", {}};
+    const int index = index_of(answer);
+    if (optarg != nullptr) return {index, optarg, {}};
+    // getopt takes such a value behind `=` alone; a word that is a path can be nothing else either.
+    if (index >= 0 && may_lack_value(options_[static_cast<std::size_t>(index)]) && optind < count()) {
+        const std::string_view word = argv_[static_cast<std::size_t>(optind)];
+        if (word.starts_with('/') || word.starts_with('.'))
+            return {index, argv_[static_cast<std::size_t>(optind++)], {}};
+    }
+    return {index, {}, {}};
 }
 
 std::string OptionScanner::rest() const {

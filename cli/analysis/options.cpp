@@ -1,10 +1,12 @@
 #include "cli/analysis/options.h"
 
 #include <array>
+#include <fmt/format.h>
 #include <limits>
 #include <utility>
 
 #include "cli/live.h"
+#include "daemon/control/client.h"
 #include "text/quantities.h"
 
 namespace cli::analysis {
@@ -22,6 +24,12 @@ constexpr std::array shared{
          "read a pcap or pcapng file, also compressed; `-` is standard input; repeatable: files are merged by time"},
         G::source,
         [](AnalysisOptions& o, const std::string& v) { return o.read_paths.push_back(v), std::string{}; }},
+    Row{{0, "connect", "[SOCKET]",
+         "ask a running daemon (default /run/rdmascope/rdmascope.sock; asked where no source is given, if it runs)"},
+        G::source,
+        [](AnalysisOptions& o, const std::string& v) {
+            return o.connect = v.empty() ? service::default_socket : v, std::string{};
+        }},
     Row{{'s', "snapshot-length", "OCTETS", "capture at most so much of a frame (default 262144; 0 is the default)"},
         G::source,
         [](AnalysisOptions& o, const std::string& v) {
@@ -93,14 +101,46 @@ constexpr std::array headings{
     std::pair<Group, std::string_view>{G::other, "Other"},
 };
 
+/// What is said of packets has no meaning where they were looked at before.
+std::string contradiction_of_connect(const AnalysisOptions& options) {
+    if (!options.read_paths.empty()) return "--connect and -r are given: figures come from one or the other";
+    if (!options.interfaces.empty()) return "--connect and -i are given: figures come from one or the other";
+    const AnalysisOptions untouched;
+    std::string_view given;
+    if (!options.expression.empty()) given = "an expression (a socket is given as --connect=SOCKET)";
+    if (options.expression_path) given = "-F";
+    if (options.max_packets) given = "-c";
+    if (options.snaplen != untouched.snaplen) given = "-s";
+    if (options.buffer_kib != 0) given = "-B";
+    if (!options.promiscuous) given = "-p";
+    if (!options.verify_crc) given = "-K";
+    if (options.threads != untouched.threads) given = "--threads";
+    if (options.link_bits_per_sec) given = "--link-rate";
+    if (options.max_flows != untouched.max_flows) given = "--max-flows";
+    if (given.empty()) return {};
+    return fmt::format(
+        "{} says how packets are to be looked at, and the daemon at {} has done that already; leave it "
+        "out, or capture with -i IFACE",
+        given, *options.connect);
+}
+
 }  // namespace
 
 std::span<const OptionRow<AnalysisOptions>> shared_options() { return shared; }
 
+void choose_default_source(AnalysisOptions& options) {
+    if (options.read_paths.empty() && options.interfaces.empty() && !options.connect &&
+        service::daemon_listens(service::default_socket))
+        options.connect = service::default_socket;
+}
+
 std::string contradiction(const AnalysisOptions& options) {
+    if (options.connect) return contradiction_of_connect(options);
     if (!options.read_paths.empty() && !options.interfaces.empty())
         return "-i and -r are given: packets come from one or the other";
-    if (options.read_paths.empty() && options.interfaces.empty()) return source_choices();
+    if (options.read_paths.empty() && options.interfaces.empty())
+        return fmt::format("{}, --connect asks a running daemon (none answers at {})", source_choices(),
+                           service::default_socket);
     std::size_t standard_input = 0;
     for (const std::string& path : options.read_paths) standard_input += path == "-" ? 1U : 0U;
     if (standard_input > 1) return "-r - is given twice: standard input can be read once";

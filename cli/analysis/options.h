@@ -16,7 +16,8 @@ namespace cli::analysis {
 struct AnalysisOptions {
     std::vector<std::string> interfaces = {};
     std::vector<std::string> read_paths = {};
-    std::string expression = {};  ///< pcap-filter: the rest of the line
+    std::optional<std::string> connect = {};  ///< a running daemon's socket
+    std::string expression = {};              ///< pcap-filter: the rest of the line
     std::optional<std::string> expression_path = {};
     std::optional<std::uint64_t> max_packets = {};
     std::optional<std::uint64_t> duration_ns = {};
@@ -42,6 +43,9 @@ using OptionRow = cli::OptionRow<Settings, Group>;
 /// The options that all commands over AnalysisOptions have.
 std::span<const OptionRow<AnalysisOptions>> shared_options();
 
+/// Where no source is named, the daemon of this machine is one, if it runs.
+void choose_default_source(AnalysisOptions& options);
+
 /// What contradicts itself in the settings that all commands share; empty where nothing does.
 std::string contradiction(const AnalysisOptions& options);
 
@@ -62,7 +66,9 @@ std::string parse(const std::vector<std::string>& arguments, std::span<const Opt
     const std::string reason = parse_options(arguments, shared_options(), own, out, words);
     if (!reason.empty()) return reason;
     if (!out.expression_path) out.expression = words;  // as tcpdump: -F goes first
-    return out.help || out.version ? std::string{} : contradiction(out);
+    if (out.help || out.version) return {};
+    choose_default_source(out);
+    return contradiction(out);
 }
 
 }  // namespace cli::analysis

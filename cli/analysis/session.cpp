@@ -9,6 +9,7 @@
 
 #include "capture/link_type.h"
 #include "cli/analysis/merged_files.h"
+#include "cli/analysis/watch.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/live.h"
@@ -63,6 +64,7 @@ struct Session::State {
         failed = true;
     }
     bool open();
+    bool watch_daemon();
     void tell_listening() const;
     void pump();
     /// Takes the frames that count, in place; false when no more are wanted.
@@ -101,6 +103,7 @@ struct Session::State {
     Clock::time_point drops_due = {};
     bool wanted = true;  ///< the sink still wants intervals
     bool failed = false;
+    bool crc_verified = true;
     metrics::Snapshot result = {};
 };
 
@@ -137,6 +140,23 @@ bool Session::State::open() {
     for (const capture::InterfaceInfo& interface : source().interfaces())
         if (!selection.compile(interface.link_type, interface.snaplen)) return fail(selection.error().text()), false;
     return true;
+}
+
+bool Session::State::watch_daemon() {
+    Watch watch(*options.connect);
+    watch.interval_ns = interval_ns;
+    watch.duration_ns = options.duration_ns;
+    watch.stop = Signals::stop;
+    watch.sink = [this, &watch](const Interval& interval) {
+        crc_verified = watch.crc_verified();
+        return interval.difference.flows.empty() || sink(interval);
+    };
+    const std::string fault = watch.run();
+    result = watch.take_result();
+    crc_verified = watch.crc_verified();
+    if (!fault.empty()) fail(fault);
+    if (Signals::stop() && is_terminal(STDERR_FILENO)) tell("");
+    return watch.began();
 }
 
 void Session::State::tell_listening() const {
@@ -267,6 +287,7 @@ void Session::by_interval(std::uint64_t length_ns, IntervalSink sink) {
 bool Session::run() {
     State& s = *state_;
     s.signals.emplace();
+    if (s.options.connect) return s.watch_daemon();
     if (!s.open()) return false;
     s.pump();
     if (s.live) s.count_drops();
@@ -281,6 +302,9 @@ bool Session::run() {
 }
 
 const metrics::Snapshot& Session::snapshot() const { return state_->result; }
+bool Session::crc_verified() const {
+    return state_->options.connect ? state_->crc_verified : state_->options.verify_crc;
+}
 const Names& Session::names() const { return state_->host_names; }
 const AnalysisOptions& Session::options() const { return state_->options; }
 const std::string& Session::command() const { return state_->command; }

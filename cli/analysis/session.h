@@ -50,6 +50,8 @@ public:
     bool run();
     const metrics::Snapshot& snapshot() const;
     const Names& names() const;
+    /// Whether it is known how many CRCs were bad. A daemon's answer is there once its figures are.
+    bool crc_verified() const;
     /// True where something went wrong, be it after many good frames.
     bool failed() const;
     /// Tells what is wrong, in front of which the progress bar gives way; run() has then failed.

@@ -35,6 +35,9 @@ std::string attempts(const metrics::Snapshot& snapshot) {
 }
 
 std::string nothing_found(const AnalysisOptions& options, const metrics::CaptureFigures& capture) {
+    if (capture.packets == 0 && options.connect)
+        return options.duration_ns ? "the daemon saw no packets in that time"
+                                   : "the daemon has seen no packets yet: check the interfaces that it was given";
     const bool expression = !options.expression.empty() || options.expression_path.has_value();
     if (capture.packets == 0 && expression)
         return "no packets: check whether the expression selects what it should; tagged frames need `vlan and ...`";

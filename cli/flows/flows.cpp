@@ -20,9 +20,12 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     TextOutput output(STDOUT_FILENO);
     Report report(options, session.names(), output);
     if (options.interval_ns)
-        session.by_interval(*options.interval_ns,
-                            [&](const analysis::Session::Interval& interval) { return report.interval(interval); });
+        session.by_interval(*options.interval_ns, [&](const analysis::Session::Interval& interval) {
+            report.crc_verified(session.crc_verified());
+            return report.interval(interval);
+        });
     if (!session.run()) return exit_failed;
+    report.crc_verified(session.crc_verified());
     report.finish(session.snapshot());
     if (output.reader_is_gone()) {
         session.end_by_broken_pipe();

@@ -78,7 +78,8 @@ std::string parse_options(const std::vector<std::string>& arguments, FlowsOption
 std::string help_text() {
     return analysis::help_page(
         "Usage: rdmascope flows -r FILE [OPTION]... [EXPRESSION]\n"
-        "       rdmascope flows -i IFACE [OPTION]... [EXPRESSION]\n\n"
+        "       rdmascope flows -i IFACE [OPTION]... [EXPRESSION]\n"
+        "       rdmascope flows --connect [OPTION]...\n\n"
         "One row for every direction of every queue pair's conversation, with what was sent, how long it took, what\n"
         "was waiting, what went wrong, and where the time went. EXPRESSION is a pcap-filter(7) expression.\n",
         analysis::all_options<FlowsOptions>(own),
@@ -91,6 +92,8 @@ std::string help_text() {
         "      a time series for a plot\n"
         "  rdmascope flows -i eth0 --seconds 10 udp port 4791\n"
         "      look at live traffic for ten seconds\n"
+        "  rdmascope flows --connect --interval 1s --seconds 10\n"
+        "      what a running daemon sees, second by second\n"
         "\nExit status: 0 done, 1 the work failed, 2 usage. Manual: rdmascope-flows(1).\n");
 }
 

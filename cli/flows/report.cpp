@@ -39,7 +39,8 @@ bool Report::interval(const analysis::Session::Interval& interval) {
     exporters::Context context = context_;
     context.interval = exporters::Interval{interval.start_ns, interval.length_ns};
     // What is live is looked at while it happens.
-    return print(interval.difference, context) && (options_.interfaces.empty() || output_.flush());
+    return print(interval.difference, context) &&
+           ((options_.interfaces.empty() && !options_.connect) || output_.flush());
 }
 
 bool Report::finish(const metrics::Snapshot& snapshot) {

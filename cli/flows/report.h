@@ -16,6 +16,8 @@ class Report {
 public:
     Report(const FlowsOptions& options, const analysis::Names& names, TextOutput& output);
 
+    /// What the source says once it is open.
+    void crc_verified(bool known) { context_.crc_verified = known; }
     /// Of one interval, as soon as it has ended; false where printing has failed.
     bool interval(const analysis::Session::Interval& interval);
     /// The end: of the whole capture, or behind the last interval.

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view usage =
     "Usage: rdmascope why -r FILE [OPTION]... [EXPRESSION]\n"
-    "       rdmascope why -i IFACE [OPTION]... [EXPRESSION]\n\n"
+    "       rdmascope why -i IFACE [OPTION]... [EXPRESSION]\n"
+    "       rdmascope why --connect [OPTION]...\n\n"
     "Answers the five questions about RDMA traffic: why not more bandwidth, why such latency, is the QP cache\n"
     "thrashed, is there congestion, how full are the queues. What is wrong comes first, with what to do about it.\n"
     "EXPRESSION is a pcap-filter(7) expression.\n";
@@ -43,8 +44,8 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     }
     const std::vector<metrics::Answer> answers =
         metrics::answer(snapshot, session.names(), options.flow ? &*options.flow : nullptr);
-    const int printed =
-        print(options.json ? json(snapshot, answers, options.verify_crc) : page(snapshot, answers, style_for(options)));
+    const int printed = print(options.json ? json(snapshot, answers, session.crc_verified())
+                                           : page(snapshot, answers, style_for(options)));
     if (printed != exit_done) return printed;
     if (!options.json || snapshot.flows.empty()) session.tell_summary();
     return session.failed() ? exit_failed : exit_done;

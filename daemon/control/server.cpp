@@ -174,8 +174,9 @@ void Server::subscribe(Connection& client, const Request& request, std::uint64_t
     subscription.request = request;
     subscription.serial = ++subscriptions_begun_;
     subscription.interval_ns = request.interval_ms * ns_per_ms;
-    // Those with the same interval are due together, and share what is made for them.
-    subscription.due_ns = (now_ns / subscription.interval_ns + 1) * subscription.interval_ns;
+    // Those with the same interval are due together, and share what is made for them. The first line is not at once.
+    subscription.due_ns =
+        ((now_ns + subscription.interval_ns / 2) / subscription.interval_ns + 1) * subscription.interval_ns;
     answers_.begin(subscription);
     client.queue(Answers::text(answer_line(request.id, fmt::format("{{\"subscribed\":\"{}\",\"interval_ms\":{}}}",
                                                                    name_of(*request.what), request.interval_ms))));
@@ -286,10 +287,8 @@ void Server::accept_all(std::uint64_t now_ns) {
 void Server::refuse(const Descriptor& socket) {
     ++counters_.refused;
     const std::string line = refusal_line(
-        {"null",
-         fmt::format("{} clients are connected already, which is all that control.max_clients allows; come again "
-                     "when one has gone",
-                     options_.max_clients)});
+        {"null", fmt::format("control.max_clients is {}, and so many are connected; come again when one has gone",
+                             options_.max_clients)});
     [[maybe_unused]] const ssize_t sent = ::send(socket.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

@@ -1,5 +1,5 @@
 /// Writes the seeds of the fuzz targets from pcaps/: make_seeds FOLDER makes FOLDER/frame, /stream, /pcap_file,
-/// /filter, /mpa_stream, /iwarp_peer.
+/// /filter, /mpa_stream, /iwarp_peer, /control_line.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -76,12 +76,39 @@ void filter_seeds(const fs::path& folder) {
     write(folder / "slice", "eth.src[0:3] == 02:00:00 || infiniband.bth.psn in {1..5, 9}");
 }
 
+/// A seed a line of each kind that the control socket's manual describes, and one with many.
+void control_seeds(const fs::path& folder) {
+    const std::vector<std::string> lines{
+        R"({"version":1,"id":7,"command":"help"})",
+        R"({"command":"version"})",
+        R"({"id":"a","command":"status"})",
+        R"({"command":"flows"})",
+        R"({"command":"flows","columns":["id","packets","latency_ns.write"],"sort":"-packets","limit":2,"flow":1})",
+        R"({"command":"why","flow":1,"max_age_ms":0})",
+        R"({"id":[1,{"b":"\u20ac"}],"command":"snapshot"})",
+        R"({"command":"subscribe","what":"flows","interval_ms":100,"columns":["id"]})",
+        R"({"command":"subscribe","what":"why"})",
+        R"({"command":"subscribe","what":"status"})",
+        R"({"command":"unsubscribe","what":"why"})",
+        R"({"command":"trigger","reason":"slow"})",
+        R"({"command":"reload"})",
+        R"({"command":"history"})",
+    };
+    std::string all;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        write(folder / std::to_string(i), lines[i]);
+        all += lines[i] + "\n";
+    }
+    write(folder / "all", all);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
     if (count != 2) return std::fputs("usage: make_seeds FOLDER\n", stderr), 2;
     const fs::path folder = arguments[1];
-    for (const char* target : {"frame", "stream", "pcap_file", "filter"}) fs::create_directories(folder / target);
+    for (const char* target : {"frame", "stream", "pcap_file", "filter", "control_line"})
+        fs::create_directories(folder / target);
     for (const support::KeptCapture& capture : support::load_captures(400)) {
         frame_seeds(folder / "frame", capture);
         stream_seed(folder / "stream", capture);
@@ -90,6 +117,7 @@ int main(int count, char** arguments) {
             fs::copy_file(file, folder / "pcap_file" / capture.name, fs::copy_options::overwrite_existing);
     }
     filter_seeds(folder / "filter");
+    control_seeds(folder / "control_line");
     fuzz::write_iwarp_seeds(folder);
     return 0;
 }

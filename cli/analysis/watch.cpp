@@ -1,0 +1,75 @@
+#include "cli/analysis/watch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace cli::analysis {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Wall = std::chrono::system_clock;
+using std::chrono::nanoseconds;
+
+constexpr nanoseconds nap = std::chrono::milliseconds(50);  ///< how late a signal may be answered
+
+std::int64_t wall_ns() { return std::chrono::duration_cast<nanoseconds>(Wall::now().time_since_epoch()).count(); }
+
+}  // namespace
+
+std::string Watch::run() {
+    auto connected = service::Client::connect(path_);
+    if (!connected) return connected.error();
+    client_ = std::move(connected).value();
+    std::string fault = look();
+    if (!fault.empty() || (interval_ns == 0 && !duration_ns)) return fault;
+    first_ = latest_;
+    previous_ = latest_;
+    return follow();
+}
+
+std::string Watch::look() {
+    // A short interval is no place for figures that are nearly as old.
+    const std::uint64_t age_ms = interval_ns == 0 ? 100 : std::min<std::uint64_t>(100, interval_ns / 10'000'000);
+    auto snapshot = client_->try_snapshot(age_ms);
+    if (!snapshot) return snapshot.error();
+    latest_ = std::move(snapshot).value();
+    return {};
+}
+
+std::string Watch::follow() {
+    const auto end = duration_ns ? Clock::now() + nanoseconds(*duration_ns) : Clock::time_point::max();
+    // As of a capture: intervals begin at multiples of their length, and the first one is the rest of one.
+    const auto length = static_cast<std::int64_t>(interval_ns);
+    std::int64_t start = wall_ns();
+    Clock::time_point due = Clock::time_point::max();
+    if (length != 0) {
+        due = Clock::now() + nanoseconds(length - start % length);
+        start -= start % length;
+    }
+    for (;;) {
+        const auto next = std::min(due, end);
+        while (!stop() && Clock::now() < next)
+            std::this_thread::sleep_for(std::min<nanoseconds>(nap, next - Clock::now()));
+        std::string fault = look();
+        const bool last = !fault.empty() || stop() || Clock::now() >= end;
+        if (length != 0 && fault.empty() && !close_interval(start)) return {};
+        if (last) return fault;
+        start += length;
+        due += nanoseconds(length);
+    }
+}
+
+bool Watch::close_interval(std::int64_t start_ns) {
+    const Session::Interval interval{start_ns, interval_ns, metrics::difference(*previous_, *latest_)};
+    previous_ = latest_;
+    return sink(interval);
+}
+
+metrics::Snapshot Watch::take_result() {
+    if (!latest_) return {};
+    return first_ ? metrics::difference(*first_, *latest_) : std::move(*latest_);
+}
+
+}  // namespace cli::analysis

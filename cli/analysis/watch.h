@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/analysis/session.h"
+#include "daemon/control/client.h"
+
+namespace cli::analysis {
+
+/// Figures of a running daemon, in place of frames: those since it began, or, where a time or an interval is given,
+/// what happened while it was watched.
+class Watch {
+public:
+    explicit Watch(std::string path) : path_(std::move(path)) {}
+
+    std::uint64_t interval_ns = 0;  ///< 0: none
+    std::optional<std::uint64_t> duration_ns = {};
+    Session::IntervalSink sink = {};
+    bool (*stop)() = nullptr;
+
+    /// Until it is stopped. What went wrong; what was learnt until then stays.
+    std::string run();
+    /// Whether there are figures at all.
+    bool began() const { return client_ != nullptr && latest_.has_value(); }
+    metrics::Snapshot take_result();
+    bool crc_verified() const { return client_ == nullptr || client_->crc_verified(); }
+
+private:
+    std::string look();
+    std::string follow();
+    bool close_interval(std::int64_t start_ns);
+
+    std::string path_;
+    std::unique_ptr<service::Client> client_ = {};
+    std::optional<metrics::Snapshot> first_ = {};     ///< where what came before is not wanted
+    std::optional<metrics::Snapshot> previous_ = {};  ///< at the beginning of the interval
+    std::optional<metrics::Snapshot> latest_ = {};
+};
+
+}  // namespace cli::analysis
