@@ -41,7 +41,7 @@ public:
     const std::vector<InterfaceInfo>& interfaces() const override;
     using Source::statistics;
     /// received: passed the filter, dropped ones among them, as tcpdump counts. kernel_dropped: the ring was full.
-    /// interface_dropped: the driver's and the adapter's rx_dropped, rx_missed and rx_fifo errors since the capture
+    /// interface_dropped: the driver's and the adapter's rx_missed and rx_fifo errors since the capture
     /// began.
     Statistics statistics(std::size_t interface) const override;
     const Error& error() const override;

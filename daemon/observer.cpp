@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t batch_frames = 1024;
 constexpr std::size_t intervals_waiting_max = 4;
-constexpr int wait_ms = 100;
 constexpr std::uint64_t drops_period_ns = 100'000'000;
 
 std::int64_t clock_ns(clockid_t clock) {
@@ -70,16 +69,13 @@ capture::TapOptions tap_options(const CaptureConfig& config) {
 }
 
 struct Observer::State {
-    State(const Config& given, std::unique_ptr<capture::Tap> source, std::uint64_t before, Hooks with)
+    State(const Config& given, std::unique_ptr<Sources> from, Hooks with)
         : config(given),
-          tap(std::move(source)),
+          sources(std::move(from)),
           hooks(std::move(with)),
-          frames_end(before),
           analyzer(analyzer_options(given.engine)),
           recorder(recorder_for(given)),
           recordings(recordings_options(given.recorder)) {
-        tap->set_wait_ms(wait_ms);
-        tap->number_from(before);
         mine.alive_ns = steady_ns();
         refresh_status();
         shown = mine;
@@ -100,9 +96,9 @@ struct Observer::State {
 
     // Of the capture thread alone.
     Config config;
-    std::unique_ptr<capture::Tap> tap;
+    std::unique_ptr<Sources> sources;
     Hooks hooks;
-    std::uint64_t frames_end;
+    std::uint64_t frames_end = 0;
     metrics::Analyzer analyzer;
     std::unique_ptr<capture::FlightRecorder> recorder;
     Recordings recordings;
@@ -135,10 +131,10 @@ void Observer::State::run() {
     interval_begin_ns = steady_ns();
     cpu_then_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     while (!stopping.load(std::memory_order_relaxed)) {
-        const capture::Batch batch = tap->next_batch(frames);
+        const capture::Batch batch = sources->next_batch(frames);
         if (batch.count > 0) take({frames.data(), batch.count});
-        if (batch.status == capture::ReadStatus::error && tap->error().text() != source_error) {
-            source_error = tap->error().text();
+        if (batch.status == capture::ReadStatus::error && sources->error().text() != source_error) {
+            source_error = sources->error().text();
             hooks.log(true, "capture", source_error);
         }
         const std::int64_t now = steady_ns();
@@ -163,7 +159,7 @@ void Observer::State::take(std::span<const wire::Frame> frames) {
     if (recorder)
         for (const wire::Frame& frame : frames) {
             recorder->keep(frame);
-            if (recordings.recording()) recordings.frame(frame, tap->interfaces());
+            if (recordings.recording()) recordings.frame(frame, sources->interfaces());
         }
     analyzer.feed(frames);
     frames_end = frames.back().number;
@@ -171,7 +167,7 @@ void Observer::State::take(std::span<const wire::Frame> frames) {
 }
 
 void Observer::State::count_drops() {
-    const capture::Statistics counted = tap->statistics();
+    const capture::Statistics counted = sources->statistics();
     const std::uint64_t now = counted.kernel_dropped.value_or(0) + counted.interface_dropped.value_or(0);
     if (now > dropped) analyzer.dropped(last_frame_ns, now - dropped);
     dropped = std::max(dropped, now);
@@ -236,16 +232,20 @@ void Observer::State::answer_request() {
 }
 
 void Observer::State::refresh_status() {
-    mine.interfaces = tap->interfaces();
+    mine.interfaces = sources->interfaces();
     mine.statistics.clear();
-    for (std::size_t i = 0; i < mine.interfaces.size(); ++i) mine.statistics.push_back(tap->statistics(i));
+    mine.open.clear();
+    for (std::size_t i = 0; i < mine.interfaces.size(); ++i) {
+        mine.statistics.push_back(sources->statistics(i));
+        mine.open.push_back(sources->is_open(i));
+    }
     mine.recorder_frames = recorder ? recorder->extent().frames : 0;
     mine.recordings = recordings.counters();
     mine.alive_ns = steady_ns();
 }
 
 void Observer::State::tell_events() {
-    for (const capture::TapEvent& event : tap->events())
+    for (const capture::TapEvent& event : sources->events())
         hooks.log(event.kind == capture::TapEvent::Kind::failed || event.kind == capture::TapEvent::Kind::lost,
                   "interface", event.interface.empty() ? event.message : event.interface + ": " + event.message);
     for (const std::string& line : recordings.messages()) hooks.log(false, "recorder", line);
@@ -253,7 +253,7 @@ void Observer::State::tell_events() {
 
 std::string Observer::State::begin(const Incident& incident) {
     if (!recorder) return "the flight recorder is off; `recorder.directory` (--record DIR) switches it on";
-    return recordings.begin(incident, *recorder, tap->interfaces(), wall_ns());
+    return recordings.begin(incident, *recorder, sources->interfaces(), wall_ns());
 }
 
 std::string Observer::State::order(std::function<std::string()> work) {
@@ -265,14 +265,14 @@ std::string Observer::State::order(std::function<std::string()> work) {
         orders.emplace_back([task] { (*task)(); });
     }
     wanted.store(true, std::memory_order_release);
-    tap->wake();
+    sources->wake();
     if (answer.wait_for(std::chrono::seconds(5)) != std::future_status::ready)
         return "the capture thread does not answer; what was asked for will be done when it does";
     return answer.get();
 }
 
-Observer::Observer(const Config& config, std::unique_ptr<capture::Tap> tap, std::uint64_t frames_before, Hooks hooks)
-    : state_(std::make_unique<State>(config, std::move(tap), frames_before, std::move(hooks))) {
+Observer::Observer(const Config& config, std::unique_ptr<Sources> sources, Hooks hooks)
+    : state_(std::make_unique<State>(config, std::move(sources), std::move(hooks))) {
     state_->last.snapshot = std::make_shared<metrics::Snapshot>();
     state_->last.wall_ns = wall_ns();
 }
@@ -286,7 +286,7 @@ void Observer::start() {
 void Observer::stop() {
     if (!state_->thread.joinable()) return;
     state_->stopping = true;
-    state_->tap->wake();
+    state_->sources->wake();
     state_->thread.join();
     const std::lock_guard lock(state_->mutex);
     state_->running = false;
@@ -307,7 +307,7 @@ Taken Observer::latest(std::uint64_t age_ns, std::uint64_t patience_ns) {
     if (state.last_steady_ns >= enough || !state.running) return state.last;
     state.figures_wanted = true;
     state.wanted.store(true, std::memory_order_release);
-    state.tap->wake();
+    state.sources->wake();
     state.answered.wait_for(lock, std::chrono::nanoseconds(patience_ns),
                             [&] { return state.last_steady_ns >= enough; });
     return state.last;
@@ -330,7 +330,7 @@ void Observer::record(std::vector<Incident> incidents) {
         });
     }
     state.wanted.store(true, std::memory_order_release);
-    state.tap->wake();
+    state.sources->wake();
 }
 
 std::string Observer::record_now(const Incident& incident) {
@@ -340,7 +340,7 @@ std::string Observer::record_now(const Incident& incident) {
 std::string Observer::reconfigure(const Config& config) {
     return state_->order([this, config]() -> std::string {
         State& state = *state_;
-        auto done = state.tap->reconfigure(tap_options(config.capture));
+        auto done = state.sources->reconfigure(tap_options(config.capture));
         if (!done) return done.error().text();
         state.recordings.set_options(recordings_options(config.recorder));
         state.config = config;

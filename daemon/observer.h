@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "capture/flight_recorder.h"
-#include "capture/tap.h"
 #include "daemon/config/config.h"
 #include "daemon/recorder/recordings.h"
 #include "daemon/recorder/triggers.h"
+#include "daemon/sources.h"
 #include "metrics/engine/analyzer.h"
 #include "metrics/snapshot.h"
 
@@ -41,9 +41,9 @@ struct ObserverStatus {
     std::int64_t alive_ns = 0;  ///< steady clock: when it last came around
 };
 
-/// The capture thread and all that it alone may touch: the tap, the analyzer, the flight recorder and what it writes.
-/// Frames go through it; figures come out, at every interval and on request. Others talk to it by orders that it
-/// carries out between two batches.
+/// The capture thread and all that it alone may touch: the sources, the analyzer, the flight recorder and what it
+/// writes. Frames go through it; figures come out, at every interval and on request. Others talk to it by orders that
+/// it carries out between two batches.
 class Observer {
 public:
     struct Hooks {
@@ -51,8 +51,7 @@ public:
         /// A line for the log: what happened to an interface, or to a recording. Called by the capture thread.
         std::function<void(bool warning, const std::string& kind, const std::string& line)> log;
     };
-    /// `frames_before`: the first frame gets the number behind it.
-    Observer(const Config& config, std::unique_ptr<capture::Tap> tap, std::uint64_t frames_before, Hooks hooks);
+    Observer(const Config& config, std::unique_ptr<Sources> sources, Hooks hooks);
     ~Observer();
     Observer(const Observer&) = delete;
     Observer& operator=(const Observer&) = delete;

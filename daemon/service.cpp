@@ -74,6 +74,7 @@ struct Service::State final : Commands {
           started_steady_ns(clock_ns(CLOCK_MONOTONIC)) {}
 
     std::vector<std::string> open();
+    std::vector<std::unique_ptr<capture::VerbsSource>> open_devices(std::vector<std::string>& wrong) const;
     std::unique_ptr<HistoryWriter> open_history(std::vector<std::string>& wrong) const;
     void open_control(std::vector<std::string>& wrong);
     bool open_listener(const std::string& address, std::string& error);
@@ -137,6 +138,7 @@ std::vector<std::string> Service::State::open() {
     if (!triggers) wrong = triggers.error();
     auto tap = capture::Tap::open(tap_options(config.capture));
     if (!tap) wrong.push_back(tap.error().text());
+    auto devices = open_devices(wrong);
     open_control(wrong);
     if (!wrong.empty()) return wrong;
     // A thread has capabilities of its own: none may have been started. What is opened from here on belongs to `user`.
@@ -154,9 +156,25 @@ std::vector<std::string> Service::State::open() {
     hooks.log = [this](bool warning, const std::string& kind, const std::string& line) {
         warning ? log.warning(kind, line) : log.info(kind, line);
     };
-    observer = std::make_unique<Observer>(config, std::move(tap).value(), frames_before, std::move(hooks));
+    auto sources = std::make_unique<Sources>(std::move(tap).value(), std::move(devices), frames_before);
+    observer = std::make_unique<Observer>(config, std::move(sources), std::move(hooks));
     if (std::string error; !open_listener(config.prometheus.listen, error)) wrong.push_back(error);
     return wrong;
+}
+
+std::vector<std::unique_ptr<capture::VerbsSource>> Service::State::open_devices(std::vector<std::string>& wrong) const {
+    std::vector<std::unique_ptr<capture::VerbsSource>> all;
+    capture::VerbsOptions how;
+    how.snaplen = static_cast<std::uint32_t>(config.capture.snaplen);
+    how.filter = config.capture.filter;
+    for (const std::string& device : config.capture.verbs_devices) {
+        auto opened = capture::VerbsSource::open(device, 0, how);
+        if (opened)
+            all.push_back(std::move(opened).value());
+        else
+            wrong.push_back(opened.error().text());
+    }
+    return all;
 }
 
 std::unique_ptr<HistoryWriter> Service::State::open_history(std::vector<std::string>& wrong) const {
@@ -384,12 +402,12 @@ prom::Pages::Health Service::State::health() {
     const std::int64_t silent_ns = clock_ns(CLOCK_MONOTONIC) - seen.alive_ns;
     const auto bound_ns = static_cast<std::int64_t>(config.engine.interval_ns * 5 + 5'000'000'000);
     if (silent_ns > bound_ns)
-        return {false, fmt::format("the capture thread has not come around for {} s\n", silent_ns / 1'000'000'000)};
+        return {false, fmt::format("the capture thread has not come around for {} s", silent_ns / 1'000'000'000)};
     std::string names;
     for (std::size_t i = 0; i < seen.interfaces.size(); ++i)
         if (i < seen.open.size() && seen.open[i]) names += (names.empty() ? "" : ", ") + seen.interfaces[i].name;
-    if (names.empty()) return {true, "waiting for an interface\n"};
-    return {true, fmt::format("capturing on {}\n", names)};
+    if (names.empty()) return {true, "waiting for an interface"};
+    return {true, fmt::format("capturing on {}", names)};
 }
 
 Service::Service(ServiceOptions options, const metrics::HostNames& names, Log& log)

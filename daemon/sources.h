@@ -1,0 +1,55 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "capture/tap.h"
+#include "capture/verbs/verbs_source.h"
+
+namespace service {
+
+/// All that the daemon listens on, as one source: the kernel's interfaces, and RDMA devices whose traffic passes it by.
+/// Devices come first among the interfaces; frames are numbered as they are handed over. For one thread, but for
+/// wake().
+class Sources final : public capture::Source {
+public:
+    /// `frames_before`: the first frame gets the number behind it.
+    Sources(std::unique_ptr<capture::Tap> tap, std::vector<std::unique_ptr<capture::VerbsSource>> devices,
+            std::uint64_t frames_before);
+
+    capture::ReadStatus next(wire::Frame& frame) override;
+    /// Waits up to 100 ms for a frame; where devices are tapped, which cannot be waited for together, 1 ms.
+    capture::Batch next_batch(std::span<wire::Frame> frames) override;
+    const std::vector<capture::InterfaceInfo>& interfaces() const override;
+    using Source::statistics;
+    capture::Statistics statistics(std::size_t interface) const override;
+    const capture::Error& error() const override { return *error_; }
+
+    void wake() { tap_->wake(); }
+    /// What happened to interfaces and devices since the last call.
+    std::vector<capture::TapEvent> events();
+    capture::Result<bool> reconfigure(const capture::TapOptions& options) { return tap_->reconfigure(options); }
+    bool is_open(std::size_t interface) const;
+
+private:
+    struct Device {
+        std::unique_ptr<capture::VerbsSource> source;
+        std::uint32_t first_interface = 0;
+        bool gone = false;
+    };
+    bool from_device(Device& device, std::span<wire::Frame> frames, capture::Batch& batch);
+
+    std::unique_ptr<capture::Tap> tap_;
+    std::vector<Device> devices_;
+    std::uint32_t device_interfaces_ = 0;
+    std::size_t turn_ = 0;
+    std::uint64_t frames_;
+    const capture::Error* error_;
+    std::vector<capture::TapEvent> events_;
+    std::set<std::string> open_;  ///< interfaces of the kernel
+    mutable std::vector<capture::InterfaceInfo> interfaces_;
+};
+
+}  // namespace service
