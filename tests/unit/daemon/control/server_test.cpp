@@ -14,6 +14,7 @@
 #include "daemon/control/address.h"
 #include "daemon/control/descriptor.h"
 #include "daemon/control/packed_snapshot.h"
+#include "daemon/history/history.h"
 #include "metrics/snapshot_codec.h"
 #include "tests/unit/daemon/control/fake.h"
 
@@ -161,6 +162,32 @@ TEST_F(ControlSocket, AnswersTheSmallCommands) {
     EXPECT_NE(ask(peer, R"({"command":"history"})")["error"].get<std::string>().find("no history is kept"),
               std::string::npos);
     EXPECT_EQ(server->counters().errors, 3U);
+}
+
+TEST_F(ControlSocket, HistorySaysHowFarItGoesBack) {
+    fake.directory = (folder.path / "history").string();
+    HistoryOptions how;
+    how.directory = fake.directory;
+    auto writer = HistoryWriter::open(how);
+    ASSERT_TRUE(writer) << writer.error().text();
+    open();
+    Peer peer(path());
+    EXPECT_TRUE(ask(peer, R"({"command":"history"})")["result"]["first_ns"].is_null());
+    constexpr std::int64_t begin = 1'700'000'000'000'000'000;
+    for (int i = 0; i < 3; ++i) {
+        HistoryInterval interval;
+        interval.start_ns = begin + i * 1'000'000'000;
+        interval.length_ns = 1'000'000'000;
+        interval.difference.flows.push_back(test::flow(1, 5));
+        ASSERT_TRUE((*writer)->append(interval));
+    }
+    const Json result = ask(peer, R"({"command":"history"})")["result"];
+    EXPECT_EQ(result["directory"], fake.directory);
+    EXPECT_EQ(result["first_ns"], begin);
+    EXPECT_EQ(result["last_ns"], begin + 3'000'000'000);
+    EXPECT_EQ(result["intervals"], 3);
+    fake.directory = (folder.path / "nowhere").string();
+    EXPECT_NE(ask(peer, R"({"command":"history"})")["error"].get<std::string>().find("nowhere"), std::string::npos);
 }
 
 TEST_F(ControlSocket, FlowsAreChosenSortedAndCut) {
