@@ -11,6 +11,7 @@ import urllib.parse
 import urllib.request
 
 from tools import BINARY, RULES, needs, program, run
+from test_dashboard import expressions
 from test_listener import CAPTURE, Server
 
 DEADLINE = 120
@@ -104,6 +105,10 @@ class Scrape(unittest.TestCase):
             self.assertTrue(rules)
             bad = [rule for group in prometheus.ask("rules")["groups"] for rule in group["rules"] if rule["health"] == "err"]
             self.assertEqual(bad, [])
+            # What parses may still have no meaning: labels that do not match, a rate of nothing.
+            for title, expression in expressions():
+                with self.subTest(panel=title):
+                    self.assertEqual(prometheus.ask("query", query=expression)["resultType"], "vector")
 
 
 if __name__ == "__main__":
