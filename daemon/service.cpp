@@ -5,6 +5,7 @@
 #include <csignal>
 #include <ctime>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <mutex>
 #include <optional>
 #include <poll.h>
@@ -60,6 +61,13 @@ sigset_t heeded_signals() {
     sigemptyset(&set);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set, signal);
     return set;
+}
+
+std::string open_interfaces(const ObserverStatus& seen) {
+    std::string names;
+    for (std::size_t i = 0; i < seen.interfaces.size(); ++i)
+        if (i < seen.open.size() && seen.open[i]) names += (names.empty() ? "" : ", ") + seen.interfaces[i].name;
+    return names;
 }
 
 }  // namespace
@@ -221,6 +229,9 @@ bool Service::State::run(const std::function<void()>& ready) {
     observer->start();
     log.debug("service", "capture has begun");
     ready();
+    if (open_interfaces(observer->status()).empty())
+        log.warning("interface", fmt::format("no interface is `{}` yet; what comes will be opened",
+                                             fmt::join(config.capture.interfaces, "`, `")));
     while (!stopping) {
         std::array<pollfd, 3> waited{pollfd{signals.fd(), POLLIN, 0}, pollfd{intervals_ready.fd(), POLLIN, 0},
                                      pollfd{control ? control->descriptor() : -1, POLLIN, 0}};
@@ -403,9 +414,7 @@ prom::Pages::Health Service::State::health() {
     const auto bound_ns = static_cast<std::int64_t>(config.engine.interval_ns * 5 + 5'000'000'000);
     if (silent_ns > bound_ns)
         return {false, fmt::format("the capture thread has not come around for {} s", silent_ns / 1'000'000'000)};
-    std::string names;
-    for (std::size_t i = 0; i < seen.interfaces.size(); ++i)
-        if (i < seen.open.size() && seen.open[i]) names += (names.empty() ? "" : ", ") + seen.interfaces[i].name;
+    const std::string names = open_interfaces(seen);
     if (names.empty()) return {true, "waiting for an interface"};
     return {true, fmt::format("capturing on {}", names)};
 }
