@@ -76,7 +76,7 @@ struct Observer::State {
           analyzer(analyzer_options(given.engine)),
           recorder(recorder_for(given)),
           recordings(recordings_options(given.recorder)) {
-        mine.alive_ns = steady_ns();
+        tell_events();
         refresh_status();
         shown = mine;
     }
