@@ -5,8 +5,8 @@
 
 namespace metrics {
 
-/// Many snapshots that follow each other in time, merged. Neighbours of like size first, so that flows that came and
-/// went are not gone through again with every snapshot that comes.
+/// Many snapshots that follow each other in time, merged: one at a time while the flows are the same, neighbours of
+/// like size first where flows come and go, so that those that went are not gone through again with every snapshot.
 class SnapshotSum {
 public:
     void add(Snapshot&& snapshot);
@@ -14,11 +14,7 @@ public:
     Snapshot take();
 
 private:
-    struct Part {
-        Snapshot snapshot;
-        unsigned order = 0;  ///< made of about 2^order
-    };
-    std::vector<Part> parts_;
+    std::vector<Snapshot> parts_;  ///< in the order of time, each of more than twice the flows of the next
 };
 
 }  // namespace metrics

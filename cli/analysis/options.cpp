@@ -1,12 +1,14 @@
 #include "cli/analysis/options.h"
 
 #include <array>
+#include <chrono>
 #include <fmt/format.h>
 #include <limits>
 #include <utility>
 
 #include "cli/live.h"
 #include "daemon/control/client.h"
+#include "text/moment.h"
 #include "text/quantities.h"
 
 namespace cli::analysis {
@@ -15,6 +17,11 @@ namespace {
 
 using Row = OptionRow<AnalysisOptions>;
 using G = Group;
+
+std::int64_t now_ns() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
 
 constexpr std::array shared{
     Row{{'i', "interface", "IFACE", "capture on IFACE, or on `any`; repeatable"},
@@ -30,6 +37,18 @@ constexpr std::array shared{
         [](AnalysisOptions& o, const std::string& v) {
             return o.connect = v.empty() ? service::default_socket : v, std::string{};
         }},
+    Row{{0, "history", "DIR",
+         "what a daemon has recorded in DIR (default /var/lib/rdmascope/history where only --from or --to is given)"},
+        G::source,
+        [](AnalysisOptions& o, const std::string& v) {
+            return o.history = v, std::string(v.empty() ? "a directory" : "");
+        }},
+    Row{{0, "from", "TIME", "of the history, what was after TIME: 10:00, '2026-11-21 10:00', -1h (default: all)"},
+        G::source,
+        [](AnalysisOptions& o, const std::string& v) { return text::take_moment(v, now_ns(), o.from_ns.emplace()); }},
+    Row{{0, "to", "TIME", "of the history, what was before TIME"},
+        G::source,
+        [](AnalysisOptions& o, const std::string& v) { return text::take_moment(v, now_ns(), o.to_ns.emplace()); }},
     Row{{'s', "snapshot-length", "OCTETS", "capture at most so much of a frame (default 262144; 0 is the default)"},
         G::source,
         [](AnalysisOptions& o, const std::string& v) {
@@ -101,10 +120,12 @@ constexpr std::array headings{
     std::pair<Group, std::string_view>{G::other, "Other"},
 };
 
-/// What is said of packets has no meaning where they were looked at before.
-std::string contradiction_of_connect(const AnalysisOptions& options) {
-    if (!options.read_paths.empty()) return "--connect and -r are given: figures come from one or the other";
-    if (!options.interfaces.empty()) return "--connect and -i are given: figures come from one or the other";
+/// What is said of packets has no meaning where they were looked at before, by `who`.
+std::string contradiction_of_figures(const AnalysisOptions& options, std::string_view source, std::string_view who) {
+    if (!options.read_paths.empty())
+        return fmt::format("{} and -r are given: figures come from one or the other", source);
+    if (!options.interfaces.empty())
+        return fmt::format("{} and -i are given: figures come from one or the other", source);
     const AnalysisOptions untouched;
     std::string_view given;
     if (!options.expression.empty()) given = "an expression (a socket is given as --connect=SOCKET)";
@@ -119,9 +140,19 @@ std::string contradiction_of_connect(const AnalysisOptions& options) {
     if (options.max_flows != untouched.max_flows) given = "--max-flows";
     if (given.empty()) return {};
     return fmt::format(
-        "{} says how packets are to be looked at, and the daemon at {} has done that already; leave it "
+        "{} says how packets are to be looked at, and {} has done that already; leave it "
         "out, or capture with -i IFACE",
-        given, *options.connect);
+        given, who);
+}
+
+std::string contradiction_of_history(const AnalysisOptions& options) {
+    const std::string_view source = options.history ? "--history" : options.from_ns ? "--from" : "--to";
+    if (options.connect) return fmt::format("{} and --connect are given: figures come from one or the other", source);
+    if (options.duration_ns) return "--seconds is of captures; of a history say --from and --to";
+    if (options.from_ns && options.to_ns && *options.from_ns >= *options.to_ns)
+        return fmt::format("--from ({}) is not before --to ({})", text::moment(*options.from_ns),
+                           text::moment(*options.to_ns));
+    return contradiction_of_figures(options, source, "the daemon that recorded the history");
 }
 
 }  // namespace
@@ -129,18 +160,22 @@ std::string contradiction_of_connect(const AnalysisOptions& options) {
 std::span<const OptionRow<AnalysisOptions>> shared_options() { return shared; }
 
 void choose_default_source(AnalysisOptions& options) {
-    if (options.read_paths.empty() && options.interfaces.empty() && !options.connect &&
+    if (options.read_paths.empty() && options.interfaces.empty() && !options.connect && !options.recalls() &&
         service::daemon_listens(service::default_socket))
         options.connect = service::default_socket;
 }
 
 std::string contradiction(const AnalysisOptions& options) {
-    if (options.connect) return contradiction_of_connect(options);
+    if (options.recalls()) return contradiction_of_history(options);
+    if (options.connect)
+        return contradiction_of_figures(options, "--connect", fmt::format("the daemon at {}", *options.connect));
     if (!options.read_paths.empty() && !options.interfaces.empty())
         return "-i and -r are given: packets come from one or the other";
     if (options.read_paths.empty() && options.interfaces.empty())
-        return fmt::format("{}, --connect asks a running daemon (none answers at {})", source_choices(),
-                           service::default_socket);
+        return fmt::format(
+            "{}, --history DIR reads what a daemon recorded, --connect asks a running one (none answers at "
+            "{})",
+            source_choices(), service::default_socket);
     std::size_t standard_input = 0;
     for (const std::string& path : options.read_paths) standard_input += path == "-" ? 1U : 0U;
     if (standard_input > 1) return "-r - is given twice: standard input can be read once";

@@ -17,7 +17,11 @@ struct AnalysisOptions {
     std::vector<std::string> interfaces = {};
     std::vector<std::string> read_paths = {};
     std::optional<std::string> connect = {};  ///< a running daemon's socket
-    std::string expression = {};              ///< pcap-filter: the rest of the line
+    std::optional<std::string> history =
+        {};  ///< a daemon's history; of the default directory where only times are given
+    std::optional<std::int64_t> from_ns = {};
+    std::optional<std::int64_t> to_ns = {};
+    std::string expression = {};  ///< pcap-filter: the rest of the line
     std::optional<std::string> expression_path = {};
     std::optional<std::uint64_t> max_packets = {};
     std::optional<std::uint64_t> duration_ns = {};
@@ -33,6 +37,8 @@ struct AnalysisOptions {
 
     bool help = false;
     bool version = false;
+
+    bool recalls() const { return history || from_ns || to_ns; }
 };
 
 enum class Group : int { source, selection, measuring, printing, other };

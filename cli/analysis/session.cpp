@@ -9,6 +9,7 @@
 
 #include "capture/link_type.h"
 #include "cli/analysis/merged_files.h"
+#include "cli/analysis/recall.h"
 #include "cli/analysis/watch.h"
 #include "cli/command.h"
 #include "cli/console.h"
@@ -32,13 +33,6 @@ metrics::AnalyzerOptions analyzer_options(const AnalysisOptions& options) {
     analyzer.dissector.parse.verify_crc = options.verify_crc;
     analyzer.threads = options.threads;
     return analyzer;
-}
-
-/// The multiple of `length` at or before `time`.
-std::int64_t begin_of(std::int64_t time, std::int64_t length) {
-    const std::int64_t bounded = std::max(time, std::numeric_limits<std::int64_t>::min() + length);
-    const std::int64_t past = bounded % length;
-    return bounded - (past < 0 ? past + length : past);
 }
 
 std::int64_t later(std::int64_t time, std::uint64_t by) {
@@ -65,6 +59,7 @@ struct Session::State {
     }
     bool open();
     bool watch_daemon();
+    bool recall_history();
     void tell_listening() const;
     void pump();
     /// Takes the frames that count, in place; false when no more are wanted.
@@ -157,6 +152,17 @@ bool Session::State::watch_daemon() {
     if (!fault.empty()) fail(fault);
     if (Signals::stop() && is_terminal(STDERR_FILENO)) tell("");
     return watch.began();
+}
+
+bool Session::State::recall_history() {
+    Recalled recalled = recall(options, interval_ns, sink, Signals::stop);
+    result = std::move(recalled.whole);
+    crc_verified = recalled.crc_verified;
+    if (recalled.damaged != 0)
+        tell("rdmascope {}: {} damaged intervals of the history are left out", command, recalled.damaged);
+    if (!recalled.error.empty()) fail(recalled.error);
+    if (Signals::stop() && is_terminal(STDERR_FILENO)) tell("");
+    return recalled.any;
 }
 
 void Session::State::tell_listening() const {
@@ -287,6 +293,7 @@ void Session::by_interval(std::uint64_t length_ns, IntervalSink sink) {
 bool Session::run() {
     State& s = *state_;
     s.signals.emplace();
+    if (s.options.recalls()) return s.recall_history();
     if (s.options.connect) return s.watch_daemon();
     if (!s.open()) return false;
     s.pump();
@@ -303,7 +310,8 @@ bool Session::run() {
 
 const metrics::Snapshot& Session::snapshot() const { return state_->result; }
 bool Session::crc_verified() const {
-    return state_->options.connect ? state_->crc_verified : state_->options.verify_crc;
+    const AnalysisOptions& options = state_->options;
+    return options.connect || options.recalls() ? state_->crc_verified : options.verify_crc;
 }
 const Names& Session::names() const { return state_->host_names; }
 const AnalysisOptions& Session::options() const { return state_->options; }

@@ -35,6 +35,7 @@ std::string attempts(const metrics::Snapshot& snapshot) {
 }
 
 std::string nothing_found(const AnalysisOptions& options, const metrics::CaptureFigures& capture) {
+    if (capture.packets == 0 && options.recalls()) return "the daemon saw no packets in that time";
     if (capture.packets == 0 && options.connect)
         return options.duration_ns ? "the daemon saw no packets in that time"
                                    : "the daemon has seen no packets yet: check the interfaces that it was given";

@@ -63,6 +63,8 @@ _rdmascope_measuring() {
     case $previous in
         -i | --interface) _rdmascope_interfaces ;;
         -r | --read-file | -F | --connect) _rdmascope_files ;;
+        --history) _rdmascope_files ;;
+        --from | --to) _rdmascope_words '-1h -10m -1d now' ;;
         -a | --autostop) _rdmascope_words 'duration: packets:' ;;
         --link-rate) _rdmascope_words '10G 25G 40G 50G 100G 200G 400G' ;;
         -s | --snapshot-length | -B | --buffer-size | -c | --seconds | --threads | --max-flows) ;;
@@ -78,7 +80,7 @@ _rdmascope_flows() {
         --interval) _rdmascope_words '1ms 10ms 100ms 1s'; return ;;
     esac
     if [[ $current == -* ]]; then
-        _rdmascope_words '-i --interface -r --read-file --connect -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
+        _rdmascope_words '-i --interface -r --read-file --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
             --json --csv --columns --sort --reverse --top --interval'
     else
@@ -93,7 +95,7 @@ _rdmascope_why() {
         --color) _rdmascope_words 'auto never always'; return ;;
     esac
     if [[ $current == -* ]]; then
-        _rdmascope_words '-i --interface -r --read-file --connect -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
+        _rdmascope_words '-i --interface -r --read-file --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
             --flow --json -v --verbose --color'
     else

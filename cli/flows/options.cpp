@@ -79,7 +79,8 @@ std::string help_text() {
     return analysis::help_page(
         "Usage: rdmascope flows -r FILE [OPTION]... [EXPRESSION]\n"
         "       rdmascope flows -i IFACE [OPTION]... [EXPRESSION]\n"
-        "       rdmascope flows --connect [OPTION]...\n\n"
+        "       rdmascope flows --connect [OPTION]...\n"
+        "       rdmascope flows [--history DIR] [--from TIME] [--to TIME] [OPTION]...\n\n"
         "One row for every direction of every queue pair's conversation, with what was sent, how long it took, what\n"
         "was waiting, what went wrong, and where the time went. EXPRESSION is a pcap-filter(7) expression.\n",
         analysis::all_options<FlowsOptions>(own),
@@ -94,6 +95,8 @@ std::string help_text() {
         "      look at live traffic for ten seconds\n"
         "  rdmascope flows --connect --interval 1s --seconds 10\n"
         "      what a running daemon sees, second by second\n"
+        "  rdmascope flows --from 10:00 --to 10:05 --interval 1m\n"
+        "      what the daemon recorded then, minute by minute\n"
         "\nExit status: 0 done, 1 the work failed, 2 usage. Manual: rdmascope-flows(1).\n");
 }
 

@@ -14,7 +14,8 @@ namespace {
 constexpr std::string_view usage =
     "Usage: rdmascope why -r FILE [OPTION]... [EXPRESSION]\n"
     "       rdmascope why -i IFACE [OPTION]... [EXPRESSION]\n"
-    "       rdmascope why --connect [OPTION]...\n\n"
+    "       rdmascope why --connect [OPTION]...\n"
+    "       rdmascope why [--history DIR] [--from TIME] [--to TIME] [OPTION]...\n\n"
     "Answers the five questions about RDMA traffic: why not more bandwidth, why such latency, is the QP cache\n"
     "thrashed, is there congestion, how full are the queues. What is wrong comes first, with what to do about it.\n"
     "EXPRESSION is a pcap-filter(7) expression.\n";

@@ -35,6 +35,7 @@ struct HistoryInterval {
     std::uint64_t frames_end =
         0;  ///< number of the last frame of the interval: flows' ids and exhibits are such numbers
     metrics::Snapshot difference;
+    bool crc_verified = false;  ///< how many CRCs were bad is known
 };
 
 struct HistoryError {

@@ -106,7 +106,7 @@ HistoryResult<bool> Reader::read(std::int64_t from_ns, std::int64_t to_ns,
             continue;
         }
         HistoryInterval interval{place.record.start_ns, place.record.length_ns, place.record.frames_end,
-                                 std::move(snapshot).value()};
+                                 std::move(snapshot).value(), (place.record.flags & 1) != 0};
         if (!sink(std::move(interval))) return false;
     }
     return true;

@@ -130,7 +130,7 @@ wire::Result<std::vector<std::byte>, std::string> record(const HistoryInterval& 
     fill.number(interval.length_ns);
     fill.number(interval.frames_end);
     fill.number(metrics::snapshot_version);
-    fill.number(std::uint16_t{0});
+    fill.number(std::uint16_t{interval.crc_verified});
     fill.number(wire::crc32c(payload));
     fill.crc();
     octets.insert(octets.end(), payload.begin(), payload.end());
@@ -201,7 +201,7 @@ std::optional<Record> Scanner::parse(std::uint64_t offset) {
     record.length_ns = take.number<std::uint64_t>();
     record.frames_end = take.number<std::uint64_t>();
     record.codec = take.number<std::uint16_t>();
-    take.number<std::uint16_t>();
+    record.flags = take.number<std::uint16_t>();
     record.payload_crc = take.number<std::uint32_t>();
     if (!take.crc_holds() || record.end() > size_) return std::nullopt;
     return record;

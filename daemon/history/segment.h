@@ -17,7 +17,7 @@
 ///     CRC-32C      4   length        8  ns
 ///                      last frame    8
 ///                      codec         2  version, as the payload's own
-///                      zero          2
+///                      flags         2  1: CRCs were verified
 ///                      payload CRC   4
 ///                      header CRC    4  of all before it
 ///                      payload          zstd of an encoded snapshot
@@ -37,6 +37,7 @@ struct Record {
     std::uint64_t length_ns = 0;
     std::uint64_t frames_end = 0;
     std::uint16_t codec = 0;
+    std::uint16_t flags = 0;
     std::uint32_t payload_crc = 0;
 
     std::uint64_t end() const { return offset + record_header_size + length; }

@@ -37,20 +37,23 @@ void Histogram::add_bucket(unsigned index, std::uint64_t times) {
         buckets_.insert(place, Bucket{wanted, times});
 }
 
-/// Without a new bucket, as most that are merged again and again; nothing is done where one is needed.
-bool Histogram::add_to_known(const Histogram& other) {
-    const auto at_least = [](const Bucket& bucket, std::uint16_t index) { return bucket.index < index; };
+/// Adds what there are buckets for, until one is missing; returns that one. What is merged again and again misses none,
+/// and its buckets lie side by side: the first look finds them.
+std::vector<Histogram::Bucket>::const_iterator Histogram::add_to_known(const Histogram& other) {
     auto mine = buckets_.begin();
-    for (const Bucket& bucket : other.buckets_) {
-        mine = std::lower_bound(mine, buckets_.end(), bucket.index, at_least);
-        if (mine == buckets_.end() || mine->index != bucket.index) return false;
+    auto theirs = other.buckets_.begin();
+    for (; theirs != other.buckets_.end() && mine != buckets_.end() && mine->index <= theirs->index; ++theirs) {
+        const auto left = static_cast<std::size_t>(buckets_.end() - mine);
+        const auto farthest = static_cast<std::ptrdiff_t>(std::min<std::size_t>(theirs->index - mine->index, left - 1));
+        if (mine[farthest].index == theirs->index)
+            mine += farthest;
+        else
+            mine = std::lower_bound(mine, mine + farthest, theirs->index,
+                                    [](const Bucket& bucket, std::uint16_t index) { return bucket.index < index; });
+        if (mine->index != theirs->index) break;
+        mine->count = add(mine->count, theirs->count);
     }
-    mine = buckets_.begin();
-    for (const Bucket& bucket : other.buckets_) {
-        mine = std::lower_bound(mine, buckets_.end(), bucket.index, at_least);
-        mine->count = add(mine->count, bucket.count);
-    }
-    return true;
+    return theirs;
 }
 
 void Histogram::merge(const Histogram& other) {
@@ -59,12 +62,12 @@ void Histogram::merge(const Histogram& other) {
     max_ = std::max(max_, other.max_);
     count_ = add(count_, other.count_);
     sum_ = add(sum_, other.sum_);
-    if (add_to_known(other)) return;
+    auto theirs = add_to_known(other);
+    if (theirs == other.buckets_.end()) return;
 
     std::vector<Bucket> merged;
     merged.reserve(buckets_.size() + other.buckets_.size());
     auto mine = buckets_.begin();
-    auto theirs = other.buckets_.begin();
     while (mine != buckets_.end() || theirs != other.buckets_.end()) {
         if (theirs == other.buckets_.end() || (mine != buckets_.end() && mine->index < theirs->index)) {
             merged.push_back(*mine++);

@@ -70,7 +70,7 @@ public:
 
 private:
     friend class CompactHistogram;
-    bool add_to_known(const Histogram& other);
+    std::vector<Bucket>::const_iterator add_to_known(const Histogram& other);
     std::vector<Bucket> buckets_;  ///< ascending, without empty ones
     std::uint64_t count_ = 0;
     std::uint64_t sum_ = 0;

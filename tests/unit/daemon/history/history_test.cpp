@@ -28,6 +28,7 @@ TEST(History, gives_back_what_was_appended) {
         const HistoryInterval& one = all[n - 1];
         EXPECT_EQ(one.start_ns, expected.start_ns);
         EXPECT_EQ(one.length_ns, expected.length_ns);
+        EXPECT_EQ(one.crc_verified, expected.crc_verified);
         EXPECT_EQ(metrics::test::text_of(one.difference), metrics::test::text_of(expected.difference));
     }
     const auto extent = from->extent();

@@ -61,6 +61,7 @@ inline HistoryInterval interval(std::uint64_t n, std::int64_t start_ns, bool sma
     one.start_ns = start_ns;
     one.length_ns = 10 * static_cast<std::uint64_t>(second);
     one.frames_end = 100 * n;
+    one.crc_verified = n % 2 == 0;
     if (small) {
         one.difference.capture.packets = n;
         one.difference.flows.resize(1);
