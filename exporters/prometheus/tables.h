@@ -33,7 +33,7 @@ struct FlowCounter {
     Dimension dimension;
     double factor;
     Taken (*take)(const metrics::FlowSnapshot&, std::size_t value, const Taking&);
-    /// Later packets can take it back, but a counter cannot go back: what two looks in a row have seen is counted.
+    /// Later packets can take it back, but a counter cannot go back: what has been so for a second is counted.
     bool settles = false;
 };
 /// Of nanoseconds; an empty one has no samples.

@@ -18,6 +18,7 @@ using ::prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
 
 constexpr std::size_t most_own_hosts = 64;
+constexpr std::int64_t time_to_settle_ns = 1'000'000'000;
 constexpr std::uint64_t most = ~std::uint64_t{0};
 
 void add_to(Taken& sum, const Taken& more) {
@@ -101,7 +102,8 @@ struct TrafficTotals::State {
     std::map<std::uint16_t, std::vector<std::uint64_t>> pauses;  ///< by the interface's number
     std::map<std::string, std::vector<std::uint64_t>> hosts;     ///< by label
     struct Settling {
-        std::uint64_t last = 0;
+        std::uint64_t least = 0;  ///< since
+        std::int64_t since_ns = 0;
         std::uint64_t counted = 0;
     };
     std::map<std::pair<std::size_t, std::uint64_t>, Settling> settling;  ///< by the counter's place and the flow's id
@@ -156,13 +158,17 @@ void TrafficTotals::State::settle(const metrics::Snapshot& now) {
 void TrafficTotals::State::settle(std::size_t place, Taken& sum, const metrics::FlowSnapshot& flow, std::uint64_t value,
                                   decltype(settling)& kept) {
     const auto known = settling.find({place, flow.id});
-    Settling now = known == settling.end() ? Settling{} : known->second;
-    const std::uint64_t settled = std::min(now.last, value);
-    if (settled > now.counted) {
-        add_to(sum, settled - now.counted);
-        now.counted = settled;
+    Settling now = known == settling.end() ? Settling{value, last_ns, 0} : known->second;
+    now.least = std::min(now.least, value);
+    const bool set_back = last_ns < now.since_ns;
+    if (set_back || last_ns - now.since_ns >= time_to_settle_ns) {
+        if (!set_back && now.least > now.counted) {
+            add_to(sum, now.least - now.counted);
+            now.counted = now.least;
+        }
+        now.least = value;
+        now.since_ns = last_ns;
     }
-    now.last = value;
     kept.emplace(std::pair{place, flow.id}, now);
 }
 

@@ -331,19 +331,23 @@ TEST(PrometheusTraffic, AHundredThousandPeersStayWithinTheBound) {
     EXPECT_LT(series_bound(bench.options), 60'000u);
 }
 
-TEST(PrometheusTraffic, MissingPacketsCountOnceTheyStayMissing) {
+TEST(PrometheusTraffic, MissingPacketsCountOnceTheyStayMissingForASecond) {
     Bench bench;
     auto flow = flow_to(ipv4(2), 1, 100);
-    const auto look = [&](std::uint64_t missing) {
+    const auto look = [&](std::uint64_t missing, std::int64_t seconds) {
         flow.missing_packets = missing;
-        bench.add({flow});
+        bench.add({flow}, seconds);
         return bench.sum("rdma_missing_packets_total");
     };
-    EXPECT_EQ(look(5), 0);
-    EXPECT_EQ(look(3), 3);  // two were merely late
-    EXPECT_EQ(look(0), 3);  // a counter cannot go back
-    EXPECT_EQ(look(4), 3);
-    EXPECT_EQ(look(4), 4);
+    EXPECT_EQ(look(5, 1), 0);
+    EXPECT_EQ(look(5, 0), 0);
+    EXPECT_EQ(look(3, 1), 3);  // two were merely late
+    EXPECT_EQ(look(0, 1), 3);  // a counter cannot go back
+    EXPECT_EQ(look(4, 1), 3);
+    EXPECT_EQ(look(4, 1), 4);
+    bench.now_ns = 0;
+    EXPECT_EQ(look(9, 1), 4);  // the clock was set back
+    EXPECT_EQ(look(9, 1), 9);
 }
 
 TEST(PrometheusTraffic, PausesByPriorityAndInterface) {
