@@ -30,7 +30,7 @@ void append_wrapped(std::string& out, std::string_view text) {
     out += fmt::format("{}\n", text);
 }
 
-bool may_lack_value(const OptionText& option) { return option.argument.starts_with('['); }
+bool may_lack_value(const OptionText& option) { return option.letter == 0 && option.argument.starts_with('['); }
 
 int kind_of(const OptionText& option) {
     if (option.argument.empty()) return no_argument;
@@ -60,7 +60,7 @@ OptionScanner::OptionScanner(std::vector<OptionText> options, const std::vector<
     for (const OptionText& option : options_) {
         const int kind = kind_of(option);
         if (option.letter != 0) letters_ += option.letter;
-        if (option.letter != 0) letters_.append(static_cast<std::size_t>(kind), ':');  // none, one or two
+        if (option.letter != 0 && kind == required_argument) letters_ += ':';
         if (!option.long_name.empty()) longs_.push_back({option.long_name.data(), kind, nullptr, index});
         ++index;
     }

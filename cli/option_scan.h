@@ -10,7 +10,7 @@ namespace cli {
 struct OptionText {
     char letter;                 ///< 0 where there is only a long name
     std::string_view long_name;  ///< empty where there is only a letter
-    std::string_view argument;   ///< empty for a flag; `[PATH]` where it may be left out, and is a path
+    std::string_view argument;   ///< empty for a flag; `[PATH]`, of one without a letter: a path, or nothing
     std::string_view help;
 };
 
