@@ -180,7 +180,7 @@ std::vector<std::unique_ptr<capture::VerbsSource>> Service::State::open_devices(
         if (opened)
             all.push_back(std::move(opened).value());
         else
-            wrong.push_back(opened.error().text());
+            wrong.push_back(fmt::format("capture.verbs_devices: {}: {}", device, opened.error().text()));
     }
     return all;
 }
