@@ -105,7 +105,8 @@ struct Observer::State {
     std::int64_t interval_begin_ns = 0;  ///< steady
     std::int64_t drops_due_ns = 0;
     std::int64_t cpu_then_ns = 0;
-    std::uint64_t dropped = 0;
+    std::uint64_t dropped = 0;         ///< by the kernel and by interfaces
+    std::uint64_t kernel_dropped = 0;  ///< of these
     std::int64_t last_frame_ns = 0;
     std::string source_error;
     ObserverStatus mine;
@@ -171,6 +172,7 @@ void Observer::State::count_drops() {
     const std::uint64_t now = counted.kernel_dropped.value_or(0) + counted.interface_dropped.value_or(0);
     if (now > dropped) analyzer.dropped(last_frame_ns, now - dropped);
     dropped = std::max(dropped, now);
+    kernel_dropped = std::max(kernel_dropped, counted.kernel_dropped.value_or(0));
 }
 
 void Observer::State::obey() {
@@ -186,7 +188,7 @@ void Observer::State::obey() {
 
 Taken Observer::State::take_figures() {
     auto snapshot = std::make_shared<metrics::Snapshot>(analyzer.snapshot());
-    snapshot->capture.kernel_dropped = dropped;
+    snapshot->capture.kernel_dropped = kernel_dropped;
     return {.snapshot = std::move(snapshot), .wall_ns = wall_ns(), .frames_end = frames_end};
 }
 
