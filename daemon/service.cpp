@@ -373,12 +373,16 @@ Status Service::State::status() {
 prom::ProgramFigures Service::State::figures() {
     const Status now = status();
     const Taken taken = observer->latest(~std::uint64_t{0}, 0);
+    const std::vector<capture::InterfaceInfo> interfaces = observer->status().interfaces;
     prom::ProgramFigures out;
     out.version = now.version;
     out.uptime_seconds = static_cast<double>(clock_ns(CLOCK_MONOTONIC) - started_steady_ns) / 1e9;
-    for (const Status::Interface& interface : now.interfaces)
+    for (std::size_t i = 0; i < now.interfaces.size(); ++i) {
+        const Status::Interface& interface = now.interfaces[i];
         out.interfaces.push_back({interface.name, interface.open, interface.received,
                                   interface.kernel_dropped.value_or(0), interface.interface_dropped.value_or(0)});
+        if (i < interfaces.size()) out.interfaces.back().bits_per_sec = interfaces[i].speed_bits_per_sec;
+    }
     out.captured_packets = now.packets;
     out.captured_bytes = now.bytes;
     out.truncated_packets = taken.snapshot->capture.truncated;
