@@ -19,7 +19,6 @@ public:
     Groups(std::uint64_t length_ns, const Session::IntervalSink& sink) : length_ns_(length_ns), sink_(sink) {}
 
     bool add(const service::HistoryInterval& stored) {
-        if (length_ns_ == 0) return true;
         const bool longer = stored.length_ns > length_ns_;
         const std::int64_t start =
             longer ? stored.start_ns : begin_of(stored.start_ns, static_cast<std::int64_t>(length_ns_));
@@ -55,6 +54,31 @@ std::string nothing_there(const service::HistoryReader& reader, const std::strin
                        text::moment(extent->first_ns), text::moment(extent->last_ns));
 }
 
+std::string all_at_once(service::HistoryReader& reader, std::int64_t from_ns, std::int64_t to_ns, std::size_t max_flows,
+                        bool (*stop)(), Recalled& recalled) {
+    auto sum = reader.merged(from_ns, to_ns, max_flows, [stop] { return !stop(); });
+    if (!sum) return sum.error().text();
+    recalled.any = sum->intervals != 0;
+    recalled.crc_verified = sum->crc_verified;
+    recalled.whole = std::move(sum->whole);
+    return {};
+}
+
+std::string in_groups(service::HistoryReader& reader, std::int64_t from_ns, std::int64_t to_ns, std::size_t max_flows,
+                      bool (*stop)(), Groups groups, Recalled& recalled) {
+    metrics::SnapshotSum whole(max_flows);
+    const auto read = reader.read(from_ns, to_ns, [&](service::HistoryInterval&& interval) {
+        recalled.any = true;
+        recalled.crc_verified &= interval.crc_verified;
+        const bool wanted = groups.add(interval);
+        whole.add(std::move(interval.difference));
+        return wanted && !stop();
+    });
+    if (read.ok() && *read) groups.close();
+    recalled.whole = whole.take();
+    return read.ok() ? std::string{} : read.error().text();
+}
+
 }  // namespace
 
 std::int64_t begin_of(std::int64_t time, std::int64_t length) {
@@ -72,22 +96,14 @@ Recalled recall(const AnalysisOptions& options, std::uint64_t interval_ns, const
         recalled.error = reader.error().text();
         return recalled;
     }
-    metrics::SnapshotSum whole;
-    Groups groups(interval_ns, sink);
-    const auto read = (*reader)->read(options.from_ns.value_or(std::numeric_limits<std::int64_t>::min()),
-                                      options.to_ns.value_or(std::numeric_limits<std::int64_t>::max()),
-                                      [&](service::HistoryInterval&& interval) {
-                                          recalled.any = true;
-                                          recalled.crc_verified &= interval.crc_verified;
-                                          const bool wanted = groups.add(interval);
-                                          whole.add(std::move(interval.difference));
-                                          return wanted && !stop();
-                                      });
-    if (read.ok() && *read) groups.close();
+    const std::int64_t from_ns = options.from_ns.value_or(std::numeric_limits<std::int64_t>::min());
+    const std::int64_t to_ns = options.to_ns.value_or(std::numeric_limits<std::int64_t>::max());
+    const auto fault = interval_ns == 0 ? all_at_once(**reader, from_ns, to_ns, options.max_flows, stop, recalled)
+                                        : in_groups(**reader, from_ns, to_ns, options.max_flows, stop,
+                                                    Groups(interval_ns, sink), recalled);
     recalled.damaged = (*reader)->damaged_records();
-    recalled.whole = whole.take();
-    if (!read)
-        recalled.error = read.error().text();
+    if (!fault.empty())
+        recalled.error = fault;
     else if (!recalled.any)
         recalled.error = nothing_there(**reader, directory, options);
     return recalled;

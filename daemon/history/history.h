@@ -46,6 +46,13 @@ struct HistoryError {
 template <class T>
 using HistoryResult = wire::Result<T, HistoryError>;
 
+/// Of a stretch of time, as one.
+struct HistorySum {
+    std::uint64_t intervals = 0;
+    bool crc_verified = true;  ///< in all of them
+    metrics::Snapshot whole;
+};
+
 struct HistoryCounters {
     std::uint64_t intervals = 0;  ///< written by this writer
     std::uint64_t octets = 0;     ///< on disk, all segments
@@ -90,8 +97,11 @@ public:
     /// false to end; the result is false then.
     virtual HistoryResult<bool> read(std::int64_t from_ns, std::int64_t to_ns,
                                      const std::function<bool(HistoryInterval&&)>& sink) = 0;
-    /// Everything in between, merged.
-    HistoryResult<metrics::Snapshot> merged(std::int64_t from_ns, std::int64_t to_ns);
+    /// All that was recorded in between, merged, by as many threads as there are processors. Where there are more flows
+    /// than `max_flows`, the idlest are forgotten. `go_on` is asked by every thread after every interval.
+    virtual HistoryResult<HistorySum> merged(std::int64_t from_ns, std::int64_t to_ns,
+                                             std::size_t max_flows = 1'000'000,
+                                             const std::function<bool()>& go_on = {}) = 0;
     /// What the last extent() or read() came across.
     virtual std::uint64_t damaged_records() const = 0;
 };

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
+#include <future>
+#include <thread>
 #include <unistd.h>
 
 #include "daemon/history/history.h"
@@ -23,17 +25,64 @@ public:
                              const std::function<bool(HistoryInterval&&)>& sink) override;
     std::uint64_t damaged_records() const override { return damaged_; }
 
+    HistoryResult<HistorySum> merged(std::int64_t from_ns, std::int64_t to_ns, std::size_t max_flows,
+                                     const std::function<bool()>& go_on) override;
+
 private:
     struct Place {
         segment::Record record;
         std::size_t file = 0;
     };
+    struct Places {
+        std::vector<segment::File> files;
+        std::vector<Place> in_order;
+    };
     /// Every record of every segment that is there now. A segment that is removed meanwhile is no error.
     std::optional<HistoryError> each(std::vector<segment::File>& files,
                                      const std::function<void(std::size_t, const segment::Record&)>& sink) const;
+    HistoryResult<Places> places(std::int64_t from_ns, std::int64_t to_ns) const;
 
     std::string directory_;
     mutable std::uint64_t damaged_ = 0;
+};
+
+/// Reads what some places hold, one after the other; each thread has its own.
+class Fetcher {
+public:
+    explicit Fetcher(const std::vector<segment::File>& files) : files_(files), opened_(files.size()) {}
+
+    /// Absent where it is gone or damaged, or there is an error.
+    std::optional<HistoryInterval> fetch(const segment::Record& record, std::size_t file) {
+        if (opened_ != file) {
+            scanner_ = std::make_unique<segment::Scanner>(files_[file].path);
+            opened_ = file;
+        }
+        if (scanner_->kind() == segment::Scanner::Kind::unreadable) return std::nullopt;  // removed meanwhile
+        if (record.codec > metrics::snapshot_version) {
+            error_ = HistoryError{fmt::format("holds intervals of a later version ({}; this one reads up to {})",
+                                              record.codec, metrics::snapshot_version),
+                                  files_[file].path};
+            return std::nullopt;
+        }
+        const auto payload = scanner_->payload(record);
+        auto snapshot = payload ? segment::unpack(*payload, record)
+                                : wire::Result<metrics::Snapshot, std::string>(wire::Failure{std::string("damaged")});
+        if (!snapshot) {
+            ++damaged_;
+            return std::nullopt;
+        }
+        return HistoryInterval{record.start_ns, record.length_ns, record.frames_end, std::move(snapshot).value(),
+                               (record.flags & segment::crc_verified) != 0};
+    }
+    std::uint64_t damaged() const { return damaged_; }
+    const std::optional<HistoryError>& error() const { return error_; }
+
+private:
+    const std::vector<segment::File>& files_;
+    std::unique_ptr<segment::Scanner> scanner_;
+    std::size_t opened_;
+    std::uint64_t damaged_ = 0;
+    std::optional<HistoryError> error_;
 };
 
 std::optional<HistoryError> Reader::each(std::vector<segment::File>& files,
@@ -73,43 +122,83 @@ std::optional<HistoryReader::Extent> Reader::extent() const {
     return error ? std::nullopt : extent;
 }
 
-HistoryResult<bool> Reader::read(std::int64_t from_ns, std::int64_t to_ns,
-                                 const std::function<bool(HistoryInterval&&)>& sink) {
-    std::vector<segment::File> files;
-    std::vector<Place> places;
-    const auto error = each(files, [&](std::size_t file, const segment::Record& record) {
+HistoryResult<Reader::Places> Reader::places(std::int64_t from_ns, std::int64_t to_ns) const {
+    Places found;
+    const auto error = each(found.files, [&](std::size_t file, const segment::Record& record) {
         const bool empty = record.length_ns == 0 && record.start_ns >= from_ns;
-        if (record.start_ns < to_ns && (record.end_ns() > from_ns || empty)) places.push_back({record, file});
+        if (record.start_ns < to_ns && (record.end_ns() > from_ns || empty)) found.in_order.push_back({record, file});
     });
     if (error) return wire::Failure{*error};
-    std::stable_sort(places.begin(), places.end(),
+    std::stable_sort(found.in_order.begin(), found.in_order.end(),
                      [](const Place& a, const Place& b) { return a.record.start_ns < b.record.start_ns; });
-    std::unique_ptr<segment::Scanner> open;
-    std::size_t opened = files.size();
-    for (const Place& place : places) {
-        if (opened != place.file) {
-            open = std::make_unique<segment::Scanner>(files[place.file].path);
-            opened = place.file;
-        }
-        if (open->kind() == segment::Scanner::Kind::unreadable) continue;  // removed meanwhile
-        const std::string& path = files[place.file].path;
-        if (place.record.codec > metrics::snapshot_version)
-            return wire::Failure{
-                HistoryError{fmt::format("holds intervals of a later version ({}; this one reads up to {})",
-                                         place.record.codec, metrics::snapshot_version),
-                             path}};
-        const auto payload = open->payload(place.record);
-        auto snapshot = payload ? segment::unpack(*payload, place.record)
-                                : wire::Result<metrics::Snapshot, std::string>(wire::Failure{std::string("damaged")});
-        if (!snapshot) {
-            ++damaged_;
-            continue;
-        }
-        HistoryInterval interval{place.record.start_ns, place.record.length_ns, place.record.frames_end,
-                                 std::move(snapshot).value(), (place.record.flags & 1) != 0};
-        if (!sink(std::move(interval))) return false;
+    return found;
+}
+
+HistoryResult<bool> Reader::read(std::int64_t from_ns, std::int64_t to_ns,
+                                 const std::function<bool(HistoryInterval&&)>& sink) {
+    const auto found = places(from_ns, to_ns);
+    if (!found) return wire::Failure{found.error()};
+    Fetcher fetcher(found->files);
+    const std::uint64_t damaged_before = damaged_;
+    for (const Place& place : found->in_order) {
+        auto interval = fetcher.fetch(place.record, place.file);
+        damaged_ = damaged_before + fetcher.damaged();
+        if (fetcher.error()) return wire::Failure{*fetcher.error()};
+        if (interval && !sink(std::move(*interval))) return false;
     }
     return true;
+}
+
+/// Each thread takes a stretch of time; what they have made of it is joined in the order of time.
+HistoryResult<HistorySum> Reader::merged(std::int64_t from_ns, std::int64_t to_ns, std::size_t max_flows,
+                                         const std::function<bool()>& go_on) {
+    const auto found = places(from_ns, to_ns);
+    if (!found) return wire::Failure{found.error()};
+    constexpr std::size_t least = 64;  // intervals that are worth a thread
+    constexpr std::size_t most = 16;
+    const std::size_t count = found->in_order.size();
+    const std::size_t threads =
+        std::clamp<std::size_t>(std::min<std::size_t>(count / least, std::thread::hardware_concurrency()), 1, most);
+
+    struct Share {
+        HistorySum sum;
+        std::uint64_t damaged = 0;
+        std::optional<HistoryError> error;
+    };
+    const auto work = [&](std::size_t first, std::size_t end) {
+        Share share;
+        Fetcher fetcher(found->files);
+        metrics::SnapshotSum sum(max_flows);
+        for (std::size_t i = first; i < end && !fetcher.error() && (!go_on || go_on()); ++i) {
+            auto interval = fetcher.fetch(found->in_order[i].record, found->in_order[i].file);
+            if (!interval) continue;
+            ++share.sum.intervals;
+            share.sum.crc_verified &= interval->crc_verified;
+            sum.add(std::move(interval->difference));
+        }
+        share.sum.whole = sum.take();
+        share.damaged = fetcher.damaged();
+        share.error = fetcher.error();
+        return share;
+    };
+    std::vector<std::future<Share>> others;
+    for (std::size_t i = 1; i < threads; ++i)
+        others.push_back(std::async(std::launch::async, work, count * i / threads, count * (i + 1) / threads));
+    Share all = work(0, count / threads);
+    metrics::SnapshotSum sum(max_flows);
+    sum.add(std::move(all.sum.whole));
+    for (std::future<Share>& other : others) {
+        Share share = other.get();
+        all.sum.intervals += share.sum.intervals;
+        all.sum.crc_verified &= share.sum.crc_verified;
+        all.damaged += share.damaged;
+        if (!all.error) all.error = share.error;
+        sum.add(std::move(share.sum.whole));
+    }
+    damaged_ += all.damaged;
+    if (all.error) return wire::Failure{*all.error};
+    all.sum.whole = sum.take();
+    return std::move(all.sum);
 }
 
 }  // namespace
@@ -128,16 +217,6 @@ HistoryResult<std::unique_ptr<HistoryReader>> HistoryReader::open(const std::str
     if (files->empty() && ::access((directory + "/lock").c_str(), F_OK) != 0)
         return wire::Failure{HistoryError{"is no history: there are no *.rdmahist files in it", directory}};
     return std::unique_ptr<HistoryReader>(std::make_unique<Reader>(directory));
-}
-
-HistoryResult<metrics::Snapshot> HistoryReader::merged(std::int64_t from_ns, std::int64_t to_ns) {
-    metrics::SnapshotSum sum;
-    const auto done = read(from_ns, to_ns, [&sum](HistoryInterval&& interval) {
-        sum.add(std::move(interval.difference));
-        return true;
-    });
-    if (!done) return wire::Failure{done.error()};
-    return sum.take();
 }
 
 }  // namespace service

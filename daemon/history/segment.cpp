@@ -130,7 +130,7 @@ wire::Result<std::vector<std::byte>, std::string> record(const HistoryInterval& 
     fill.number(interval.length_ns);
     fill.number(interval.frames_end);
     fill.number(metrics::snapshot_version);
-    fill.number(std::uint16_t{interval.crc_verified});
+    fill.number(static_cast<std::uint16_t>(interval.crc_verified ? crc_verified : 0));
     fill.number(wire::crc32c(payload));
     fill.crc();
     octets.insert(octets.end(), payload.begin(), payload.end());

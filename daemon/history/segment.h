@@ -26,6 +26,7 @@ namespace service::segment {
 inline constexpr std::size_t header_size = 24;
 inline constexpr std::size_t record_header_size = 52;
 inline constexpr std::uint16_t version = 1;
+inline constexpr std::uint16_t crc_verified = 1;  ///< in the flags of a record
 /// A snapshot of half a million flows; what claims to be larger is not believed.
 inline constexpr std::uint32_t most_raw_octets = std::uint32_t{256} << 20;
 

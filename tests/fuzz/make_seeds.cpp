@@ -1,5 +1,5 @@
 /// Writes the seeds of the fuzz targets from pcaps/: make_seeds FOLDER makes FOLDER/frame, /stream, /pcap_file,
-/// /filter, /mpa_stream, /iwarp_peer, /control_line.
+/// /filter, /mpa_stream, /iwarp_peer, /control_line, /snapshot.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -8,6 +8,8 @@
 #include <string>
 
 #include "dissect/dissector.h"
+#include "metrics/engine/analyzer.h"
+#include "metrics/snapshot_codec.h"
 #include "tests/fuzz/iwarp_seeds.h"
 #include "tests/fuzz/link_types.h"
 #include "tests/support/captures.h"
@@ -102,16 +104,32 @@ void control_seeds(const fs::path& folder) {
     write(folder / "all", all);
 }
 
+/// Figures of the first frames, small enough to be mutated.
+void snapshot_seeds(const fs::path& folder, const support::KeptCapture& capture) {
+    for (const std::size_t count : {std::size_t{6}, std::size_t{30}, std::size_t{120}}) {
+        metrics::Analyzer analyzer;
+        for (std::size_t i = 0; i < std::min(count, capture.frames.size()); ++i) {
+            const wire::Frame frame = capture.frames[i].frame(i + 1);
+            analyzer.feed({&frame, 1}, true);
+        }
+        analyzer.finish();
+        std::vector<std::byte> octets;
+        metrics::encode(analyzer.snapshot(), octets);
+        if (octets.size() <= 4000) write(folder / (capture.name + "-" + std::to_string(count)), text_of(octets));
+    }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
     if (count != 2) return std::fputs("usage: make_seeds FOLDER\n", stderr), 2;
     const fs::path folder = arguments[1];
-    for (const char* target : {"frame", "stream", "pcap_file", "filter", "control_line"})
+    for (const char* target : {"frame", "stream", "pcap_file", "filter", "control_line", "snapshot"})
         fs::create_directories(folder / target);
     for (const support::KeptCapture& capture : support::load_captures(400)) {
         frame_seeds(folder / "frame", capture);
         stream_seed(folder / "stream", capture);
+        snapshot_seeds(folder / "snapshot", capture);
         const fs::path file = fs::path(RDMASCOPE_PCAPS) / capture.name;
         if (fs::file_size(file) < 20'000)
             fs::copy_file(file, folder / "pcap_file" / capture.name, fs::copy_options::overwrite_existing);

@@ -71,9 +71,40 @@ TEST(History, gives_what_overlaps_a_range) {
     EXPECT_EQ(asked, 3u);
     const auto merged = from->merged(at(20), at(40));
     ASSERT_TRUE(merged.ok());
-    EXPECT_EQ(merged->capture.packets, 5u);       // 2 + 3
-    EXPECT_EQ(merged->flows.at(0).packets, 13u);  // 4 + 9
-    EXPECT_EQ(from->merged(at(500), at(600))->flows.size(), 0u);
+    EXPECT_EQ(merged->whole.capture.packets, 5u);       // 2 + 3
+    EXPECT_EQ(merged->whole.flows.at(0).packets, 13u);  // 4 + 9
+    EXPECT_EQ(from->merged(at(500), at(600))->whole.flows.size(), 0u);
+}
+
+/// By several threads, where there are several processors.
+TEST(History, merged_at_once_is_what_is_merged_one_by_one) {
+    const Folder folder;
+    const auto to = writer(in(folder));
+    metrics::Snapshot expected;
+    for (std::uint64_t n = 1; n <= 300; ++n) {
+        HistoryInterval one = interval(n);
+        one.difference.flows[0].id = n % 7 + 1;
+        one.difference.flows[0].destination.qpn = n % 7;
+        one.difference.flows[0].first_ns = one.start_ns;
+        one.difference.flows[0].last_ns = one.start_ns + 10 * second;
+        one.difference.flows[0].message_bytes.record(n);
+        one.crc_verified = true;
+        metrics::merge(expected, one.difference);
+        ASSERT_TRUE(to->append(one));
+    }
+    const auto from = reader(folder);
+    const auto merged = from->merged(INT64_MIN, always);
+    ASSERT_TRUE(merged.ok());
+    EXPECT_EQ(merged->intervals, 300u);
+    EXPECT_TRUE(merged->crc_verified);
+    EXPECT_EQ(metrics::test::text_of(merged->whole), metrics::test::text_of(expected));
+    // Bounded: the one that paused longest goes.
+    const auto few = from->merged(INT64_MIN, always, 6);
+    ASSERT_TRUE(few.ok());
+    EXPECT_LE(few->whole.flows.size(), 6u);
+    EXPECT_GT(few->whole.capture.flows_evicted, 0u);
+    EXPECT_EQ(few->whole.capture.packets, expected.capture.packets);
+    EXPECT_NE(few->whole.flow(300 % 7 + 1), nullptr);
 }
 
 TEST(History, is_readable_whatever_the_clock_did) {
