@@ -101,7 +101,7 @@ TEST(Day, MemoryStaysAndCountersAddUp) {
     interface.name = "eth0";
     status.interfaces = {interface};
 
-    std::uint64_t morning = 0;
+    [[maybe_unused]] std::uint64_t morning = 0;
     std::uint64_t frames = 0;
     for (int second = 0; second < day_seconds; ++second) {
         frames = traffic.play(analyzer, second);
