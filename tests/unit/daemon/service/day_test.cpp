@@ -49,18 +49,16 @@ double sum_of(const std::vector<::prometheus::MetricFamily>& families, const std
     return sum;
 }
 
-/// The beginning of a capture, every second again, and every minute between other hosts.
+/// The beginning of a capture, every second again, and every ten minutes between other hosts.
 class Traffic {
 public:
-    Traffic() { support::load_capture(std::string(RDMASCOPE_PCAPS) + "/rxe-rping.pcap", 60, frames_); }
+    Traffic() { support::load_capture(std::string(RDMASCOPE_PCAPS) + "/rxe-rping.pcap", 30, frames_); }
 
     std::size_t play(metrics::Analyzer& analyzer, int second) {
         for (support::KeptFrame& kept : frames_) {
             if (kept.octets.size() < 34 || kept.octets[12] != std::byte{8}) continue;
-            for (const std::size_t host_number : {28u, 32u}) {  // the third octet of both addresses
-                kept.octets[host_number] = static_cast<std::byte>(second / 60 % 250);
-                kept.octets[host_number - 1] = static_cast<std::byte>(second / 60 / 250);
-            }
+            for (const std::size_t host_number : {28u, 32u})  // the third octet of both addresses
+                kept.octets[host_number] = static_cast<std::byte>(second / 600);
             wire::Frame frame = kept.frame(++number_);
             frame.time_ns += second * second_ns - frames_.front().time_ns;
             analyzer.feed({&frame, 1});
