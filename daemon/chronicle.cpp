@@ -65,30 +65,34 @@ std::vector<Incident> Chronicle::interval(const Taken& taken, const ObserverStat
         own_age_ns_ = 0;
     }
     own_age_ns_ += taken.length_ns;
-    const metrics::Snapshot difference = metrics::difference(*previous_, *taken.snapshot);
+    metrics::Snapshot difference = metrics::difference(*previous_, *taken.snapshot);
     previous_ = taken.snapshot;
     {
         const std::lock_guard lock(mutex_);
         totals_.set_options(traffic_options(config_, status.interfaces));
         totals_.add(difference, *taken.snapshot, names_, own_);
     }
-    if (history_) keep(difference, taken);
-    return triggers_ ? triggers_->judge(difference, names_) : std::vector<Incident>{};
+    std::vector<Incident> incidents;
+    if (triggers_) incidents = triggers_->judge(difference, names_);
+    if (history_) keep(std::move(difference), taken);
+    return incidents;
 }
 
-void Chronicle::keep(const metrics::Snapshot& difference, const Taken& taken) {
+void Chronicle::keep(metrics::Snapshot&& difference, const Taken& taken) {
     if (!pending_) {
         pending_.emplace();
+        pending_->crc_verified = config_.engine.verify_crc;
         pending_->start_ns = taken.wall_ns - static_cast<std::int64_t>(taken.length_ns);
     }
     pending_->length_ns += taken.length_ns;
     pending_->frames_end = taken.frames_end;
-    metrics::merge(pending_->difference, difference);
+    pending_sum_.add(std::move(difference));
     // The last interval of some may end a little early.
     if (pending_->length_ns + config_.engine.interval_ns / 2 >= config_.history.interval_ns) append();
 }
 
 void Chronicle::append() {
+    pending_->difference = pending_sum_.take();
     const bool kept = history_->append(*pending_);
     if (!kept && !history_failed_) log_.error("history", history_->error().text());
     if (kept && history_failed_) log_.info("history", "intervals are kept again");

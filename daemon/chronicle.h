@@ -12,6 +12,7 @@
 #include "daemon/observer.h"
 #include "daemon/recorder/triggers.h"
 #include "exporters/prometheus/traffic.h"
+#include "metrics/snapshot_sum.h"
 #include "metrics/why/answer.h"
 
 namespace service {
@@ -34,7 +35,7 @@ public:
     HistoryCounters history() const;
 
 private:
-    void keep(const metrics::Snapshot& difference, const Taken& taken);
+    void keep(metrics::Snapshot&& difference, const Taken& taken);
     void append();
     void find_own_addresses();
 
@@ -45,6 +46,7 @@ private:
     Log& log_;
     std::shared_ptr<const metrics::Snapshot> previous_;
     std::optional<HistoryInterval> pending_;
+    metrics::SnapshotSum pending_sum_;  ///< its difference
     bool history_failed_ = false;
     std::vector<metrics::Address> own_;
     std::uint64_t own_age_ns_ = ~std::uint64_t{0};

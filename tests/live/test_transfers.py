@@ -94,7 +94,8 @@ class Transfers(unittest.TestCase):
                 file = capture.finish()
                 there, back = self.agree(report, served, file)
                 relayed = way.relayed() if relay is not None else None
-                if relay is None or "--drop-every" not in relay:  # tshark does not see that octets come twice
+                # tshark does not see that octets come twice, as they may on a path that loses, or on a machine that is busy.
+                if not any(flow["tcp"]["retransmitted_segments"] for flow in there + back):
                     self.tshark_agrees(file)
                 return report, served, there, back, relayed, list(packets(file))
 
@@ -147,8 +148,9 @@ class Transfers(unittest.TestCase):
                 dropped = {name: len(relayed[name]["dropped"]) for name in ("forward", "back")}
                 self.assertGreater(dropped["forward"] + dropped["back"], 20)
                 # The capture is where `near` sends: what was lost ahead is sent again past it.
-                again = sum(flow["tcp"]["retransmitted_segments"] for flow in there)
-                self.assertGreaterEqual(again, dropped["forward"])
+                # Octets, since the kernel may send two small segments again as one.
+                again = sum(flow["tcp"]["retransmitted_bytes"] for flow in there)
+                self.assertGreaterEqual(again, sum(one["octets"] for one in relayed["forward"]["dropped"]))
                 # What was lost on the way back comes late, but is there.
                 late = sum(flow["tcp"]["out_of_order_segments"] + flow["tcp"]["retransmitted_segments"] for flow in back)
                 self.assertGreaterEqual(late, 1 if dropped["back"] else 0)
