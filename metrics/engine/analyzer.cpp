@@ -135,6 +135,7 @@ void Analyzer::finish() {
 
 std::size_t Analyzer::begin_interval(std::int64_t idle_since_ns) {
     state_->settle();
+    state_->clock.forget_idle(idle_since_ns, state_->figures.last_ns);
     std::size_t forgotten = 0;
     for (const auto& worker : state_->workers) forgotten += worker->engine().begin_interval(idle_since_ns);
     return forgotten;
@@ -177,6 +178,7 @@ Snapshot Analyzer::snapshot() {
         reuse.add(worker->engine().reuse());
     }
     reuse.describe(out.hosts);
+    std::erase_if(out.hosts, [&](const HostSnapshot& host) { return state.clock.is_forgotten(host.address); });
     out.memory_octets += state.clock.octets();
 
     std::sort(out.hosts.begin(), out.hosts.end(),

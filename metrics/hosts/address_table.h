@@ -41,6 +41,14 @@ public:
         }
     }
     std::uint32_t number(const Address& address) { return number(address, hash_of(address)); }
+    /// The same of one that is there; else `none`.
+    std::uint32_t find(const Address& address) const {
+        const std::size_t mask = slots_.size() - 1;
+        for (std::size_t i = hash_of(address) >> 20 & mask;; i = (i + 1) & mask) {
+            const std::uint32_t index = slots_[i];
+            if (index == none || same(addresses_[index], address)) return index;
+        }
+    }
     const Address& operator[](std::uint32_t number) const { return addresses_[number]; }
     std::size_t size() const { return addresses_.size(); }
     std::size_t octets() const {

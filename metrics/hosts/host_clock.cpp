@@ -53,6 +53,17 @@ struct Host {
     std::uint64_t senders_frame = 0;
 };
 
+/// Of a host that may be forgotten: what it had done when last it was looked at, and when it was left out.
+struct Rest {
+    std::uint64_t octets = 0;
+    std::int64_t active_ns = 0;
+    bool forgotten = false;
+    // What is no longer described.
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+    std::uint64_t requests = 0;
+};
+
 /// Which host has sent to which in which window; four places to each hash.
 class SenderTable {
 public:
@@ -129,7 +140,12 @@ struct HostClock::State {
 
     std::optional<std::uint64_t> given;
     AddressTable addresses;
-    std::deque<Host> hosts;  ///< known pairs point to them
+    std::deque<Host> hosts;   ///< known pairs point to them
+    std::vector<Rest> rests;  ///< of hosts, as many as there were at the last forget_idle()
+    bool is_forgotten(std::uint32_t number) const {
+        if (number >= rests.size() || !rests[number].forgotten) return false;
+        return hosts[number].sent + hosts[number].received == rests[number].octets;
+    }
     Host beyond;
     std::deque<LinkRate> rates;
     std::vector<Interface> interfaces = std::vector<Interface>(1);
@@ -450,10 +466,12 @@ void HostClock::describe(std::vector<HostSnapshot>& hosts, std::vector<PauseSnap
     HostListing listing{hosts};
     for (std::uint32_t number = 0; number < state_->hosts.size(); ++number) {
         const Host& host = state_->hosts[number];
+        if (state_->is_forgotten(number)) continue;
+        const Rest rest = number < state_->rests.size() ? state_->rests[number] : Rest{};
         HostSnapshot& out = listing.at(state_->addresses[number]);
-        out.sent_wire_bytes = host.sent;
-        out.received_wire_bytes = host.received;
-        out.received_requests = host.requests;
+        out.sent_wire_bytes = host.sent - rest.sent;
+        out.received_wire_bytes = host.received - rest.received;
+        out.received_requests = host.requests - rest.requests;
         if (host.bits_per_sec != 0) out.link_bits_per_sec = host.bits_per_sec;
         out.incast_senders_max = host.senders_max;
         out.incast_frame = host.senders_frame;
@@ -464,12 +482,38 @@ void HostClock::describe(std::vector<HostSnapshot>& hosts, std::vector<PauseSnap
               [](const PauseSnapshot& a, const PauseSnapshot& b) { return a.interface < b.interface; });
 }
 
+void HostClock::forget_idle(std::int64_t before_ns, std::int64_t now_ns) {
+    state_->rests.resize(state_->hosts.size());
+    for (std::size_t number = 0; number < state_->hosts.size(); ++number) {
+        Host& host = state_->hosts[number];
+        Rest& rest = state_->rests[number];
+        const std::uint64_t octets = host.sent + host.received;
+        if (octets != rest.octets) {
+            rest.octets = octets;
+            rest.active_ns = now_ns;
+            rest.forgotten = false;
+        } else if (!rest.forgotten && rest.active_ns < before_ns) {
+            rest.forgotten = true;
+            rest.sent = host.sent;
+            rest.received = host.received;
+            rest.requests = host.requests;
+            host.senders_max = host.senders_frame = 0;
+        }
+    }
+}
+
+bool HostClock::is_forgotten(const Address& address) const {
+    const std::uint32_t number = state_->addresses.find(address);
+    return number != AddressTable::none && state_->is_forgotten(number);
+}
+
 std::uint64_t HostClock::unsorted() const { return state_->unsorted; }
 std::uint64_t HostClock::seen_twice() const { return state_->twice; }
 std::uint64_t HostClock::beyond_hosts() const { return state_->beyond_frames; }
 std::size_t HostClock::octets() const {
     return sizeof(State) + state_->addresses.octets() + state_->hosts.size() * sizeof(Host) +
-           state_->rates.size() * sizeof(LinkRate) + state_->senders.octets() + state_->repeated.octets() +
+           state_->rests.capacity() * sizeof(Rest) + state_->rates.size() * sizeof(LinkRate) +
+           state_->senders.octets() + state_->repeated.octets() +
            state_->interfaces.capacity() * sizeof(State::Interface);
 }
 

@@ -39,6 +39,12 @@ public:
     /// Addresses, octets, link rates, incast and pauses, as far as the frames alone tell; reuse figures and senders are
     /// the engines'. Hosts that are listed already are filled in.
     void describe(std::vector<HostSnapshot>& hosts, std::vector<PauseSnapshot>& pauses) const;
+    /// Hosts that no frame came from or went to since `before_ns`, by the clock of `now_ns`, are no longer described.
+    /// One that comes back is described by what it did since. Call it regularly: it looks at what has changed in
+    /// between.
+    void forget_idle(std::int64_t before_ns, std::int64_t now_ns);
+    /// Whether forget_idle() has left the host out; false for one that was never met.
+    bool is_forgotten(const Address& address) const;
     std::uint64_t unsorted() const;      ///< frames whose time lies before their predecessor's
     std::uint64_t seen_twice() const;    ///< frames met before on another interface
     std::uint64_t beyond_hosts() const;  ///< frames of hosts beyond the bound

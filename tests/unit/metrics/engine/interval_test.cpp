@@ -85,6 +85,27 @@ TEST(Interval, ForgetsFlowsThatAreIdleInBothDirections) {
     }
 }
 
+TEST(Interval, ForgetsHostsAndMeetsThemAnew) {
+    Player player("rxe-rping.pcap");
+    const std::int64_t hour_ns = 3600ll * 1'000'000'000;
+    player.play(0, player.frames.size());
+    const Snapshot first = player.analyzer.snapshot();
+    ASSERT_FALSE(first.hosts.empty());
+    player.analyzer.begin_interval(player.frames.front().time_ns);
+    EXPECT_EQ(player.analyzer.snapshot().hosts.size(), first.hosts.size());
+    player.analyzer.begin_interval(player.frames.back().time_ns + 1);
+    EXPECT_TRUE(player.analyzer.snapshot().hosts.empty());
+    player.play(0, player.frames.size(), hour_ns);
+    const Snapshot again = player.analyzer.snapshot();
+    ASSERT_EQ(again.hosts.size(), first.hosts.size());
+    for (std::size_t i = 0; i < first.hosts.size(); ++i) {
+        EXPECT_EQ(again.hosts[i].address, first.hosts[i].address);
+        EXPECT_EQ(again.hosts[i].sent_wire_bytes, first.hosts[i].sent_wire_bytes);
+        EXPECT_EQ(again.hosts[i].received_wire_bytes, first.hosts[i].received_wire_bytes);
+        EXPECT_EQ(again.hosts[i].received_requests, first.hosts[i].received_requests);
+    }
+}
+
 /// What is met again after it was forgotten is a new flow with the same figures, and holds no more memory.
 TEST(Interval, MemoryDoesNotGrowOverThousandsOfRuns) {
     for (const char* const name : {"rxe-rping.pcap", "siw-rping-crc.pcap", "rxe-cm-reject.pcap"}) {
