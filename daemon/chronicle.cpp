@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fmt/format.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
 
@@ -72,10 +73,24 @@ std::vector<Incident> Chronicle::interval(const Taken& taken, const ObserverStat
         totals_.set_options(traffic_options(config_, status.interfaces));
         totals_.add(difference, *taken.snapshot, names_, own_);
     }
+    tell_unseen(difference.capture);
     std::vector<Incident> incidents;
     if (triggers_) incidents = triggers_->judge(difference, names_);
     if (history_) keep(std::move(difference), taken);
     return incidents;
+}
+
+/// Kernels and adapters join segments (GRO, LRO): of the FPDUs in one, a short snapshot length keeps the first head
+/// alone.
+void Chronicle::tell_unseen(const metrics::CaptureFigures& figures) {
+    if (told_unseen_ || config_.capture.snaplen == 0 || figures.stream_octets_skipped == 0 || figures.truncated == 0)
+        return;
+    told_unseen_ = true;
+    log_.warning("iwarp",
+                 fmt::format("{} octets of iWARP streams could not be followed: their segments reach this machine "
+                             "joined, and {} octets of each are kept; set capture.snaplen = 0, or switch joining "
+                             "off (ethtool -K IFACE gro off lro off)",
+                             figures.stream_octets_skipped, config_.capture.snaplen));
 }
 
 void Chronicle::keep(metrics::Snapshot&& difference, const Taken& taken) {

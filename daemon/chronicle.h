@@ -37,6 +37,7 @@ public:
 private:
     void keep(metrics::Snapshot&& difference, const Taken& taken);
     void append();
+    void tell_unseen(const metrics::CaptureFigures& figures);
     void find_own_addresses();
 
     Config config_;
@@ -48,6 +49,7 @@ private:
     std::optional<HistoryInterval> pending_;
     metrics::SnapshotSum pending_sum_;  ///< its difference
     bool history_failed_ = false;
+    bool told_unseen_ = false;
     std::vector<metrics::Address> own_;
     std::uint64_t own_age_ns_ = ~std::uint64_t{0};
 

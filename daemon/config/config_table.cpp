@@ -90,8 +90,9 @@ constexpr std::array key_table{
         .kind = K::size,
         .member = capture<&CaptureConfig::snaplen>,
         .effect = E::on_restart,
-        .help = "What is kept of a frame, in octets: 192 hold every header and no more; 0 keeps all. Checksums can be "
-                "verified only where a frame was kept whole.",
+        .help = "What is kept of a frame, in octets: 192 hold every header of a packet and no more; 0 keeps all. "
+                "Where iWARP's segments reach this machine joined (GRO, LRO), the FPDUs in the middle of them are seen "
+                "with 0 alone. Checksums can be verified only where a frame was kept whole.",
         .least = 96,
         .most = 256 * kib,
         .or_zero = true},
