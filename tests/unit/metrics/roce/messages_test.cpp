@@ -75,8 +75,8 @@ TEST(RoceMessages, AtomicsWaitForTheirOwnAnswers) {
     EXPECT_EQ(script.latencies(Operation::compare_swap), 1u);
 }
 
-/// A ledger remembers 64 messages of a flow; of those that it merges no latency is known. Each of these was acknowledged
-/// 200 us after it was sent, the one by one.
+/// A ledger remembers 64 messages of a flow; of those that it merges no latency is known. Each of these was
+/// acknowledged 200 us after it was sent, the one by one.
 TEST(RoceMessages, MessagesThatWereMergedHaveNoLatency) {
     constexpr unsigned messages = 200;
     Script script;
