@@ -130,10 +130,10 @@ TEST(Day, MemoryStaysAndCountersAddUp) {
     }
     EXPECT_GT(of_flows, 0u);
     EXPECT_EQ(sum_of(families, "rdma_packets_total"), static_cast<double>(of_flows) * (day_seconds / step_seconds));
-    EXPECT_GT(chronicle.history().segments, 1u);
     EXPECT_LE(chronicle.history().octets, how.max_octets + how.segment_octets);
     EXPECT_EQ(chronicle.history().lost_intervals, 0u);
 #ifndef RDMASCOPE_SANITIZED
+    EXPECT_GT(chronicle.history().segments, 1u);
     EXPECT_LE(resident_octets(), morning + (8u << 20)) << "from a quarter of the day on nothing may grow";
 #endif
     std::filesystem::remove_all(folder);
