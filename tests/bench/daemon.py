@@ -23,6 +23,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build" / "release"
 SNAPLEN, RING_MIB = 192, 64
 TICKS = os.sysconf("SC_CLK_TCK")
+EXPRESSION = "udp port 4791"  # captures hold a little else, too: what programs agreed on over TCP
+USUAL_RATE = 300_000  # packets/s, to choose how often a capture is sent
 TRAFFIC = {"64-octet SENDs": "rxe-send-bw-64.pcap", "64 KiB WRITEs in packets of 1 KiB": "rxe-write-bw-64k.pcap"}
 
 
@@ -80,7 +82,7 @@ class Watcher:
 
 class Tcpdump(Watcher):
     def __init__(self, space, interface, _):
-        super().__init__(space, ["tcpdump", "-i", interface, "-n", "-s", SNAPLEN, "-B", RING_MIB * 1024, "-w", "/dev/null"])
+        super().__init__(space, ["tcpdump", "-i", interface, "-n", "-s", SNAPLEN, "-B", RING_MIB * 1024, "-w", "/dev/null", EXPRESSION])
 
     def seen(self, text):
         return int(re.search(r"(\d+) packets? captured", text).group(1))
@@ -90,7 +92,7 @@ class Dumpcap(Watcher):
     ready = "File:"
 
     def __init__(self, space, interface, _):
-        super().__init__(space, ["dumpcap", "-i", interface, "-s", SNAPLEN, "-B", RING_MIB, "-w", "/dev/null"])
+        super().__init__(space, ["dumpcap", "-i", interface, "-s", SNAPLEN, "-B", RING_MIB, "-w", "/dev/null", "-f", EXPRESSION])
 
     def seen(self, text):
         return int(re.search(r"received/dropped on interface.*: (\d+)/", text).group(1))
@@ -113,17 +115,24 @@ def send(space, capture, *options):
     return json.loads(space.run(BUILD / "frame_sender", "send0", ROOT / "pcaps" / capture, *options))
 
 
+def counted(capture, *expression):
+    done = subprocess.run(["tcpdump", "-r", ROOT / "pcaps" / capture, "--count", *expression], capture_output=True, text=True, check=True)
+    return int(re.search(r"(\d+) packets?", done.stdout).group(1))
+
+
 def loss(space, options):
     for name, capture in TRAFFIC.items():
-        print(f"\nLost of {name}, sent as fast as it goes for {options.seconds} s; snapshot length {SNAPLEN}, ring {RING_MIB} MiB")
+        print(f"\nLost of {name}, sent as fast as it goes for some {options.seconds} s; snapshot length {SNAPLEN}, ring {RING_MIB} MiB")
         lost, rates = {watcher: [] for watcher in WATCHERS}, []
+        loops = max(1, options.seconds * USUAL_RATE // counted(capture))
+        wanted = loops * counted(capture, EXPRESSION)
         for _ in range(options.rounds):
             for watcher, kind in WATCHERS.items():
                 running = kind(space, "tap0", options.binary)
-                sent = send(space, capture, "--speed", "max", "--loop", 0, "--seconds", options.seconds)
+                sent = send(space, capture, "--speed", "max", "--loop", loops)
                 time.sleep(1.5)
                 rates.append(sent["frames"] / sent["seconds"])
-                lost[watcher].append(max(0, 1 - running.end() / sent["frames"]))
+                lost[watcher].append(max(0, 1 - running.end() / wanted))
         print(f"{'sent':>18}: {statistics.median(rates) / 1e6:.2f} M packets/s")
         for watcher, shares in lost.items():
             print(f"{watcher:>18}: {100 * statistics.median(shares):6.2f} %   ({', '.join(f'{100 * share:.2f}' for share in shares)})")
