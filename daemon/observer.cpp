@@ -102,7 +102,8 @@ struct Observer::State {
     metrics::Analyzer analyzer;
     std::unique_ptr<capture::FlightRecorder> recorder;
     Recordings recordings;
-    std::int64_t interval_begin_ns = 0;  ///< steady
+    std::int64_t interval_begin_ns = 0;  ///< steady, as is the next
+    std::int64_t interval_due_ns = 0;    ///< when it ends
     std::int64_t drops_due_ns = 0;
     std::int64_t cpu_then_ns = 0;
     std::uint64_t dropped = 0;         ///< by the kernel and by interfaces
@@ -123,6 +124,7 @@ struct Observer::State {
     std::atomic<bool> wanted = false;  ///< somebody waits for fresh figures, or has orders
     std::atomic<bool> figures_wanted = false;
     std::atomic<bool> stopping = false;
+    std::atomic<std::int64_t> alive_ns = steady_ns();
     std::thread thread;
 };
 
@@ -130,6 +132,7 @@ void Observer::State::run() {
     pthread_setname_np(pthread_self(), "capture");
     std::vector<wire::Frame> frames(batch_frames);
     interval_begin_ns = steady_ns();
+    interval_due_ns = interval_begin_ns + static_cast<std::int64_t>(config.engine.interval_ns);
     cpu_then_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     while (!stopping.load(std::memory_order_relaxed)) {
         const capture::Batch batch = sources->next_batch(frames);
@@ -142,10 +145,11 @@ void Observer::State::run() {
         if (now >= drops_due_ns) {
             count_drops();
             tell_events();
+            alive_ns.store(now, std::memory_order_relaxed);
             drops_due_ns = now + static_cast<std::int64_t>(drops_period_ns);
         }
         if (wanted.load(std::memory_order_acquire)) obey();
-        if (now - interval_begin_ns >= static_cast<std::int64_t>(config.engine.interval_ns)) end_interval();
+        if (now >= interval_due_ns) end_interval();
         if (recorder) recordings.progress(*recorder, wall_ns());
     }
     count_drops();
@@ -194,14 +198,13 @@ Taken Observer::State::take_figures() {
 
 void Observer::State::end_interval() {
     const std::int64_t now = steady_ns();
+    interval_due_ns = now + static_cast<std::int64_t>(config.engine.interval_ns);
+    bool late = false;
     {
         const std::lock_guard lock(mutex);
-        if (waiting.size() >= intervals_waiting_max && !stopping) {
-            ++mine.late_intervals;
-            interval_begin_ns += static_cast<std::int64_t>(config.engine.interval_ns);
-            return;
-        }
+        late = waiting.size() >= intervals_waiting_max && !stopping;
     }
+    if (late) return hooks.log(true, "interval", "figures are not worked off in time: an interval is made longer");
     Taken taken = take_figures();
     const std::int64_t begun = std::exchange(interval_begin_ns, now);
     taken.length_ns = static_cast<std::uint64_t>(now - begun);
@@ -243,7 +246,6 @@ void Observer::State::refresh_status() {
     }
     mine.recorder_frames = recorder ? recorder->extent().frames : 0;
     mine.recordings = recordings.counters();
-    mine.alive_ns = steady_ns();
 }
 
 void Observer::State::tell_events() {
@@ -281,7 +283,10 @@ Observer::Observer(const Config& config, std::unique_ptr<Sources> sources, Hooks
 Observer::~Observer() { stop(); }
 
 void Observer::start() {
-    state_->running = true;
+    {
+        const std::lock_guard lock(state_->mutex);
+        state_->running = true;
+    }
     state_->thread = std::thread([this] { state_->run(); });
 }
 
@@ -317,7 +322,9 @@ Taken Observer::latest(std::uint64_t age_ns, std::uint64_t patience_ns) {
 
 ObserverStatus Observer::status() const {
     const std::lock_guard lock(state_->mutex);
-    return state_->shown;
+    ObserverStatus status = state_->shown;
+    status.alive_ns = state_->alive_ns.load(std::memory_order_relaxed);
+    return status;
 }
 
 void Observer::record(std::vector<Incident> incidents) {

@@ -34,8 +34,7 @@ struct ObserverStatus {
     std::vector<capture::Statistics> statistics;  ///< by interface
     std::vector<bool> open;                       ///< by interface: whether it is there
     std::uint64_t forgotten_flows = 0;
-    std::uint64_t late_intervals = 0;  ///< not taken because the former ones had not been worked off
-    double busy_share = 0;             ///< of one processor, by the capture thread itself
+    double busy_share = 0;  ///< of one processor, by the capture thread itself
     std::uint64_t recorder_frames = 0;
     RecordingsCounters recordings;
     std::int64_t alive_ns = 0;  ///< steady clock: when it last came around

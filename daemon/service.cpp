@@ -85,8 +85,8 @@ struct Service::State final : Commands {
     std::vector<std::unique_ptr<capture::VerbsSource>> open_devices(std::vector<std::string>& wrong) const;
     std::unique_ptr<HistoryWriter> open_history(std::vector<std::string>& wrong) const;
     void open_control(std::vector<std::string>& wrong);
-    bool open_listener(const std::string& address, std::string& error);
-    bool run(const std::function<void()>& ready);
+    void open_listener(std::vector<std::string>& wrong);
+    void run(const std::function<void()>& ready);
     void work_off_intervals();
     void heed_signals();
     void sign_of_life();
@@ -110,8 +110,8 @@ struct Service::State final : Commands {
     std::string reload() override;
     std::string history_directory() const override { return config.history.directory; }
 
-    ServiceOptions options;
-    Config config;
+    const ServiceOptions options;
+    Config config;  ///< in force; of this thread
     const metrics::HostNames& names_;
     Log& log;
     std::int64_t started_ns;
@@ -166,7 +166,7 @@ std::vector<std::string> Service::State::open() {
     };
     auto sources = std::make_unique<Sources>(std::move(tap).value(), std::move(devices), frames_before);
     observer = std::make_unique<Observer>(config, std::move(sources), std::move(hooks));
-    if (std::string error; !open_listener(config.prometheus.listen, error)) wrong.push_back(error);
+    open_listener(wrong);
     return wrong;
 }
 
@@ -210,22 +210,20 @@ void Service::State::open_control(std::vector<std::string>& wrong) {
         wrong.push_back(opened.error());
 }
 
-bool Service::State::open_listener(const std::string& address, std::string& error) {
-    if (address.empty()) return listener.reset(), true;
+void Service::State::open_listener(std::vector<std::string>& wrong) {
+    if (config.prometheus.listen.empty()) return;
     prom::Pages pages;
     pages.metrics = [this] { return metrics_text(); };
     pages.health = [this] { return health(); };
     pages.front = [this] { return prom::front_page(figures()); };
-    auto opened = prom::Listener::open(address, std::move(pages));
-    if (!opened) {
-        error = opened.error();
-        return false;
-    }
-    listener = std::move(opened).value();
-    return true;
+    auto opened = prom::Listener::open(config.prometheus.listen, std::move(pages));
+    if (opened)
+        listener = std::move(opened).value();
+    else
+        wrong.push_back(opened.error());
 }
 
-bool Service::State::run(const std::function<void()>& ready) {
+void Service::State::run(const std::function<void()>& ready) {
     observer->start();
     log.debug("service", "capture has begun");
     ready();
@@ -251,7 +249,6 @@ bool Service::State::run(const std::function<void()>& ready) {
     observer->stop();
     work_off_intervals();
     chronicle->flush();
-    return true;
 }
 
 void Service::State::work_off_intervals() {
@@ -297,8 +294,7 @@ void Service::State::sign_of_life() {
 
 std::string Service::State::reload() {
     Config wanted;
-    std::vector<std::string> wrong =
-        options.read_again ? options.read_again(wanted) : std::vector<std::string>{"there is no configuration file"};
+    const std::vector<std::string> wrong = options.read_again(wanted);
     std::string text;
     for (const std::string& line : wrong) text += (text.empty() ? "" : "\n") + line;
     if (text.empty()) text = apply(wanted);
@@ -415,7 +411,7 @@ std::string Service::State::metrics_text() {
 prom::Pages::Health Service::State::health() {
     const ObserverStatus seen = observer->status();
     const std::int64_t silent_ns = clock_ns(CLOCK_MONOTONIC) - seen.alive_ns;
-    const auto bound_ns = static_cast<std::int64_t>(config.engine.interval_ns * 5 + 5'000'000'000);
+    const auto bound_ns = static_cast<std::int64_t>(options.config.engine.interval_ns * 5 + 5'000'000'000);
     if (silent_ns > bound_ns)
         return {false, fmt::format("the capture thread has not come around for {} s", silent_ns / 1'000'000'000)};
     const std::string names = open_interfaces(seen);
@@ -440,7 +436,7 @@ std::vector<std::string> Service::check(const Config& config) {
 }
 
 std::vector<std::string> Service::open() { return state_->open(); }
-bool Service::run(const std::function<void()>& ready) { return state_->run(ready); }
+void Service::run(const std::function<void()>& ready) { state_->run(ready); }
 
 std::string Service::summary() const {
     const Status now = state_->status();
