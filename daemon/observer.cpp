@@ -4,9 +4,10 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <ctime>
 #include <future>
 #include <pthread.h>
+
+#include "daemon/clock.h"
 
 namespace service {
 
@@ -15,14 +16,6 @@ namespace {
 constexpr std::size_t batch_frames = 1024;
 constexpr std::size_t intervals_waiting_max = 4;
 constexpr std::uint64_t drops_period_ns = 100'000'000;
-
-std::int64_t clock_ns(clockid_t clock) {
-    timespec now{};
-    clock_gettime(clock, &now);
-    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-std::int64_t steady_ns() { return clock_ns(CLOCK_MONOTONIC); }
-std::int64_t wall_ns() { return clock_ns(CLOCK_REALTIME); }
 
 metrics::AnalyzerOptions analyzer_options(const EngineConfig& config) {
     metrics::AnalyzerOptions options;
@@ -133,7 +126,7 @@ void Observer::State::run() {
     std::vector<wire::Frame> frames(batch_frames);
     interval_begin_ns = steady_ns();
     interval_due_ns = interval_begin_ns + static_cast<std::int64_t>(config.engine.interval_ns);
-    cpu_then_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    cpu_then_ns = now_by(CLOCK_THREAD_CPUTIME_ID);
     while (!stopping.load(std::memory_order_relaxed)) {
         const capture::Batch batch = sources->next_batch(frames);
         if (batch.count > 0) take({frames.data(), batch.count});
@@ -209,7 +202,7 @@ void Observer::State::end_interval() {
     const std::int64_t begun = std::exchange(interval_begin_ns, now);
     taken.length_ns = static_cast<std::uint64_t>(now - begun);
     mine.forgotten_flows += analyzer.begin_interval(taken.wall_ns - static_cast<std::int64_t>(config.engine.idle_ns));
-    const std::int64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    const std::int64_t cpu = now_by(CLOCK_THREAD_CPUTIME_ID);
     if (now > begun) mine.busy_share = static_cast<double>(cpu - cpu_then_ns) / static_cast<double>(now - begun);
     cpu_then_ns = cpu;
     refresh_status();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <ctime>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <mutex>
@@ -15,8 +14,10 @@
 
 #include "capture/bpf.h"
 #include "daemon/chronicle.h"
+#include "daemon/clock.h"
 #include "daemon/config/config_file.h"
 #include "daemon/control/server.h"
+#include "daemon/descriptor.h"
 #include "daemon/observer.h"
 #include "daemon/privileges.h"
 #include "daemon/systemd/notify.h"
@@ -31,30 +32,6 @@ namespace prom = exporters::prometheus;
 
 constexpr int poll_ms = 200;
 constexpr std::uint64_t snapshot_patience_ns = 1'000'000'000;
-
-std::int64_t clock_ns(clockid_t clock) {
-    timespec now{};
-    clock_gettime(clock, &now);
-    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
-/// A descriptor of its own.
-class Descriptor {
-public:
-    explicit Descriptor(int fd = -1) : fd_(fd) {}
-    Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
-    ~Descriptor() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    int fd() const { return fd_; }
-
-private:
-    int fd_;
-};
 
 sigset_t heeded_signals() {
     sigset_t set;
@@ -78,8 +55,8 @@ struct Service::State final : Commands {
           config(options.config),
           names_(host_names),
           log(to),
-          started_ns(clock_ns(CLOCK_REALTIME)),
-          started_steady_ns(clock_ns(CLOCK_MONOTONIC)) {}
+          started_ns(wall_ns()),
+          started_steady_ns(steady_ns()) {}
 
     std::vector<std::string> open();
     std::vector<std::unique_ptr<capture::VerbsSource>> open_devices(std::vector<std::string>& wrong) const;
@@ -125,6 +102,7 @@ struct Service::State final : Commands {
     std::unique_ptr<prom::Listener> listener;
     bool stopping = false;
     std::int64_t life_due_ns = 0;
+    std::string told_systemd;
 
     std::mutex mutex;  ///< of what the listener's threads read, too
     std::uint64_t reloads = 0;
@@ -139,7 +117,7 @@ std::vector<std::string> Service::State::open() {
     std::signal(SIGPIPE, SIG_IGN);
     signals = Descriptor(signalfd(-1, &heeded, SFD_NONBLOCK | SFD_CLOEXEC));
     intervals_ready = Descriptor(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-    if (signals.fd() < 0 || intervals_ready.fd() < 0) return {"no descriptors are left; raise `ulimit -n`"};
+    if (!signals || !intervals_ready) return {"no descriptors are left; raise `ulimit -n`"};
 
     std::vector<std::string> wrong;
     auto triggers = Triggers::compile(config.recorder.triggers);
@@ -155,7 +133,7 @@ std::vector<std::string> Service::State::open() {
     std::unique_ptr<HistoryWriter> history = open_history(wrong);
     const std::uint64_t frames_before = history ? history->frames_end() : 0;
     chronicle = std::make_unique<Chronicle>(config, std::move(history), std::move(triggers).value(), names_, log);
-    const int wake = intervals_ready.fd();
+    const int wake = intervals_ready.get();
     Observer::Hooks hooks;
     hooks.interval = [wake] {
         const std::uint64_t one = 1;
@@ -231,7 +209,7 @@ void Service::State::run(const std::function<void()>& ready) {
         log.warning("interface", fmt::format("no interface is `{}` yet; what comes will be opened",
                                              fmt::join(config.capture.interfaces, "`, `")));
     while (!stopping) {
-        std::array<pollfd, 3> waited{pollfd{signals.fd(), POLLIN, 0}, pollfd{intervals_ready.fd(), POLLIN, 0},
+        std::array<pollfd, 3> waited{pollfd{signals.get(), POLLIN, 0}, pollfd{intervals_ready.get(), POLLIN, 0},
                                      pollfd{control ? control->descriptor() : -1, POLLIN, 0}};
         ::poll(waited.data(), waited.size(), poll_ms);
         heed_signals();
@@ -253,24 +231,25 @@ void Service::State::run(const std::function<void()>& ready) {
 
 void Service::State::work_off_intervals() {
     std::uint64_t count = 0;
-    [[maybe_unused]] const auto read = ::read(intervals_ready.fd(), &count, sizeof count);
+    [[maybe_unused]] const auto read = ::read(intervals_ready.get(), &count, sizeof count);
     for (const Taken& taken : observer->intervals()) {
         std::vector<Incident> incidents = chronicle->interval(taken, observer->status());
         for (const Incident& incident : incidents)
             log.warning("incident", fmt::format("{}: {}", incident.trigger, incident.reason));
         observer->record(std::move(incidents));
     }
+    if (std::string text = health().text; text != told_systemd) systemd::status(told_systemd = std::move(text));
 }
 
 void Service::State::heed_signals() {
     signalfd_siginfo info{};
-    while (::read(signals.fd(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    while (::read(signals.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
         switch (static_cast<int>(info.ssi_signo)) {
             case SIGHUP: {
                 systemd::reloading();
                 // What is wrong was logged.
                 reload();
-                systemd::ready("capturing");
+                systemd::ready(told_systemd);
                 break;
             }
             case SIGUSR1: {
@@ -286,7 +265,7 @@ void Service::State::heed_signals() {
 /// systemd hears of life only while the capture thread comes around.
 void Service::State::sign_of_life() {
     const auto period = systemd::watchdog_period_ns();
-    const std::int64_t now = clock_ns(CLOCK_MONOTONIC);
+    const std::int64_t now = steady_ns();
     if (!period || now < life_due_ns || !health().ok) return;
     systemd::watchdog();
     life_due_ns = now + static_cast<std::int64_t>(*period / 2);
@@ -335,7 +314,7 @@ Status Service::State::status() {
     Status out;
     out.version = options.version;
     out.started_ns = started_ns;
-    out.now_ns = clock_ns(CLOCK_REALTIME);
+    out.now_ns = wall_ns();
     for (std::size_t i = 0; i < seen.interfaces.size(); ++i) {
         const capture::Statistics& counted = seen.statistics[i];
         out.interfaces.push_back({.name = seen.interfaces[i].name,
@@ -372,7 +351,7 @@ prom::ProgramFigures Service::State::figures() {
     const std::vector<capture::InterfaceInfo> interfaces = observer->status().interfaces;
     prom::ProgramFigures out;
     out.version = now.version;
-    out.uptime_seconds = static_cast<double>(clock_ns(CLOCK_MONOTONIC) - started_steady_ns) / 1e9;
+    out.uptime_seconds = static_cast<double>(steady_ns() - started_steady_ns) / 1e9;
     for (std::size_t i = 0; i < now.interfaces.size(); ++i) {
         const Status::Interface& interface = now.interfaces[i];
         out.interfaces.push_back({interface.name, interface.open, interface.received,
@@ -410,7 +389,7 @@ std::string Service::State::metrics_text() {
 
 prom::Pages::Health Service::State::health() {
     const ObserverStatus seen = observer->status();
-    const std::int64_t silent_ns = clock_ns(CLOCK_MONOTONIC) - seen.alive_ns;
+    const std::int64_t silent_ns = steady_ns() - seen.alive_ns;
     const auto bound_ns = static_cast<std::int64_t>(options.config.engine.interval_ns * 5 + 5'000'000'000);
     if (silent_ns > bound_ns)
         return {false, fmt::format("the capture thread has not come around for {} s", silent_ns / 1'000'000'000)};

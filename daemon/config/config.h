@@ -57,7 +57,7 @@ struct HistoryConfig {
 struct TriggerConfig {
     std::string name = {};     ///< in the file's name and in logs
     std::string when = {};     ///< "retransmitted_packets > 100": a flow's figure within one engine.interval
-    std::string verdict = {};  ///< one of `why`: "packet_loss"
+    std::string verdict = {};  ///< one of `why`: "rnr"
 
     bool operator==(const TriggerConfig&) const = default;
 };

@@ -13,7 +13,7 @@
 #include <system_error>
 
 #include "daemon/control/address.h"
-#include "daemon/control/descriptor.h"
+#include "daemon/descriptor.h"
 #include "daemon/control/packed_snapshot.h"
 #include "daemon/control/protocol.h"
 #include "metrics/snapshot_codec.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "daemon/control/answers.h"
-#include "daemon/control/descriptor.h"
+#include "daemon/descriptor.h"
 
 namespace service {
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/control/descriptor.h"
+#include "daemon/descriptor.h"
 #include "wire/result.h"
 
 namespace service {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "daemon/control/address.h"
-#include "daemon/control/descriptor.h"
+#include "daemon/descriptor.h"
 #include "daemon/control/server.h"
 #include "metrics/snapshot_codec.h"
 #include "tests/unit/daemon/control/fake.h"

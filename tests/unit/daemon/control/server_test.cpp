@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "daemon/control/address.h"
-#include "daemon/control/descriptor.h"
+#include "daemon/descriptor.h"
 #include "daemon/control/packed_snapshot.h"
 #include "daemon/history/history.h"
 #include "metrics/snapshot_codec.h"
