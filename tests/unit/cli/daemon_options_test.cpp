@@ -1,5 +1,6 @@
 // The command line of `daemon`: what each option sets, what goes before what, what is refused.
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
@@ -8,6 +9,7 @@
 #include <regex>
 #include <set>
 #include <sstream>
+#include <unistd.h>
 
 #include "cli/daemon/options.h"
 
@@ -36,16 +38,22 @@ Action action_of(const Words& words) {
     return options.action;
 }
 
+/// A file of this test alone: tests run beside each other.
 class File {
 public:
-    explicit File(const std::string& content) { std::ofstream(path_) << content; }
+    explicit File(const std::string& content) {
+        const int descriptor = mkstemp(path_.data());
+        EXPECT_GE(descriptor, 0) << path_;
+        close(descriptor);
+        std::ofstream(path_) << content;
+    }
     ~File() { std::remove(path_.c_str()); }
     File(const File&) = delete;
     File& operator=(const File&) = delete;
     const std::string& path() const { return path_; }
 
 private:
-    std::string path_ = testing::TempDir() + "/rdmascope-daemon-options-test.toml";
+    std::string path_ = testing::TempDir() + "/rdmascope-daemon-options-XXXXXX";
 };
 
 TEST(DaemonOptions, none_are_the_defaults) {
