@@ -1,0 +1,38 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exporters/flow_fields.h"
+
+namespace tui {
+
+/// How a cell of the table of flows is drawn.
+enum class CellForm : std::uint8_t {
+    field,   ///< exporters::cell()
+    mix,     ///< the operations' shares
+    states,  ///< where the time went, as a bar
+};
+
+/// A column of the table of flows.
+struct Column {
+    std::string name;   ///< "goodput", "latency_p99", "time", or any path of exporters/flow_fields.h
+    std::string title;  ///< above it
+    CellForm form = CellForm::field;
+    const exporters::FlowField* field = nullptr;  ///< what it shows and is sorted by; never null
+    bool left_aligned = false;
+    unsigned least_width = 0;  ///< columns on the screen
+    unsigned weight = 0;       ///< 0: stays on the narrowest screen; the greatest goes first where there is no room
+};
+
+/// The usual table, and what `column_named` also knows.
+const std::vector<Column>& usual_columns();
+/// A usual column by its name, or one made of any field of exporters::find_fields(); absent where there is none.
+std::optional<Column> column_named(std::string_view name);
+/// The chosen columns, the usual ones where `names` is empty. Names that are none are left out.
+std::vector<Column> columns_of(std::span<const std::string> names);
+
+}  // namespace tui

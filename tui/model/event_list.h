@@ -1,0 +1,49 @@
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "metrics/snapshot.h"
+#include "metrics/why/answer.h"
+#include "tui/model/reading.h"
+
+namespace tui {
+
+/// Something that happened to a flow in an interval, with the first frames that show it; or a connection that did not
+/// come about; or frames that the capture lost.
+struct EventLine {
+    enum class Source : std::uint8_t { flow, attempt, capture } source = Source::flow;
+    std::uint64_t serial = 0;   ///< grows; 1 for the first
+    std::int64_t start_ns = 0;  ///< of the interval
+    std::uint64_t flow = 0;     ///< its id; 0 where it is none
+    metrics::EventKind kind{};
+    std::uint64_t count = 0;
+    std::uint64_t value_max = 0;  ///< see EventKind
+    std::vector<std::uint64_t> frames = {};
+    std::string text = {};  ///< who, and for attempts and the capture: what; in words
+    bool bad = false;       ///< worth a colour
+};
+
+/// The newest events, at most `max_lines`.
+class EventList {
+public:
+    explicit EventList(std::size_t max_lines = 10'000) : max_lines_(max_lines) {}
+    void add(const Reading& reading, const metrics::HostNames* names);
+    void clear();
+    const std::deque<EventLine>& lines() const { return lines_; }  ///< oldest first
+    /// Those of a flow and of its reverse, newest first, at most `most`.
+    std::vector<const EventLine*> of_flow(std::uint64_t id, std::uint64_t reverse, std::size_t most) const;
+    std::uint64_t forgotten() const { return forgotten_; }
+
+private:
+    std::size_t max_lines_;
+    std::deque<EventLine> lines_ = {};
+    std::uint64_t next_serial_ = 1;
+    std::uint64_t forgotten_ = 0;
+};
+
+/// "RNR NAK, timer 0.64 ms", "gap of 3 packets": what an event is, in the words of `dump`.
+std::string describe(const EventLine& event);
+
+}  // namespace tui

@@ -1,0 +1,34 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "exporters/flow_fields.h"
+#include "wire/result.h"
+
+namespace tui {
+
+/// Chooses flows by an expression of `dump -Y`'s language over the columns of `flows`: `goodput > 1G && resent > 0`,
+/// `source.name contains "storage"`, `latency_p99 > 1ms`. Numbers may carry the units that people write. A single word
+/// that is no column is looked for in what the row shows (`storage-3`, `0x14`, `iwarp`), without regard to case.
+/// A column that a flow has no value of does not satisfy any comparison.
+class FlowFilter {
+public:
+    /// Empty text lets every flow through. The error says what is wrong, at which column of the text, and what is near.
+    static wire::Result<FlowFilter, std::string> compile(std::string_view text);
+
+    FlowFilter();
+    ~FlowFilter();
+    FlowFilter(FlowFilter&&) noexcept;
+    FlowFilter& operator=(FlowFilter&&) noexcept;
+
+    bool everything() const;
+    bool matches(const exporters::FlowRow& row);
+
+private:
+    struct State;
+    explicit FlowFilter(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace tui

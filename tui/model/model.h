@@ -1,0 +1,132 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dissect/registry.h"
+#include "metrics/why/answer.h"
+#include "tui/model/columns.h"
+#include "tui/model/event_list.h"
+#include "tui/model/feed.h"
+#include "tui/model/flow_filter.h"
+#include "tui/model/flow_list.h"
+#include "tui/model/hits.h"
+#include "tui/model/keys.h"
+#include "tui/model/packet_list.h"
+#include "tui/model/sequence_trace.h"
+#include "tui/model/settings.h"
+#include "tui/model/timeline.h"
+
+namespace tui {
+
+/// Where one is in a list.
+struct Place {
+    std::size_t selected = 0;
+    std::size_t top = 0;    ///< the first row on the screen
+    std::size_t count = 0;  ///< rows in all
+};
+
+/// What lies over the view.
+enum class Overlay : std::uint8_t { none, help, prompt, menu, answers, details };
+
+struct Prompt {
+    enum class Purpose : std::uint8_t { filter, packet_filter, jump } purpose = Purpose::filter;
+    std::string text = {};   ///< UTF-8
+    std::size_t cursor = 0;  ///< octets before it
+    std::string error = {};  ///< what is wrong with the text as it stands
+};
+
+struct Menu {
+    enum class Purpose : std::uint8_t { sort, columns, grouping, theme } purpose = Purpose::sort;
+    std::vector<std::string> items = {};
+    std::vector<bool> chosen = {};  ///< one an item: of columns, those that are shown; else, the one that holds
+    Place place = {};
+    std::string typed = {};  ///< narrows the items: letters go here
+};
+
+/// Everything that a picture is made of. The view reads it and nothing else.
+struct State {
+    Settings settings;
+    FeedStatus feed;
+    ReadingPtr reading;                         ///< null before the first
+    const metrics::HostNames* names = nullptr;  ///< null where numbers are wanted
+
+    View view = View::flows;
+    View back = View::flows;                 ///< where Escape goes from the view of one flow
+    std::array<Place, view_count> places{};  ///< by View
+    Overlay overlay = Overlay::none;
+    Place overlay_place;
+    Prompt prompt;
+    Menu menu;
+    std::string message;  ///< of the last key, until the next one: "saved as ...", "no such time"
+    bool message_is_error = false;
+    bool spread = false;  ///< of the view of one flow: the chart chosen fills the screen
+    unsigned chart = 0;   ///< of the view of one flow: the one that is chosen
+
+    std::string filter_text;         ///< of flows; what is in force
+    std::string packet_filter_text;  ///< of packets
+    FlowChoice choice;
+    std::vector<Column> columns;
+    FlowList list;
+    std::vector<const metrics::HostSnapshot*> hosts = {};  ///< of the window, the busiest first
+    std::vector<const metrics::FlowSnapshot*> congested =
+        {};                     ///< flows with marks, CNPs or pauses of time, worst first
+    std::uint64_t flow_id = 0;  ///< of the view of one flow
+    std::vector<metrics::Answer> answers = {};
+    std::vector<std::string> details = {};  ///< of the packet selected: a line each
+    std::uint64_t details_frame = 0;
+    bool follow_packets = true;  ///< the newest is in sight
+
+    Timeline timeline;
+    EventList events;
+    SequenceTrace trace;
+    std::unique_ptr<PacketList> packets;
+
+    const Place& place() const { return places[static_cast<std::size_t>(view)]; }
+    Place& place() { return places[static_cast<std::size_t>(view)]; }
+    /// The snapshot of the window chosen: interval, or total; null before the first reading.
+    const metrics::Snapshot* shown() const;
+    /// The flow of the view of one flow since the beginning, and in the interval; null where it is gone or silent.
+    const metrics::FlowSnapshot* flow_total() const;
+    const metrics::FlowSnapshot* flow_interval() const;
+};
+
+/// What a key asks of whoever runs the screen.
+struct Request {
+    enum class Kind : std::uint8_t { quit, suspend, redraw, save, theme, settings } kind = Kind::quit;
+};
+
+/// State and keys. No terminal, no clock, no thread: whoever runs the screen gives it keys, readings and the time.
+class Model {
+public:
+    /// `feed` and `names` outlive it; `names` may be null.
+    Model(Settings settings, Feed& feed, const metrics::HostNames* names, const dissect::FieldRegistry& registry);
+
+    void press(const Key& key);
+    void click(const Mouse& mouse);
+    /// Looks at the feed: its status, and the readings that are new. Returns whether there is something new to draw.
+    bool refresh(std::int64_t now_ns);
+    /// What the last picture found out.
+    void drawn(Drawn drawn);
+    /// What keys have asked for since the last call, in order.
+    std::vector<Request> take_requests();
+
+    const State& state() const { return state_; }
+
+private:
+    friend struct KeyRow;
+    State state_;
+    Feed& feed_;
+    const metrics::HostNames* names_;
+    FlowFilter filter_;
+    Drawn drawn_;
+    std::uint64_t last_serial_ = 0;
+    std::int64_t now_ns_ = 0;
+    std::vector<Request> requests_;
+};
+
+}  // namespace tui

@@ -1,0 +1,48 @@
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dissect/output/text_options.h"
+#include "dissect/registry.h"
+#include "tui/model/feed.h"
+#include "wire/result.h"
+
+namespace tui {
+
+/// A line of `dump`, and the frame it is about.
+struct PacketLine {
+    std::uint64_t frame = 0;
+    std::string text = {};
+    bool bad = false;  ///< a NAK, a retransmission, a bad CRC, a Terminate: worth a colour
+};
+
+/// The newest frames as lines of `dump`, filtered by its `-Y` language. Follows the source; where frames come faster
+/// than they can be read, or are shown, older ones are passed over and counted.
+class PacketList {
+public:
+    explicit PacketList(const dissect::FieldRegistry& registry, dissect::output::HostNames names = {},
+                        std::size_t max_lines = 5'000);
+    ~PacketList();
+
+    /// Empty shows all. Starts again with the oldest frame kept. The error as `dump -Y` says it.
+    wire::Result<bool, std::string> filter(std::string_view expression);
+    void clear();
+    /// A call a refresh. Returns whether lines came.
+    bool advance(Feed& feed, std::size_t most = 20'000);
+
+    const std::deque<PacketLine>& lines() const;  ///< oldest first
+    std::uint64_t passed_over() const;
+    /// All fields of a frame as `dump -V` shows them, a line each; frames before it are gone through first, so that
+    /// iWARP streams are known. Empty where the frame has gone.
+    std::vector<std::string> details(Feed& feed, std::uint64_t frame) const;
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace tui

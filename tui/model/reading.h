@@ -1,0 +1,37 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "metrics/snapshot.h"
+
+namespace tui {
+
+/// A counter of an RDMA device's port, as the driver names it.
+struct DeviceCounter {
+    std::string device;  ///< "siw0"
+    std::uint32_t port = 0;
+    std::string name;  ///< "out_of_buffer", "port_xmit_data"
+    std::uint64_t value = 0;
+    std::optional<std::uint64_t> before;  ///< at the beginning of the interval; absent where it was not there
+};
+
+/// What a source says at the end of an interval: [start_ns, start_ns + length_ns) of the capture's clock. Immutable
+/// once made, shared between the thread that measures and the screen.
+struct Reading {
+    std::uint64_t serial = 0;  ///< 1 for the source's first; larger is later
+    std::int64_t start_ns = 0;
+    std::uint64_t length_ns = 0;
+    metrics::Snapshot total;              ///< since the source began (history: since its first interval that was shown)
+    metrics::Snapshot interval;           ///< what happened in it: metrics::difference()
+    bool crc_verified = true;             ///< how many CRCs were bad is known
+    bool restarted = false;               ///< a jump in time: nothing that was shown before belongs to this
+    std::vector<DeviceCounter> counters;  ///< in the order of device, port, name; empty where there are no devices
+
+    std::int64_t end_ns() const { return start_ns + static_cast<std::int64_t>(length_ns); }
+};
+using ReadingPtr = std::shared_ptr<const Reading>;
+
+}  // namespace tui

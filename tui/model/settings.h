@@ -1,0 +1,27 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tui {
+
+enum class Grouping : std::uint8_t { none, source, destination, transport, traffic_class };
+std::string_view name_of(Grouping grouping);
+
+/// What figures are about: the last interval, or all since the source began.
+enum class Window : std::uint8_t { interval, total };
+
+/// What a user has chosen and finds again the next time: ~/.config/rdmascope/top.toml.
+struct Settings {
+    std::vector<std::string> columns;  ///< names of model/columns.h; empty: the usual ones
+    std::string sort;  ///< a column's name, `-` in front of it for the other direction; empty: the usual
+    Grouping grouping = Grouping::none;
+    Window window = Window::interval;
+    std::string theme = "safe";  ///< a name of view/theme.h
+    std::uint64_t interval_ns = 1'000'000'000;
+    bool names = true;  ///< hosts by name
+    bool operator==(const Settings&) const = default;
+};
+
+}  // namespace tui

@@ -1,0 +1,63 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tui/model/keys.h"
+#include "tui/view/grid.h"
+#include "tui/view/letters.h"
+#include "tui/view/theme.h"
+#include "wire/result.h"
+
+namespace tui {
+
+struct TerminalOptions {
+    enum class Glyphs : std::uint8_t { automatic, ascii, utf8 } glyphs = Glyphs::automatic;
+    bool colors = true;  ///< where the terminal has them; NO_COLOR is the caller's to look at
+    bool mouse = true;
+};
+
+/// What a user did, or what became of the terminal.
+struct Input {
+    enum class Kind : std::uint8_t {
+        key,
+        mouse,
+        resized,  ///< width() and height() are new
+        gone,     ///< nobody is there any more: to be left without another word
+    } kind = Kind::key;
+    Key key = {};
+    Mouse mouse = {};
+};
+
+/// The screen, by ncurses: the only place that knows it. One at a time; the destructor leaves the terminal as it was.
+class Terminal {
+public:
+    /// The error says what is missing: standard input or output is no terminal, TERM is unknown here.
+    static wire::Result<std::unique_ptr<Terminal>, std::string> open(const TerminalOptions& options);
+    ~Terminal();
+    Terminal(const Terminal&) = delete;
+    Terminal& operator=(const Terminal&) = delete;
+
+    int width() const;
+    int height() const;
+    const Letters& letters() const;
+    bool has_colors() const;
+
+    /// Only cells that changed since the last picture are sent. Without colours, roles become bold and reverse.
+    void show(const Grid& grid, const Theme& theme);
+    /// The next picture is sent as a whole: something else wrote on the screen.
+    void redraw();
+    /// Waits until there is input, `wake` (a descriptor; -1: none) is readable, or the time has passed. All input that
+    /// is there, in order; escape sequences that are none become Escape after 25 ms.
+    std::vector<Input> wait(std::uint64_t timeout_ns, int wake);
+    /// Ctrl-Z: gives the terminal back, stops the process, and takes it again when it goes on.
+    void suspend();
+
+private:
+    struct State;
+    explicit Terminal(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace tui

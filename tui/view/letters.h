@@ -1,0 +1,39 @@
+#pragma once
+#include <array>
+#include <string_view>
+
+#include "metrics/state.h"
+
+namespace tui {
+
+/// The glyphs that pictures are made of: those of UTF-8 terminals, or of ASCII alone.
+struct Letters {
+    bool utf8 = true;
+    std::array<char32_t, 9> levels;  ///< an eighth each, from nothing to full, growing upwards: sparklines
+    std::array<char32_t, 5> shades;  ///< from nothing to full: heat maps
+    char32_t horizontal;
+    char32_t vertical;
+    char32_t corner_top_left;
+    char32_t corner_top_right;
+    char32_t corner_bottom_left;
+    char32_t corner_bottom_right;
+    char32_t ellipsis;
+    char32_t up;  ///< sorted upwards
+    char32_t down;
+    char32_t pin;
+    char32_t folded;
+    char32_t unfolded;
+    char32_t playing;
+    char32_t paused;
+    char32_t bullet;
+    std::string_view micro;  ///< "µ" or "u"
+    std::string_view arrow;  ///< "→" or ">"
+};
+extern const Letters utf8_letters;
+extern const Letters ascii_letters;
+
+/// A letter for each state, so that bars read without colours: T transmit_new, R transmit_again (resent), ...
+/// Lower case for what is nobody's fault (application, idle).
+char state_letter(metrics::State state);
+
+}  // namespace tui
