@@ -43,6 +43,9 @@ public:
     virtual ~Feed() = default;
 
     virtual FeedStatus status() = 0;
+    /// A descriptor that is readable while status() or latest() may have changed since status() was called last; -1
+    /// where there is none.
+    virtual int descriptor() const { return -1; }
     /// The newest reading; null before the first. Several may have been made since the last call: see since().
     virtual ReadingPtr latest() = 0;
     /// Readings after `serial`, oldest first, at most the last 64.
