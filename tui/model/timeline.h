@@ -47,7 +47,8 @@ struct Beat {
 };
 
 /// What has passed, interval by interval, within a bound of memory: the pulse of everything, and beats of each flow,
-/// fewer where there are many flows. Intervals in which a flow was silent have no beat of it.
+/// for a shorter time where many flows are busy: the oldest beats go first, whose they may be. Intervals in which a
+/// flow was silent have no beat of it.
 class Timeline {
 public:
     explicit Timeline(std::size_t max_octets = std::size_t{48} << 20, std::size_t max_intervals = 1200);
@@ -61,14 +62,21 @@ public:
     std::size_t octets() const;
 
 private:
-    struct Track;
-    void forget_idlest();
+    /// Beats of all flows in the order of time; each knows the one before it of the same flow.
+    struct Link {
+        std::uint64_t flow = 0;
+        std::uint64_t previous = 0;  ///< serial of the beat; 0: none
+        Beat beat;
+    };
+    void add_beat(const metrics::FlowSnapshot& flow, const Reading& reading);
+    void forget_oldest();
 
-    std::size_t max_octets_;
+    std::size_t max_links_;
     std::size_t max_intervals_;
     std::deque<Pulse> pulses_ = {};
-    std::unordered_map<std::uint64_t, std::deque<Beat>> tracks_ = {};
-    std::size_t beats_held_ = 0;
+    std::deque<Link> links_ = {};
+    std::uint64_t first_serial_ = 1;                                ///< of the oldest beat that is held
+    std::unordered_map<std::uint64_t, std::uint64_t> newest_ = {};  ///< by flow: serial of its newest beat
 };
 
 }  // namespace tui

@@ -1,0 +1,7 @@
+#include "tui/view/screen.h"
+
+namespace tui {
+
+void draw_packets(Canvas&, Area) {}
+
+}  // namespace tui
