@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "capture/link_type.h"
-#include "cli/analysis/merged_files.h"
+#include "cli/analysis/file_input.h"
 #include "cli/analysis/recall.h"
 #include "cli/analysis/watch.h"
 #include "cli/command.h"
@@ -71,14 +71,13 @@ struct Session::State {
     void between_batches();
     capture::Source& source() const {
         if (live) return *live;
-        return merged ? static_cast<capture::Source&>(*merged) : *file;
+        return files->source();
     }
 
     const AnalysisOptions& options;
     std::string command;
     Names host_names;
-    std::unique_ptr<capture::FileSource> file = {};
-    std::unique_ptr<MergedFiles> merged = {};
+    std::unique_ptr<FileInput> files = {};
     std::unique_ptr<LiveSources> live = {};
     Selection selection;
     Progress progress;
@@ -121,15 +120,9 @@ bool Session::State::open() {
     capture::FileOptions reading;
     reading.stop = Signals::stop;
     reading.keep = options.threads > 1;
-    if (options.read_paths.size() == 1) {
-        auto opened = capture::open_file(options.read_paths.front(), reading);
-        if (!opened) return fail(opened.error().text()), false;
-        file = std::move(opened).value();
-    } else {
-        auto opened = MergedFiles::open(options.read_paths, reading);
-        if (!opened) return fail(opened.error().text()), false;
-        merged = std::move(opened).value();
-    }
+    auto opened = FileInput::open(options.read_paths, reading);
+    if (!opened) return fail(opened.error().text()), false;
+    files = std::move(opened).value();
     if (expression->empty()) return true;
     selection = Selection(*expression, true);
     for (const capture::InterfaceInfo& interface : source().interfaces())
@@ -278,7 +271,7 @@ void Session::State::between_batches() {
     if (live)
         progress.draw(taken);
     else
-        progress.draw(merged ? merged->progress() : file->progress(), taken);
+        progress.draw(files->progress(), taken);
 }
 
 Session::Session(const AnalysisOptions& options, std::string command)

@@ -1,0 +1,117 @@
+#include "cli/top/daemon_feed.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cli::top {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr std::uint64_t answer_ns = 3'000'000'000;  ///< a screen does not wait longer
+constexpr milliseconds retry{500};
+/// Until the second look, which tells what happens now and not only what happened.
+constexpr milliseconds first_interval{500};
+
+std::int64_t wall_ns() {
+    return std::chrono::duration_cast<nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// Whether `now` cannot be what came of `before`.
+bool began_anew(const metrics::CaptureFigures& before, const metrics::CaptureFigures& now) {
+    return now.packets < before.packets || (before.packets > 0 && now.first_ns != before.first_ns);
+}
+
+}  // namespace
+
+std::unique_ptr<DaemonFeed> DaemonFeed::open(const analysis::AnalysisOptions& options, const Pace& pace,
+                                             std::string& error) {
+    auto client = service::Client::connect(*options.connect, answer_ns);
+    if (!client) return error = client.error(), nullptr;
+    return std::unique_ptr<DaemonFeed>(new DaemonFeed(*options.connect, std::move(client).value(), options, pace));
+}
+
+DaemonFeed::DaemonFeed(std::string path, std::unique_ptr<service::Client> client,
+                       const analysis::AnalysisOptions& options, const Pace& pace)
+    : FeedThread(tui::SourceKind::daemon, path, pace),
+      path_(std::move(path)),
+      deadline_(options.duration_ns ? Clock::now() + nanoseconds(*options.duration_ns) : Clock::time_point::max()),
+      client_(std::move(client)) {
+    update([](tui::FeedStatus& status) { status.health = tui::FeedStatus::Health::good; });
+    start([this] { work(); });
+}
+
+void DaemonFeed::lose(const std::string& why) {
+    client_.reset();
+    update([&](tui::FeedStatus& status) {
+        status.health = tui::FeedStatus::Health::lost;
+        status.trouble = why;
+    });
+}
+
+/// False where there is no daemon.
+bool DaemonFeed::look(std::uint64_t interval_ns) {
+    if (!client_) {
+        auto again = service::Client::connect(path_, answer_ns);
+        if (!again) return lose(again.error()), false;
+        client_ = std::move(again).value();
+    }
+    // A short interval is no place for figures that are nearly as old.
+    auto snapshot = client_->try_snapshot(std::min<std::uint64_t>(100, interval_ns / 10'000'000));
+    if (!snapshot) return lose(snapshot.error()), false;
+    const Clock::time_point now = Clock::now();
+    auto reading = std::make_shared<tui::Reading>();
+    reading->total = std::move(snapshot).value();
+    reading->crc_verified = client_->crc_verified();
+    reading->counters = device_counters();
+    if (previous_ && began_anew(previous_->total.capture, reading->total.capture)) {
+        previous_.reset();
+        restarted_ = true;
+    }
+    const std::int64_t end_ns = wall_ns();
+    const bool first = previous_ == nullptr;
+    if (!first) {
+        reading->length_ns = static_cast<std::uint64_t>(
+            std::max<std::int64_t>(std::chrono::duration_cast<nanoseconds>(now - looked_).count(), 1));
+        reading->start_ns = end_ns - static_cast<std::int64_t>(reading->length_ns);
+        reading->interval = metrics::difference(previous_->total, reading->total);
+        reading->restarted = std::exchange(restarted_, false);
+    }
+    looked_ = now;
+    previous_ = reading;
+    update([&](tui::FeedStatus& status) {
+        status.health = tui::FeedStatus::Health::good;
+        status.trouble.clear();
+        status.begin_ns = reading->total.capture.first_ns;
+    });
+    if (!first) publish(std::move(reading));
+    return true;
+}
+
+void DaemonFeed::work() {
+    std::uint64_t interval_ns = take_orders().interval_ns;
+    Clock::time_point due = Clock::now();
+    while (!stopping() && Clock::now() < deadline_) {
+        const bool had_first = previous_ != nullptr;
+        const bool there = look(interval_ns);
+        const nanoseconds interval(interval_ns);
+        if (!there)
+            due = Clock::now() + retry;
+        else if (!had_first || restarted_)
+            due = Clock::now() + std::min<nanoseconds>(interval, first_interval);
+        else
+            due = std::max(due + interval, Clock::now());
+        while (!stopping() && Clock::now() < due) {
+            wait_until(std::min(due, deadline_));
+            if (Clock::now() >= deadline_) break;
+            if (!ordered()) continue;
+            interval_ns = take_orders().interval_ns;
+            due = std::min(due, Clock::now() + nanoseconds(interval_ns));
+        }
+    }
+    update([](tui::FeedStatus& status) { status.at_end = true; });
+}
+
+}  // namespace cli::top

@@ -1,0 +1,29 @@
+#pragma once
+#include "cli/top/feed_thread.h"
+#include "daemon/control/client.h"
+
+namespace cli::top {
+
+/// A running daemon's figures. One that goes away is waited for.
+class DaemonFeed final : public FeedThread {
+public:
+    static std::unique_ptr<DaemonFeed> open(const analysis::AnalysisOptions& options, const Pace& pace,
+                                            std::string& error);
+    ~DaemonFeed() override { stop(); }
+
+private:
+    DaemonFeed(std::string path, std::unique_ptr<service::Client> client, const analysis::AnalysisOptions& options,
+               const Pace& pace);
+    void work();
+    bool look(std::uint64_t interval_ns);
+    void lose(const std::string& why);
+
+    const std::string path_;
+    const Clock::time_point deadline_;
+    std::unique_ptr<service::Client> client_;  ///< null while it is gone
+    tui::ReadingPtr previous_ = {};
+    Clock::time_point looked_ = {};
+    bool restarted_ = false;
+};
+
+}  // namespace cli::top

@@ -1,0 +1,177 @@
+#include "cli/top/feed_thread.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <system_error>
+#include <tuple>
+#include <unistd.h>
+
+namespace cli::top {
+
+namespace {
+
+constexpr std::size_t readings_max = 64;
+/// Flows in all readings that are held: a reading of many flows is large, and one that looks seldom has missed them.
+constexpr std::size_t flows_max = 50'000;
+
+}  // namespace
+
+FeedThread::FeedThread(tui::SourceKind kind, std::string name, const Pace& pace)
+    : wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      orders_{.interval_ns = pace.interval_ns, .speed = pace.speed.value_or(1), .playing = pace.playing} {
+    if (wake_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+    status_.kind = kind;
+    status_.name = std::move(name);
+    status_.interval_ns = pace.interval_ns;
+    status_.speed = pace.speed.value_or(1);
+    status_.playing = pace.playing;
+}
+
+FeedThread::~FeedThread() {
+    stop();
+    ::close(wake_);
+}
+
+void FeedThread::start(std::function<void()> work) {
+    // Signals are for the thread that has the terminal.
+    sigset_t all;
+    sigset_t former;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &former);
+    thread_ = std::thread([this, work = std::move(work)] {
+        pthread_setname_np(pthread_self(), "source");
+        try {
+            work();
+        } catch (const std::exception& failure) {
+            update([&](tui::FeedStatus& status) {
+                status.health = tui::FeedStatus::Health::failed;
+                status.trouble = failure.what();
+            });
+        }
+    });
+    pthread_sigmask(SIG_SETMASK, &former, nullptr);
+}
+
+void FeedThread::stop() {
+    order([this] { stopping_ = true; });
+    if (thread_.joinable()) thread_.join();
+}
+
+void FeedThread::wake() const {
+    const std::uint64_t one = 1;
+    // Full means that it is readable already.
+    static_cast<void>(!::write(wake_, &one, sizeof one));
+}
+
+void FeedThread::order(const std::function<void()>& change) {
+    {
+        const std::lock_guard lock(mutex_);
+        change();
+        ordered_ = true;
+    }
+    changed_.notify_all();
+}
+
+tui::FeedStatus FeedThread::status() {
+    std::uint64_t times = 0;
+    static_cast<void>(!::read(wake_, &times, sizeof times));
+    const std::lock_guard lock(mutex_);
+    return status_;
+}
+
+tui::ReadingPtr FeedThread::latest() {
+    const std::lock_guard lock(mutex_);
+    return readings_.empty() ? nullptr : readings_.back();
+}
+
+std::vector<tui::ReadingPtr> FeedThread::since(std::uint64_t serial) {
+    const std::lock_guard lock(mutex_);
+    std::vector<tui::ReadingPtr> newer;
+    for (const tui::ReadingPtr& reading : readings_)
+        if (reading->serial > serial) newer.push_back(reading);
+    return newer;
+}
+
+void FeedThread::set_interval(std::uint64_t interval_ns) {
+    order([&] { orders_.interval_ns = status_.interval_ns = interval_ns; });
+}
+void FeedThread::play(bool playing) {
+    order([&] { orders_.playing = status_.playing = playing; });
+}
+void FeedThread::set_speed(double speed) {
+    order([&] { orders_.speed = status_.speed = speed; });
+}
+void FeedThread::step(int intervals) {
+    order([&] { orders_.steps += intervals; });
+}
+void FeedThread::seek(std::int64_t time_ns) {
+    order([&] {
+        orders_.seek_ns = time_ns;
+        orders_.steps = 0;
+    });
+}
+
+FeedThread::Orders FeedThread::take_orders() {
+    const std::lock_guard lock(mutex_);
+    ordered_ = stopping_.load();
+    Orders now = orders_;
+    orders_.steps = 0;
+    orders_.seek_ns.reset();
+    return now;
+}
+
+void FeedThread::wait_until(Clock::time_point when) {
+    std::unique_lock lock(mutex_);
+    const auto called = [this] { return ordered_ || stopping_; };
+    if (when == Clock::time_point::max())
+        changed_.wait(lock, called);
+    else
+        changed_.wait_until(lock, when, called);
+}
+
+void FeedThread::publish(std::shared_ptr<tui::Reading> reading) {
+    {
+        const std::lock_guard lock(mutex_);
+        reading->serial = ++serial_;
+        status_.now_ns = reading->end_ns();
+        readings_.push_back(std::move(reading));
+        std::size_t flows = 0;
+        for (const tui::ReadingPtr& held : readings_) flows += held->total.flows.size();
+        while (readings_.size() > 1 && (readings_.size() > readings_max || flows > flows_max)) {
+            flows -= readings_.front()->total.flows.size();
+            readings_.pop_front();
+        }
+    }
+    wake();
+}
+
+void FeedThread::update(const std::function<void(tui::FeedStatus&)>& change) {
+    {
+        const std::lock_guard lock(mutex_);
+        change(status_);
+    }
+    wake();
+}
+
+std::vector<tui::DeviceCounter> FeedThread::device_counters() {
+    std::vector<capture::DeviceCounterValue> now = capture::read_device_counters();
+    std::vector<tui::DeviceCounter> shown;
+    shown.reserve(now.size());
+    const auto key = [](const capture::DeviceCounterValue& counter) {
+        return std::tie(counter.device, counter.port, counter.name);
+    };
+    auto before = counters_.begin();
+    for (const capture::DeviceCounterValue& counter : now) {
+        while (before != counters_.end() && key(*before) < key(counter)) ++before;
+        const bool known = before != counters_.end() && key(*before) == key(counter);
+        shown.push_back({counter.device, counter.port, counter.name, counter.value,
+                         known ? std::optional(before->value) : std::nullopt});
+    }
+    counters_ = std::move(now);
+    return shown;
+}
+
+}  // namespace cli::top

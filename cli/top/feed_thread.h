@@ -1,0 +1,83 @@
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "capture/device_counters.h"
+#include "cli/top/open_feed.h"
+#include "tui/model/feed.h"
+
+namespace cli::top {
+
+/// What all sources have in common: a thread that measures, what the screen has ordered of it, and the readings that
+/// the screen has not taken yet.
+class FeedThread : public tui::Feed {
+public:
+    ~FeedThread() override;
+
+    tui::FeedStatus status() final;
+    tui::ReadingPtr latest() final;
+    std::vector<tui::ReadingPtr> since(std::uint64_t serial) final;
+    int descriptor() const final { return wake_; }
+    void set_interval(std::uint64_t interval_ns) final;
+    void play(bool playing) final;
+    void set_speed(double speed) final;
+    void step(int intervals) final;
+    void seek(std::int64_t time_ns) final;
+    std::size_t packets(std::uint64_t, std::size_t, const std::function<bool(const wire::Frame&)>&) override {
+        return 0;
+    }
+
+protected:
+    using Clock = std::chrono::steady_clock;
+
+    /// What the screen wants, as of now.
+    struct Orders {
+        std::uint64_t interval_ns = 0;
+        double speed = 1;
+        bool playing = true;
+        int steps = 0;                             ///< taken by whoever reads them
+        std::optional<std::int64_t> seek_ns = {};  ///< likewise
+    };
+
+    FeedThread(tui::SourceKind kind, std::string name, const Pace& pace);
+    /// By the constructor of the last class; stop() by its destructor.
+    void start(std::function<void()> work);
+    void stop();
+
+    // For the thread.
+    bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
+    /// Something was ordered since take_orders().
+    bool ordered() const { return ordered_.load(std::memory_order_relaxed); }
+    Orders take_orders();
+    /// Until then, an order, or the end.
+    void wait_until(Clock::time_point when);
+    void publish(std::shared_ptr<tui::Reading> reading);
+    void update(const std::function<void(tui::FeedStatus&)>& change);
+    /// The counters of this machine's devices, with what they were at the last call.
+    std::vector<tui::DeviceCounter> device_counters();
+
+private:
+    void wake() const;
+    void order(const std::function<void()>& change);
+
+    int wake_ = -1;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    Orders orders_;  ///< under mutex_, as all below
+    tui::FeedStatus status_;
+    std::deque<tui::ReadingPtr> readings_ = {};  ///< the last ones: fewer where they are large
+    std::uint64_t serial_ = 0;
+    std::atomic<bool> ordered_ = false;
+    std::atomic<bool> stopping_ = false;
+    std::thread thread_ = {};
+
+    std::vector<capture::DeviceCounterValue> counters_ = {};  ///< of the thread
+};
+
+}  // namespace cli::top

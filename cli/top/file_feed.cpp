@@ -1,0 +1,263 @@
+#include "cli/top/file_feed.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <limits>
+#include <utility>
+
+namespace cli::top {
+
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr std::size_t batch_frames = 1024;
+constexpr std::int64_t for_ever = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t never = std::numeric_limits<std::int64_t>::min();
+constexpr std::uint64_t slowest_ns = 1'000;  ///< of the capture's time in an interval
+
+std::string joined(const std::vector<std::string>& paths) {
+    std::string text;
+    for (const std::string& path : paths) text += (text.empty() ? "" : ", ") + path.substr(path.rfind('/') + 1);
+    return text;
+}
+
+std::int64_t later(std::int64_t time_ns, std::uint64_t by_ns) {
+    std::int64_t sum = 0;
+    const auto step = static_cast<std::int64_t>(std::min<std::uint64_t>(by_ns, for_ever));
+    return __builtin_add_overflow(time_ns, step, &sum) ? for_ever : sum;
+}
+
+std::int64_t earlier(std::int64_t time_ns, std::uint64_t by_ns) {
+    std::int64_t rest = 0;
+    const auto step = static_cast<std::int64_t>(std::min<std::uint64_t>(by_ns, for_ever));
+    return __builtin_sub_overflow(time_ns, step, &rest) ? never : rest;
+}
+
+/// The capture's time that passes in one interval of the user's.
+std::uint64_t stride(std::uint64_t interval_ns, double speed) {
+    const double ns = static_cast<double>(interval_ns) * (speed > 0 ? speed : 1);
+    return std::max(slowest_ns, static_cast<std::uint64_t>(std::min(ns, 1e18)));
+}
+
+}  // namespace
+
+std::unique_ptr<FileFeed> FileFeed::open(const analysis::AnalysisOptions& options, const Pace& pace,
+                                         std::string& error) {
+    const auto expression = expression_of(options.expression, options.expression_path);
+    if (!expression) return error = expression.error().text(), nullptr;
+    std::unique_ptr<FileFeed> feed(new FileFeed(options, pace, *expression));
+    error = feed->open_files();
+    if (!error.empty()) return nullptr;
+    feed->start([raw = feed.get()] { raw->work(); });
+    return feed;
+}
+
+FileFeed::FileFeed(const analysis::AnalysisOptions& options, const Pace& pace, std::string expression)
+    : FeedThread(tui::SourceKind::file, joined(options.read_paths), pace),
+      options_(options),
+      expression_(std::move(expression)),
+      selection_(expression_, true),
+      measuring_(options),
+      batch_(batch_frames) {
+    update([](tui::FeedStatus& status) {
+        status.playable = true;
+        status.has_packets = true;
+    });
+}
+
+std::string FileFeed::open_files() {
+    capture::FileOptions reading;
+    reading.keep = options_.threads > 1;
+    auto opened = analysis::FileInput::open(options_.read_paths, reading);
+    if (!opened) return opened.error().text();
+    files_ = std::move(opened).value();
+    selection_ = Selection(expression_, true);
+    if (selection_.everything()) return {};
+    for (const capture::InterfaceInfo& interface : files_->source().interfaces())
+        if (!selection_.compile(interface.link_type, interface.snaplen)) return selection_.error().text();
+    return {};
+}
+
+void FileFeed::end(std::string trouble) {
+    ended_ = true;
+    measuring_.finish();
+    update([&](tui::FeedStatus& status) {
+        status.at_end = true;
+        status.share = 1;
+        status.end_ns = last_frame_ns_;
+        status.trouble = std::move(trouble);
+        if (!status.trouble.empty()) status.health = tui::FeedStatus::Health::failed;
+    });
+}
+
+/// The next frames that count; false at the end.
+bool FileFeed::refill() {
+    while (pending_.empty() && !ended_) {
+        if (options_.max_packets && taken_ >= *options_.max_packets) return end({}), false;
+        const capture::Batch got = files_->source().next_batch(batch_);
+        if (got.status == capture::ReadStatus::end) return end({}), false;
+        if (got.status == capture::ReadStatus::error) return end(files_->source().error().text()), false;
+        std::size_t kept = 0;
+        for (const wire::Frame& frame : std::span(batch_).first(got.count)) {
+            const auto answer = selection_.everything() ? Selection::Answer::yes
+                                                        : selection_.matches(frame, files_->source().interfaces());
+            if (answer == Selection::Answer::error) return end(selection_.error().text()), false;
+            if (answer == Selection::Answer::yes) batch_[kept++] = frame;
+        }
+        if (options_.max_packets) kept = std::min<std::uint64_t>(kept, *options_.max_packets - taken_);
+        taken_ += kept;
+        pending_ = {batch_.data(), kept};
+    }
+    if (pending_.empty()) return false;
+    if (!begin_ns_) {
+        begin_ns_ = pending_.front().time_ns;
+        now_ns_ = shown_ns_ = last_frame_ns_ = *begin_ns_;
+        update([&](tui::FeedStatus& status) {
+            status.begin_ns = status.now_ns = *begin_ns_;
+            status.health = tui::FeedStatus::Health::good;
+        });
+    }
+    if (options_.duration_ns && pending_.front().time_ns >= later(*begin_ns_, *options_.duration_ns)) {
+        pending_ = {};
+        return end({}), false;
+    }
+    return true;
+}
+
+bool FileFeed::advance(std::int64_t until_ns, Clock::time_point deadline) {
+    while (!stopping() && refill()) {
+        // Times may step back a little: what is earlier than it should be is taken in as it comes.
+        const auto first_after = std::find_if(pending_.begin(), pending_.end(), [until_ns](const wire::Frame& frame) {
+            return frame.time_ns >= until_ns;
+        });
+        const auto count = static_cast<std::size_t>(first_after - pending_.begin());
+        const std::span<const wire::Frame> now = pending_.first(count);
+        if (!now.empty()) {
+            ring_.keep(now);
+            measuring_.feed(now, files_->source().frames_last());
+            for (const wire::Frame& frame : now) last_frame_ns_ = std::max(last_frame_ns_, frame.time_ns);
+            pending_ = pending_.subspan(count);
+        }
+        if (!pending_.empty()) return now_ns_ = until_ns, true;
+        if (Clock::now() >= deadline || ordered()) return now_ns_ = later(last_frame_ns_, 1), false;
+    }
+    // The last interval of a file ends with its last frame.
+    now_ns_ = until_ns == for_ever || ended_ ? later(last_frame_ns_, 1) : until_ns;
+    return true;
+}
+
+void FileFeed::close(std::int64_t start_ns, std::int64_t end_ns) {
+    const std::int64_t length = std::max<std::int64_t>(end_ns - start_ns, 1);
+    auto reading = measuring_.close(end_ns - length, static_cast<std::uint64_t>(length),
+                                    files_->source().statistics().kernel_dropped, never);
+    reading->restarted = std::exchange(restarted_, false);
+    shown_ns_ = end_ns;
+    const FrameRing::Extent kept = ring_.extent();
+    const capture::FileSource::Progress progress = files_->progress();
+    update([&](tui::FeedStatus& status) {
+        status.packets_kept = kept.count;
+        status.first_packet = kept.first;
+        status.last_packet = kept.last;
+        if (progress.total && *progress.total > 0 && !ended_)
+            status.share = static_cast<double>(progress.octets) / static_cast<double>(*progress.total);
+        if (status.end_ns && *status.end_ns > status.begin_ns)
+            status.share = std::clamp(
+                static_cast<double>(end_ns - status.begin_ns) / static_cast<double>(*status.end_ns - status.begin_ns),
+                0.0, 1.0);
+    });
+    publish(std::move(reading));
+}
+
+/// Opens the files anew; false where that cannot be.
+bool FileFeed::begin_again() {
+    const std::vector<std::string>& paths = options_.read_paths;
+    const bool piped = std::find(paths.begin(), paths.end(), "-") != paths.end();
+    // Frames in place are looked at until the engine has gone.
+    if (!piped) measuring_.restart();
+    const std::string fault = piped ? "what came through a pipe cannot be played again" : open_files();
+    if (!fault.empty()) {
+        update([&](tui::FeedStatus& status) { status.warnings = {fault}; });
+        return false;
+    }
+    ring_.clear();
+    pending_ = {};
+    ended_ = false;
+    restarted_ = true;
+    taken_ = 0;
+    begin_ns_.reset();
+    update([](tui::FeedStatus& status) { status.at_end = false; });
+    return true;
+}
+
+/// Shows the `length_ns` up to a time.
+void FileFeed::jump(std::int64_t to_ns, std::uint64_t length_ns) {
+    if (to_ns < now_ns_ ? !begin_again() : ended_) return;
+    if (!refill() && !begin_ns_) return;
+    to_ns = std::max(to_ns, later(*begin_ns_, 1));
+    const std::int64_t from_ns = std::max(*begin_ns_, earlier(to_ns, length_ns));
+    if (from_ns > now_ns_) {
+        if (!advance(from_ns, Clock::time_point::max())) return;
+        if (!ended_) {
+            // What came before is no part of the reading's interval.
+            static_cast<void>(measuring_.close(shown_ns_, 1, files_->source().statistics().kernel_dropped, never));
+            shown_ns_ = from_ns;
+        }
+    }
+    advance(to_ns, Clock::time_point::max());
+    close(std::min(shown_ns_, now_ns_ - 1), now_ns_);
+}
+
+void FileFeed::take_steps(int intervals, const Orders& orders) {
+    const std::uint64_t length = stride(orders.interval_ns, orders.speed);
+    if (intervals < 0) {
+        const double back = std::min(static_cast<double>(length) * -static_cast<double>(intervals), 4e18);
+        return jump(earlier(shown_ns_, static_cast<std::uint64_t>(back)), length);
+    }
+    for (; intervals > 0 && !stopping() && !ended_; --intervals) {
+        const std::int64_t start = shown_ns_;
+        while (!advance(later(start, length), Clock::time_point::max()) && !stopping()) {
+        }
+        close(start, now_ns_);
+    }
+}
+
+void FileFeed::obey(Orders& orders) {
+    orders = take_orders();
+    if (orders.seek_ns) jump(*orders.seek_ns, stride(orders.interval_ns, orders.speed));
+    if (orders.steps != 0) take_steps(orders.steps, orders);
+}
+
+void FileFeed::play_on(const Orders& orders, Clock::time_point tick) {
+    const std::int64_t start = shown_ns_;
+    if (orders.speed == 0) {
+        advance(for_ever, tick);
+    } else {
+        wait_until(tick);
+        if (ordered() || stopping()) return;
+        advance(later(start, stride(orders.interval_ns, orders.speed)), Clock::time_point::max());
+    }
+    if (now_ns_ > start) close(start, now_ns_);
+}
+
+void FileFeed::work() {
+    Orders orders = take_orders();
+    Clock::time_point tick = Clock::now();
+    refill();
+    while (!stopping()) {
+        if (ordered()) {
+            obey(orders);
+            tick = Clock::now();
+        } else if (orders.playing && !ended_) {
+            const nanoseconds interval(orders.interval_ns);
+            // Intervals that were missed are not made up for.
+            tick = std::max(tick + interval, Clock::now());
+            play_on(orders, tick);
+        } else {
+            if (begin_ns_ && ended_ && shown_ns_ < now_ns_) close(shown_ns_, now_ns_);
+            wait_until(Clock::time_point::max());
+        }
+    }
+}
+
+}  // namespace cli::top

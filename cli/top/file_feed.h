@@ -1,0 +1,56 @@
+#pragma once
+#include "cli/analysis/file_input.h"
+#include "cli/selection.h"
+#include "cli/top/feed_thread.h"
+#include "cli/top/frame_ring.h"
+#include "cli/top/measuring.h"
+
+namespace cli::top {
+
+/// Captures played back: so much of their time passes with every interval of the user's.
+class FileFeed final : public FeedThread {
+public:
+    static std::unique_ptr<FileFeed> open(const analysis::AnalysisOptions& options, const Pace& pace,
+                                          std::string& error);
+    ~FileFeed() override { stop(); }
+
+    std::size_t packets(std::uint64_t from, std::size_t most,
+                        const std::function<bool(const wire::Frame&)>& sink) override {
+        return ring_.visit(from, most, sink);
+    }
+
+private:
+    FileFeed(const analysis::AnalysisOptions& options, const Pace& pace, std::string expression);
+    std::string open_files();
+    void work();
+    void obey(Orders& orders);
+    void take_steps(int intervals, const Orders& orders);
+    void jump(std::int64_t to_ns, std::uint64_t length_ns);
+    void play_on(const Orders& orders, Clock::time_point tick);
+    /// Takes in the frames before `until_ns`. False where it stopped early: at the deadline, or because something was
+    /// ordered.
+    bool advance(std::int64_t until_ns, Clock::time_point deadline);
+    bool refill();
+    void end(std::string trouble);
+    void close(std::int64_t start_ns, std::int64_t end_ns);
+    bool begin_again();
+
+    const analysis::AnalysisOptions options_;
+    const std::string expression_;
+    std::unique_ptr<analysis::FileInput> files_ = {};
+    Selection selection_;
+    Measuring measuring_;
+    FrameRing ring_;
+
+    std::vector<wire::Frame> batch_;
+    std::span<const wire::Frame> pending_ = {};  ///< of the batch: not taken in yet
+    bool ended_ = false;
+    bool restarted_ = false;
+    std::uint64_t taken_ = 0;
+    std::optional<std::int64_t> begin_ns_ = {};  ///< time of the first frame
+    std::int64_t now_ns_ = 0;                    ///< all before it has been taken in
+    std::int64_t last_frame_ns_ = 0;
+    std::int64_t shown_ns_ = 0;  ///< end of the last reading
+};
+
+}  // namespace cli::top

@@ -1,0 +1,69 @@
+#include "cli/top/measuring.h"
+
+#include <algorithm>
+
+namespace cli::top {
+
+namespace {
+
+constexpr std::size_t exhibit_frames = 4;
+
+metrics::AnalyzerOptions analyzer_options(const analysis::AnalysisOptions& options) {
+    metrics::AnalyzerOptions analyzer;
+    analyzer.engine.max_flows = options.max_flows;
+    analyzer.engine.link_bits_per_sec = options.link_bits_per_sec;
+    analyzer.dissector.parse.verify_crc = options.verify_crc;
+    analyzer.threads = options.threads;
+    return analyzer;
+}
+
+/// The frames of `former` come first, as they did.
+void keep_first_frames(metrics::Exhibit& exhibit, const metrics::Exhibit& former) {
+    std::vector<std::uint64_t> frames = former.frames;
+    for (const std::uint64_t frame : exhibit.frames)
+        if (frames.size() < exhibit_frames && (frames.empty() || frame > frames.back())) frames.push_back(frame);
+    exhibit.frames = std::move(frames);
+}
+
+/// An engine whose interval has begun shows the frames of that interval; the whole shows the first ones of all.
+void keep_first_frames(metrics::Snapshot& now, const metrics::Snapshot& former) {
+    auto before = former.flows.begin();
+    for (metrics::FlowSnapshot& flow : now.flows) {
+        while (before != former.flows.end() && before->id < flow.id) ++before;
+        if (before == former.flows.end()) return;
+        if (before->id != flow.id) continue;
+        for (metrics::Exhibit& exhibit : flow.exhibits)
+            if (const metrics::Exhibit* const old = before->exhibit(exhibit.kind)) keep_first_frames(exhibit, *old);
+    }
+}
+
+}  // namespace
+
+Measuring::Measuring(const analysis::AnalysisOptions& options) : options_(analyzer_options(options)) { restart(); }
+
+void Measuring::restart() {
+    analyzer_ = std::make_unique<metrics::Analyzer>(options_);
+    previous_.reset();
+}
+
+void Measuring::feed(std::span<const wire::Frame> frames, bool lasting) { analyzer_->feed(frames, lasting); }
+
+std::shared_ptr<tui::Reading> Measuring::close(std::int64_t start_ns, std::uint64_t length_ns,
+                                               std::optional<std::uint64_t> kernel_dropped,
+                                               std::int64_t idle_since_ns) {
+    static const metrics::Snapshot nothing;
+    const metrics::Snapshot& before = previous_ ? previous_->total : nothing;
+    auto reading = std::make_shared<tui::Reading>();
+    reading->start_ns = start_ns;
+    reading->length_ns = length_ns;
+    reading->crc_verified = options_.dissector.parse.verify_crc;
+    reading->total = analyzer_->snapshot();
+    reading->total.capture.kernel_dropped = kernel_dropped;
+    reading->interval = metrics::difference(before, reading->total);
+    keep_first_frames(reading->total, before);
+    analyzer_->begin_interval(idle_since_ns);
+    previous_ = reading;
+    return reading;
+}
+
+}  // namespace cli::top

@@ -1,0 +1,35 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "cli/analysis/options.h"
+#include "metrics/engine/analyzer.h"
+#include "tui/model/reading.h"
+
+namespace cli::top {
+
+/// Frames in, readings out, one after another.
+class Measuring {
+public:
+    explicit Measuring(const analysis::AnalysisOptions& options);
+
+    void feed(std::span<const wire::Frame> frames, bool lasting);
+    void dropped(std::int64_t now_ns, std::uint64_t frames) { analyzer_->dropped(now_ns, frames); }
+    /// No more frames will come.
+    void finish() { analyzer_->finish(); }
+    /// Forgets all that was measured.
+    void restart();
+    /// What there is up to now, and what was new since the last reading. `kernel_dropped`: since the beginning. Flows
+    /// idle since `idle_since_ns` are forgotten afterwards.
+    std::shared_ptr<tui::Reading> close(std::int64_t start_ns, std::uint64_t length_ns,
+                                        std::optional<std::uint64_t> kernel_dropped, std::int64_t idle_since_ns);
+
+private:
+    metrics::AnalyzerOptions options_;
+    std::unique_ptr<metrics::Analyzer> analyzer_;
+    std::shared_ptr<const tui::Reading> previous_ = {};
+};
+
+}  // namespace cli::top
