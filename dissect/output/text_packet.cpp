@@ -23,13 +23,7 @@ void append_syndrome(std::string& out, std::uint8_t syndrome) {
         case wire::AethKind::ack: break;
         case wire::AethKind::rnr_nak: (out += "RNR NAK ") += wire::name_of(wire::rnr_timer_names, value); break;
         case wire::AethKind::reserved: out += "Acknowledge, reserved syndrome"; break;
-        case wire::AethKind::nak:
-            out += "NAK ";
-            if (value < std::size(nak_words))
-                out += nak_words[value];
-            else
-                (out += "code ") += std::to_string(value);
-            break;
+        case wire::AethKind::nak: nak_code(out += "NAK ", value); break;
     }
 }
 
@@ -59,6 +53,13 @@ void append_management(std::string& out, const Unit& unit) {
 }
 
 }  // namespace
+
+void nak_code(std::string& out, unsigned code) {
+    if (code < std::size(nak_words))
+        out += nak_words[code];
+    else
+        (out += "code ") += std::to_string(code);
+}
 
 void packet_operation(std::string& out, const Unit& unit) {
     const Dissection& d = unit.dissection;

@@ -33,29 +33,6 @@ void append_lower(std::string& out, std::string_view words) {
     }
 }
 
-/// `RDMAP remote protection error: invalid STag`, from the words of the specification. RFC 5040 section 4.8.
-void append_terminate(std::string& out, const DdpSummary& ddp) {
-    const std::string_view layer = wire::name_of(wire::terminate_layers, ddp.terminate_layer);
-    const std::string_view type =
-        wire::name_of(wire::terminate_type_field(ddp.terminate_layer).values, ddp.terminate_type);
-    const std::string_view code =
-        wire::terminate_code_name(ddp.terminate_layer, ddp.terminate_type, ddp.terminate_code);
-    out += ' ';
-    out += layer == "RDMA" ? "RDMAP" : layer.empty() ? "layer" : layer;
-    if (layer.empty()) append_decimal(out += ' ', ddp.terminate_layer);
-    out += ' ';
-    if (type.empty())
-        append_hex(out += "type ", ddp.terminate_type, 1);
-    else
-        append_lower(out, type);
-    if (code == type && !code.empty()) return;
-    out += ": ";
-    if (code.empty())
-        append_hex(out += "code ", ddp.terminate_code, 2);
-    else
-        append_lower(out, code);
-}
-
 void append_start_details(std::string& out, const Unit& unit) {
     const LayerRef* layer = unit.dissection.find(LayerId::mpa_request);
     if (layer == nullptr) layer = unit.dissection.find(LayerId::mpa_reply);
@@ -137,7 +114,7 @@ void append_message(std::string& out, const Unit& unit) {
     } else if (d.has(LayerId::rdmap_immediate)) {
         word_hex(out, "imm", ddp.immediate, 16);
     } else if (d.has(LayerId::rdmap_terminate)) {
-        append_terminate(out, ddp);
+        terminate_reason(out += ' ', ddp.terminate_layer, ddp.terminate_type, ddp.terminate_code);
         if (d.odd_count != 0 && d.odd.reason == Reason::byte_swapped) out += " (siw byte order)";
     } else if (carries_payload(ddp.opcode)) {
         word(out, "len", ddp.payload_length);
@@ -145,6 +122,25 @@ void append_message(std::string& out, const Unit& unit) {
 }
 
 }  // namespace
+
+void terminate_reason(std::string& out, std::uint8_t layer, std::uint8_t type, std::uint8_t code) {
+    const std::string_view layer_name = wire::name_of(wire::terminate_layers, layer);
+    const std::string_view type_name = wire::name_of(wire::terminate_type_field(layer).values, type);
+    const std::string_view code_name = wire::terminate_code_name(layer, type, code);
+    out += layer_name == "RDMA" ? "RDMAP" : layer_name.empty() ? "layer" : layer_name;
+    if (layer_name.empty()) append_decimal(out += ' ', layer);
+    out += ' ';
+    if (type_name.empty())
+        append_hex(out += "type ", type, 1);
+    else
+        append_lower(out, type_name);
+    if (code_name == type_name && !code_name.empty()) return;
+    out += ": ";
+    if (code_name.empty())
+        append_hex(out += "code ", code, 2);
+    else
+        append_lower(out, code_name);
+}
 
 void segment_operation(std::string& out, const Unit& unit) {
     const Dissection& d = unit.dissection;

@@ -1,14 +1,169 @@
 #include "tui/model/event_list.h"
 
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <optional>
+
+#include "dissect/output/text_parts.h"
+#include "exporters/flow_fields.h"
+#include "metrics/why/words.h"
+#include "wire/aeth.h"
+
 namespace tui {
 
+namespace {
+
+using metrics::EventKind;
+namespace words = metrics::why;
+
+/// What is no news, or is told by the figures: where the longest silence was, and set-ups that came about.
+bool is_worth_a_line(EventKind kind) {
+    switch (kind) {
+        case EventKind::long_gap:
+        case EventKind::connect_request:
+        case EventKind::connect_reply:
+        case EventKind::established: return false;
+        default: return true;
+    }
+}
+
+bool is_bad(EventKind kind) {
+    switch (kind) {
+        case EventKind::duplicate:
+        case EventKind::reordered:
+        case EventKind::ce_mark:
+        case EventKind::cnp:
+        case EventKind::pause:
+        case EventKind::credit_exhausted:
+        case EventKind::ack_unseen:
+        case EventKind::disconnected: return false;
+        default: return is_worth_a_line(kind);
+    }
+}
+
+std::string who(const metrics::Endpoint& from, const metrics::Endpoint& to, const metrics::HostNames* names) {
+    return fmt::format("{} > {}", exporters::endpoint_text(from, names), exporters::endpoint_text(to, names));
+}
+
+/// The NAK code of an interval's NAKs, nak_code_count where they have several: the exhibit's greatest is that of all
+/// the flow's life.
+std::uint64_t code_of(const metrics::FlowSnapshot& flow) {
+    std::optional<std::uint64_t> code;
+    for (std::size_t i = 0; i < flow.naks.size(); ++i) {
+        if (flow.naks[i] == 0) continue;
+        if (code) return metrics::nak_code_count;
+        code = i;
+    }
+    return code.value_or(metrics::nak_code_count);
+}
+
+/// A timer as it was sent: histograms are within 1 %, the 32 timers further apart. IBTA vol. 1, 9.7.5.2.8.
+std::uint64_t nearest_rnr_timer_ns(std::uint64_t ns) {
+    const auto distance = [ns](std::uint32_t us) {
+        const std::uint64_t timer = std::uint64_t{us} * 1000;
+        return timer > ns ? timer - ns : ns - timer;
+    };
+    return std::uint64_t{1000} *
+           *std::min_element(wire::rnr_timer_us.begin(), wire::rnr_timer_us.end(),
+                             [&](std::uint32_t a, std::uint32_t b) { return distance(a) < distance(b); });
+}
+
+std::uint64_t value_of(const metrics::FlowSnapshot& flow, const metrics::Exhibit& exhibit) {
+    if (exhibit.kind == EventKind::nak) return code_of(flow);
+    if (exhibit.kind == EventKind::rnr_nak)
+        if (const auto timer = flow.rnr_timer_ns.max()) return nearest_rnr_timer_ns(*timer);
+    if (exhibit.kind == EventKind::terminate) return exhibit.value_max;
+    // The greatest of an interval is not known; it is none that exceeds their sum.
+    return std::min(exhibit.value_max, exhibit.value_sum);
+}
+
+std::string attempt_words(const metrics::ConnectionAttempt& attempt) {
+    std::string text = fmt::format("connection {}", attempt.outcome);
+    if (!attempt.reason.empty()) text += ": " + attempt.reason;
+    if (attempt.requests > 1) text += fmt::format(" ({} requests)", attempt.requests);
+    return text;
+}
+
+}  // namespace
+
+void EventList::push(EventLine line) {
+    line.serial = next_serial_++;
+    lines_.push_back(std::move(line));
+    if (lines_.size() <= max_lines_) return;
+    lines_.pop_front();
+    ++forgotten_;
+}
+
+void EventList::add_flow(const metrics::FlowSnapshot& flow, const Reading& reading, const metrics::HostNames* names) {
+    EventLine line;
+    line.start_ns = reading.start_ns;
+    line.flow = flow.id;
+    line.transport = flow.transport;
+    bool told_end = false;
+    for (const metrics::Exhibit& exhibit : flow.exhibits) {
+        if (!is_worth_a_line(exhibit.kind)) continue;
+        told_end = told_end || exhibit.kind == EventKind::disconnected || exhibit.kind == EventKind::reset;
+        line.kind = exhibit.kind;
+        line.count = exhibit.count;
+        line.value_max = value_of(flow, exhibit);
+        line.value_sum = exhibit.value_sum;
+        line.frames = exhibit.frames;
+        line.bad = is_bad(exhibit.kind);
+        if (line.text.empty()) line.text = who(flow.source, flow.destination, names);
+        push(line);
+    }
+    // A RoCE connection ends by a message of the CM, which is nobody's data and no exhibit.
+    if (flow.connection.end.empty() || flow.connection.end_frame == 0 || !ended_.insert(flow.id).second || told_end)
+        return;
+    if (ended_.size() > max_lines_) ended_ = {flow.id};
+    line.kind = EventKind::disconnected;
+    line.count = 1;
+    line.value_max = line.value_sum = 0;
+    line.frames = {flow.connection.end_frame};
+    line.text = who(flow.source, flow.destination, names);
+    line.what = "connection ended: " + flow.connection.end;
+    line.bad = flow.connection.end.starts_with("REJ");
+    push(std::move(line));
+}
+
+void EventList::add_attempt(const metrics::ConnectionAttempt& attempt, const Reading& reading,
+                            const metrics::HostNames* names) {
+    if (attempt.outcome != "rejected" && attempt.outcome != "unanswered" && attempt.outcome != "reset") return;
+    EventLine line;
+    line.source = EventLine::Source::attempt;
+    line.start_ns = reading.start_ns;
+    line.kind = EventKind::rejected;
+    line.count = attempt.requests;
+    line.transport = attempt.transport;
+    line.frames = {attempt.request_frame};
+    if (attempt.end_frame != 0 && attempt.end_frame != attempt.request_frame) line.frames.push_back(attempt.end_frame);
+    line.text = who(attempt.client, attempt.server, names);
+    line.what = attempt_words(attempt);
+    line.bad = true;
+    push(std::move(line));
+}
+
 void EventList::add(const Reading& reading, const metrics::HostNames* names) {
-    (void)reading;
-    (void)names;
+    if (reading.restarted) clear();
+    if (const std::uint64_t dropped = reading.interval.capture.kernel_dropped.value_or(0); dropped != 0) {
+        EventLine line;
+        line.source = EventLine::Source::capture;
+        line.start_ns = reading.start_ns;
+        line.count = dropped;
+        line.text = "the capture";
+        line.what = words::counted(dropped, "packet") + " dropped by the kernel: what is missing may look like a loss";
+        line.bad = true;
+        push(std::move(line));
+    }
+    for (const metrics::ConnectionAttempt& attempt : reading.interval.attempts) add_attempt(attempt, reading, names);
+    for (const metrics::FlowSnapshot& flow : reading.interval.flows)
+        if (!flow.exhibits.empty() || flow.connection.end_frame != 0) add_flow(flow, reading, names);
 }
 
 void EventList::clear() {
     lines_.clear();
+    ended_.clear();
     forgotten_ = 0;
 }
 
@@ -19,6 +174,75 @@ std::vector<const EventLine*> EventList::of_flow(std::uint64_t id, std::uint64_t
     return found;
 }
 
-std::string describe(const EventLine& event) { return event.text; }
+namespace {
+
+std::string nak_text(const EventLine& event) {
+    if (event.value_max >= metrics::nak_code_count) return "NAK, of several codes";
+    if (event.value_max == static_cast<std::uint64_t>(metrics::NakCode::other)) return "NAK, reserved code";
+    std::string text = "NAK ";
+    dissect::output::text::nak_code(text, static_cast<unsigned>(event.value_max));
+    return text;
+}
+
+std::string terminate_text(const EventLine& event) {
+    std::string text = "Terminate, ";
+    const std::uint64_t value = event.value_max;
+    dissect::output::text::terminate_reason(text, static_cast<std::uint8_t>(value >> 12 & 15),
+                                            static_cast<std::uint8_t>(value >> 8 & 15),
+                                            static_cast<std::uint8_t>(value & 0xff));
+    return text;
+}
+
+std::string gap_text(const EventLine& event) {
+    const std::string_view unit = event.transport == dissect::Transport::iwarp ? "octet" : "packet";
+    const std::string missing = words::counted(event.value_sum, unit);
+    return event.count == 1 ? "gap of " + missing : "gaps, together " + missing;
+}
+
+std::string up_to(const EventLine& event, std::string_view what, std::string value) {
+    return fmt::format("{}, {}{}", what, event.count == 1 ? "" : "up to ", value);
+}
+
+}  // namespace
+
+std::string describe(const EventLine& event) {
+    if (!event.what.empty()) return event.what;
+    const auto value = static_cast<double>(event.value_max);
+    const std::string_view piece = event.transport == dissect::Transport::iwarp ? "segment" : "packet";
+    switch (event.kind) {
+        case EventKind::retransmission: return "retransmission";
+        case EventKind::gap: return gap_text(event);
+        case EventKind::duplicate: return fmt::format("{} doubled by the network", piece);
+        case EventKind::reordered:
+            return up_to(event, "out of order", words::counted(event.value_max, "packet") + " late");
+        case EventKind::nak: return nak_text(event);
+        case EventKind::rnr_nak: return fmt::format("RNR NAK, timer {:g} ms", value / 1e6);
+        case EventKind::timeout:
+            return up_to(event, "time-out", words::duration(value) + " of silence, then sent again");
+        case EventKind::ce_mark: return "ECN: congestion experienced (CE)";
+        case EventKind::cnp: return "congestion notification (CNP)";
+        case EventKind::pause: return up_to(event, "pause", words::counted(event.value_max, "quantum", "quanta"));
+        case EventKind::zero_window: return "TCP zero window";
+        case EventKind::icrc_bad: return "bad ICRC";
+        case EventKind::crc_bad: return "bad MPA CRC";
+        case EventKind::terminate: return terminate_text(event);
+        case EventKind::credit_exhausted: return "no credits left";
+        case EventKind::long_gap: return up_to(event, "silence", words::duration(value));
+        case EventKind::ack_unseen:
+            return up_to(event, "ACK of what was not captured", words::counted(event.value_max, piece));
+        case EventKind::connect_request: return "connection request";
+        case EventKind::connect_reply: return "connection reply";
+        case EventKind::established: return "connection established";
+        case EventKind::rejected: return "connection rejected";
+        case EventKind::disconnected: return "connection ended: TCP FIN";
+        case EventKind::reset: return "connection ended: TCP RST";
+        case EventKind::go_back_wrong_start: return "go-back-N restart at the wrong PSN";
+        case EventKind::go_back_incomplete: return "go-back-N left packets out";
+        case EventKind::nak_wrong_psn: return "NAK names the wrong PSN";
+        case EventKind::nak_missing: return "hole without a NAK";
+        case EventKind::read_restart_wrong: return "READ restarted at the wrong response";
+    }
+    return std::string(metrics::name_of(event.kind));
+}
 
 }  // namespace tui

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "metrics/snapshot.h"
@@ -20,8 +21,11 @@ struct EventLine {
     metrics::EventKind kind{};
     std::uint64_t count = 0;
     std::uint64_t value_max = 0;  ///< see EventKind
+    std::uint64_t value_sum = 0;
+    dissect::Transport transport{};
     std::vector<std::uint64_t> frames = {};
-    std::string text = {};  ///< who, and for attempts and the capture: what; in words
+    std::string text = {};  ///< who, in words
+    std::string what = {};  ///< of attempts, the capture and the end of a connection: what, in words
     bool bad = false;       ///< worth a colour
 };
 
@@ -37,10 +41,16 @@ public:
     std::uint64_t forgotten() const { return forgotten_; }
 
 private:
+    void push(EventLine line);
+    void add_flow(const metrics::FlowSnapshot& flow, const Reading& reading, const metrics::HostNames* names);
+    void add_attempt(const metrics::ConnectionAttempt& attempt, const Reading& reading,
+                     const metrics::HostNames* names);
+
     std::size_t max_lines_;
     std::deque<EventLine> lines_ = {};
     std::uint64_t next_serial_ = 1;
     std::uint64_t forgotten_ = 0;
+    std::unordered_set<std::uint64_t> ended_ = {};  ///< flows whose end was told
 };
 
 /// "RNR NAK, timer 0.64 ms", "gap of 3 packets": what an event is, in the words of `dump`.
