@@ -1,7 +1,137 @@
+// The table of flows: model/columns.h says what there is, flow_cells.h what a cell looks like.
+#include <deque>
+#include <fmt/format.h>
+
+#include "tui/view/figures.h"
+#include "tui/view/flow_cells.h"
 #include "tui/view/screen.h"
+#include "tui/view/state_bar.h"
 
 namespace tui {
 
-void draw_flows(Canvas& canvas, Area area) { canvas.grid.text(area.x, area.y, "flows", {}, area.width); }
+namespace {
+
+constexpr int legend_from = 8;  ///< rows; on fewer, the legend is not worth one
+constexpr int widest_bar = 64;
+constexpr int squeezed_text = 34;  ///< "192.0.2.17/0x101 → 192.0.2.201/0x102"
+
+std::vector<TableColumn> columns_of_table(const State& state) {
+    std::vector<TableColumn> columns;
+    for (std::size_t i = 0; i < state.columns.size(); ++i) {
+        const Column& column = state.columns[i];
+        TableColumn made;
+        made.title = column.title;
+        made.left_aligned = column.left_aligned;
+        made.least = static_cast<int>(column.least_width);
+        made.weight = column.weight;
+        made.hit = i;
+        made.sorted = column.field == state.choice.order.field;
+        made.descending = state.choice.order.descending;
+        if (column.form == CellForm::states) made.most = widest_bar;
+        if (column.form == CellForm::field && column.field->path == "flow")
+            made.squeezed = std::max(made.least, squeezed_text);
+        columns.push_back(std::move(made));
+    }
+    return columns;
+}
+
+/// Pinned, and sick: the second also without colours.
+TableCell mark_of(const FlowLine& line) {
+    TableCell mark;
+    const Condition condition = line.group ? Condition::well : condition_of(*line.flow);
+    mark.paint = [pinned = line.pinned, condition](Pane& pane, int x, int y, int) {
+        if (pinned) pane.put(x, y, pane.letters.pin, {Role::accent});
+        if (condition == Condition::sick) pane.put(x + 1, y, U'!', {role_of(condition)});
+    };
+    return mark;
+}
+
+/// A group's title lies over the columns that say which flow a row is.
+std::size_t spanned_by_title(const State& state) {
+    for (std::size_t i = 0; i < state.columns.size(); ++i)
+        if (state.columns[i].field->path == "flow") return i + 1;
+    return 1;
+}
+
+TableRow group_row(const State& state, const FlowLine& line, const exporters::Context& context,
+                   const Letters& letters) {
+    TableRow row;
+    row.spans = spanned_by_title(state);
+    for (const Column& column : state.columns)
+        row.cells.push_back(flow_cell(column, {*line.flow, context}, letters, false));
+    if (row.cells.empty()) row.cells.emplace_back();
+    std::string title;
+    append_utf8(title, line.folded ? letters.folded : letters.unfolded);
+    title += fmt::format(" {}, {}", line.title, counted(line.members, "flow"));
+    row.cells.front() = {std::move(title), {Role::title, false, true}};
+    return row;
+}
+
+TableRow flow_row(const State& state, const FlowLine& line, const exporters::Context& context, const Letters& letters) {
+    TableRow row;
+    for (const Column& column : state.columns)
+        row.cells.push_back(flow_cell(column, {*line.flow, context}, letters, line.idle));
+    row.mark = mark_of(line);
+    return row;
+}
+
+void draw_nothing(Canvas& canvas, Pane& pane) {
+    const State& state = canvas.state;
+    if (!state.reading) return draw_no_reading(pane, state);
+    std::vector<std::string> lines;
+    if (state.list.hidden() > 0) {
+        lines = {fmt::format("the filter hides {}{}", state.list.hidden() == 1 ? "the only flow" : "all ",
+                             state.list.hidden() == 1 ? "" : counted(state.list.hidden(), "flow")),
+                 fmt::format("{}: / changes it", state.filter_text)};
+    } else {
+        const metrics::CaptureFigures& capture = state.reading->total.capture;
+        lines = {fmt::format("no RDMA traffic yet on {}", state.feed.name),
+                 fmt::format("{} seen, none of them RoCE, InfiniBand or iWARP", counted(capture.packets, "packet"))};
+        if (capture.packets == 0) lines.back() = "not a single packet was seen";
+        if (capture.rdma_units > 0)
+            lines.back() = fmt::format("{} seen, but of no flow", counted(capture.rdma_units, "RDMA message unit"));
+        if (state.feed.playable && !state.feed.playing) lines.emplace_back("paused: the space bar goes on");
+    }
+    draw_notice(pane, lines);
+}
+
+void draw_legend(Canvas& canvas, Pane& pane, PageOfRows page) {
+    metrics::StateTimes times{};
+    for (std::size_t i = page.first; i < page.last; ++i) {
+        const FlowLine& line = canvas.state.list.lines()[i];
+        if (line.group) continue;
+        for (std::size_t state = 0; state < times.size(); ++state) times[state] += line.flow->state_ns[state];
+    }
+    draw_state_legend(pane, 2, pane.height() - 1, pane.width() - 2, times);
+}
+
+}  // namespace
+
+void draw_flows(Canvas& canvas, Area area) {
+    const State& state = canvas.state;
+    Pane pane(canvas, area);
+    const std::vector<FlowLine>& lines = state.list.lines();
+    const bool legend = pane.height() >= legend_from;
+    const int height = pane.height() - 1 - (legend ? 1 : 0);
+    canvas.drawn.page = static_cast<std::size_t>(std::max(height, 1));
+    if (!state.reading || lines.empty()) return draw_nothing(canvas, pane);
+
+    const std::vector<TableColumn> columns = columns_of_table(state);
+    std::deque<exporters::Context> contexts;  // which cells refer to
+    const PageOfRows page = page_of(state.place(), lines.size(), height);
+    std::vector<TableRow> rows;
+    for (std::size_t i = page.first; i < page.last; ++i) {
+        const FlowLine& line = lines[i];
+        contexts.push_back(context_of(line, state.choice.window, *state.reading, state.names));
+        const exporters::Context& context = contexts.back();
+        TableRow row = line.group ? group_row(state, line, context, canvas.letters)
+                                  : flow_row(state, line, context, canvas.letters);
+        row.index = i;
+        row.selected = i == state.place().selected;
+        rows.push_back(std::move(row));
+    }
+    draw_table(pane, 0, columns, rows);
+    if (legend) draw_legend(canvas, pane, page);
+}
 
 }  // namespace tui

@@ -1,7 +1,128 @@
+// Two lines below every view: what is typed, said or in force, and the keys that matter here.
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+#include "tui/view/figures.h"
+#include "tui/view/footer_keys.h"
+#include "tui/view/pane.h"
 #include "tui/view/screen.h"
 
 namespace tui {
 
-void draw_footer(Canvas& canvas, Area area) { canvas.grid.text(area.x, area.y, "footer", {}, area.width); }
+namespace {
+
+constexpr std::uint32_t of_flows =
+    bit_of(View::flows) | bit_of(View::hosts) | bit_of(View::congestion) | bit_of(View::events);
+
+/// The most useful first: what does not fit is left to help.
+constexpr std::array shown_keys{
+    FooterKey{"?", "help"},
+    FooterKey{"q", "quit"},
+    FooterKey{"Enter", "open", bit_of(View::flows) | bit_of(View::congestion) | bit_of(View::events)},
+    FooterKey{"Enter", "details", bit_of(View::packets)},
+    FooterKey{"Esc", "back", bit_of(View::flow)},
+    FooterKey{"e", "why", of_flows | bit_of(View::flow)},
+    FooterKey{"/", "filter", of_flows | bit_of(View::packets)},
+    FooterKey{"Space", "pause"},
+    FooterKey{"s", "sort", bit_of(View::flows)},
+    FooterKey{"p", "pin", bit_of(View::flows)},
+    FooterKey{"g", "group", bit_of(View::flows)},
+    FooterKey{"S", "save"},
+};
+
+std::string_view name_of(Prompt::Purpose purpose) {
+    switch (purpose) {
+        case Prompt::Purpose::filter: return "filter flows: ";
+        case Prompt::Purpose::packet_filter: return "filter packets: ";
+        case Prompt::Purpose::jump: return "go to time: ";
+    }
+    return "";
+}
+
+void draw_prompt(const State& state, Pane& pane, int y) {
+    const Prompt& prompt = state.prompt;
+    int x = 1 + pane.text(1, y, name_of(prompt.purpose), {Role::accent, false, true});
+    const int room = pane.width() - x - 1;
+    const int for_error = prompt.error.empty() ? 0 : std::min(width_of(prompt.error) + 2, room * 2 / 3);
+    const int for_text = std::max(room - for_error, 1);
+    std::string_view text = prompt.text;
+    int before = width_of(text.substr(0, std::min(prompt.cursor, text.size())));
+    // The cursor stays in sight: what is left of it goes out to the left.
+    while (before >= for_text && !text.empty()) before -= width_of(take_character(text));
+    // One column wider, so that a cut text has no ellipsis under the cursor.
+    pane.text(x, y, text, {}, for_text);
+    if (before >= width_of(text)) pane.put(x + before, y, U' ');
+    pane.select(x + before, y, 1);
+    const int end = x + std::max(std::min(width_of(text), for_text), before + 1);
+    if (for_error > 0) pane.text(end + 2, y, prompt.error, {Role::bad}, pane.width() - end - 3);
+}
+
+/// "PAUSED", "FROZEN" or "END": why nothing moves.
+std::string_view standstill(const State& state) {
+    if (state.frozen) return "FROZEN";
+    if (state.feed.at_end) return "END";
+    return state.feed.playing ? "" : "PAUSED";
+}
+
+std::string filter_in_force(const State& state) {
+    if (state.view == View::packets) {
+        if (state.packet_filter_text.empty()) return {};
+        return fmt::format("filter {}", state.packet_filter_text);
+    }
+    if (state.filter_text.empty()) return {};
+    return fmt::format("filter {} hides {} of {}", state.filter_text, grouped(state.list.hidden()),
+                       counted(state.list.flows(), "flow"));
+}
+
+std::string where_in_list(const State& state) {
+    const Place& place = state.place();
+    if (place.count == 0 || state.view == View::flow) return {};
+    return fmt::format("{} of {}", grouped(std::min(place.selected + 1, place.count)), grouped(place.count));
+}
+
+void draw_status(const State& state, Pane& pane, int y) {
+    const std::string where = where_in_list(state);
+    const int right = pane.width() - 1 - width_of(where);
+    pane.text(std::max(right, 0), y, where, {Role::dim});
+    int x = 1;
+    if (const std::string_view why = standstill(state); !why.empty())
+        x += pane.text(x, y, why, {Role::warning, false, true}) + 2;
+    const auto say = [&](const std::string& text, Role role) {
+        if (!text.empty() && x + 2 < right) x += pane.text(x, y, text, {role}, right - 2 - x) + 2;
+    };
+    if (!state.message.empty()) return say(state.message, state.message_is_error ? Role::bad : Role::good);
+    say(filter_in_force(state), Role::accent);
+    const auto& warnings = state.feed.warnings;
+    if (warnings.empty()) return;
+    const std::string more = warnings.size() > 1 ? fmt::format(" (and {} more)", warnings.size() - 1) : "";
+    say(warnings.front() + more, Role::warning);
+}
+
+void draw_keys(const State& state, Pane& pane, int y) {
+    pane.fill(0, y, pane.width(), U' ', {Role::bar});
+    int x = 1;
+    for (const FooterKey& shown : footer_keys()) {
+        if ((shown.views & bit_of(state.view)) == 0) continue;
+        const int needed = width_of(shown.key) + 1 + width_of(shown.does);
+        if (x + needed >= pane.width()) break;
+        x += pane.text(x, y, shown.key, {Role::bar, false, true}) + 1;
+        x += pane.text(x, y, shown.does, {Role::bar}) + 3;
+    }
+}
+
+}  // namespace
+
+std::span<const FooterKey> footer_keys() { return shown_keys; }
+
+void draw_footer(Canvas& canvas, Area area) {
+    Pane pane(canvas, area);
+    if (canvas.state.overlay == Overlay::prompt) {
+        draw_prompt(canvas.state, pane, 0);
+    } else {
+        draw_status(canvas.state, pane, 0);
+    }
+    draw_keys(canvas.state, pane, 1);
+}
 
 }  // namespace tui

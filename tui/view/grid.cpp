@@ -40,6 +40,8 @@ constexpr char32_t replacement = U'\uFFFD';
 
 bool is_control(char32_t character) { return character < 0x20 || (character >= 0x7F && character < 0xA0); }
 
+}  // namespace
+
 void append_utf8(std::string& out, char32_t character) {
     const auto put = [&out](char32_t octet) { out += static_cast<char>(static_cast<unsigned char>(octet)); };
     if (character < 0x80) return put(character);
@@ -55,8 +57,6 @@ void append_utf8(std::string& out, char32_t character) {
     }
     put(0x80 | (character & 0x3F));
 }
-
-}  // namespace
 
 int width_of(char32_t character) {
     if (character == 0 || within(narrowless, character)) return 0;

@@ -62,6 +62,7 @@ int width_of(std::string_view text);
 /// The next character of a UTF-8 text, which is shortened by it; U+FFFD for octets that are none. Control characters
 /// become U+FFFD too, so that no text can move a cursor.
 char32_t take_character(std::string_view& text);
+void append_utf8(std::string& out, char32_t character);
 
 /// Rows and columns from 0. Everything outside is silently cut: no picture needs to know how large the screen is.
 class Grid {

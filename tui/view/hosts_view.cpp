@@ -1,7 +1,141 @@
+// Hosts, the busiest first: what they send and receive, and who sends to them at the same time.
+#include <fmt/format.h>
+#include <map>
+
+#include "metrics/why/thresholds.h"
+#include "tui/view/figures.h"
 #include "tui/view/screen.h"
+#include "tui/view/table.h"
 
 namespace tui {
 
-void draw_hosts(Canvas& canvas, Area area) { canvas.grid.text(area.x, area.y, "hosts", {}, area.width); }
+namespace {
+
+using metrics::HostSnapshot;
+
+constexpr double nearly_full = 0.9;  ///< of a link
+
+std::vector<TableColumn> columns_of_hosts(bool queue_pairs, bool remote_keys) {
+    std::vector<TableColumn> columns{
+        {"host", true, 16, 20, 0, 0},     {"sends", false, 11, 0, 0, 0},   {"of link", true, 12, 0, 30, 4},
+        {"receives", false, 11, 0, 0, 0}, {"of link", true, 12, 0, 30, 3}, {"link", false, 10, 0, 0, 5},
+        {"flows", false, 6, 0, 0, 2},     {"senders", false, 7, 0, 0, 1},  {"most senders in 1 ms", true, 16, 0, 0, 0},
+    };
+    if (queue_pairs) columns.push_back({"QPs in 10 ms", false, 9, 0, 0, 6});
+    if (remote_keys) columns.push_back({"rkeys in 10 ms", false, 9, 0, 0, 7});
+    return columns;
+}
+
+double bits_per_sec(std::uint64_t octets, std::uint64_t ns) {
+    return ns == 0 ? 0 : static_cast<double>(octets) * 8e9 / static_cast<double>(ns);
+}
+
+TableCell rate_cell(double bits) {
+    return {bits > 0 ? rate(bits, "bit/s") : "-", {bits > 0 ? Role::normal : Role::dim}};
+}
+
+/// The share of the link as a bar with its figure.
+TableCell share_cell(double bits, std::optional<std::uint64_t> link) {
+    if (!link || *link == 0) return {"-", {Role::dim}};
+    const double share = bits / static_cast<double>(*link);
+    TableCell cell;
+    cell.keeps_style = true;
+    cell.paint = [share](Pane& pane, int x, int y, int width) {
+        constexpr int figure = 6;
+        const int bar = width - figure;
+        const int full = std::clamp(static_cast<int>(share * bar + 0.5), share > 0 ? 1 : 0, bar);
+        const Role role = share >= nearly_full ? Role::warning : Role::chart;
+        pane.right(x, y, percent(share), {share >= nearly_full ? Role::warning : Role::normal}, figure);
+        pane.fill(x + figure + 1, y, std::min(full, bar - 1), pane.letters.levels.back(), {role});
+    };
+    return cell;
+}
+
+TableCell incast_cell(const HostSnapshot& host) {
+    const std::uint64_t senders = host.incast_senders_max;
+    if (senders <= 1) return {senders == 0 ? "-" : "1", {Role::dim}};
+    std::string text = counted(senders, "host");
+    if (host.incast_frame != 0) text += fmt::format(", frame {}", host.incast_frame);
+    return {std::move(text), {senders >= metrics::why::incast_senders ? Role::bad : Role::normal}};
+}
+
+TableCell count_cell(std::uint64_t count) { return {grouped(count), {count > 0 ? Role::normal : Role::dim}}; }
+
+TableCell working_set_cell(const metrics::ReuseFigures& reuse) {
+    if (reuse.accesses == 0) return {"-", {Role::dim}};
+    return {fmt::format("{:.0f}/{}", reuse.working_set_mean, reuse.working_set_max)};
+}
+
+/// Flows that a host sends or receives, of those that are on the screen.
+std::map<metrics::Address, std::uint64_t> flows_of_hosts(const State& state, PageOfRows page) {
+    std::map<metrics::Address, std::uint64_t> counts;
+    for (std::size_t i = page.first; i < page.last; ++i) counts[state.hosts[i]->address] = 0;
+    for (const metrics::FlowSnapshot& flow : state.shown()->flows) {
+        const auto source = counts.find(flow.source.address);
+        const auto destination = counts.find(flow.destination.address);
+        if (source != counts.end()) ++source->second;
+        if (destination != counts.end() && destination != source) ++destination->second;
+    }
+    return counts;
+}
+
+TableRow row_of(const State& state, const HostSnapshot& host, std::uint64_t flows) {
+    const std::uint64_t ns = shown_ns(state);
+    const double sent = bits_per_sec(host.sent_wire_bytes, ns);
+    const double received = bits_per_sec(host.received_wire_bytes, ns);
+    const auto& link = host.link_bits_per_sec;
+    TableRow row;
+    const TableCell incast = incast_cell(host);
+    row.cells = {
+        {host_text(host.address, state.names), {incast.style.role == Role::bad ? Role::bad : Role::normal}},
+        rate_cell(sent),
+        share_cell(sent, link),
+        rate_cell(received),
+        share_cell(received, link),
+        link ? TableCell{rate(static_cast<double>(*link), "bit/s")} : TableCell{"-", {Role::dim}},
+        count_cell(flows),
+        count_cell(host.senders),
+        incast,
+    };
+    return row;
+}
+
+void draw_nothing(Canvas& canvas, Pane& pane) {
+    const State& state = canvas.state;
+    if (!state.reading) return draw_no_reading(pane, state);
+    const std::vector<std::string> lines{state.choice.window == Window::interval
+                                             ? "no host sent RDMA traffic in this interval"
+                                             : fmt::format("no host sent RDMA traffic yet on {}", state.feed.name)};
+    draw_notice(pane, lines);
+}
+
+}  // namespace
+
+void draw_hosts(Canvas& canvas, Area area) {
+    const State& state = canvas.state;
+    Pane pane(canvas, area);
+    const int height = pane.height() - 1;
+    canvas.drawn.page = static_cast<std::size_t>(std::max(height, 1));
+    if (!state.reading || state.shown() == nullptr || state.hosts.empty()) return draw_nothing(canvas, pane);
+    const PageOfRows page = page_of(state.place(), state.hosts.size(), height);
+    const auto flows = flows_of_hosts(state, page);
+    bool queue_pairs = false;
+    bool remote_keys = false;
+    for (const HostSnapshot* host : state.hosts) {
+        queue_pairs = queue_pairs || host->queue_pairs.accesses > 0;
+        remote_keys = remote_keys || host->remote_keys.accesses > 0;
+    }
+    std::vector<TableRow> rows;
+    for (std::size_t i = page.first; i < page.last; ++i) {
+        const HostSnapshot& host = *state.hosts[i];
+        TableRow row = row_of(state, host, flows.at(host.address));
+        if (queue_pairs) row.cells.push_back(working_set_cell(host.queue_pairs));
+        if (remote_keys) row.cells.push_back(working_set_cell(host.remote_keys));
+        row.index = i;
+        row.selected = i == state.place().selected;
+        rows.push_back(std::move(row));
+    }
+    draw_table(pane, 0, columns_of_hosts(queue_pairs, remote_keys), rows);
+}
 
 }  // namespace tui

@@ -1,0 +1,101 @@
+#include "tui/view/figures.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <numeric>
+
+#include "dissect/output/timestamp.h"
+#include "exporters/value.h"
+#include "text/moment.h"
+
+namespace tui {
+
+std::string grouped(std::uint64_t number) {
+    std::string text = fmt::to_string(number);
+    for (std::size_t at = text.size(); at > 3;) {
+        at -= 3;
+        text.insert(at, 1, ',');
+    }
+    return text;
+}
+
+std::string brief(double number) {
+    constexpr std::string_view unit = "b/s";
+    std::string text = exporters::readable(exporters::Value{number}, exporters::Unit::bits_per_sec);
+    if (text.ends_with(unit)) text.resize(text.size() - unit.size());
+    return text;
+}
+
+std::string rate(double per_sec, std::string_view unit) {
+    std::string text = brief(per_sec);
+    const bool prefixed = !text.empty() && (text.back() < '0' || text.back() > '9');
+    text.insert(prefixed ? text.size() - 1 : text.size(), 1, ' ');
+    return text.append(unit);
+}
+
+std::string percent(double share) {
+    const double hundredths = share * 100;
+    if (share > 0 && hundredths < 0.1) return "<0.1 %";
+    return fmt::format("{:.{}f} %", hundredths, hundredths < 9.995 && share > 0 ? 1 : 0);
+}
+
+std::string duration(double ns, const Letters& letters) {
+    std::string text = exporters::readable(exporters::Value{ns}, exporters::Unit::ns);
+    if (text.ends_with("us")) text.replace(text.size() - 2, 1, letters.micro);
+    return text;
+}
+
+std::string span_text(std::uint64_t ns) {
+    const double seconds = static_cast<double>(ns) / 1e9;
+    if (seconds < 0.0995) return fmt::format("{:.3g} ms", seconds * 1e3);
+    if (seconds < 120) return fmt::format("{:.3g} s", seconds);
+    if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
+    return seconds < 172'800 ? fmt::format("{:.1f} h", seconds / 3600) : fmt::format("{:.1f} d", seconds / 86'400);
+}
+
+std::string clock_text(std::int64_t time_ns, bool finer) {
+    std::string text;
+    dissect::output::Timestamps(dissect::output::TimeStyle::time_of_day, false).append(text, time_ns);
+    const std::size_t dot = text.find('.');
+    return text.substr(0, finer ? std::min(dot + 4, text.size()) : dot);
+}
+
+std::string date_text(std::int64_t time_ns) { return text::moment(time_ns).substr(0, 10); }
+
+std::string counted(std::uint64_t count, std::string_view what) {
+    return fmt::format("{} {}{}", grouped(count), what, count == 1 ? "" : "s");
+}
+
+std::string host_text(const metrics::Address& address, const metrics::HostNames* names) {
+    std::string text = names != nullptr ? names->name(address) : std::string{};
+    return text.empty() ? metrics::to_text(address) : text;
+}
+
+std::vector<int> deal(const std::uint64_t* shares, std::size_t count, int total) {
+    std::vector<int> dealt(count, 0);
+    const double sum = std::accumulate(shares, shares + count, 0.0);
+    if (sum <= 0 || total <= 0) return dealt;
+    std::vector<double> rest(count);
+    int left = total;
+    for (std::size_t i = 0; i < count; ++i) {
+        const double exact = static_cast<double>(shares[i]) * total / sum;
+        dealt[i] = static_cast<int>(exact);
+        rest[i] = exact - dealt[i];
+        left -= dealt[i];
+    }
+    for (; left > 0; --left) {
+        const auto most = std::max_element(rest.begin(), rest.end());
+        ++dealt[static_cast<std::size_t>(most - rest.begin())];
+        *most = -1;
+    }
+    return dealt;
+}
+
+std::uint64_t shown_ns(const State& state) {
+    if (!state.reading) return 0;
+    if (state.choice.window == Window::interval) return state.reading->length_ns;
+    const metrics::CaptureFigures& capture = state.reading->total.capture;
+    return capture.last_ns > capture.first_ns ? static_cast<std::uint64_t>(capture.last_ns - capture.first_ns) : 0;
+}
+
+}  // namespace tui

@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metrics/snapshot.h"
+#include "tui/model/model.h"
+#include "tui/view/letters.h"
+
+namespace tui {
+
+/// "1,234,567".
+std::string grouped(std::uint64_t number);
+/// Three digits, a prefix and what is counted: "2.66 Mbit/s", "340 packets/s".
+std::string rate(double per_sec, std::string_view unit);
+/// Three digits and a prefix: "2.66M".
+std::string brief(double number);
+/// "12.3 %", "<0.1 %" for what is not nothing.
+std::string percent(double share);
+/// "14.0ms"; "881µs" where the terminal has that letter.
+std::string duration(double ns, const Letters& letters);
+/// "1 s", "0.5 s", "3 min", "2.5 h": a stretch of time in words.
+std::string span_text(std::uint64_t ns);
+/// Local time of day, with milliseconds where `finer`.
+std::string clock_text(std::int64_t time_ns, bool finer);
+std::string date_text(std::int64_t time_ns);  ///< "2026-11-21", local
+/// "1 flow", "12 flows".
+std::string counted(std::uint64_t count, std::string_view what);
+/// The name where there is one, else the address.
+std::string host_text(const metrics::Address& address, const metrics::HostNames* names);
+
+/// `total` dealt to the shares by largest remainder, so that it is used up; all 0 where there are no shares.
+std::vector<int> deal(const std::uint64_t* shares, std::size_t count, int total);
+
+/// The time that the figures on the screen are about, 0 where there are none: State::choice.window.
+std::uint64_t shown_ns(const State& state);
+
+}  // namespace tui

@@ -1,0 +1,238 @@
+#include "tui/view/flow_cells.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+#include <numeric>
+
+#include "exporters/table.h"
+#include "metrics/why/thresholds.h"
+#include "tui/view/figures.h"
+#include "tui/view/state_bar.h"
+
+namespace tui {
+
+namespace {
+
+using exporters::FlowRow;
+using metrics::FlowSnapshot;
+
+/// How many times its median a 99th percentile may be before it is worth a look.
+constexpr double long_tail = 10;
+
+std::uint64_t naks_of(const FlowSnapshot& flow) {
+    return std::accumulate(flow.naks.begin(), flow.naks.end(), std::uint64_t{0});
+}
+
+double resent_share(const FlowSnapshot& flow) {
+    if (flow.packets == 0) return 0;
+    return static_cast<double>(flow.retransmitted_packets.value_or(0)) / static_cast<double>(flow.packets);
+}
+
+Role resent_role(const FlowSnapshot& flow) {
+    if (flow.retransmitted_packets.value_or(0) == 0) return Role::dim;
+    return resent_share(flow) >= metrics::why::alarming_loss_share ? Role::bad : Role::warning;
+}
+
+Role tail_role(const FlowSnapshot& flow) {
+    const auto operation = exporters::main_operation(flow);
+    if (!operation) return Role::dim;
+    const metrics::Histogram& latency = flow.operations[metrics::index_of(*operation)].latency_ns;
+    const auto median = latency.quantile(0.5);
+    const auto tail = latency.quantile(0.99);
+    if (!median || !tail) return Role::dim;
+    return static_cast<double>(*tail) > long_tail * static_cast<double>(std::max<std::uint64_t>(*median, 1))
+               ? Role::warning
+               : Role::normal;
+}
+
+/// READs and atomics that may be outstanding: what the initiator asks for and the responder grants.
+std::optional<std::uint32_t> response_limit(const FlowSnapshot& flow) {
+    const auto& connection = flow.connection;
+    if (connection.initiator_depth && connection.responder_resources)
+        return std::min(*connection.initiator_depth, *connection.responder_resources);
+    return connection.initiator_depth ? connection.initiator_depth : connection.responder_resources;
+}
+
+bool at_response_limit(const FlowSnapshot& flow) {
+    const auto limit = response_limit(flow);
+    return limit && *limit > 0 && flow.responses_max >= *limit;
+}
+
+/// Figures of which anything above nothing is news, and how bad it is.
+struct Grave {
+    std::string_view path;
+    Role role;
+};
+constexpr std::array graves{
+    Grave{"timeouts", Role::bad},
+    Grave{"missing_packets", Role::warning},
+    Grave{"duplicate_packets", Role::warning},
+    Grave{"reordered_packets", Role::warning},
+    Grave{"unseen_acknowledged_packets", Role::warning},
+    Grave{"rnr_naks", Role::warning},
+    Grave{"credits.exhausted", Role::warning},
+    Grave{"ce_cnp", Role::warning},
+    Grave{"ecn_ce_packets", Role::warning},
+    Grave{"cnp_packets", Role::warning},
+    Grave{"icrc_bad", Role::bad},
+    Grave{"crc_bad", Role::bad},
+    Grave{"terminates", Role::bad},
+    Grave{"tcp.retransmitted_segments", Role::warning},
+    Grave{"tcp.zero_windows", Role::warning},
+};
+
+bool is_nothing(std::string_view text) { return text.find_first_not_of("-0/.B") == std::string_view::npos; }
+
+Role role_of_field(std::string_view path, const std::string& text, const FlowSnapshot& flow) {
+    if (path == "resent" || path == "retransmitted_packets") return resent_role(flow);
+    if (path == "latency_p99" || path.ends_with(".p99")) return is_nothing(text) ? Role::dim : tail_role(flow);
+    if (path == "nak_rnr") {
+        if (naks_of(flow) > 0) return Role::bad;
+        return flow.rnr_naks > 0 ? Role::warning : Role::dim;
+    }
+    if (is_nothing(text)) return Role::dim;
+    if (path.starts_with("naks.")) return Role::bad;
+    if (path == "depth" && at_response_limit(flow)) return Role::warning;
+    const auto* const grave =
+        std::find_if(graves.begin(), graves.end(), [path](const Grave& candidate) { return candidate.path == path; });
+    return grave == graves.end() ? Role::normal : grave->role;
+}
+
+std::string field_text(const Column& column, const FlowRow& row, const Letters& letters) {
+    std::string text = exporters::cell(*column.field, row);
+    if (column.field->unit == exporters::Unit::ns && text.ends_with("us"))
+        text.replace(text.size() - 2, 1, letters.micro);
+    if (column.field->path != "depth" || row.flow.responses_max == 0) return text;
+    const auto limit = response_limit(row.flow);
+    return limit && *limit > 0 ? fmt::format("{} of {}", text, *limit) : text;
+}
+
+struct End {
+    std::string host;
+    std::string number;  ///< "/0x14", ".18515"
+    int width() const { return width_of(host) + width_of(number); }
+};
+
+End end_of(const metrics::Endpoint& endpoint, const metrics::HostNames* names) {
+    End end{host_text(endpoint.address, names), {}};
+    if (endpoint.qpn) end.number = fmt::format("/{:#x}", *endpoint.qpn);
+    if (endpoint.port) end.number += fmt::format(".{}", *endpoint.port);
+    return end;
+}
+
+/// The host shortened so that both fit; its beginning, where names differ, and for addresses its end as well.
+std::string shortened(const End& end, int room, const Letters& letters) {
+    if (end.width() <= room) return end.host + end.number;
+    const int kept = room - width_of(end.number) - 1;
+    if (kept < 1) return end.host + end.number;
+    std::string_view rest = end.host;
+    const bool address = end.host.find(':') != std::string::npos;
+    const int front = address ? (kept + 1) / 2 : kept;
+    std::string out;
+    int taken = 0;
+    while (!rest.empty()) {
+        const std::string_view before = rest;
+        const int columns = width_of(take_character(rest));
+        if (taken + columns > front) {
+            rest = before;
+            break;
+        }
+        out.append(before.substr(0, before.size() - rest.size()));
+        taken += columns;
+    }
+    append_utf8(out, letters.ellipsis);
+    if (address) {
+        // Octets are columns in an address.
+        const auto behind = static_cast<std::size_t>(kept - taken);
+        out.append(end.host, end.host.size() - behind, behind);
+    }
+    return out + end.number;
+}
+
+}  // namespace
+
+Condition condition_of(const FlowSnapshot& flow) {
+    const bool lost = resent_share(flow) >= metrics::why::alarming_loss_share;
+    if (lost || naks_of(flow) > 0 || flow.timeouts > 0 || flow.icrc_bad + flow.crc_bad + flow.terminates > 0)
+        return Condition::sick;
+    const bool slowed = flow.rnr_naks + flow.ecn_ce_packets + flow.cnp_packets + flow.credits_exhausted > 0;
+    return slowed || flow.retransmitted_packets.value_or(0) > 0 ? Condition::strained : Condition::well;
+}
+
+std::string mix_text(const FlowSnapshot& flow) {
+    using metrics::Operation;
+    struct Kind {
+        std::string_view word;
+        std::uint64_t count;
+    };
+    const auto count = [&flow](Operation operation) { return flow.operations[metrics::index_of(operation)].count; };
+    std::array<Kind, 4> kinds{
+        Kind{"SEND", count(Operation::send) + count(Operation::send_immediate) + count(Operation::send_invalidate)},
+        Kind{"WRITE", count(Operation::write) + count(Operation::write_immediate)},
+        Kind{"READ", count(Operation::read)},
+        Kind{"ATOMIC", count(Operation::fetch_add) + count(Operation::compare_swap)},
+    };
+    std::stable_sort(kinds.begin(), kinds.end(), [](const Kind& a, const Kind& b) { return a.count > b.count; });
+    const std::uint64_t total = flow.messages_total();
+    if (total == 0) {
+        if (flow.payload_bytes > 0) return "(responses)";
+        return flow.acknowledgement_packets > 0 ? "(acks)" : "-";
+    }
+    if (kinds[1].count == 0) return std::string(kinds[0].word);
+    std::string text;
+    for (const Kind& kind : kinds) {
+        if (kind.count == 0) break;
+        const double hundredths = 100 * static_cast<double>(kind.count) / static_cast<double>(total);
+        const std::string share = hundredths < 0.5     ? "<1"
+                                  : hundredths >= 99.5 ? ">99"
+                                                       : fmt::format("{:.0f}", hundredths);
+        text += fmt::format("{}{} {}", text.empty() ? "" : " ", kind.word[0], share);
+    }
+    return text;
+}
+
+std::string flow_text(const FlowRow& row, const Letters& letters, int room) {
+    const End source = end_of(row.flow.source, row.context.names);
+    const End destination = end_of(row.flow.destination, row.context.names);
+    const std::string arrow = fmt::format(" {} ", letters.arrow);
+    const int both = room - width_of(arrow);
+    const int half = both / 2;
+    int left = std::min(source.width(), half);
+    const int right = std::min(destination.width(), both - left);
+    left = std::min(source.width(), both - right);
+    return shortened(source, left, letters) + arrow + shortened(destination, right, letters);
+}
+
+TableCell flow_cell(const Column& column, const FlowRow& row, const Letters& letters, bool idle) {
+    const FlowSnapshot& flow = row.flow;
+    const auto style = [idle](Role role) { return Style{idle && role == Role::normal ? Role::dim : role}; };
+    if (column.form == CellForm::states) {
+        TableCell cell;
+        cell.keeps_style = true;
+        cell.paint = [&flow, idle](Pane& pane, int x, int y, int width) {
+            draw_state_bar(pane, x, y, width, flow.state_ns, idle);
+        };
+        return cell;
+    }
+    if (column.form == CellForm::mix) {
+        TableCell cell{mix_text(flow)};
+        const bool silent = flow.messages_total() == 0;
+        cell.style = style(silent ? Role::dim : Role::normal);
+        return cell;
+    }
+    if (column.field->path == "flow") {
+        TableCell cell{flow_text(row, letters, 1 << 16)};
+        const Style drawn = style(role_of(condition_of(flow)));
+        cell.paint = [row, &letters, drawn](Pane& pane, int x, int y, int width) {
+            pane.text(x, y, flow_text(row, letters, width), drawn, width);
+        };
+        return cell;
+    }
+    TableCell cell{field_text(column, row, letters)};
+    cell.style = style(role_of_field(column.field->path, cell.text, flow));
+    return cell;
+}
+
+}  // namespace tui

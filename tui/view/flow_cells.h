@@ -1,0 +1,32 @@
+#pragma once
+#include <string>
+
+#include "tui/model/columns.h"
+#include "tui/view/table.h"
+
+namespace tui {
+
+/// How a flow fares, at a glance.
+enum class Condition : std::uint8_t {
+    well,
+    strained,  ///< marked, slowed down, repaired now and then
+    sick,      ///< losses worth the name, NAKs, time-outs, bad CRCs, a Terminate
+};
+Condition condition_of(const metrics::FlowSnapshot& flow);
+constexpr Role role_of(Condition condition) {
+    return condition == Condition::sick ? Role::bad : condition == Condition::strained ? Role::warning : Role::normal;
+}
+
+/// A cell of the table of flows: its text, coloured where the figure says that something is wrong, and dim where there
+/// is nothing to say.
+TableCell flow_cell(const Column& column, const exporters::FlowRow& row, const Letters& letters, bool idle);
+
+/// "storage-3/0x14 → 192.0.2.1/0x1f" in `room` columns: where it does not fit, both hosts are shortened, not the
+/// numbers behind them.
+std::string flow_text(const exporters::FlowRow& row, const Letters& letters, int room);
+
+/// "WRITE", "W 93 R 7": operations by their share of the messages in percent, those with immediate data or invalidation
+/// with their kin.
+std::string mix_text(const metrics::FlowSnapshot& flow);
+
+}  // namespace tui
