@@ -1,0 +1,202 @@
+// Events: what the snapshots of intervals exhibit, in the words of `dump`.
+#include "tui/model/event_list.h"
+
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <map>
+
+#include "tests/support/fake_feed.h"
+
+namespace tui {
+namespace {
+
+using metrics::EventKind;
+using testing::ElementsAre;
+
+metrics::FlowSnapshot flow_with(std::uint64_t id, EventKind kind, std::uint64_t count, std::uint64_t sum,
+                                std::uint64_t max = 0) {
+    metrics::FlowSnapshot flow;
+    flow.id = id;
+    flow.exhibits = {{kind, count, {10, 20}, max == 0 ? sum : max, sum}};
+    return flow;
+}
+
+EventLine line_of(const metrics::FlowSnapshot& flow) {
+    Reading reading;
+    reading.start_ns = 5;
+    reading.interval.flows.push_back(flow);
+    EventList list;
+    list.add(reading, nullptr);
+    return list.lines().empty() ? EventLine{} : list.lines().front();
+}
+
+std::string words_of(const metrics::FlowSnapshot& flow) { return describe(line_of(flow)); }
+
+TEST(EventList, a_line_has_count_frames_and_interval) {
+    const EventLine line = line_of(flow_with(3, EventKind::retransmission, 7, 7));
+    EXPECT_EQ(line.serial, 1u);
+    EXPECT_EQ(line.start_ns, 5);
+    EXPECT_EQ(line.flow, 3u);
+    EXPECT_EQ(line.count, 7u);
+    EXPECT_THAT(line.frames, ElementsAre(10, 20));
+    EXPECT_TRUE(line.bad);
+    EXPECT_EQ(describe(line), "retransmission");
+}
+
+TEST(EventList, gaps_are_of_packets_or_octets) {
+    metrics::FlowSnapshot flow = flow_with(1, EventKind::gap, 1, 3);
+    EXPECT_EQ(words_of(flow), "gap of 3 packets");
+    flow.transport = dissect::Transport::iwarp;
+    EXPECT_EQ(words_of(flow), "gap of 3 octets");
+    // The greatest is that of the whole life: of the interval, only the sum is known.
+    EXPECT_EQ(words_of(flow_with(1, EventKind::gap, 2, 5, 99)), "gaps, together 5 packets");
+}
+
+TEST(EventList, naks_have_the_name_of_their_code) {
+    metrics::FlowSnapshot flow = flow_with(1, EventKind::nak, 2, 4);
+    flow.naks[2] = 2;
+    EXPECT_EQ(words_of(flow), "NAK remote access error");
+    flow.naks = {};
+    flow.naks[0] = 2;
+    EXPECT_EQ(words_of(flow), "NAK PSN sequence error");
+    flow.naks[1] = 1;
+    EXPECT_EQ(words_of(flow), "NAK, of several codes");
+}
+
+TEST(EventList, rnr_naks_have_the_timer_that_was_sent) {
+    metrics::FlowSnapshot flow = flow_with(1, EventKind::rnr_nak, 1, 655'360'000);
+    // The interval's: a difference of histograms knows it within 1 %. IBTA table 46: 01100 is 0.64 ms.
+    metrics::Histogram before;
+    before.record(655'360'000);
+    metrics::Histogram after = before;
+    after.record(640'000);
+    flow.rnr_timer_ns = after.since(before);
+    EXPECT_EQ(words_of(flow), "RNR NAK, timer 0.64 ms");
+}
+
+TEST(EventList, a_terminate_says_layer_type_and_code) {
+    // RFC 5040, Figure 9: layer 0, type 1, code 0. RFC 5044, 8: layer 2, type 0, code 2.
+    EXPECT_EQ(words_of(flow_with(1, EventKind::terminate, 1, 0x0100, 0x0100)),
+              "Terminate, RDMAP remote protection error: invalid STag");
+    EXPECT_EQ(words_of(flow_with(1, EventKind::terminate, 1, 0x2002, 0x2002)),
+              "Terminate, LLP MPA error: received MPA CRC does not match");
+}
+
+TEST(EventList, timeouts_say_how_long_it_was_silent) {
+    EXPECT_EQ(words_of(flow_with(1, EventKind::timeout, 1, 536'000'000)),
+              "time-out, 536 ms of silence, then sent again");
+    EXPECT_EQ(words_of(flow_with(1, EventKind::timeout, 3, 900'000'000, 536'000'000)),
+              "time-out, up to 536 ms of silence, then sent again");
+}
+
+TEST(EventList, the_longest_silence_is_no_event) {
+    EXPECT_EQ(line_of(flow_with(1, EventKind::long_gap, 1, 5)).serial, 0u);
+    EXPECT_EQ(line_of(flow_with(1, EventKind::established, 1, 5)).serial, 0u);
+}
+
+TEST(EventList, every_kind_has_words_of_its_own) {
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < metrics::event_kind_count; ++i) {
+        EventLine line;
+        line.kind = static_cast<EventKind>(i);
+        line.count = 1;
+        all.push_back(describe(line));
+        EXPECT_FALSE(all.back().empty());
+        EXPECT_EQ(all.back().find('_'), std::string::npos) << all.back();
+    }
+    std::sort(all.begin(), all.end());
+    EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end());
+}
+
+TEST(EventList, what_the_capture_lost_and_who_was_refused) {
+    Reading reading;
+    reading.interval.capture.kernel_dropped = 12;
+    metrics::ConnectionAttempt attempt;
+    attempt.outcome = "rejected";
+    attempt.reason = "Invalid Service ID";
+    attempt.request_frame = 4;
+    attempt.end_frame = 5;
+    reading.interval.attempts = {attempt};
+    attempt.outcome = "established";
+    reading.interval.attempts.push_back(attempt);
+    attempt = {};
+    attempt.outcome = "unanswered";
+    attempt.request_frame = 8;
+    attempt.requests = 3;
+    reading.interval.attempts.push_back(attempt);
+    EventList list;
+    list.add(reading, nullptr);
+    ASSERT_EQ(list.lines().size(), 3u);
+    EXPECT_EQ(list.lines()[0].source, EventLine::Source::capture);
+    EXPECT_EQ(list.lines()[0].count, 12u);
+    EXPECT_THAT(describe(list.lines()[0]), testing::HasSubstr("12 packets dropped by the kernel"));
+    EXPECT_EQ(list.lines()[1].source, EventLine::Source::attempt);
+    EXPECT_EQ(describe(list.lines()[1]), "connection rejected: Invalid Service ID");
+    EXPECT_THAT(list.lines()[1].frames, ElementsAre(4, 5));
+    EXPECT_EQ(describe(list.lines()[2]), "connection unanswered (3 requests)");
+    EXPECT_THAT(list.lines()[2].frames, ElementsAre(8));
+}
+
+TEST(EventList, keeps_the_newest_and_counts_the_rest) {
+    EventList list(10);
+    for (std::uint64_t i = 1; i <= 25; ++i) {
+        Reading reading;
+        reading.start_ns = static_cast<std::int64_t>(i);
+        reading.interval.flows = {flow_with(i % 2 + 1, EventKind::cnp, 1, 0)};
+        list.add(reading, nullptr);
+    }
+    EXPECT_EQ(list.lines().size(), 10u);
+    EXPECT_EQ(list.lines().front().serial, 16u);
+    EXPECT_EQ(list.lines().back().serial, 25u);
+    EXPECT_EQ(list.forgotten(), 15u);
+    const auto newest = list.of_flow(2, 0, 3);
+    ASSERT_EQ(newest.size(), 3u);
+    EXPECT_EQ(newest[0]->serial, 25u);
+    EXPECT_EQ(newest[1]->serial, 23u);
+    EXPECT_EQ(list.of_flow(2, 1, 100).size(), 10u);
+    EXPECT_TRUE(list.of_flow(9, 0, 100).empty());
+    Reading back;
+    back.restarted = true;
+    list.add(back, nullptr);
+    EXPECT_TRUE(list.lines().empty());
+}
+
+TEST(EventList, the_end_of_a_connection_is_told_once) {
+    Reading reading;
+    metrics::FlowSnapshot flow;
+    flow.id = 6;
+    flow.connection.end = "DREQ";
+    flow.connection.end_frame = 77;
+    reading.interval.flows = {flow};
+    EventList list;
+    list.add(reading, nullptr);
+    list.add(reading, nullptr);
+    ASSERT_EQ(list.lines().size(), 1u);
+    EXPECT_EQ(describe(list.lines().front()), "connection ended: DREQ");
+    EXPECT_THAT(list.lines().front().frames, ElementsAre(77));
+}
+
+/// All events of a capture, by kind, as far as intervals show them.
+std::map<EventKind, std::uint64_t> counts_of(const std::string& capture, std::uint64_t interval_ns) {
+    auto feed = support::FakeFeed::of_capture(capture, interval_ns);
+    EventList list;
+    for (const ReadingPtr& reading : feed.readings) list.add(*reading, nullptr);
+    std::map<EventKind, std::uint64_t> counts;
+    for (const EventLine& line : list.lines())
+        if (line.source == EventLine::Source::flow) counts[line.kind] += line.count;
+    return counts;
+}
+
+TEST(EventList, intervals_together_have_what_the_capture_has) {
+    for (const char* const capture : {"rxe-rxdrop1pct-write-bw.pcap.gz", "rxe-verbs-rnr.pcap",
+                                      "siw-loss1pct-send-bw.pcap", "rxe-ecn-ce-write-bw.pcap.gz"}) {
+        auto whole = counts_of(capture, 1'000'000'000'000);
+        auto parts = counts_of(capture, 20'000'000);
+        EXPECT_FALSE(whole.empty()) << capture;
+        EXPECT_EQ(whole, parts) << capture;
+    }
+}
+
+}  // namespace
+}  // namespace tui
