@@ -33,6 +33,8 @@ public:
 
     /// Chooses a field of the registry; its slot. A field asked for twice has one slot.
     std::uint32_t want(const RegisteredField& field);
+    /// Whether a declaration is one of a chosen field.
+    bool wants(const wire::FieldInfo& info) const { return find(&info) != nullptr; }
     /// Numbers the layers of each protocol within a frame, which costs a little.
     void number_layers() { numbers_layers_ = true; }
 

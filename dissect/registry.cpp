@@ -37,6 +37,13 @@ FieldRegistry::FieldRegistry() {
     add_of_frame();
 }
 
+FieldRegistry::FieldRegistry(std::span<const FieldOfTable> table, std::string_view noun) : noun_(noun) {
+    for (const FieldOfTable& row : table) {
+        add(row.info, {}, {}, false, true);
+        fields_.back().form = row.form;
+    }
+}
+
 void FieldRegistry::add_of_frame() {
     const auto add_all = [this](const wire::FieldInfo& heading, const auto& table) {
         for (const auto& row : table) add(row.info, heading.name, {}, false, true);

@@ -12,6 +12,19 @@
 
 namespace dissect {
 
+/// How numbers that are held against a field are written where plain ones do not do: `1ms`, `64K`, `5%`.
+struct NumberForm {
+    /// The value as the field has it; nullopt where `text` is none.
+    std::optional<std::uint64_t> (*read)(std::string_view text) = nullptr;
+    std::string_view wanted;  ///< "a time such as 250us or 1.5ms, or a number of ns"
+};
+
+/// A field that no layer declares: whoever visits the collector has its values.
+struct FieldOfTable {
+    wire::FieldInfo info;
+    const NumberForm* form = nullptr;
+};
+
 /// A field's name and every place it is declared in: `infiniband.reth.va` stands in RETH and in AtomicETH.
 struct RegisteredField {
     std::uint32_t id = 0;                   ///< dense, from 0
@@ -21,13 +34,20 @@ struct RegisteredField {
     std::string_view protocol;  ///< outermost heading: `infiniband`
     bool heading = false;       ///< names a layer or protocol, so that its presence can be asked for
     bool of_frame = false;      ///< `frame.*` and `rdma.*`: described from the frame, not from a layer
+    const NumberForm* form = nullptr;
 };
 
-/// Every field the program knows, by name. Built once, in `main`, from the dispatch table; immutable afterwards.
+/// Fields by name: every one that frames have, built once, in `main`, from the dispatch table; or those of a table.
+/// Immutable afterwards.
 class FieldRegistry {
 public:
     FieldRegistry();
+    /// Of other things than frames, for filters over them: the table outlives the registry. `noun` is what errors call
+    /// such a field. Where a field has a form, Kind::time means a number with decimals, held in parts of 10^-9.
+    FieldRegistry(std::span<const FieldOfTable> table, std::string_view noun);
 
+    /// "field or protocol"
+    std::string_view noun() const { return noun_; }
     const RegisteredField* find(std::string_view name) const;
     const RegisteredField* find(const wire::FieldInfo& info) const;
     std::span<const RegisteredField> fields() const { return fields_; }
@@ -41,6 +61,7 @@ private:
              bool of_frame);
     void add_of_frame();
 
+    std::string_view noun_ = "field or protocol";
     std::vector<RegisteredField> fields_;
     std::vector<const wire::FieldInfo*> protocols_;
     std::unordered_map<std::string_view, std::uint32_t> by_name_;

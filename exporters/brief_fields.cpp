@@ -51,6 +51,46 @@ std::optional<Top> top_state(const FlowSnapshot& flow) {
                static_cast<double>(*most) / static_cast<double>(sum)};
 }
 
+/// Messages by the length of the interval, or by the flow's wall time.
+Value message_rate(const FlowRow& row) {
+    const std::uint64_t ns = row.context.interval ? row.context.interval->length_ns : row.flow.wall_ns();
+    const std::uint64_t messages = row.flow.messages_total();
+    if (messages == 0 || ns == 0) return {};
+    return static_cast<double>(messages) * 1e9 / static_cast<double>(ns);
+}
+
+/// How many messages may be outstanding, as far as the traffic tells: what both ends agreed on (ORD) where only READs
+/// and atomics were sent, else the most that was seen.
+std::uint64_t depth_limit(const FlowSnapshot& flow) {
+    for (std::size_t i = 0; i < metrics::operation_count; ++i)
+        if (flow.operations[i].count > 0 && !metrics::wants_response(static_cast<metrics::Operation>(i)))
+            return flow.messages_max;
+    return std::max<std::uint64_t>(flow.connection.initiator_depth.value_or(0), flow.messages_max);
+}
+
+/// Time that neither the sender nor its application wanted: repairs, full windows, and what the fabric took.
+Value stalled(const FlowSnapshot& flow) {
+    std::uint64_t sum = 0;
+    std::uint64_t lost = 0;
+    for (std::size_t i = 0; i < metrics::state_count; ++i) {
+        const metrics::StateGroup group = metrics::group_of(static_cast<metrics::State>(i));
+        sum += flow.state_ns[i];
+        if (group == metrics::StateGroup::recover || group == metrics::StateGroup::window ||
+            group == metrics::StateGroup::fabric)
+            lost += flow.state_ns[i];
+    }
+    if (sum == 0) return {};
+    return static_cast<double>(lost) / static_cast<double>(sum);
+}
+
+/// Three digits: "1.23M", "250", "0.50".
+std::string rate_text(const Value& rate) {
+    if (std::holds_alternative<std::monostate>(rate)) return "-";
+    std::string text = readable(rate, Unit::bits_per_sec);
+    text.resize(text.size() - std::string_view("b/s").size());
+    return text;
+}
+
 std::string pair_text(const std::string& a, const std::string& b) { return fmt::format("{}/{}", a, b); }
 
 std::vector<FlowField> make_brief() {
@@ -72,6 +112,10 @@ std::vector<FlowField> make_brief() {
                [](const FlowRow& row) { return row.flow.messages_total(); });
     fields.add("goodput", "", "goodput", Unit::bytes_per_sec, "goodput_bytes_per_sec",
                [](const FlowRow& row) { return row.flow.messages_total() == 0 ? Value{} : value(goodput(row)); });
+    fields
+        .add("message_rate", "", "msg/s", Unit::ratio,
+             "messages per second of the flow's wall time (of the interval's length)", message_rate)
+        .text = [](const FlowRow& row) { return rate_text(message_rate(row)); };
     fields.add("latency_p50", "", "p50", Unit::ns, "median latency of the most frequent operation",
                [](const FlowRow& row) { return latency(row.flow, 0.5); });
     fields.add("latency_p99", "", "p99", Unit::ns, "99th percentile of its latency",
@@ -84,6 +128,13 @@ std::vector<FlowField> make_brief() {
         return fmt::format("{:.{}f}/{}", row.flow.messages_mean, row.flow.messages_mean < 99.95 ? 1 : 0,
                            row.flow.messages_max);
     };
+    fields.add("depth_used", "", "used", Unit::share,
+               "mean of outstanding messages by the ORD agreed on where only READs and atomics were sent, else by the "
+               "most seen",
+               [](const FlowRow& row) {
+                   if (row.flow.messages_max == 0) return Value{};
+                   return Value{row.flow.messages_mean / static_cast<double>(depth_limit(row.flow))};
+               });
     fields.add("resent", "", "resent", Unit::count, "retransmitted_packets",
                [](const FlowRow& row) { return value(row.flow.retransmitted_packets); });
     fields
@@ -98,6 +149,9 @@ std::vector<FlowField> make_brief() {
         .text = [](const FlowRow& row) {
         return pair_text(fmt::to_string(row.flow.ecn_ce_packets), fmt::to_string(row.flow.cnp_packets));
     };
+    fields.add("stalled", "", "stalled", Unit::share,
+               "share of the time that repairs, full windows and the fabric took",
+               [](const FlowRow& row) { return stalled(row.flow); });
     fields.add("top_state", "", "most time", Unit::text,
                "the state that took the most time, without `application_`, and its share", [](const FlowRow& row) {
                    const auto top = top_state(row.flow);

@@ -60,7 +60,7 @@ private:
     }
     /// A literal where a field was wanted: most often a misspelt name.
     void fail_unknown(const Node& node) {
-        fail(node, fmt::format("{} is not a known field or protocol", shown(node)));
+        fail(node, fmt::format("{} is not a known {}", shown(node), registry_.noun()));
         if (node.kind != NodeKind::word) return;
         for (const auto name : registry_.similar(node.word, 3)) failed_->suggestions.emplace_back(name);
     }
@@ -99,7 +99,7 @@ void Checker::visit_word(Node& node) {
     const bool marked = node.word.starts_with('.');
     node.field = registry_.find(marked ? node.word.substr(1) : node.word);
     if (node.field != nullptr)
-        node.type = type_of(*node.field->info);
+        node.type = type_of(*node.field);
     else if (!node.ranges.empty())
         fail_unknown(node);
 }
@@ -168,7 +168,7 @@ void Checker::visit_bit_and(Node& node) {
     const Node& left = at(node.children[0]);
     const Node& right = at(node.children[1]);
     const auto type = common_type(left.type, right.type);
-    if (!type || *type == Type::boolean || *type == Type::time || *type == Type::text)
+    if (!type || *type == Type::boolean || is_fixed_point(*type) || *type == Type::text)
         return fail(node, "Bitwise and takes two numbers, or octets and a mask of as many octets");
     node.type = *type;
 }
@@ -180,11 +180,12 @@ void Checker::visit_arithmetic(Node& node) {
         if (operand.type == Type::untyped) continue;
         const bool additive =
             node.kind == NodeKind::sum || node.kind == NodeKind::difference || node.kind == NodeKind::negative;
-        if (operand.type != Type::number && !(operand.type == Type::time && additive))
+        if (operand.type != Type::number && !(is_fixed_point(operand.type) && additive))
             return fail(operand, fmt::format("{} is {}, which arithmetic does not take here", shown(operand),
                                              name_of(operand.type)));
         if (node.type != Type::untyped && node.type != operand.type)
-            return fail(node, "Arithmetic does not take a number and a time together");
+            return fail(node, fmt::format("Arithmetic does not take {} and {} together", name_of(node.type),
+                                          name_of(operand.type)));
         node.type = operand.type;
     }
 }
@@ -233,7 +234,7 @@ void Checker::visit_arguments(Node& node, Function function) {
             break;
         case Function::string: node.type = Type::text; break;
         case Function::absolute:
-            if (first->type != Type::number && first->type != Type::time)
+            if (first->type != Type::number && !is_fixed_point(first->type))
                 return fail(*first, "abs takes a number or a time");
             node.type = first->type;
             break;
@@ -254,7 +255,7 @@ std::optional<Type> common_type(Type left, Type right) {
     if (left == right) return left;
     if (left == Type::untyped) return right;
     if (right == Type::untyped) return left;
-    const bool numbers = left != Type::time && right != Type::time && is_numeric(left) && is_numeric(right);
+    const bool numbers = !is_fixed_point(left) && !is_fixed_point(right) && is_numeric(left) && is_numeric(right);
     if (numbers) return Type::number;
     const bool sequences = (left == Type::octets || right == Type::octets) && !is_numeric(left) && !is_numeric(right);
     if (sequences) return Type::octets;
@@ -263,6 +264,11 @@ std::optional<Type> common_type(Type left, Type right) {
 
 Type type_of(const wire::FieldInfo& info) {
     return &info == &output::frame_time_field ? Type::time : type_of(info.kind);
+}
+
+Type type_of(const RegisteredField& field) {
+    if (field.form != nullptr && field.info->kind == wire::Kind::time) return Type::decimal;
+    return type_of(*field.info);
 }
 
 const FunctionInfo* find_function(std::string_view name) {

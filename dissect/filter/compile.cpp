@@ -299,7 +299,7 @@ std::optional<Literal> Compiler::fold(const Node& node, Type wanted, const Regis
 }
 
 std::optional<Literal> Compiler::fold_arithmetic(const Node& node, Type wanted) {
-    if (wanted != Type::number && wanted != Type::time) {
+    if (wanted != Type::number && !is_fixed_point(wanted)) {
         fail(node, "Nothing but a number or a time can be compared with this");
         return std::nullopt;
     }

@@ -18,7 +18,7 @@ Operand operand_of(const FoundValue& found, Type type) {
     Operand operand;
     if (is_numeric(type)) {
         operand.number =
-            type == Type::time ? Wide{static_cast<std::int64_t>(found.value.number)} : Wide{found.value.number};
+            is_fixed_point(type) ? Wide{static_cast<std::int64_t>(found.value.number)} : Wide{found.value.number};
     } else if (type == Type::text) {
         operand.data = found.value.text.data();
         operand.size = static_cast<std::uint32_t>(found.value.text.size());
@@ -31,7 +31,8 @@ Operand operand_of(const FoundValue& found, Type type) {
 
 /// A declaration of another kind than the field's first one cannot be compared with what was compiled for it.
 bool fits(const FoundValue& found, Type type) {
-    return type_of(found.info->kind) == type || (type == Type::time && type_of(*found.info) == type);
+    return type_of(found.info->kind) == type || (type == Type::time && type_of(*found.info) == type) ||
+           (type == Type::decimal && found.info->kind == wire::Kind::time);
 }
 
 int order_prefix(const Operand& a, const Operand& b, unsigned bits) {

@@ -139,6 +139,21 @@ std::size_t unescape(std::string_view rest, std::string& out) {
     return count;
 }
 
+/// Whether a number and the sign behind it are a percentage, as in `> 5%`: nothing follows that could be divided by.
+bool is_percentage(std::string_view number, std::string_view behind) {
+    if (!behind.starts_with('%') || !is_digit(number.front())) return false;
+    if (number.find_first_not_of("0123456789.") != std::string_view::npos) return false;
+    behind.remove_prefix(1);
+    while (!behind.empty() && is_space(behind.front())) behind.remove_prefix(1);
+    if (behind.empty()) return true;
+    if (!begins_word(behind.front())) return std::string_view("\"'({-+").find(behind.front()) == std::string_view::npos;
+    const auto end = std::find_if_not(behind.begin(), behind.end(), is_word);
+    const std::string_view word = behind.substr(0, static_cast<std::size_t>(end - behind.begin()));
+    return std::any_of(keywords.begin(), keywords.end(), [&](const Spelling& k) {
+        return k.text == word && k.kind != TokenKind::not_ && k.kind != TokenKind::any && k.kind != TokenKind::all;
+    });
+}
+
 wire::Failure<SyntaxError> fail(std::string message, std::size_t column, std::size_t length) {
     return {{std::move(message), static_cast<std::uint32_t>(column), static_cast<std::uint32_t>(length), {}}};
 }
@@ -192,6 +207,7 @@ Token Lexer::word(std::size_t first) {
         ++last;
         while (last < expression_.size() && is_digit(expression_[last])) ++last;
     }
+    if (is_percentage(name, expression_.substr(last))) ++last;
     at_ = last;
     for (const auto& keyword : keywords)
         if (keyword.text == name) return make(keyword.kind, first, name.size());

@@ -113,6 +113,18 @@ std::optional<Literal> as_octets(const Node& node, std::string_view text, Type t
     return Literal{0, std::move(*octets)};
 }
 
+std::optional<Literal> in_form(const NumberForm& form, std::string_view text, std::string& error) {
+    if (const auto number = form.read(text)) return Literal{Wide{*number}, {}};
+    error = fmt::format("\"{}\" is not {}", text, form.wanted);
+    return std::nullopt;
+}
+
+std::optional<Literal> as_decimal(std::string_view text, std::string& error) {
+    if (const auto number = read_seconds(text)) return Literal{*number, {}};
+    error = fmt::format("\"{}\" is not a number with or without decimals", text);
+    return std::nullopt;
+}
+
 /// Seconds, or a date, which alone may stand in quotes.
 std::optional<Literal> as_time(const Node& node, std::string_view text, std::string& error) {
     const bool quoted = node.kind != NodeKind::word;
@@ -126,7 +138,12 @@ std::optional<Literal> as_time(const Node& node, std::string_view text, std::str
 std::optional<Literal> read_literal(const Node& node, Type type, const RegisteredField* field, std::string& error) {
     const std::string_view text = node.kind == NodeKind::word ? node.word : std::string_view{node.decoded};
     switch (type) {
-        case Type::number: return as_number(node, text, field, error);
+        case Type::number:
+            return field != nullptr && field->form != nullptr ? in_form(*field->form, text, error)
+                                                              : as_number(node, text, field, error);
+        case Type::decimal:
+            return field != nullptr && field->form != nullptr ? in_form(*field->form, text, error)
+                                                              : as_decimal(text, error);
         case Type::boolean: return as_boolean(text, field, error);
         case Type::time: return as_time(node, text, error);
         case Type::ipv4:

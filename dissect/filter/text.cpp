@@ -51,7 +51,8 @@ std::string_view text_of(const Operand& value, Type type, TextBuffer& buffer) {
     char* const end = buffer.data() + buffer.size();
     switch (type) {
         case Type::boolean: return value.number != 0 ? "True" : "False";
-        case Type::time: return time_text(value.number, buffer);
+        case Type::time:
+        case Type::decimal: return time_text(value.number, buffer);
         case Type::ether: return ether_text(value.octets(), buffer);
         case Type::ipv4:
         case Type::ipv6: {

@@ -5,6 +5,10 @@
 
 #include "wire/field.h"
 
+namespace dissect {
+struct RegisteredField;
+}
+
 namespace dissect::filter {
 
 /// What the language distinguishes. Headings are the octets they span.
@@ -12,7 +16,8 @@ enum class Type : std::uint8_t {
     untyped,  ///< a literal, whose type follows from what it is compared with
     number,
     boolean,
-    time,  ///< nanoseconds
+    time,     ///< nanoseconds
+    decimal,  ///< a number with decimals, in parts of 10^-9
     octets,
     ipv4,
     ipv6,
@@ -41,9 +46,13 @@ constexpr Type type_of(wire::Kind kind) {
 
 /// A field's type; `frame.time`, a text that carries its nanoseconds, is a time.
 Type type_of(const wire::FieldInfo& info);
+/// The same, and decimal where the field has a form and is held like a time.
+Type type_of(const RegisteredField& field);
+
+constexpr bool is_fixed_point(Type type) { return type == Type::time || type == Type::decimal; }
 
 /// Whether values of the type are held as a number; all others are held as octets.
-constexpr bool is_numeric(Type type) { return type == Type::number || type == Type::boolean || type == Type::time; }
+constexpr bool is_numeric(Type type) { return type == Type::number || type == Type::boolean || is_fixed_point(type); }
 
 constexpr std::string_view name_of(Type type) {
     switch (type) {
@@ -51,6 +60,7 @@ constexpr std::string_view name_of(Type type) {
         case Type::number: return "a number";
         case Type::boolean: return "a boolean";
         case Type::time: return "a time";
+        case Type::decimal: return "a number with decimals";
         case Type::octets: return "octets";
         case Type::ipv4: return "an IPv4 address";
         case Type::ipv6: return "an IPv6 address";
