@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "exporters/flow_fields.h"
 #include "exporters/flow_order.h"
 #include "metrics/why/answer.h"
 #include "tui/model/flow_filter.h"
@@ -15,11 +16,13 @@
 
 namespace tui {
 
+struct Groups;
+
 /// A row of the table of flows: a flow, or the heading of a group with the sum of its members.
 struct FlowLine {
     const metrics::FlowSnapshot* flow = nullptr;   ///< figures of the window; a group's are its members' sum
     const metrics::FlowSnapshot* whole = nullptr;  ///< the flow since the beginning; null for a group
-    bool idle = false;                             ///< nothing of it passed in the interval: `flow` is `whole`
+    bool idle = false;                             ///< window interval: nothing passed in it, `flow` is `whole`
     bool pinned = false;
     bool group = false;
     bool folded = false;      ///< a group whose members are not listed
@@ -37,6 +40,19 @@ struct FlowChoice {
     std::set<std::string> folded = {};    ///< titles of groups
 };
 
+/// What a line is to be read with: of the window `interval` the figures of a line that is not idle are the interval's,
+/// so that rates are by its length; all others are of the flow's own time.
+exporters::Context context_of(const FlowLine& line, Window window, const Reading& reading,
+                              const metrics::HostNames* names);
+
+/// The order of the lines: pinned flows; groups, each heading in front of its members; flows that passed something in
+/// the interval; idle ones, with what they have been in all. Each by the order chosen, equals by id. Pinned flows stand
+/// above the groups and are part of their sums.
+///
+/// A group's sum, of its members that are not idle where there are any: counters, histograms and state times add up,
+/// and all that follows from them; means of what was outstanding add up over time, maxima add up to a bound on what was
+/// outstanding at once, as do limits (ORD). What has no sum (set-up, ends of several hosts, pairing) is absent.
+///
 /// The rows of the table. Made anew when a reading comes or the choice changes; 100,000 flows in well under a tenth of
 /// a second. Points into the reading, which it keeps.
 class FlowList {
@@ -51,6 +67,10 @@ public:
     std::optional<std::size_t> find(std::uint64_t id) const;
 
 private:
+    void arrange(std::vector<FlowLine> flows, const FlowChoice& choice, const metrics::HostNames* names);
+    std::vector<FlowLine> make_headings(const std::vector<FlowLine>& flows, const Groups& groups,
+                                        const FlowChoice& choice);
+
     ReadingPtr reading_ = nullptr;
     std::deque<metrics::FlowSnapshot> sums_ = {};
     std::vector<FlowLine> lines_ = {};

@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tui {
 
@@ -47,14 +48,17 @@ inline constexpr std::size_t view_count = 7;
 std::string_view name_of(View view);
 constexpr std::uint32_t bit_of(View view) { return 1U << static_cast<unsigned>(view); }
 
-/// What a key does. One row of key_table() each; model.cpp has one function each.
+/// What a key does. Made of the table of keys in keys.cpp, which has each one's function as well.
 struct KeyText {
     std::string_view keys;   ///< as help shows them: "j, Down"
     std::string_view help;   ///< "the next row"
-    std::string_view group;  ///< heading under which help lists it: "Move", "Look", "Choose", "Time", "Program"
+    std::string_view group;  ///< heading under which help lists it: "Move", "Look", "Choose", "Time", "Program"; while
+                             ///< something lies over the view: "In a prompt", "In a menu", "In a text"
     std::uint32_t views;     ///< bits of the views in which it does something
 };
 /// Every key that does something, in the order of help and of the manual.
 std::span<const KeyText> key_texts();
+/// The keys that `KeyText::keys` names. Ctrl-D is the character 4, Ctrl-Z 26; Space is a blank.
+std::vector<Key> keys_named(std::string_view keys);
 
 }  // namespace tui

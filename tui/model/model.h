@@ -57,7 +57,9 @@ struct State {
 
     View view = View::flows;
     View back = View::flows;                 ///< where Escape goes from the view of one flow
-    std::array<Place, view_count> places{};  ///< by View
+    std::array<Place, view_count> places{};  ///< by View; rows of events and packets are indices of their lines(): the
+                                             ///< oldest first. Of View::flow: the flow's place in `list`
+    bool frozen = false;                     ///< a live screen that was told to stand still
     Overlay overlay = Overlay::none;
     Place overlay_place;
     Prompt prompt;
@@ -100,11 +102,14 @@ struct Request {
     enum class Kind : std::uint8_t { quit, suspend, redraw, save, theme, settings } kind = Kind::quit;
 };
 
+struct Workings;
+
 /// State and keys. No terminal, no clock, no thread: whoever runs the screen gives it keys, readings and the time.
 class Model {
 public:
     /// `feed` and `names` outlive it; `names` may be null.
     Model(Settings settings, Feed& feed, const metrics::HostNames* names, const dissect::FieldRegistry& registry);
+    ~Model();
 
     void press(const Key& key);
     void click(const Mouse& mouse);
@@ -115,18 +120,10 @@ public:
     /// What keys have asked for since the last call, in order.
     std::vector<Request> take_requests();
 
-    const State& state() const { return state_; }
+    const State& state() const;
 
 private:
-    friend struct KeyRow;
-    State state_;
-    Feed& feed_;
-    const metrics::HostNames* names_;
-    FlowFilter filter_;
-    Drawn drawn_;
-    std::uint64_t last_serial_ = 0;
-    std::int64_t now_ns_ = 0;
-    std::vector<Request> requests_;
+    std::unique_ptr<Workings> workings_;
 };
 
 }  // namespace tui

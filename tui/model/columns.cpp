@@ -1,0 +1,86 @@
+#include "tui/model/columns.h"
+
+#include <algorithm>
+
+namespace tui {
+
+namespace {
+
+struct Usual {
+    const char* name;
+    const char* title;
+    const char* field;
+    CellForm form;
+    unsigned least_width;
+    unsigned weight;
+};
+
+/// From left to right. On 80 columns there is room for those of weight 0.
+constexpr Usual usual[] = {
+    {"id", "id", "id", CellForm::field, 4, 10},
+    {"kind", "kind", "kind", CellForm::field, 8, 6},
+    {"flow", "source > destination", "flow", CellForm::field, 25, 0},
+    {"operations", "operations", "operations", CellForm::mix, 10, 7},
+    {"goodput", "goodput", "goodput", CellForm::field, 8, 0},
+    {"message_rate", "msg/s", "message_rate", CellForm::field, 5, 3},
+    {"latency_p50", "p50", "latency_p50", CellForm::field, 6, 4},
+    {"latency_p99", "p99", "latency_p99", CellForm::field, 6, 0},
+    {"depth", "depth", "depth", CellForm::field, 6, 2},
+    {"depth_used", "used", "depth_used", CellForm::field, 4, 9},
+    {"resent", "resent", "resent", CellForm::field, 6, 0},
+    {"nak_rnr", "NAK/RNR", "nak_rnr", CellForm::field, 7, 5},
+    {"ce_cnp", "CE/CNP", "ce_cnp", CellForm::field, 6, 5},
+    {"stalled", "stalled", "stalled", CellForm::field, 7, 8},
+    {"time", "time", "stalled", CellForm::states, 10, 0},
+};
+
+unsigned usual_width(exporters::Unit unit) {
+    switch (unit) {
+        case exporters::Unit::bytes_per_sec:
+        case exporters::Unit::bits_per_sec: return 8;
+        case exporters::Unit::ns:
+        case exporters::Unit::bytes: return 6;
+        default: return 5;
+    }
+}
+
+std::vector<Column> make_usual() {
+    std::vector<Column> columns;
+    for (const Usual& row : usual) {
+        const exporters::FlowColumns fields = exporters::find_fields(row.field);
+        const exporters::FlowField* field = fields.front();
+        columns.push_back({row.name, row.title, row.form, field,
+                           exporters::is_left_aligned(field->unit) || row.form != CellForm::field, row.least_width,
+                           row.weight});
+    }
+    return columns;
+}
+
+}  // namespace
+
+const std::vector<Column>& usual_columns() {
+    static const std::vector<Column> columns = make_usual();
+    return columns;
+}
+
+std::optional<Column> column_named(std::string_view name) {
+    for (const Column& column : usual_columns())
+        if (column.name == name) return column;
+    const exporters::FlowColumns fields = exporters::find_fields(name);
+    if (fields.size() != 1 || fields.front()->path != name) return {};
+    const exporters::FlowField* field = fields.front();
+    const auto width = std::max(usual_width(field->unit), static_cast<unsigned>(field->title.size()));
+    return Column{field->path, field->title, CellForm::field, field, exporters::is_left_aligned(field->unit), width, 1};
+}
+
+std::vector<Column> columns_of(std::span<const std::string> names) {
+    std::vector<Column> columns;
+    for (const std::string& name : names) {
+        auto column = column_named(name);
+        const auto same = [&](const Column& other) { return other.name == name; };
+        if (column && std::none_of(columns.begin(), columns.end(), same)) columns.push_back(std::move(*column));
+    }
+    return columns.empty() ? usual_columns() : columns;
+}
+
+}  // namespace tui

@@ -1,0 +1,22 @@
+#pragma once
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "metrics/why/answer.h"
+#include "tui/model/settings.h"
+
+namespace tui {
+
+/// Which group every flow of a list belongs to.
+struct Groups {
+    std::vector<std::string> titles = {};  ///< in the order of their first flow
+    std::vector<std::size_t> of = {};      ///< by flow: index in titles
+};
+Groups groups_of(const std::vector<const metrics::FlowSnapshot*>& flows, Grouping grouping,
+                 const metrics::HostNames* names);
+
+/// Takes another flow into a sum, as flow_list.h says. A sum begins as a copy of its first flow.
+void add_up(metrics::FlowSnapshot& sum, const metrics::FlowSnapshot& flow);
+
+}  // namespace tui

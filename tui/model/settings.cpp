@@ -1,0 +1,12 @@
+#include "tui/model/settings.h"
+
+#include <array>
+
+namespace tui {
+
+std::string_view name_of(Grouping grouping) {
+    constexpr std::array<std::string_view, 5> names{"none", "source", "destination", "transport", "traffic class"};
+    return names[static_cast<std::size_t>(grouping)];
+}
+
+}  // namespace tui
