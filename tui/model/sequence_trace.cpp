@@ -151,7 +151,9 @@ void SequenceTrace::State::packet(const wire::Frame& frame, bool forward) {
                                  opcode.service == wire::BthService::rd;
             return request(frame, own, !forward, repeats);
         }
-        case wire::BthRole::response: return response(frame, asked, forward);
+        case wire::BthRole::response:
+            if (opcode.operation == wire::BthOperation::atomic_acknowledge) return answer(frame, asked, forward);
+            return response(frame, asked, forward);
         case wire::BthRole::acknowledgement: return answer(frame, asked, forward);
         case wire::BthRole::notification: return;
     }
