@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <langinfo.h>
+#include <locale.h>
 #include <string>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -53,6 +55,14 @@ bool wants_color(int descriptor) {
     const char* terminal = std::getenv("TERM");
     const bool dumb = terminal == nullptr || std::strcmp(terminal, "dumb") == 0;
     return is_terminal(descriptor) && !dumb && (no_color == nullptr || *no_color == '\0');
+}
+
+bool writes_utf8() {
+    const locale_t users = ::newlocale(LC_CTYPE_MASK, "", nullptr);
+    if (users == nullptr) return false;
+    const bool utf8 = std::strcmp(::nl_langinfo_l(CODESET, users), "UTF-8") == 0;
+    ::freelocale(users);
+    return utf8;
 }
 
 }  // namespace cli

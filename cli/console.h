@@ -27,5 +27,7 @@ bool is_terminal(int descriptor);
 unsigned terminal_columns(int descriptor);
 /// Whether to colour what goes to `descriptor`, unless told otherwise: a terminal that can, and no NO_COLOR.
 bool wants_color(int descriptor);
+/// Whether the user's locale writes UTF-8; the program's own is not changed.
+bool writes_utf8();
 
 }  // namespace cli

@@ -1,10 +1,7 @@
 #include "cli/why/page.h"
 
 #include <algorithm>
-#include <clocale>
-#include <cstring>
 #include <fmt/format.h>
-#include <langinfo.h>
 
 #include "cli/console.h"
 #include "metrics/why/words.h"
@@ -252,15 +249,6 @@ private:
     std::size_t columns_;
     std::string out_ = {};
 };
-
-/// What the user's locale writes, without a change of the program's own.
-bool writes_utf8() {
-    const locale_t users = ::newlocale(LC_CTYPE_MASK, "", nullptr);
-    if (users == nullptr) return false;
-    const bool utf8 = std::strcmp(::nl_langinfo_l(CODESET, users), "UTF-8") == 0;
-    ::freelocale(users);
-    return utf8;
-}
 
 }  // namespace
 

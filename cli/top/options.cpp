@@ -1,0 +1,200 @@
+#include "cli/top/options.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fmt/format.h>
+
+#include "exporters/flow_fields.h"
+#include "text/quantities.h"
+#include "text/similar.h"
+#include "tui/model/columns.h"
+#include "tui/model/flow_filter.h"
+#include "tui/view/theme.h"
+
+namespace cli::top {
+
+namespace {
+
+using analysis::Group;
+using Row = analysis::OptionRow<TopOptions>;
+
+constexpr std::uint64_t least_interval_ns = 100'000'000;
+constexpr std::uint64_t most_interval_ns = 10'000'000'000;
+constexpr int most_cells = 1000;  ///< in a row or a column
+
+std::string take_speed(std::string_view value, double& into) {
+    if (value == "max") return into = 0, std::string{};
+    const char* const end = value.data() + value.size();
+    double given = 0;
+    const auto [rest, error] = std::from_chars(value.data(), end, given);
+    const bool whole = error == std::errc{} && (rest == end || std::string_view(rest, end) == "x");
+    if (!whole || !(given >= 0.001 && given <= 1'000'000)) return "a number from 0.001 to 1000000, or max,";
+    into = given;
+    return {};
+}
+
+std::string take_size(std::string_view value, Size& into) {
+    const std::size_t times = std::min(value.find('x'), value.size());
+    const auto take = [](std::string_view text, int& number) {
+        const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        return error == std::errc{} && rest == text.data() + text.size() && number >= 1 && number <= most_cells;
+    };
+    Size given;
+    if (times == value.size() || !take(value.substr(0, times), given.width) ||
+        !take(value.substr(times + 1), given.height))
+        return "columns and rows, as in 132x43,";
+    into = given;
+    return {};
+}
+
+void append_words(std::vector<std::string>& words, std::string_view list) {
+    while (!list.empty()) {
+        const std::size_t comma = std::min(list.find(','), list.size());
+        if (comma > 0) words.emplace_back(list.substr(0, comma));
+        list.remove_prefix(std::min(comma + 1, list.size()));
+    }
+}
+
+/// The views that need no flow to be chosen first.
+constexpr std::array views{tui::View::flows,  tui::View::hosts,   tui::View::congestion,
+                           tui::View::events, tui::View::packets, tui::View::counters};
+
+std::string take_view(const std::string& value, std::optional<tui::View>& into) {
+    std::string names;
+    for (const tui::View view : views) {
+        if (tui::name_of(view) == value) into = view;
+        names += fmt::format("{}{}", names.empty() ? "" : view == views.back() ? " or " : ", ", tui::name_of(view));
+    }
+    return into && tui::name_of(*into) == value ? std::string{} : names;
+}
+
+std::string take_theme(const std::string& value, std::string& into) {
+    if (tui::find_theme(value) != nullptr) return into = value, std::string{};
+    std::string names;
+    for (const tui::Theme& theme : tui::themes())
+        names += fmt::format("{}{}", names.empty() ? "" : &theme == &tui::themes().back() ? " or " : ", ", theme.name);
+    return names;
+}
+
+constexpr std::array own{
+    Row{{0, "interval", "TIME", "new figures every TIME, from 100ms to 10s (default 1s)"},
+        Group::measuring,
+        [](TopOptions& o, const std::string& v) { return take_interval(v, o.interval_ns.emplace()); }},
+    Row{{0, "speed", "N", "of a file or a history: N times as fast as it happened, or max (default 1)"},
+        Group::measuring,
+        [](TopOptions& o, const std::string& v) { return take_speed(v, o.speed.emplace()); }},
+    Row{{0, "paused", "", "of a file or a history: stand still at the beginning"},
+        Group::measuring,
+        [](TopOptions& o, const std::string&) { return o.paused = true, std::string{}; }},
+    Row{{0, "view", "NAME", "begin with flows, hosts, congestion, events, packets or counters"},
+        Group::printing,
+        [](TopOptions& o, const std::string& v) { return take_view(v, o.view); }},
+    Row{{0, "filter", "TEXT", "only these flows: a word, or an expression such as 'goodput > 1G && resent > 0'"},
+        Group::printing,
+        [](TopOptions& o, const std::string& v) { return o.filter = v, std::string{}; }},
+    Row{{0, "columns", "LIST", "these columns, with commas between; `help` lists them"},
+        Group::printing,
+        [](TopOptions& o, const std::string& v) {
+            append_words(o.columns, v);
+            return std::string(o.columns.empty() ? "a list such as flow,goodput,latency_p99," : "");
+        }},
+    Row{{0, "sort", "COLUMN", "begin with the greatest number or the first text; -COLUMN the other way round"},
+        Group::printing,
+        [](TopOptions& o, const std::string& v) {
+            o.sort = v;
+            return std::string(v.empty() || v == "-" ? "a column, as `--columns help` lists them," : "");
+        }},
+    Row{{0, "theme", "NAME", "colours: safe, classic, light or plain"},
+        Group::printing,
+        [](TopOptions& o, const std::string& v) { return take_theme(v, o.theme); }},
+    Row{{0, "no-color", "", "no colours: bold and reverse alone; so does NO_COLOR"},
+        Group::printing,
+        [](TopOptions& o, const std::string&) { return o.color = false, std::string{}; }},
+    Row{{0, "ascii", "", "plain ASCII, also where the terminal has UTF-8"},
+        Group::printing,
+        [](TopOptions& o, const std::string&) { return o.ascii = true, std::string{}; }},
+    Row{{0, "no-mouse", "", "leave the mouse to the terminal, to mark and copy text"},
+        Group::printing,
+        [](TopOptions& o, const std::string&) { return o.mouse = false, std::string{}; }},
+    Row{{0, "once", "", "print one picture as text and exit: after an interval, or of all of a file"},
+        Group::printing,
+        [](TopOptions& o, const std::string&) { return o.once = true, std::string{}; }},
+    Row{{0, "size", "COLSxROWS", "of the picture of --once (default: COLUMNS and LINES, or the terminal's)"},
+        Group::printing,
+        [](TopOptions& o, const std::string& v) { return take_size(v, o.size.emplace()); }},
+};
+
+std::string unknown_column(std::string_view option, std::string_view name) {
+    std::vector<std::string_view> known = exporters::field_names();
+    for (const tui::Column& column : tui::usual_columns()) known.push_back(column.name);
+    return fmt::format("{} {}: there is no such column{}; `rdmascope top --columns help` lists them", option, name,
+                       text::did_you_mean(name, known));
+}
+
+std::string contradiction(const TopOptions& options) {
+    for (const std::string& name : options.columns)
+        if (!tui::column_named(name)) return unknown_column("--columns", name);
+    if (!options.sort.empty()) {
+        const std::string_view name = std::string_view(options.sort).substr(options.sort.front() == '-' ? 1 : 0);
+        if (!tui::column_named(name)) return unknown_column("--sort", name);
+    }
+    if (const auto filter = tui::FlowFilter::compile(options.filter); !filter)
+        return fmt::format("--filter {}: {}", options.filter, filter.error());
+    if (!options.plays_back() && options.speed) return "--speed is of files (-r) and of a history (--from)";
+    if (!options.plays_back() && options.paused) return "--paused is of files (-r) and of a history (--from)";
+    if (options.size && !options.once) return "--size is of --once: a screen is as large as its terminal";
+    return {};
+}
+
+}  // namespace
+
+std::string take_interval(const std::string& value, std::uint64_t& into) {
+    std::uint64_t given = 0;
+    if (!text::take_duration(value, given).empty() || given < least_interval_ns || given > most_interval_ns)
+        return "a time from 100ms to 10s";
+    into = given;
+    return {};
+}
+
+std::string parse_options(const std::vector<std::string>& arguments, TopOptions& out) {
+    std::string reason = analysis::parse<TopOptions>(arguments, own, out);
+    if (out.column_help() || out.help || out.version) return out.column_help() ? std::string{} : reason;
+    return reason.empty() ? contradiction(out) : reason;
+}
+
+std::string help_text() {
+    return analysis::help_page(
+        "Usage: rdmascope top -i IFACE [OPTION]... [EXPRESSION]\n"
+        "       rdmascope top -r FILE [OPTION]... [EXPRESSION]\n"
+        "       rdmascope top --connect [OPTION]...\n"
+        "       rdmascope top [--history DIR] [--from TIME] [--to TIME] [OPTION]...\n\n"
+        "The live screen: every queue pair's conversation as it goes, what is wrong with it, and why. Files and what "
+        "a\n"
+        "daemon recorded are played back on the same screen. Press ? there for all keys.\n"
+        "EXPRESSION is a pcap-filter(7) expression.\n",
+        analysis::all_options<TopOptions>(own),
+        "\nExamples:\n"
+        "  rdmascope top -i eth0\n"
+        "      what passes on an interface now\n"
+        "  rdmascope top\n"
+        "      what this machine's daemon sees\n"
+        "  rdmascope top -r rdma.pcapng --speed 10\n"
+        "      a capture, ten times as fast as it happened\n"
+        "  rdmascope top --from -1h --filter 'resent > 0'\n"
+        "      the last hour, and of it the flows that had to repeat something\n"
+        "  rdmascope top -r rdma.pcapng --once --sort=latency_p99 --size 160x50\n"
+        "      one picture, for a file or a mail\n"
+        "\nExit status: 0 done, 1 the work failed, 2 usage. Manual: rdmascope-top(1).\n");
+}
+
+tui::Settings overridden(tui::Settings settings, const TopOptions& options) {
+    if (!options.columns.empty()) settings.columns = options.columns;
+    if (!options.sort.empty()) settings.sort = options.sort;
+    if (!options.theme.empty()) settings.theme = options.theme;
+    if (options.interval_ns) settings.interval_ns = *options.interval_ns;
+    if (!options.names) settings.names = false;
+    return settings;
+}
+
+}  // namespace cli::top

@@ -1,0 +1,49 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/analysis/options.h"
+#include "tui/model/keys.h"
+#include "tui/model/settings.h"
+
+namespace cli::top {
+
+struct Size {
+    int width = 0;
+    int height = 0;
+};
+
+/// The command line of `top`.
+struct TopOptions : analysis::AnalysisOptions {
+    std::optional<std::uint64_t> interval_ns = {};
+    std::optional<double> speed = {};  ///< of files and history; 0: as fast as it goes
+    bool paused = false;
+    std::vector<std::string> columns = {};
+    std::string sort = {};
+    std::string filter = {};
+    std::optional<tui::View> view = {};
+    std::string theme = {};
+    bool ascii = false;
+    bool mouse = true;
+    bool color = true;
+    bool once = false;  ///< one picture as text, without a terminal
+    std::optional<Size> size = {};
+
+    bool column_help() const { return columns.size() == 1 && columns.front() == "help"; }
+    /// Files and history are played back; what is live passes by itself.
+    bool plays_back() const { return recalls() || !read_paths.empty(); }
+};
+
+/// Reads the command line; returns why it cannot be obeyed, or an empty string.
+std::string parse_options(const std::vector<std::string>& arguments, TopOptions& out);
+std::string help_text();
+
+/// "100ms" to "10s". Sets `into_ns`, or returns what is wanted in place of the value.
+std::string take_interval(const std::string& value, std::uint64_t& into_ns);
+
+/// What is stored, with what the command line asks for in its place.
+tui::Settings overridden(tui::Settings settings, const TopOptions& options);
+
+}  // namespace cli::top

@@ -1,0 +1,124 @@
+#include "cli/top/save.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fmt/chrono.h>
+#include <unistd.h>
+
+#include "cli/console.h"
+#include "exporters/flow_order.h"
+#include "exporters/json.h"
+
+namespace cli::top {
+
+namespace {
+
+constexpr int most_in_a_second = 100;
+
+/// A new file, or -1 with errno.
+int create(const std::string& path) {
+    return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0644);
+}
+
+/// The descriptors of both new files.
+struct Pair {
+    std::string name = {};  ///< without the ending
+    int json = -1;
+    int text = -1;
+};
+
+/// The first pair of names of which neither is taken; descriptors of -1 where none can be made, with errno.
+Pair create_pair(const std::string& base) {
+    for (int attempt = 1; attempt <= most_in_a_second; ++attempt) {
+        Pair pair{attempt == 1 ? base : fmt::format("{}-{}", base, attempt), -1, -1};
+        pair.json = create(pair.name + ".json");
+        if (pair.json < 0 && errno == EEXIST) continue;
+        if (pair.json < 0) return pair;
+        pair.text = create(pair.name + ".txt");
+        if (pair.text >= 0) return pair;
+        const int error = errno;
+        ::close(pair.json);
+        ::unlink((pair.name + ".json").c_str());
+        errno = error;
+        if (error != EEXIST) return {};
+    }
+    return {};
+}
+
+/// A file that is written in pieces. The first failure is kept.
+class NewFile {
+public:
+    explicit NewFile(int descriptor) : descriptor_(descriptor) {}
+
+    std::string& text() { return text_; }
+    void settle() {
+        if (text_.size() >= piece) flush();
+    }
+    /// Empty, or what went wrong.
+    std::string close() {
+        flush();
+        if (::close(descriptor_) != 0 && error_ == 0) error_ = errno;
+        return error_ == 0 ? std::string{} : std::strerror(error_);
+    }
+
+private:
+    static constexpr std::size_t piece = std::size_t{1} << 20;
+    void flush() {
+        if (error_ == 0 && !write_all(descriptor_, text_)) error_ = errno;
+        text_.clear();
+    }
+
+    int descriptor_;
+    int error_ = 0;
+    std::string text_ = {};
+};
+
+std::string write_json(int descriptor, const tui::State& state) {
+    NewFile file(descriptor);
+    const metrics::Snapshot& shown = *state.shown();
+    const tui::Reading& reading = *state.reading;
+    exporters::Context context{state.names, reading.crc_verified, {}};
+    const bool interval = state.settings.window == tui::Window::interval;
+    if (interval) context.interval = exporters::Interval{reading.start_ns, reading.length_ns};
+    exporters::FlowsDocument document(exporters::all_columns(interval));
+    document.begin(file.text(), shown.capture, context);
+    exporters::NoOrder none;
+    const auto order = exporters::flow_order({}, false, none);
+    for (const metrics::FlowSnapshot* flow : exporters::ordered_flows(shown, context, *order, {})) {
+        document.flow(file.text(), {*flow, context});
+        file.settle();
+    }
+    document.end(file.text(), shown, context);
+    return file.close();
+}
+
+std::string write_text(int descriptor, const tui::Grid& picture) {
+    NewFile file(descriptor);
+    file.text() = picture.plain();
+    return file.close();
+}
+
+}  // namespace
+
+Saved save(const tui::State& state, const tui::Grid& picture, std::time_t now, const std::string& directory) {
+    if (state.shown() == nullptr) return {"nothing to save yet", true};
+    std::tm local{};
+    ::localtime_r(&now, &local);
+    const std::string base =
+        fmt::format("{}rdmascope-top-{:%Y%m%d-%H%M%S}", directory == "." ? std::string() : directory + "/", local);
+    const Pair files = create_pair(base);
+    if (files.text < 0) {
+        const std::string reason = std::strerror(errno);
+        std::error_code code;
+        const std::string place = std::filesystem::absolute(directory, code).lexically_normal().string();
+        return {fmt::format("cannot save in {}: {}", place, reason), true};
+    }
+    std::string error = write_json(files.json, state);
+    if (const std::string other = write_text(files.text, picture); error.empty()) error = other;
+    if (!error.empty()) return {fmt::format("{}: {}", files.name, error), true};
+    return {fmt::format("saved as {0}.json and {0}.txt", files.name), false};
+}
+
+}  // namespace cli::top

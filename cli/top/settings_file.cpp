@@ -1,0 +1,211 @@
+#include "cli/top/settings_file.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <toml++/toml.h>
+#include <unistd.h>
+
+#include "cli/console.h"
+#include "cli/top/options.h"
+#include "tui/model/columns.h"
+#include "tui/view/theme.h"
+
+namespace cli::top {
+
+namespace {
+
+using tui::Settings;
+
+constexpr std::string_view heading =
+    "# What was last chosen in `rdmascope top`, which writes this file at its end.\n\n";
+
+std::string duration(std::uint64_t ns) {
+    constexpr std::uint64_t ms = 1'000'000;
+    return ns % (1000 * ms) == 0 ? fmt::format("{}s", ns / (1000 * ms)) : fmt::format("{}ms", ns / ms);
+}
+
+constexpr std::array groupings{tui::Grouping::none, tui::Grouping::source, tui::Grouping::destination,
+                               tui::Grouping::transport, tui::Grouping::traffic_class};
+
+/// A key of the file. `take` returns what is wanted in place of the value; `give` stores it.
+struct Key {
+    const char* name;
+    std::string (*take)(const toml::node& node, Settings& settings);
+    void (*give)(toml::table& table, const Settings& settings);
+    bool (*same)(const Settings& one, const Settings& other);
+};
+
+std::string take_columns(const toml::node& node, Settings& settings) {
+    const toml::array* const list = node.as_array();
+    std::vector<std::string> names;
+    if (list != nullptr)
+        for (const toml::node& item : *list) {
+            const auto name = item.value_exact<std::string>();
+            if (!name || !tui::column_named(*name)) return "a list of columns";
+            names.push_back(*name);
+        }
+    if (list == nullptr) return "a list of columns";
+    settings.columns = std::move(names);
+    return {};
+}
+
+std::string take_sort(const toml::node& node, Settings& settings) {
+    const auto name = node.value_exact<std::string>();
+    const std::string_view column = name ? std::string_view(*name).substr(name->starts_with('-') ? 1 : 0) : "";
+    if (!name || (!name->empty() && !tui::column_named(column))) return "a column";
+    settings.sort = *name;
+    return {};
+}
+
+std::string take_group(const toml::node& node, Settings& settings) {
+    const auto name = node.value_exact<std::string>();
+    for (const tui::Grouping grouping : groupings)
+        if (name && *name == tui::name_of(grouping)) return settings.grouping = grouping, std::string{};
+    return "none, source, destination, transport or traffic class";
+}
+
+std::string take_window(const toml::node& node, Settings& settings) {
+    const auto name = node.value_exact<std::string>();
+    if (!name || (*name != "interval" && *name != "total")) return "interval or total";
+    settings.window = *name == "total" ? tui::Window::total : tui::Window::interval;
+    return {};
+}
+
+std::string take_theme(const toml::node& node, Settings& settings) {
+    const auto name = node.value_exact<std::string>();
+    if (!name || tui::find_theme(*name) == nullptr) return "the name of a theme";
+    settings.theme = *name;
+    return {};
+}
+
+std::string take_time(const toml::node& node, Settings& settings) {
+    return take_interval(node.value_exact<std::string>().value_or(""), settings.interval_ns);
+}
+
+std::string take_names(const toml::node& node, Settings& settings) {
+    const auto wanted = node.value_exact<bool>();
+    if (!wanted) return "true or false";
+    settings.names = *wanted;
+    return {};
+}
+
+const std::array<Key, 7> keys{{
+    {"columns", take_columns,
+     [](toml::table& table, const Settings& s) {
+         toml::array list;
+         for (const std::string& name : s.columns) list.push_back(name);
+         table.insert_or_assign("columns", std::move(list));
+     },
+     [](const Settings& a, const Settings& b) { return a.columns == b.columns; }},
+    {"sort", take_sort, [](toml::table& table, const Settings& s) { table.insert_or_assign("sort", s.sort); },
+     [](const Settings& a, const Settings& b) { return a.sort == b.sort; }},
+    {"group", take_group,
+     [](toml::table& table, const Settings& s) { table.insert_or_assign("group", tui::name_of(s.grouping)); },
+     [](const Settings& a, const Settings& b) { return a.grouping == b.grouping; }},
+    {"window", take_window,
+     [](toml::table& table, const Settings& s) {
+         table.insert_or_assign("window", s.window == tui::Window::total ? "total" : "interval");
+     },
+     [](const Settings& a, const Settings& b) { return a.window == b.window; }},
+    {"theme", take_theme, [](toml::table& table, const Settings& s) { table.insert_or_assign("theme", s.theme); },
+     [](const Settings& a, const Settings& b) { return a.theme == b.theme; }},
+    {"interval", take_time,
+     [](toml::table& table, const Settings& s) { table.insert_or_assign("interval", duration(s.interval_ns)); },
+     [](const Settings& a, const Settings& b) { return a.interval_ns == b.interval_ns; }},
+    {"names", take_names, [](toml::table& table, const Settings& s) { table.insert_or_assign("names", s.names); },
+     [](const Settings& a, const Settings& b) { return a.names == b.names; }},
+}};
+
+/// Returns what is wrong; empty where nothing is.
+std::string take(std::string_view name, const toml::node& node, Settings& settings) {
+    for (const Key& key : keys) {
+        if (name != key.name) continue;
+        const std::string wanted = key.take(node, settings);
+        return wanted.empty() ? wanted : fmt::format("{}: {} is wanted", name, wanted);
+    }
+    return fmt::format("{} is no setting", name);
+}
+
+/// The file as a table; empty where there is none. The error is a line.
+std::optional<toml::table> parsed(const std::string& path, std::string& error) {
+    std::ifstream file(path);
+    if (!file) {
+        if (errno == ENOENT || errno == ENOTDIR) return toml::table{};
+        return error = fmt::format("{}: {}", path, std::strerror(errno)), std::nullopt;
+    }
+    std::ostringstream text;
+    text << file.rdbuf();
+    try {
+        return toml::parse(text.str());
+    } catch (const toml::parse_error& mistake) {
+        error = fmt::format("{}: line {}: {}", path, mistake.source().begin.line, mistake.description());
+        return std::nullopt;
+    }
+}
+
+/// Writes beside the file and puts it into its place, so that there is always a whole one.
+std::string replace(const std::string& path, const std::string& text) {
+    std::error_code code;
+    const std::filesystem::path given(path);
+    std::filesystem::create_directories(given.parent_path(), code);
+    // A link to a file that is kept elsewhere stays one.
+    const std::filesystem::path real = std::filesystem::exists(given, code) ? canonical(given, code) : given;
+    std::string beside = (code ? given : real).string() + ".XXXXXX";
+    const auto failed = [&] { return fmt::format("{}: {}", path, std::strerror(errno)); };
+    const int file = ::mkostemp(beside.data(), O_CLOEXEC);
+    if (file < 0) return failed();
+    const bool written = write_all(file, text) && ::fsync(file) == 0;
+    std::string error = written ? std::string{} : failed();
+    ::close(file);
+    if (error.empty() && ::rename(beside.c_str(), real.c_str()) != 0) error = failed();
+    if (!error.empty()) ::unlink(beside.c_str());
+    return error;
+}
+
+}  // namespace
+
+std::string SettingsFile::usual_path() {
+    const char* const config = std::getenv("XDG_CONFIG_HOME");
+    // The specification of base directories: one that is not absolute is as good as none.
+    if (config != nullptr && *config == '/') return std::string(config) + "/rdmascope/top.toml";
+    const char* const home = std::getenv("HOME");
+    if (home == nullptr || *home != '/') return {};
+    return std::string(home) + "/.config/rdmascope/top.toml";
+}
+
+Settings SettingsFile::read() {
+    Settings settings;
+    complaint_.clear();
+    if (path_.empty()) return settings;
+    const auto table = parsed(path_, complaint_);
+    if (!table) return settings;
+    for (const auto& [name, node] : *table) {
+        const std::string fault = take(name.str(), node, settings);
+        if (!fault.empty() && complaint_.empty())
+            complaint_ = fmt::format("{}: line {}: {}", path_, name.source().begin.line, fault);
+    }
+    return settings;
+}
+
+std::string SettingsFile::write(const Settings& began, const Settings& now) const {
+    if (began == now || path_.empty()) return {};
+    std::string error;
+    auto table = parsed(path_, error);
+    if (!table) return error;
+    for (const Key& key : keys)
+        if (!key.same(began, now)) key.give(*table, now);
+    std::ostringstream text;
+    text << heading << *table << '\n';
+    return replace(path_, text.str());
+}
+
+}  // namespace cli::top
