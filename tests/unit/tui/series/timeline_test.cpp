@@ -58,8 +58,8 @@ TEST(Timeline, a_beat_says_what_a_flow_did_in_the_interval) {
     EXPECT_EQ(beat.naks, 6u);
     EXPECT_EQ(beat.ce, 11u);
     EXPECT_EQ(beat.cnps, 12u);
-    EXPECT_EQ(beat.latency[0], 1u);       // [1, 2) ns
-    EXPECT_EQ(beat.latency[9], 1u);       // [512, 1024)
+    EXPECT_EQ(beat.latency[0], 1u);        // [1, 2) ns
+    EXPECT_EQ(beat.latency[9], 1u);        // [512, 1024)
     EXPECT_EQ(beat.latency[10], 65'535u);  // [1024, 2048): stays at the greatest
     EXPECT_EQ(std::accumulate(beat.latency.begin(), beat.latency.end(), 0u), 65'537u);
 }
