@@ -48,6 +48,9 @@ struct Menu {
     std::string typed = {};  ///< narrows the items: letters go here
 };
 
+/// Of the view of one flow, in the order of the keys: where the time went, latency, sequence, outstanding.
+inline constexpr unsigned chart_count = 4;
+
 /// Everything that a picture is made of. The view reads it and nothing else.
 struct State {
     Settings settings;
@@ -119,6 +122,8 @@ public:
     void drawn(Drawn drawn);
     /// What keys have asked for since the last call, in order.
     std::vector<Request> take_requests();
+    /// Something for the user to read, until the next key: State::message.
+    void say(std::string message, bool is_error);
 
     const State& state() const;
 

@@ -1,0 +1,48 @@
+// What a user has chosen, in force and among the settings.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "tui/model/workings.h"
+
+namespace tui {
+
+void Workings::sort_by(const std::string& column, bool turned) {
+    const auto found = column_named(column);
+    if (!found) return;
+    const bool downwards = !exporters::is_left_aligned(found->field->unit);
+    state.choice.order = {found->field, downwards != turned};
+    state.settings.sort = (turned ? "-" : "") + column;
+    rebuild();
+}
+
+std::string Workings::sort_column() const {
+    const std::string& sort = state.settings.sort;
+    return sort.substr(sort.starts_with('-') ? 1 : 0);
+}
+
+void Workings::show_columns(std::vector<std::string> column_names) {
+    state.settings.columns = std::move(column_names);
+    state.columns = columns_of(state.settings.columns);
+}
+
+void Workings::group_by(Grouping grouping) {
+    state.settings.grouping = grouping;
+    state.choice.grouping = grouping;
+    state.choice.folded.clear();
+    rebuild();
+}
+
+void Workings::show_window(Window window) {
+    window_chosen = true;
+    state.settings.window = window;
+    state.choice.window = window;
+    rebuild();
+}
+
+void Workings::use_theme(const std::string& name) {
+    if (state.settings.theme == name) return;
+    state.settings.theme = name;
+    ask(Request::Kind::theme);
+}
+
+}  // namespace tui

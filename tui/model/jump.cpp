@@ -1,0 +1,54 @@
+#include "tui/model/jump.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <optional>
+
+#include "text/moment.h"
+#include "text/quantities.h"
+
+namespace tui {
+
+namespace {
+
+wire::Failure<std::string> wanted(std::string what) { return {what + " is wanted"}; }
+
+/// 0 to 100, of what stands before the sign.
+std::optional<double> percentage(std::string_view text) {
+    double number = 0;
+    const char* const end = text.data() + text.size() - 1;
+    const auto [stop, code] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+    if (code != std::errc{} || stop != end || !(number >= 0 && number <= 100)) return {};
+    return number;
+}
+
+}  // namespace
+
+wire::Result<std::int64_t, std::string> jump_target(const std::string& text, const FeedStatus& feed) {
+    const auto bounded = [&feed](std::int64_t time_ns) {
+        return std::clamp(time_ns, feed.begin_ns, std::max(feed.begin_ns, feed.end_ns.value_or(time_ns)));
+    };
+    if (text == "start") return feed.begin_ns;
+    if (text.ends_with('%') || text == "end") {
+        const auto share = text == "end" ? 100.0 : percentage(text);
+        if (!share) return wanted("a share from 0% to 100%");
+        if (*share > 0 && !feed.end_ns)
+            return wire::Failure<std::string>{"where it ends is known when it was read to the end"};
+        const auto length = static_cast<double>(feed.end_ns.value_or(feed.begin_ns) - feed.begin_ns);
+        return bounded(feed.begin_ns + static_cast<std::int64_t>(length * *share / 100));
+    }
+    if (text.starts_with('+') || text.starts_with('-')) {
+        std::uint64_t by_ns = 0;
+        const std::string reason = text::take_duration(text.substr(1), by_ns);
+        if (!reason.empty()) return wanted(reason);
+        const auto by = static_cast<std::int64_t>(by_ns);
+        return bounded(text.starts_with('+') ? feed.now_ns + by : feed.now_ns - by);
+    }
+    std::int64_t time_ns = 0;
+    if (!text::take_moment(text, feed.now_ns, time_ns).empty())
+        return wanted("+10s, -1m, 50%, 12:00:03, '2026-11-21 10:00', start or end");
+    return bounded(time_ns);
+}
+
+}  // namespace tui

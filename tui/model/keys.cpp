@@ -1,0 +1,211 @@
+#include "tui/model/keys.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "tui/model/key_row.h"
+
+namespace tui {
+
+namespace {
+
+constexpr std::uint32_t flows = bit_of(View::flows);
+constexpr std::uint32_t hosts = bit_of(View::hosts);
+constexpr std::uint32_t congestion = bit_of(View::congestion);
+constexpr std::uint32_t events = bit_of(View::events);
+constexpr std::uint32_t packets = bit_of(View::packets);
+constexpr std::uint32_t counters = bit_of(View::counters);
+constexpr std::uint32_t flow = bit_of(View::flow);
+constexpr std::uint32_t lists = flows | hosts | congestion | events | packets | counters;
+constexpr std::uint32_t everywhere = lists | flow;
+
+using Where = KeyRow::Where;
+
+constexpr std::array table{
+    KeyRow{{"j, Down", "the next row", "Move", lists}, Where::view, move::down},
+    KeyRow{{"k, Up", "the row before", "Move", lists}, Where::view, move::up},
+    KeyRow{{"Ctrl-D, PageDown", "a page down", "Move", lists}, Where::view, move::page_down},
+    KeyRow{{"Ctrl-U, PageUp", "a page up", "Move", lists}, Where::view, move::page_up},
+    KeyRow{{"g, Home", "the first row, whatever comes there", "Move", lists}, Where::view, move::first},
+    KeyRow{{"G, End", "the last row; events and packets then follow", "Move", lists}, Where::view, move::last},
+    KeyRow{{"j, Down", "the next flow of the table", "Move", flow}, Where::view, move::next_flow},
+    KeyRow{{"k, Up", "the flow before", "Move", flow}, Where::view, move::previous_flow},
+    KeyRow{{"l, Right", "the next chart", "Move", flow}, Where::view, move::next_chart},
+    KeyRow{{"h, Left", "the chart before", "Move", flow}, Where::view, move::previous_chart},
+
+    KeyRow{{"Enter", "the flow of the row; a group: fold, unfold", "Look", flows | congestion | events},
+           Where::view,
+           look::open_row},
+    KeyRow{{"Enter", "the flows of the host", "Look", hosts}, Where::view, look::open_host},
+    KeyRow{{"Enter", "all fields of the packet", "Look", packets}, Where::view, look::open_packet},
+    KeyRow{{"Enter, z", "the chart on all of the screen, and back", "Look", flow}, Where::view, look::spread},
+    KeyRow{{"Escape, Backspace", "back; in flows: end the filter", "Look", everywhere}, Where::view, look::back},
+    KeyRow{{"Tab", "the next view", "Look", everywhere}, Where::view, look::next_view},
+    KeyRow{{"Shift-Tab", "the view before", "Look", everywhere}, Where::view, look::previous_view},
+    KeyRow{{"1", "flows", "Look", everywhere}, Where::view, look::at<View::flows>},
+    KeyRow{{"2", "hosts", "Look", everywhere}, Where::view, look::at<View::hosts>},
+    KeyRow{{"3", "congestion", "Look", everywhere}, Where::view, look::at<View::congestion>},
+    KeyRow{{"4", "events", "Look", everywhere}, Where::view, look::at<View::events>},
+    KeyRow{{"5", "packets", "Look", everywhere}, Where::view, look::at<View::packets>},
+    KeyRow{{"6", "counters of the devices", "Look", everywhere}, Where::view, look::at<View::counters>},
+    KeyRow{{"o", "the opposite direction", "Look", flow}, Where::view, look::opposite},
+    KeyRow{{"e", "why: about the flow; without one, about all", "Look", everywhere}, Where::view, look::answers},
+    KeyRow{{"f", "follow the newest, or stay", "Look", events | packets}, Where::view, look::follow},
+
+    KeyRow{
+        {"/", "filter flows: goodput > 1G && resent > 0", "Choose", flows | congestion}, Where::view, choose::filter},
+    KeyRow{{"/", "filter packets, as dump -Y does", "Choose", packets}, Where::view, choose::packet_filter},
+    KeyRow{{"t", "figures of the last interval, or of all", "Choose", everywhere}, Where::view, choose::window},
+    KeyRow{{"s", "sort by ...", "Choose", flows}, Where::view, choose::sort_menu},
+    KeyRow{{"<", "sort by the column to the left", "Choose", flows}, Where::view, choose::sort_left},
+    KeyRow{{">", "sort by the column to the right", "Choose", flows}, Where::view, choose::sort_right},
+    KeyRow{{"r, I", "the other way round", "Choose", flows}, Where::view, choose::reverse},
+    KeyRow{{"c", "columns ...", "Choose", flows}, Where::view, choose::columns},
+    KeyRow{{"u", "group by ...", "Choose", flows}, Where::view, choose::grouping},
+    KeyRow{{"h, Left", "fold the group of the row", "Choose", flows}, Where::view, choose::fold},
+    KeyRow{{"l, Right", "unfold the group", "Choose", flows}, Where::view, choose::unfold},
+    KeyRow{{"z", "fold or unfold the group", "Choose", flows}, Where::view, choose::turn_fold},
+    KeyRow{{"Z", "fold or unfold all groups", "Choose", flows}, Where::view, choose::turn_all_folds},
+    KeyRow{
+        {"p", "pin the flow to the top, or let it go", "Choose", flows | congestion | flow}, Where::view, choose::pin},
+
+    KeyRow{{"Space", "pause, go on; live: freeze the screen", "Time", everywhere}, Where::view, time::pause},
+    KeyRow{{"+, =", "refresh more often", "Time", everywhere}, Where::view, time::faster_refresh},
+    KeyRow{{"-", "refresh less often", "Time", everywhere}, Where::view, time::slower_refresh},
+    KeyRow{{"]", "play twice as fast", "Time", everywhere}, Where::view, time::faster_playback},
+    KeyRow{{"[", "play half as fast", "Time", everywhere}, Where::view, time::slower_playback},
+    KeyRow{{".", "pause, and an interval forward", "Time", everywhere}, Where::view, time::step_forward},
+    KeyRow{{",", "pause, and an interval back", "Time", everywhere}, Where::view, time::step_back},
+    KeyRow{{"J, :", "jump: +10s, -1m, 12:00:03, 50%", "Time", everywhere}, Where::view, time::jump},
+
+    KeyRow{{"T", "theme ...", "Program", everywhere}, Where::view, program::theme},
+    KeyRow{{"N", "names of hosts, or addresses", "Program", everywhere}, Where::view, program::names},
+    KeyRow{{"S", "save what is known: JSON and text", "Program", everywhere}, Where::view, program::save},
+    KeyRow{{"?", "this list", "Program", everywhere}, Where::view, program::help},
+    KeyRow{{"q", "quit", "Program", everywhere}, Where::view, program::quit},
+    KeyRow{{"Ctrl-C", "quit", "Program", everywhere}, Where::always, program::quit},
+    KeyRow{{"Ctrl-Z", "suspend; fg comes back", "Program", everywhere}, Where::always, program::suspend},
+    KeyRow{{"Ctrl-L", "draw anew", "Program", everywhere}, Where::always, program::redraw},
+
+    KeyRow{{"Enter", "done", "In a prompt", everywhere}, Where::prompt, prompt::accept},
+    KeyRow{{"Escape", "as it was before", "In a prompt", everywhere}, Where::prompt, prompt::cancel},
+    KeyRow{{"Left, Ctrl-B", "a letter to the left", "In a prompt", everywhere}, Where::prompt, prompt::left},
+    KeyRow{{"Right, Ctrl-F", "a letter to the right", "In a prompt", everywhere}, Where::prompt, prompt::right},
+    KeyRow{{"Home, Ctrl-A", "the beginning", "In a prompt", everywhere}, Where::prompt, prompt::home},
+    KeyRow{{"End, Ctrl-E", "the end", "In a prompt", everywhere}, Where::prompt, prompt::end},
+    KeyRow{{"Backspace", "rub out the letter before", "In a prompt", everywhere}, Where::prompt, prompt::erase_before},
+    KeyRow{{"Delete, Ctrl-D", "rub out the letter", "In a prompt", everywhere}, Where::prompt, prompt::erase_at},
+    KeyRow{{"Ctrl-W", "rub out the word before", "In a prompt", everywhere}, Where::prompt, prompt::erase_word},
+    KeyRow{{"Ctrl-U", "rub out all", "In a prompt", everywhere}, Where::prompt, prompt::erase_all},
+    KeyRow{{"Tab", "complete the name", "In a prompt", everywhere}, Where::prompt, prompt::complete},
+
+    KeyRow{{"Down, Ctrl-N", "the next item", "In a menu", everywhere}, Where::menu, menu::down},
+    KeyRow{{"Up, Ctrl-P", "the item before", "In a menu", everywhere}, Where::menu, menu::up},
+    KeyRow{{"PageDown, Ctrl-D", "a page down", "In a menu", everywhere}, Where::menu, menu::page_down},
+    KeyRow{{"PageUp, Ctrl-U", "a page up", "In a menu", everywhere}, Where::menu, menu::page_up},
+    KeyRow{{"Home", "the first item", "In a menu", everywhere}, Where::menu, menu::first},
+    KeyRow{{"End", "the last item", "In a menu", everywhere}, Where::menu, menu::last},
+    KeyRow{{"Space", "choose; a column: show or hide it", "In a menu", everywhere}, Where::menu, menu::toggle},
+    KeyRow{{"Enter", "choose; columns: done", "In a menu", everywhere}, Where::menu, menu::accept},
+    KeyRow{{"Escape", "as it was before", "In a menu", everywhere}, Where::menu, menu::cancel},
+    KeyRow{
+        {"Backspace", "take back a letter; letters narrow", "In a menu", everywhere}, Where::menu, menu::erase_letter},
+
+    KeyRow{{"j, Down", "the next line", "In a text", everywhere}, Where::text, text_overlay::down},
+    KeyRow{{"k, Up", "the line before", "In a text", everywhere}, Where::text, text_overlay::up},
+    KeyRow{{"Space, Ctrl-D, PageDown", "a page down", "In a text", everywhere}, Where::text, text_overlay::page_down},
+    KeyRow{{"b, Ctrl-U, PageUp", "a page up", "In a text", everywhere}, Where::text, text_overlay::page_up},
+    KeyRow{{"g, Home", "the beginning", "In a text", everywhere}, Where::text, text_overlay::first},
+    KeyRow{{"G, End", "the end", "In a text", everywhere}, Where::text, text_overlay::last},
+    KeyRow{{"Escape, Enter, Backspace, q, ?", "close", "In a text", everywhere}, Where::text, text_overlay::close},
+};
+
+Key key_named(std::string_view name) {
+    struct Name {
+        std::string_view text;
+        Key key;
+    };
+    constexpr std::array names{
+        Name{"Down", key(Named::down)},
+        Name{"Up", key(Named::up)},
+        Name{"Left", key(Named::left)},
+        Name{"Right", key(Named::right)},
+        Name{"PageDown", key(Named::page_down)},
+        Name{"PageUp", key(Named::page_up)},
+        Name{"Home", key(Named::home)},
+        Name{"End", key(Named::end)},
+        Name{"Enter", key(Named::enter)},
+        Name{"Escape", key(Named::escape)},
+        Name{"Tab", key(Named::tab)},
+        Name{"Shift-Tab", key(Named::back_tab)},
+        Name{"Backspace", key(Named::backspace)},
+        Name{"Delete", key(Named::remove)},
+        Name{"Ctrl-C", key(Named::interrupt)},
+        Name{"Ctrl-L", key(Named::redraw)},
+        Name{"Space", key(U' ')},
+    };
+    for (const Name& known : names)
+        if (known.text == name) return known.key;
+    constexpr std::string_view control = "Ctrl-";
+    if (name.starts_with(control) && name.size() == control.size() + 1)
+        return key(static_cast<char32_t>(name.back() - 'A' + 1));
+    return name.size() == 1 ? key(static_cast<char32_t>(name.front())) : Key{};
+}
+
+bool acts_in(const KeyRow& row, View view, Overlay overlay) {
+    switch (row.where) {
+        case Where::always: return true;
+        case Where::view: return overlay == Overlay::none && (row.text.views & bit_of(view)) != 0;
+        case Where::prompt: return overlay == Overlay::prompt;
+        case Where::menu: return overlay == Overlay::menu;
+        case Where::text: return overlay == Overlay::help || overlay == Overlay::answers || overlay == Overlay::details;
+    }
+    return false;
+}
+
+}  // namespace
+
+std::string_view name_of(View view) {
+    constexpr std::array<std::string_view, view_count> names{"flows",   "hosts",    "congestion", "events",
+                                                             "packets", "counters", "flow"};
+    return names[static_cast<std::size_t>(view)];
+}
+
+std::span<const KeyRow> key_table() { return table; }
+
+std::span<const KeyText> key_texts() {
+    static const auto texts = [] {
+        std::array<KeyText, table.size()> all;
+        std::transform(table.begin(), table.end(), all.begin(), [](const KeyRow& row) { return row.text; });
+        return all;
+    }();
+    return texts;
+}
+
+std::vector<Key> keys_named(std::string_view keys) {
+    constexpr std::string_view between = ", ";
+    std::vector<Key> all;
+    for (std::size_t at = 0; at < keys.size();) {
+        // A comma may be a key itself.
+        const std::size_t end = std::min(keys.find(between, at + 1), keys.size());
+        all.push_back(key_named(keys.substr(at, end - at)));
+        at = end + between.size();
+    }
+    return all;
+}
+
+const KeyRow* find_key(const Key& key, View view, Overlay overlay) {
+    static const auto keys = [] {
+        std::array<std::vector<Key>, table.size()> all;
+        std::transform(table.begin(), table.end(), all.begin(),
+                       [](const KeyRow& row) { return keys_named(row.text.keys); });
+        return all;
+    }();
+    for (std::size_t i = 0; i < table.size(); ++i)
+        if (acts_in(table[i], view, overlay) && std::find(keys[i].begin(), keys[i].end(), key) != keys[i].end())
+            return &table[i];
+    return nullptr;
+}
+
+}  // namespace tui

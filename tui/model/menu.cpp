@@ -1,0 +1,186 @@
+// Menus: sorting, columns, groups, themes. Letters narrow what is listed.
+#include <algorithm>
+#include <array>
+
+#include "tui/model/key_row.h"
+#include "tui/view/theme.h"
+
+namespace tui {
+
+namespace {
+
+constexpr std::array groupings{Grouping::none, Grouping::source, Grouping::destination, Grouping::transport,
+                               Grouping::traffic_class};
+
+std::vector<std::string> names_of(const std::vector<Column>& columns) {
+    std::vector<std::string> names;
+    for (const Column& column : columns) names.push_back(column.name);
+    return names;
+}
+
+bool is_among(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Those on the screen, then the usual ones, then every other that there is.
+std::vector<std::string> all_columns(const Workings& w) {
+    std::vector<std::string> names = names_of(w.state.columns);
+    const auto add = [&names](const std::string& name) {
+        if (!is_among(names, name)) names.push_back(name);
+    };
+    for (const Column& column : usual_columns()) add(column.name);
+    for (const auto* fields : {&exporters::brief_fields(), &exporters::flow_fields()})
+        for (const exporters::FlowField& field : *fields) add(field.path);
+    return names;
+}
+
+std::vector<std::string> items_of(const Workings& w, Menu::Purpose purpose) {
+    std::vector<std::string> items;
+    switch (purpose) {
+        case Menu::Purpose::sort:
+        case Menu::Purpose::columns: return all_columns(w);
+        case Menu::Purpose::grouping:
+            for (const Grouping grouping : groupings) items.emplace_back(name_of(grouping));
+            break;
+        case Menu::Purpose::theme:
+            for (const Theme& theme : themes()) items.emplace_back(theme.name);
+            break;
+    }
+    return items;
+}
+
+bool is_chosen(const Workings& w, const std::string& item) {
+    switch (w.state.menu.purpose) {
+        case Menu::Purpose::sort: return item == w.sort_column();
+        case Menu::Purpose::columns: return is_among(names_of(w.state.columns), item);
+        case Menu::Purpose::grouping: return item == name_of(w.state.choice.grouping);
+        case Menu::Purpose::theme: return item == w.state.settings.theme;
+    }
+    return false;
+}
+
+void mark_chosen(Workings& w) {
+    Menu& menu = w.state.menu;
+    menu.chosen.clear();
+    for (const std::string& item : menu.items) menu.chosen.push_back(is_chosen(w, item));
+}
+
+/// Takes a column away, or shows it behind the others. One at least stays.
+void turn_column(Workings& w, const std::string& name) {
+    std::vector<std::string> names = names_of(w.state.columns);
+    const auto at = std::find(names.begin(), names.end(), name);
+    if (at == names.end())
+        names.push_back(name);
+    else if (names.size() > 1)
+        names.erase(at);
+    else
+        return w.say("a table has a column");
+    w.show_columns(std::move(names));
+    mark_chosen(w);
+}
+
+}  // namespace
+
+void Workings::open_menu(Menu::Purpose purpose) {
+    settings_before = state.settings;
+    menu_items = items_of(*this, purpose);
+    state.menu = {};
+    state.menu.purpose = purpose;
+    state.overlay = Overlay::menu;
+    narrow_menu();
+    const auto& chosen = state.menu.chosen;
+    const auto at = std::find(chosen.begin(), chosen.end(), true);
+    if (at != chosen.end() && purpose != Menu::Purpose::columns)
+        state.menu.place.selected = static_cast<std::size_t>(at - chosen.begin());
+    settle(state.menu.place, state.menu.items.size(), overlay_page);
+}
+
+void Workings::narrow_menu() {
+    Menu& menu = state.menu;
+    menu.items.clear();
+    for (const std::string& item : menu_items)
+        if (item.find(menu.typed) != std::string::npos) menu.items.push_back(item);
+    // What begins so is rather meant than what holds it.
+    std::stable_partition(menu.items.begin(), menu.items.end(),
+                          [&](const std::string& item) { return item.starts_with(menu.typed); });
+    menu.place = {};
+    settle(menu.place, menu.items.size(), overlay_page);
+    mark_chosen(*this);
+}
+
+void Workings::select_item(std::size_t item) {
+    Menu& menu = state.menu;
+    if (item >= menu.items.size()) return;
+    menu.place.selected = item;
+    settle(menu.place, menu.items.size(), overlay_page);
+    // A theme is judged by seeing it.
+    if (menu.purpose == Menu::Purpose::theme) use_theme(menu.items[item]);
+}
+
+/// What the item says is in force; of columns, until it is chosen again.
+void Workings::choose_item(std::size_t item) {
+    if (item >= state.menu.items.size()) return;
+    select_item(item);
+    const std::string name = state.menu.items[item];
+    switch (state.menu.purpose) {
+        case Menu::Purpose::sort: sort_by(name, false); break;
+        case Menu::Purpose::columns: return turn_column(*this, name);
+        case Menu::Purpose::grouping:
+            for (const Grouping grouping : groupings)
+                if (name_of(grouping) == name) group_by(grouping);
+            break;
+        case Menu::Purpose::theme: break;
+    }
+    menu::done(*this);
+}
+
+namespace menu {
+
+namespace {
+void move(Workings& w, std::ptrdiff_t by) {
+    const Place& place = w.state.menu.place;
+    if (place.count == 0) return;
+    const auto last = static_cast<std::ptrdiff_t>(place.count) - 1;
+    const auto to = std::clamp(static_cast<std::ptrdiff_t>(place.selected) + by, std::ptrdiff_t{0}, last);
+    w.select_item(static_cast<std::size_t>(to));
+}
+std::ptrdiff_t page(const Workings& w) { return static_cast<std::ptrdiff_t>(w.overlay_page); }
+}  // namespace
+
+void down(Workings& w) { move(w, 1); }
+void up(Workings& w) { move(w, -1); }
+void page_down(Workings& w) { move(w, page(w)); }
+void page_up(Workings& w) { move(w, -page(w)); }
+void first(Workings& w) { w.select_item(0); }
+void last(Workings& w) {
+    if (w.state.menu.place.count > 0) w.select_item(w.state.menu.place.count - 1);
+}
+void toggle(Workings& w) { w.choose_item(w.state.menu.place.selected); }
+
+void accept(Workings& w) {
+    if (w.state.menu.purpose != Menu::Purpose::columns && !w.state.menu.items.empty())
+        return w.choose_item(w.state.menu.place.selected);
+    done(w);
+}
+
+void done(Workings& w) {
+    if (w.state.settings != w.settings_before) w.keep();
+    w.close_overlay();
+}
+
+void cancel(Workings& w) {
+    if (w.state.menu.purpose == Menu::Purpose::columns) w.show_columns(w.settings_before.columns);
+    w.use_theme(w.settings_before.theme);
+    w.close_overlay();
+}
+
+void erase_letter(Workings& w) {
+    std::string& typed = w.state.menu.typed;
+    if (typed.empty()) return cancel(w);
+    typed.pop_back();
+    w.narrow_menu();
+}
+
+}  // namespace menu
+
+}  // namespace tui

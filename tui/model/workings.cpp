@@ -1,0 +1,282 @@
+#include "tui/model/workings.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace tui {
+
+namespace {
+
+constexpr std::size_t index_of(View view) { return static_cast<std::size_t>(view); }
+
+std::uint64_t traffic(const metrics::HostSnapshot& host) { return host.sent_wire_bytes + host.received_wire_bytes; }
+
+std::vector<const metrics::HostSnapshot*> busiest_hosts(const metrics::Snapshot& snapshot) {
+    std::vector<const metrics::HostSnapshot*> hosts;
+    for (const metrics::HostSnapshot& host : snapshot.hosts) hosts.push_back(&host);
+    std::stable_sort(hosts.begin(), hosts.end(),
+                     [](const auto* a, const auto* b) { return traffic(*a) > traffic(*b); });
+    return hosts;
+}
+
+/// How congested a flow is: signals first, then the time that it was slowed down.
+auto congestion_of(const metrics::FlowSnapshot& flow) {
+    return std::pair(flow.ecn_ce_packets + flow.cnp_packets,
+                     flow.state_ns[metrics::index_of(metrics::State::congestion_paced)]);
+}
+
+/// Also those in folded groups.
+std::vector<const metrics::FlowSnapshot*> congested_flows(const metrics::Snapshot& snapshot,
+                                                          const exporters::Context& context, FlowFilter& filter) {
+    std::vector<const metrics::FlowSnapshot*> flows;
+    for (const metrics::FlowSnapshot& flow : snapshot.flows)
+        if (congestion_of(flow) > std::pair<std::uint64_t, std::uint64_t>{} && filter.matches({flow, context}))
+            flows.push_back(&flow);
+    std::sort(flows.begin(), flows.end(), [](const auto* a, const auto* b) {
+        const auto left = congestion_of(*a);
+        const auto right = congestion_of(*b);
+        return left != right ? left > right : a->id < b->id;
+    });
+    return flows;
+}
+
+metrics::Address address_of(wire::Bytes octets) {
+    metrics::Address address;
+    if (octets.size() != 4 && octets.size() != address.octets.size()) return address;
+    address.family = octets.size() == 4 ? dissect::Network::Family::ipv4 : dissect::Network::Family::ipv6;
+    std::memcpy(address.octets.data(), octets.data(), octets.size());
+    return address;
+}
+
+}  // namespace
+
+void settle(Place& place, std::size_t count, std::size_t page) {
+    page = std::max<std::size_t>(page, 1);
+    place.count = count;
+    place.selected = std::min(place.selected, count == 0 ? 0 : count - 1);
+    place.top = std::min(place.top, count > page ? count - page : 0);
+    if (place.selected < place.top) place.top = place.selected;
+    if (place.selected >= place.top + page) place.top = place.selected + 1 - page;
+}
+
+Workings::Workings(Settings settings, Feed& source, const metrics::HostNames* host_names,
+                   const dissect::FieldRegistry& fields_of_frames)
+    : feed(source), names(host_names), registry(fields_of_frames) {
+    pages.fill(10);
+    state.settings = std::move(settings);
+    state.names = state.settings.names ? names : nullptr;
+    state.columns = columns_of(state.settings.columns);
+    state.choice.grouping = state.settings.grouping;
+    state.choice.window = state.settings.window;
+    state.packets = std::make_unique<PacketList>(registry, [this](std::string& text, wire::Bytes octets) {
+        const std::string name = state.names == nullptr ? "" : state.names->name(address_of(octets));
+        text += name;
+        return !name.empty();
+    });
+    state.feed = feed.status();
+    const bool turned = state.settings.sort.starts_with('-');
+    const std::string sort = state.settings.sort.substr(turned ? 1 : 0);
+    if (column_named(sort))
+        sort_by(sort, turned);
+    else
+        sort_by(std::string(usual_sort), false);
+}
+
+void Workings::say(std::string text) {
+    state.message = std::move(text);
+    state.message_is_error = false;
+}
+void Workings::complain(std::string text) {
+    state.message = std::move(text);
+    state.message_is_error = true;
+}
+void Workings::ask(Request::Kind kind) {
+    const auto same = [kind](const Request& request) { return request.kind == kind; };
+    if (kind == Request::Kind::settings && std::any_of(requests.begin(), requests.end(), same)) return;
+    requests.push_back({kind});
+}
+
+/// What the selections are on, whatever row that is.
+struct Workings::Anchor {
+    std::uint64_t flow = 0;
+    std::string group = {};
+    metrics::Address host = {};
+    std::uint64_t congested = 0;
+};
+
+Workings::Anchor Workings::anchor() const {
+    Anchor anchor;
+    if (const FlowLine* line = selected_line()) {
+        if (line->group)
+            anchor.group = line->title;
+        else
+            anchor.flow = line->id();
+    }
+    const auto at = [this](View view) { return state.places[index_of(view)].selected; };
+    if (at(View::hosts) < state.hosts.size()) anchor.host = state.hosts[at(View::hosts)]->address;
+    if (at(View::congestion) < state.congested.size()) anchor.congested = state.congested[at(View::congestion)]->id;
+    return anchor;
+}
+
+void Workings::restore(const Anchor& anchor) {
+    const auto find = [this](View view, const auto& list, auto is_it) {
+        Place& place = state.places[index_of(view)];
+        const auto found = std::find_if(list.begin(), list.end(), is_it);
+        if (!held[index_of(view)])
+            place.selected = 0;
+        else if (found != list.end())
+            place.selected = static_cast<std::size_t>(found - list.begin());
+        if (!held[index_of(view)]) place.top = 0;
+    };
+    find(View::flows, state.list.lines(), [&](const FlowLine& line) {
+        return line.group ? !anchor.group.empty() && line.title == anchor.group
+                          : anchor.group.empty() && line.id() == anchor.flow;
+    });
+    find(View::hosts, state.hosts, [&](const auto* host) { return host->address == anchor.host; });
+    find(View::congestion, state.congested, [&](const auto* flow) { return flow->id == anchor.congested; });
+}
+
+void Workings::rebuild() {
+    const Anchor kept = anchor();
+    state.list.build(state.reading, state.choice, filter, state.names);
+    state.hosts.clear();
+    state.congested.clear();
+    if (const metrics::Snapshot* shown = state.shown()) {
+        state.hosts = busiest_hosts(*shown);
+        const exporters::Context context = context_of({}, state.choice.window, *state.reading, state.names);
+        state.congested = congested_flows(*shown, context, filter);
+    }
+    restore(kept);
+    count_rows();
+}
+
+void Workings::rebuild_packets() {
+    std::string error;
+    apply_packet_filter(state.packet_filter_text, error);
+}
+
+std::size_t Workings::rows(View view) const {
+    switch (view) {
+        case View::flows:
+        case View::flow: return state.list.lines().size();
+        case View::hosts: return state.hosts.size();
+        case View::congestion: return state.congested.size();
+        case View::events: return state.events.lines().size();
+        case View::packets: return state.packets->lines().size();
+        case View::counters: return state.reading == nullptr ? 0 : state.reading->counters.size();
+    }
+    return 0;
+}
+
+void Workings::count_rows() {
+    for (std::size_t i = 0; i < view_count; ++i) {
+        const auto view = static_cast<View>(i);
+        const std::size_t count = rows(view);
+        Place& place = state.places[i];
+        const bool follows = (view == View::events || view == View::packets) && !held[i];
+        if (follows && count > 0) place.selected = count - 1;
+        if (view == View::flow) place.selected = state.list.find(state.flow_id).value_or(place.selected);
+        settle(place, count, pages[i]);
+    }
+    state.follow_packets = !held[index_of(View::packets)];
+}
+
+void Workings::select(View view, std::size_t row) {
+    const std::size_t count = rows(view);
+    Place& place = state.places[index_of(view)];
+    place.selected = row;
+    settle(place, count, pages[index_of(view)]);
+    const bool follows = view == View::events || view == View::packets;
+    held[index_of(view)] = !(follows && place.selected + 1 >= count);
+    state.follow_packets = !held[index_of(View::packets)];
+}
+
+void Workings::move(std::ptrdiff_t by) {
+    const Place& place = state.place();
+    if (place.count == 0) return;
+    const auto last = static_cast<std::ptrdiff_t>(place.count) - 1;
+    const auto at = std::clamp(static_cast<std::ptrdiff_t>(place.selected) + by, std::ptrdiff_t{0}, last);
+    select(state.view, static_cast<std::size_t>(at));
+}
+
+void Workings::go_to(View view) {
+    state.view = view;
+    state.spread = false;
+    if (view == View::packets && state.packets->advance(feed)) count_rows();
+}
+
+void Workings::open_flow(std::uint64_t id) {
+    if (state.view != View::flow) state.back = state.view;
+    state.view = View::flow;
+    state.flow_id = id;
+    follow_flow();
+    count_rows();
+}
+
+void Workings::follow_flow() {
+    if (state.view != View::flow || state.trace.flow() == state.flow_id) return;
+    const metrics::FlowSnapshot* flow = state.flow_total();
+    if (flow == nullptr) flow = state.flow_interval();
+    if (flow == nullptr) return;
+    state.trace.follow(*flow);
+    state.trace.advance(feed);
+}
+
+bool Workings::apply_filter(const std::string& text, std::string& error) {
+    auto made = FlowFilter::compile(text);
+    if (!made) {
+        error = made.error();
+        return false;
+    }
+    error.clear();
+    filter = std::move(*made);
+    state.filter_text = text;
+    rebuild();
+    return true;
+}
+
+bool Workings::apply_packet_filter(const std::string& text, std::string& error) {
+    const auto made = state.packets->filter(text);
+    if (!made) {
+        error = made.error();
+        return false;
+    }
+    error.clear();
+    state.packet_filter_text = text;
+    held[index_of(View::packets)] = false;
+    state.packets->advance(feed);
+    count_rows();
+    return true;
+}
+
+const FlowLine* Workings::selected_line() const {
+    const auto& lines = state.list.lines();
+    const std::size_t at = state.places[index_of(View::flows)].selected;
+    return at < lines.size() ? &lines[at] : nullptr;
+}
+
+std::optional<std::uint64_t> Workings::selected_flow() const {
+    const std::size_t at = state.place().selected;
+    switch (state.view) {
+        case View::flow: return state.flow_id;
+        case View::flows: {
+            const FlowLine* line = selected_line();
+            if (line != nullptr && !line->group) return line->id();
+            break;
+        }
+        case View::congestion:
+            if (at < state.congested.size()) return state.congested[at]->id;
+            break;
+        case View::events:
+            if (at < state.events.lines().size() && state.events.lines()[at].flow != 0)
+                return state.events.lines()[at].flow;
+            break;
+        case View::hosts:
+        case View::packets:
+        case View::counters: break;
+    }
+    return {};
+}
+
+}  // namespace tui

@@ -1,0 +1,93 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tui/model/model.h"
+
+namespace tui {
+
+/// The model's inside: what the functions behind the keys work with.
+struct Workings {
+    Workings(Settings settings, Feed& source, const metrics::HostNames* host_names,
+             const dissect::FieldRegistry& fields_of_frames);
+
+    State state;
+    Feed& feed;
+    const metrics::HostNames* names;
+    const dissect::FieldRegistry& registry;
+    FlowFilter filter = {};
+    std::vector<Request> requests = {};
+    std::uint64_t last_serial = 0;
+    std::int64_t now_ns = 0;
+    bool window_chosen = false;  ///< by the user: the end of a file leaves it alone
+
+    std::array<std::size_t, view_count> pages;  ///< rows of each view that fit, as far as known
+    std::size_t overlay_page = 10;
+    std::vector<Hit> hits = {};
+    /// By view: the selection stays on what it is on. Else on the first row, whatever comes there, or the last of
+    /// events and packets, which follow what comes.
+    std::array<bool, view_count> held{};
+
+    std::string text_before = {};              ///< of the prompt that is open: what Escape brings back
+    Settings settings_before = {};             ///< the same of the menu
+    std::vector<std::string> menu_items = {};  ///< all of them, not narrowed
+
+    void say(std::string text);
+    void complain(std::string text);
+    void ask(Request::Kind kind);
+    /// Settings have changed: they are to be kept.
+    void keep() { ask(Request::Kind::settings); }
+
+    // Lists; workings.cpp.
+    void rebuild();          ///< all lists, from the reading and the choice; selections stay where they are
+    void rebuild_packets();  ///< goes through the frames anew
+    void count_rows();       ///< of every view; selections and what is in sight stay within them
+    void follow_flow();      ///< the plot of sequence is that of the flow of the view of one flow
+    std::size_t rows(View view) const;
+    void select(View view, std::size_t row);
+    void move(std::ptrdiff_t rows);
+    void go_to(View view);
+    void open_flow(std::uint64_t id);
+    bool apply_filter(const std::string& text, std::string& error);
+    bool apply_packet_filter(const std::string& text, std::string& error);
+
+    /// The flow that the selected row, or the view of one flow, is about; absent on groups, hosts, packets, counters.
+    std::optional<std::uint64_t> selected_flow() const;
+    const FlowLine* selected_line() const;  ///< null where there is none
+
+    // What a user has chosen; choices.cpp.
+    void sort_by(const std::string& column, bool turned);
+    std::string sort_column() const;
+    void show_columns(std::vector<std::string> column_names);
+    void group_by(Grouping grouping);
+    void show_window(Window window);
+    void use_theme(const std::string& name);
+
+    // Overlays; prompt.cpp, menu.cpp.
+    void close_overlay();
+    void open_text(Overlay overlay, std::size_t text_rows);
+    void open_prompt(Prompt::Purpose purpose, std::string text);
+    void edit_prompt(std::string text, std::size_t cursor);
+    void type(char32_t character);
+    void open_menu(Menu::Purpose purpose);
+    void narrow_menu();
+    void choose_item(std::size_t item);
+    void select_item(std::size_t item);
+    void scroll_text(std::ptrdiff_t lines);
+
+private:
+    struct Anchor;
+    Anchor anchor() const;
+    void restore(const Anchor& anchor);
+};
+
+/// Sorted by where nothing else was chosen.
+inline constexpr std::string_view usual_sort = "goodput";
+
+/// How far one sees: `place` has `count` rows of which `page` fit.
+void settle(Place& place, std::size_t count, std::size_t page);
+
+}  // namespace tui
