@@ -7,11 +7,12 @@
 
 namespace tui {
 
-/// A key in the last line: the few that one wants to be reminded of, in words shorter than those of help.
+/// A key in the last line: one that people want to be reminded of, in fewer words than help has for it.
 struct FooterKey {
     std::string_view key;
     std::string_view does;
-    std::uint32_t views = (1U << view_count) - 1;
+    std::uint32_t views;
+    enum class Where : std::uint8_t { view, prompt, menu, text } where = Where::view;
 };
 std::span<const FooterKey> footer_keys();
 

@@ -12,24 +12,55 @@ namespace tui {
 
 namespace {
 
-constexpr std::uint32_t of_flows =
-    bit_of(View::flows) | bit_of(View::hosts) | bit_of(View::congestion) | bit_of(View::events);
+constexpr std::uint32_t everywhere = (1U << view_count) - 1;
+constexpr std::uint32_t lists_of_flows = bit_of(View::flows) | bit_of(View::congestion);
 
 /// The most useful first: what does not fit is left to help.
 constexpr std::array shown_keys{
-    FooterKey{"?", "help"},
-    FooterKey{"q", "quit"},
-    FooterKey{"Enter", "open", bit_of(View::flows) | bit_of(View::congestion) | bit_of(View::events)},
+    FooterKey{"?", "help", everywhere},
+    FooterKey{"q", "quit", everywhere},
+    FooterKey{"Enter", "open", lists_of_flows | bit_of(View::events)},
+    FooterKey{"Enter", "its flows", bit_of(View::hosts)},
     FooterKey{"Enter", "details", bit_of(View::packets)},
     FooterKey{"Esc", "back", bit_of(View::flow)},
-    FooterKey{"e", "why", of_flows | bit_of(View::flow)},
-    FooterKey{"/", "filter", of_flows | bit_of(View::packets)},
-    FooterKey{"Space", "pause"},
+    FooterKey{"e", "why", everywhere},
+    FooterKey{"/", "filter", lists_of_flows | bit_of(View::packets)},
     FooterKey{"s", "sort", bit_of(View::flows)},
-    FooterKey{"p", "pin", bit_of(View::flows)},
-    FooterKey{"g", "group", bit_of(View::flows)},
-    FooterKey{"S", "save"},
+    FooterKey{"o", "opposite", bit_of(View::flow)},
+    FooterKey{"z", "enlarge", bit_of(View::flow)},
+    FooterKey{"Space", "pause", everywhere},
+    FooterKey{"p", "pin", lists_of_flows | bit_of(View::flow)},
+    FooterKey{"u", "group", bit_of(View::flows)},
+    FooterKey{"c", "columns", bit_of(View::flows)},
+    FooterKey{"f", "follow", bit_of(View::events) | bit_of(View::packets)},
+    FooterKey{"t", "interval or all", everywhere},
+    FooterKey{"J", "jump", everywhere},
+    FooterKey{"N", "names", everywhere},
+    FooterKey{"T", "theme", everywhere},
+    FooterKey{"S", "save", everywhere},
+    FooterKey{"Enter", "done", everywhere, FooterKey::Where::prompt},
+    FooterKey{"Esc", "as before", everywhere, FooterKey::Where::prompt},
+    FooterKey{"Tab", "complete", everywhere, FooterKey::Where::prompt},
+    FooterKey{"Ctrl-U", "rub out", everywhere, FooterKey::Where::prompt},
+    FooterKey{"Up", "", everywhere, FooterKey::Where::menu},
+    FooterKey{"Down", "move", everywhere, FooterKey::Where::menu},
+    FooterKey{"Space", "choose", everywhere, FooterKey::Where::menu},
+    FooterKey{"Enter", "done", everywhere, FooterKey::Where::menu},
+    FooterKey{"Esc", "as before", everywhere, FooterKey::Where::menu},
+    FooterKey{"letters", "narrow", everywhere, FooterKey::Where::menu},
+    FooterKey{"Esc", "close", everywhere, FooterKey::Where::text},
+    FooterKey{"Up", "", everywhere, FooterKey::Where::text},
+    FooterKey{"Down", "scroll", everywhere, FooterKey::Where::text},
 };
+
+FooterKey::Where where(const State& state) {
+    switch (state.overlay) {
+        case Overlay::none: return FooterKey::Where::view;
+        case Overlay::prompt: return FooterKey::Where::prompt;
+        case Overlay::menu: return FooterKey::Where::menu;
+        default: return FooterKey::Where::text;
+    }
+}
 
 std::string_view name_of(Prompt::Purpose purpose) {
     switch (purpose) {
@@ -70,7 +101,7 @@ std::string filter_in_force(const State& state) {
         if (state.packet_filter_text.empty()) return {};
         return fmt::format("filter {}", state.packet_filter_text);
     }
-    if (state.filter_text.empty()) return {};
+    if (state.filter_text.empty() || (lists_of_flows & bit_of(state.view)) == 0) return {};
     return fmt::format("filter {} hides {} of {}", state.filter_text, grouped(state.list.hidden()),
                        counted(state.list.flows(), "flow"));
 }
@@ -103,11 +134,11 @@ void draw_keys(const State& state, Pane& pane, int y) {
     pane.fill(0, y, pane.width(), U' ', {Role::bar});
     int x = 1;
     for (const FooterKey& shown : footer_keys()) {
-        if ((shown.views & bit_of(state.view)) == 0) continue;
+        if ((shown.views & bit_of(state.view)) == 0 || shown.where != where(state)) continue;
         const int needed = width_of(shown.key) + 1 + width_of(shown.does);
         if (x + needed >= pane.width()) break;
         x += pane.text(x, y, shown.key, {Role::bar, false, true}) + 1;
-        x += pane.text(x, y, shown.does, {Role::bar}) + 3;
+        if (!shown.does.empty()) x += pane.text(x, y, shown.does, {Role::bar}) + 2;
     }
 }
 

@@ -168,7 +168,8 @@ void draw_tabs(const State& state, Pane& pane, int y) {
         const int begin = x - 1;
         const Style name{current ? Role::sorted : Role::normal, false, current};
         if (current) pane.put(begin, y, U' ', name);
-        x += pane.text(x, y, fmt::format("{} ", i + 1), current ? name : Style{Role::accent});
+        // The view of one flow is opened from a row.
+        if (view != View::flow) x += pane.text(x, y, fmt::format("{} ", i + 1), current ? name : Style{Role::accent});
         x += pane.text(x, y, tui::name_of(view), name);
         if (current) pane.put(x, y, U' ', name);
         pane.hit(Hit::Target::tab, begin, y, x + 1 - begin, i);

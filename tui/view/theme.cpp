@@ -40,7 +40,8 @@ constexpr Paint reversed(bool bold = false) { return {own, own, own, own, bold, 
 constexpr std::size_t at(Role role) { return static_cast<std::size_t>(role); }
 constexpr std::size_t at(metrics::State state) { return at(role_of(state)); }
 
-/// After Okabe and Ito, "Color Universal Design": sky blue, bluish green, orange, yellow, vermillion. States have the
+/// After Okabe and Ito, "Color Universal Design": sky blue, bluish green, orange, yellow, vermillion, reddish
+/// purple. States have the
 /// colour of their group: sending is green, repair orange to red, windows blue, the fabric yellow, the application
 /// grey; inside a group their letters tell them apart.
 constexpr std::array<Paint, role_count> safe_paints() {
@@ -56,8 +57,8 @@ constexpr std::array<Paint, role_count> safe_paints() {
     paints[at(Role::alarm)] = block(231, 160, bright_white, red, true);
     paints[at(Role::bar)] = block(252, 237, white, black);
     paints[at(Role::sorted)] = block(16, 74, black, cyan, true);
-    paints[at(Role::chart)] = ink(74, cyan);
-    paints[at(Role::chart_second)] = ink(214, yellow);
+    paints[at(Role::chart)] = ink(32, cyan);
+    paints[at(Role::chart_second)] = ink(182, bright_magenta);
     paints[at(Role::heat_0)] = ink(24, blue);
     paints[at(Role::heat_1)] = ink(60, bright_blue);
     paints[at(Role::heat_2)] = ink(66, cyan);
@@ -79,7 +80,7 @@ constexpr std::array<Paint, role_count> safe_paints() {
     paints[at(State::nic_stall)] = block(16, 221, black, yellow);
     paints[at(State::application_in_flight)] = block(255, 241, bright_white, bright_black);
     paints[at(State::peer_wait)] = block(252, 238, white, bright_black);
-    paints[at(State::application_idle)] = ink(243, bright_black);
+    paints[at(State::application_idle)] = ink(241, bright_black);
     return paints;
 }
 
@@ -114,12 +115,12 @@ constexpr std::array<Paint, role_count> light_paints() {
     paints[at(Role::title)] = ink(24, blue, true);
     paints[at(Role::accent)] = ink(25, blue);
     paints[at(Role::good)] = ink(29, green);
-    paints[at(Role::warning)] = ink(94, magenta, true);
-    paints[at(Role::bad)] = ink(160, red, true);
+    paints[at(Role::warning)] = ink(136, magenta, true);
+    paints[at(Role::bad)] = ink(124, red, true);
     paints[at(Role::bar)] = block(16, 252, black, white);
     paints[at(Role::sorted)] = block(231, 25, bright_white, blue, true);
-    paints[at(Role::chart)] = ink(25, blue);
-    paints[at(Role::chart_second)] = ink(130, red);
+    paints[at(Role::chart)] = ink(24, blue);
+    paints[at(Role::chart_second)] = ink(170, magenta);
     paints[at(Role::heat_0)] = ink(180, yellow);
     paints[at(Role::heat_1)] = ink(179, yellow);
     paints[at(Role::heat_2)] = ink(137, yellow);
@@ -127,10 +128,10 @@ constexpr std::array<Paint, role_count> light_paints() {
     paints[at(Role::heat_4)] = ink(66, cyan);
     paints[at(Role::heat_5)] = ink(24, blue);
     paints[at(Role::heat_6)] = ink(17, black);
-    paints[at(State::unobserved)] = block(238, 254, black, white);
-    paints[at(State::application_in_flight)] = block(16, 248, black, white);
-    paints[at(State::peer_wait)] = block(16, 251, black, white);
-    paints[at(State::application_idle)] = ink(243, bright_black);
+    paints[at(State::unobserved)] = ink(238, black);
+    paints[at(State::application_in_flight)] = block(16, 252, black, white);
+    paints[at(State::peer_wait)] = block(16, 254, black, white);
+    paints[at(State::application_idle)] = ink(240, bright_black);
     return paints;
 }
 
