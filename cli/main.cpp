@@ -12,6 +12,7 @@
 #include "cli/dump/dump.h"
 #include "cli/endpoint/endpoint.h"
 #include "cli/flows/flows.h"
+#include "cli/top/top.h"
 #include "cli/why/why.h"
 #include "dissect/registry.h"
 
@@ -23,6 +24,8 @@ int main(int argc, char** argv) {
                      cli::flows::run, cli::flows::help},
         cli::Command{"why", "why it is slow: bandwidth, latency, QP cache, congestion, queue depth, and what to do",
                      cli::why::run, cli::why::help},
+        cli::Command{"top", "the live screen: every flow as it goes, what is wrong with it, and why", cli::top::run,
+                     cli::top::help},
         cli::Command{"daemon", "capture for ever: Prometheus, history, flight recorder, control socket",
                      cli::daemon::run, cli::daemon::help},
         cli::Command{"endpoint", "an iWARP endpoint in software: serve, ping, bench, listen", cli::endpoint::run,

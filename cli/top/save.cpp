@@ -80,7 +80,7 @@ std::string write_json(int descriptor, const tui::State& state) {
     const metrics::Snapshot& shown = *state.shown();
     const tui::Reading& reading = *state.reading;
     exporters::Context context{state.names, reading.crc_verified, {}};
-    const bool interval = state.settings.window == tui::Window::interval;
+    const bool interval = state.choice.window == tui::Window::interval;
     if (interval) context.interval = exporters::Interval{reading.start_ns, reading.length_ns};
     exporters::FlowsDocument document(exporters::all_columns(interval));
     document.begin(file.text(), shown.capture, context);
@@ -118,7 +118,7 @@ Saved save(const tui::State& state, const tui::Grid& picture, std::time_t now, c
     std::string error = write_json(files.json, state);
     if (const std::string other = write_text(files.text, picture); error.empty()) error = other;
     if (!error.empty()) return {fmt::format("{}: {}", files.name, error), true};
-    return {fmt::format("saved as {0}.json and {0}.txt", files.name), false};
+    return {fmt::format("saved as {}.json and .txt", files.name), false};
 }
 
 }  // namespace cli::top

@@ -57,6 +57,11 @@ void Model::drawn(Drawn drawn) {
     w.scroll_text(0);
 }
 
+void Model::say(std::string message, bool is_error) {
+    workings_->state.message = std::move(message);
+    workings_->state.message_is_error = is_error;
+}
+
 std::vector<Request> Model::take_requests() { return std::exchange(workings_->requests, {}); }
 
 }  // namespace tui

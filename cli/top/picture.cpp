@@ -1,0 +1,91 @@
+#include "cli/top/picture.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/console.h"
+#include "cli/signals.h"
+#include "text/quantities.h"
+#include "tui/view/screen.h"
+
+namespace cli::top {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Health = tui::FeedStatus::Health;
+
+constexpr Size usual_size{120, 40};
+constexpr int look_ms = 200;
+
+/// COLUMNS and LINES, which scripts set.
+int number_of(const char* variable, int otherwise) {
+    const char* const text = std::getenv(variable);
+    std::uint64_t number = 0;
+    return text != nullptr && text::take_number(text, 1, 1000, number).empty() ? static_cast<int>(number) : otherwise;
+}
+
+Size size_of(const TopOptions& options) {
+    if (options.size) return *options.size;
+    Size size = usual_size;
+    winsize window{};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 0)
+        size = {window.ws_col, window.ws_row};
+    return {number_of("COLUMNS", size.width), number_of("LINES", size.height)};
+}
+
+/// Whether there is all to show that one picture can wait for. The end of a file is known a moment before its figures.
+class Waiting {
+public:
+    explicit Waiting(bool plays_back) : plays_back_(plays_back) {}
+
+    bool over(const tui::FeedStatus& feed, const tui::Reading* reading) {
+        if (feed.health == Health::failed || feed.health == Health::lost) return true;
+        if (!plays_back_) return reading != nullptr || feed.at_end;
+        if (!feed.at_end) return false;
+        if (reading != nullptr && feed.end_ns && reading->end_ns() >= *feed.end_ns) return true;
+        ended_ = std::min(ended_, Clock::now());
+        return Clock::now() - ended_ > std::chrono::seconds(1);
+    }
+
+private:
+    bool plays_back_;
+    Clock::time_point ended_ = Clock::time_point::max();
+};
+
+std::string trouble_of(const tui::FeedStatus& feed, bool nothing) {
+    if (!feed.trouble.empty()) return feed.trouble;
+    return nothing ? feed.name + ": there is nothing to show" : std::string{};
+}
+
+}  // namespace
+
+std::string print_picture(const Show& show) {
+    const Signals signals;
+    tui::Settings settings = show.settings;
+    if (show.options.plays_back()) settings.window = tui::Window::total;
+    tui::Model model(settings, show.feed, &show.names, show.fields);
+    begin_with(model, show.options);
+    Waiting waiting(show.options.plays_back());
+    model.refresh(wall_clock_ns());
+    while (!Signals::stop() && !waiting.over(model.state().feed, model.state().reading.get())) {
+        pollfd woken{show.feed.descriptor(), POLLIN, 0};
+        ::poll(&woken, 1, look_ms);
+        model.refresh(wall_clock_ns());
+    }
+    const Size size = size_of(show.options);
+    tui::Grid grid(size.width, size.height);
+    const tui::Letters& letters = writes_utf8() && !show.options.ascii ? tui::utf8_letters : tui::ascii_letters;
+    // What a list shows depends on how much of it fits, which the first drawing finds out.
+    model.drawn(tui::draw(model.state(), letters, grid));
+    tui::draw(model.state(), letters, grid);
+    const bool nothing = model.state().reading == nullptr;
+    if (!nothing) static_cast<void>(print(grid.plain()));
+    return trouble_of(model.state().feed, nothing);
+}
+
+}  // namespace cli::top

@@ -1,0 +1,80 @@
+#include "cli/top/top.h"
+
+#include <unistd.h>
+
+#include "cli/analysis/session.h"
+#include "cli/console.h"
+#include "cli/top/open_feed.h"
+#include "cli/top/options.h"
+#include "cli/top/picture.h"
+#include "cli/top/screen_loop.h"
+#include "cli/top/settings_file.h"
+#include "exporters/flow_fields.h"
+#include "tui/model/columns.h"
+
+namespace cli::top {
+
+namespace {
+
+int failed(std::string_view reason) {
+    tell("rdmascope top: {}", reason);
+    return exit_failed;
+}
+
+int no_screen(std::string_view reason) {
+    return failed(
+        fmt::format("{}; `rdmascope flows` and `rdmascope why` print, and --once prints one picture", reason));
+}
+
+std::string column_help() {
+    std::string usual;
+    for (const tui::Column& column : tui::usual_columns()) usual += (usual.empty() ? "" : ",") + column.name;
+    return fmt::format("{}\nWithout --columns: {}\n", exporters::column_reference(), usual);
+}
+
+Pace pace_of(const TopOptions& options, const tui::Settings& settings) {
+    Pace pace;
+    pace.interval_ns = settings.interval_ns;
+    pace.speed = options.speed.value_or(options.once ? 0 : 1);
+    pace.playing = !options.paused;
+    return pace;
+}
+
+/// As tcpdump does it: what was captured is told at the end.
+void tell_captured(const metrics::CaptureFigures& capture) {
+    tell("{} packets captured, {} dropped by the kernel", capture.packets, capture.kernel_dropped.value_or(0));
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments, const Environment& environment) {
+    TopOptions options;
+    const std::string reason = parse_options(arguments, options);
+    if (const auto status = analysis::answered(options, reason, "top", help(), environment.version)) return *status;
+    if (options.column_help()) return print(column_help());
+    if (!options.once && !is_terminal(STDOUT_FILENO)) return no_screen("standard output is no terminal");
+
+    SettingsFile file(SettingsFile::usual_path());
+    const tui::Settings began = overridden(file.read(), options);
+    std::string error;
+    const auto feed = open_feed(options, pace_of(options, began), error);
+    if (!feed) return failed(error);
+    const analysis::Names names(true);
+    const Show show{*feed, names, environment.fields, options, began, file.complaint()};
+    if (options.once) {
+        if (!file.complaint().empty()) tell("rdmascope top: {}", file.complaint());
+        error = print_picture(show);
+        return error.empty() ? exit_done : failed(error);
+    }
+    const Shown shown = show_screen(show);
+    if (!shown.error.empty()) return no_screen(shown.error);
+    error = file.write(shown.began, shown.settings);
+    if (shown.gone) return exit_failed;
+    if (!error.empty()) tell("rdmascope top: settings are not stored: {}", error);
+    if (!options.interfaces.empty() && shown.last) tell_captured(shown.last->total.capture);
+    return exit_done;
+}
+
+std::string help() { return help_text(); }
+
+}  // namespace cli::top
