@@ -123,6 +123,11 @@ FeedThread::Orders FeedThread::take_orders() {
     return now;
 }
 
+FeedThread::Orders FeedThread::first_orders() {
+    const std::lock_guard lock(mutex_);
+    return orders_;
+}
+
 void FeedThread::wait_until(Clock::time_point when) {
     std::unique_lock lock(mutex_);
     const auto called = [this] { return ordered_ || stopping_; };

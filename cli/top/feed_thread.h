@@ -55,6 +55,8 @@ protected:
     /// Something was ordered since take_orders().
     bool ordered() const { return ordered_.load(std::memory_order_relaxed); }
     Orders take_orders();
+    /// How it is to begin: nothing that was ordered meanwhile is taken.
+    Orders first_orders();
     /// Until then, an order, or the end.
     void wait_until(Clock::time_point when);
     void publish(std::shared_ptr<tui::Reading> reading);

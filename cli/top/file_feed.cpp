@@ -241,7 +241,7 @@ void FileFeed::play_on(const Orders& orders, Clock::time_point tick) {
 }
 
 void FileFeed::work() {
-    Orders orders = take_orders();
+    Orders orders = first_orders();
     Clock::time_point tick = Clock::now();
     refill();
     while (!stopping()) {

@@ -181,7 +181,7 @@ void HistoryFeed::play_on(const Orders& orders, Clock::time_point tick) {
 }
 
 void HistoryFeed::work() {
-    Orders orders = take_orders();
+    Orders orders = first_orders();
     if (const service::HistoryInterval* const first = next(); first != nullptr && own_speed_) {
         const double speed = static_cast<double>(first->length_ns) / static_cast<double>(orders.interval_ns);
         set_speed(std::max(speed, 1.0));
