@@ -1,6 +1,7 @@
 #include "tui/view/box.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace tui {
 
@@ -28,6 +29,14 @@ Area draw_box(Canvas& canvas, Area area, int width, int height, std::string_view
         pane.put(3 + taken, 0, U' ');
     }
     return {outer.x + 1, outer.y + 1, width - 2, height - 2};
+}
+
+void draw_scroll(Canvas& canvas, Area inside, std::size_t top, std::size_t rows) {
+    const auto page = static_cast<std::size_t>(std::max(inside.height, 0));
+    if (rows <= page || inside.width < 12) return;
+    Pane pane(canvas, {inside.x, inside.y, inside.width, inside.height + 1});
+    const std::string text = fmt::format(" {} to {} of {} ", top + 1, std::min(top + page, rows), rows);
+    pane.text(inside.width - 2 - width_of(text), inside.height, text, {Role::title});
 }
 
 }  // namespace tui

@@ -7,6 +7,8 @@ namespace tui {
 
 /// A frame with a title in the middle of `area`, at most as large as it; what lay under it is cleared. Returns what is
 /// inside: empty where there is no room for a frame.
+/// Afterwards, `draw_scroll` says in the lower edge which of its rows are in sight, where not all are.
 Area draw_box(Canvas& canvas, Area area, int width, int height, std::string_view title);
+void draw_scroll(Canvas& canvas, Area inside, std::size_t top, std::size_t rows);
 
 }  // namespace tui

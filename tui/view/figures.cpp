@@ -26,6 +26,10 @@ std::string brief(double number) {
     return text;
 }
 
+std::string short_count(std::uint64_t number) {
+    return number < 100'000 ? grouped(number) : brief(static_cast<double>(number));
+}
+
 std::string rate(double per_sec, std::string_view unit) {
     std::string text = brief(per_sec);
     const bool prefixed = !text.empty() && (text.back() < '0' || text.back() > '9');

@@ -16,6 +16,8 @@ std::string grouped(std::uint64_t number);
 std::string rate(double per_sec, std::string_view unit);
 /// Three digits and a prefix: "2.66M".
 std::string brief(double number);
+/// "12,345", from a hundred thousand on "123k".
+std::string short_count(std::uint64_t number);
 /// "12.3 %", "<0.1 %" for what is not nothing.
 std::string percent(double share);
 /// "14.0ms"; "881µs" where the terminal has that letter.

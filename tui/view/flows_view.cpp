@@ -1,4 +1,5 @@
 // The table of flows: model/columns.h says what there is, flow_cells.h what a cell looks like.
+#include <algorithm>
 #include <deque>
 #include <fmt/format.h>
 
@@ -95,6 +96,17 @@ void draw_nothing(Canvas& canvas, Pane& pane) {
     draw_notice(pane, lines);
 }
 
+/// How many flows bear a mark, on the page or not: "! 3 sick". Nothing where counting them would make keys wait.
+std::string sick_text(const State& state) {
+    constexpr std::size_t soon_counted = 20'000;
+    const std::vector<FlowLine>& lines = state.list.lines();
+    if (lines.size() > soon_counted) return {};
+    const auto sick = std::count_if(lines.begin(), lines.end(), [](const FlowLine& line) {
+        return !line.group && condition_of(*line.flow) == Condition::sick;
+    });
+    return sick == 0 ? std::string{} : fmt::format("! {} sick", grouped(static_cast<std::uint64_t>(sick)));
+}
+
 void draw_legend(Canvas& canvas, Pane& pane, PageOfRows page) {
     metrics::StateTimes times{};
     for (std::size_t i = page.first; i < page.last; ++i) {
@@ -102,7 +114,10 @@ void draw_legend(Canvas& canvas, Pane& pane, PageOfRows page) {
         if (line.group) continue;
         for (std::size_t state = 0; state < times.size(); ++state) times[state] += line.flow->state_ns[state];
     }
-    draw_state_legend(pane, 2, pane.height() - 1, pane.width() - 2, times);
+    const std::string sick = sick_text(canvas.state);
+    const int right = pane.width() - 1 - width_of(sick);
+    pane.text(right, pane.height() - 1, sick, {Role::bad});
+    draw_state_legend(pane, 2, pane.height() - 1, right - 4, times);
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ void draw_prompt(const State& state, Pane& pane, int y) {
 /// "PAUSED", "FROZEN" or "END": why nothing moves.
 std::string_view standstill(const State& state) {
     if (state.frozen) return "FROZEN";
-    if (state.feed.at_end) return "END";
+    if (state.feed.playable && state.feed.at_end) return "END";
     return state.feed.playing ? "" : "PAUSED";
 }
 
@@ -112,8 +112,17 @@ std::string where_in_list(const State& state) {
     return fmt::format("{} of {}", grouped(std::min(place.selected + 1, place.count)), grouped(place.count));
 }
 
+/// What the figures of the view are about.
+std::string window_text(const State& state) {
+    if (!state.reading || state.view == View::events || state.view == View::packets) return {};
+    if (state.view != View::counters && state.choice.window == Window::total) return "since the start";
+    return "last " + span_text(state.reading->length_ns);
+}
+
 void draw_status(const State& state, Pane& pane, int y) {
-    const std::string where = where_in_list(state);
+    std::string where = where_in_list(state);
+    if (const std::string window = window_text(state); !window.empty())
+        where = where.empty() ? window : fmt::format("{}   {}", window, where);
     const int right = pane.width() - 1 - width_of(where);
     pane.text(std::max(right, 0), y, where, {Role::dim});
     int x = 1;

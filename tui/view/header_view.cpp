@@ -124,8 +124,8 @@ void draw_gauges(const State& state, Pane& pane, int y) {
         {rate(per_sec(now.packets), "packets/s"), 15, &Pulse::packets, Role::chart},
         {rate(per_sec(now.wire_bytes * 8), "bit/s"), 11, &Pulse::wire_bytes, Role::chart_second},
         {rate(per_sec(now.messages), "msgs/s"), 12, &Pulse::messages, Role::chart},
-        {fmt::format("{}/{} flows", brief(static_cast<double>(now.active_flows)), brief(static_cast<double>(flows))),
-         17, &Pulse::active_flows, Role::chart},
+        {fmt::format("{}/{} flows", short_count(now.active_flows), short_count(flows)), 19, &Pulse::active_flows,
+         Role::chart},
     };
     int used = 1;
     for (const Gauge& gauge : gauges) used += gauge.width + 2;
@@ -154,12 +154,6 @@ void draw_trouble(const State& state, Pane& pane, int y) {
     pane.text(x, y, state.feed.trouble, {Role::bad});
 }
 
-std::string window_text(const State& state) {
-    if (!state.reading) return {};
-    if (state.choice.window == Window::total) return "since the start";
-    return "last " + span_text(state.reading->length_ns);
-}
-
 void draw_tabs(const State& state, Pane& pane, int y) {
     int x = 1;
     for (std::size_t i = 0; i < view_count; ++i) {
@@ -175,8 +169,6 @@ void draw_tabs(const State& state, Pane& pane, int y) {
         pane.hit(Hit::Target::tab, begin, y, x + 1 - begin, i);
         x += 2;
     }
-    const std::string window = window_text(state);
-    if (pane.width() - x - 1 >= width_of(window)) pane.right(x, y, window, {Role::dim}, pane.width() - x - 1);
 }
 
 }  // namespace

@@ -41,11 +41,14 @@ struct Widths {
     int column() const { return keys + 2 + text; }
 };
 
+/// Longer ones push their text to the right.
+constexpr int most_for_keys = 17;  ///< "Ctrl-D, PageDown"
+
 Widths widths_of(const std::vector<HelpLine>& lines) {
     Widths widths;
     for (const HelpLine& line : lines) {
         if (line.heading) continue;
-        widths.keys = std::max(widths.keys, width_of(line.keys));
+        widths.keys = std::max(widths.keys, std::min(width_of(line.keys), most_for_keys));
         widths.text = std::max(widths.text, width_of(line.text));
     }
     return widths;
@@ -57,8 +60,8 @@ void draw_line(Pane& pane, int x, int y, const HelpLine& line, const Widths& wid
         if (!line.text.empty()) pane.text(x + taken + 1, y, line.text, {Role::dim}, room - taken - 1);
         return;
     }
-    pane.text(x, y, line.keys, {Role::accent}, std::min(widths.keys, room));
-    pane.text(x + widths.keys + 2, y, line.text, {}, room - widths.keys - 2);
+    const int keys = std::max(widths.keys, pane.text(x, y, line.keys, {Role::accent}, room));
+    pane.text(x + keys + 2, y, line.text, {}, room - keys - 2);
 }
 
 }  // namespace
@@ -82,6 +85,7 @@ void draw_help(Canvas& canvas, Area area) {
     canvas.drawn.overlay_rows = static_cast<std::size_t>(per_column);
     const std::size_t rows = canvas.drawn.overlay_rows;
     const std::size_t top = std::min(state.overlay_place.top, rows > page ? rows - page : 0);
+    draw_scroll(canvas, inside, top, rows);
     const int room = columns > 1 ? widths.column() : pane.width() - 2;
     for (int y = 0; y < pane.height(); ++y)
         for (int column = 0; column < columns; ++column) {

@@ -40,6 +40,7 @@ void draw_menu(Canvas& canvas, Area area) {
     canvas.drawn.overlay_rows = menu.items.size();
     if (menu.items.empty()) pane.text(1, 0, "nothing has these letters", {Role::dim});
     const PageOfRows page = page_of(menu.place, menu.items.size(), pane.height());
+    draw_scroll(canvas, inside, page.first, menu.items.size());
     for (std::size_t i = page.first; i < page.last; ++i) {
         const int y = static_cast<int>(i - page.first);
         const bool chosen = i < menu.chosen.size() && menu.chosen[i];

@@ -38,8 +38,8 @@ void draw_overlay(Canvas& canvas, Area area) {
 std::string size_wanted(const Grid& grid, const Letters& letters) {
     if (grid.width() >= least_width && grid.height() >= least_height) return {};
     const char* const times = letters.utf8 ? "×" : "x";
-    return fmt::format("{}{}{} of {}{}{}: a larger window shows everything", grid.width(), times, grid.height(),
-                       least_width, times, least_height);
+    return fmt::format("{}{}{}: wants {}{}{} to show everything", grid.width(), times, grid.height(), least_width,
+                       times, least_height);
 }
 
 }  // namespace
