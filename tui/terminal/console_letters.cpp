@@ -23,6 +23,7 @@ Letters console_letters() {
     letters.bullet = U'·';
     letters.micro = "µ";
     letters.arrow = "→";
+    letters.braille = false;
     return letters;
 }
 

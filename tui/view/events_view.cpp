@@ -1,7 +1,90 @@
+// Events: what happened, to whom, and the frames that show it. The newest is below.
+#include <array>
+#include <fmt/format.h>
+
+#include "tui/view/event_rows.h"
+#include "tui/view/figures.h"
 #include "tui/view/screen.h"
+#include "tui/view/table.h"
 
 namespace tui {
 
-void draw_events(Canvas&, Area) {}
+namespace {
+
+Role role_of(const EventLine& event) {
+    if (event.source == EventLine::Source::capture) return Role::alarm;
+    if (event.bad) return Role::bad;
+    const bool strain = event.kind == metrics::EventKind::ce_mark || event.kind == metrics::EventKind::cnp ||
+                        event.kind == metrics::EventKind::pause || event.kind == metrics::EventKind::reordered;
+    return strain ? Role::warning : Role::normal;
+}
+
+std::vector<TableColumn> columns() {
+    std::vector<TableColumn> made(5);
+    made[0] = {"time", true, 12};
+    made[1] = {"flow", true, 24, 20};
+    made[2] = {"what", true, 24, 20, 60};
+    made[3] = {"count", false, 7};
+    made[4] = {"frames", true, 12, 12, 40, 1};
+    return made;
+}
+
+TableRow row_of(const EventLine& event) {
+    TableRow row;
+    const Style style{role_of(event)};
+    row.cells = {{clock_text(event.start_ns, true), {Role::dim}},
+                 {event.text, {}},
+                 {describe(event), style},
+                 {grouped(event.count), style},
+                 {frames_text(event), {Role::dim}}};
+    if (event.bad) row.mark.paint = [](Pane& pane, int x, int y, int) { pane.put(x + 1, y, U'!', {Role::bad}); };
+    return row;
+}
+
+void draw_nothing(Canvas& canvas, Pane& pane) {
+    if (!canvas.state.reading) return draw_no_reading(pane, canvas.state);
+    draw_notice(pane, std::array<std::string, 2>{
+                          "nothing has happened yet",
+                          "losses, NAKs, RNR NAKs, CE marks, CNPs, Terminates and refused connections come here"});
+}
+
+}  // namespace
+
+std::string frames_text(const EventLine& event) {
+    if (event.frames.empty()) return "";
+    std::string text = fmt::format("{}", fmt::join(event.frames, " "));
+    if (event.source == EventLine::Source::flow && event.count > event.frames.size()) text += " ...";
+    return text;
+}
+
+void draw_event(Pane& pane, int y, const EventLine& event, bool opposite) {
+    const Role role = role_of(event);
+    if (event.bad) pane.put(1, y, U'!', {Role::bad});
+    int x = 2 + pane.text(2, y, clock_text(event.start_ns, true), {Role::dim}) + 2;
+    x += pane.text(x, y, describe(event), {role}, pane.width() - x);
+    if (event.count > 1) x += pane.text(x, y, fmt::format(", {} times", grouped(event.count)), {role});
+    if (opposite) x += pane.text(x, y, ", in the opposite direction", {Role::dim});
+    if (event.frames.empty()) return;
+    pane.text(x, y, fmt::format("  frame{} {}", event.frames.size() == 1 ? "" : "s", frames_text(event)), {Role::dim},
+              pane.width() - x);
+}
+
+void draw_events(Canvas& canvas, Area area) {
+    const State& state = canvas.state;
+    Pane pane(canvas, area);
+    const auto& lines = state.events.lines();
+    const int height = pane.height() - 1;
+    canvas.drawn.page = static_cast<std::size_t>(std::max(height, 1));
+    if (lines.empty()) return draw_nothing(canvas, pane);
+    const Place& place = state.places[static_cast<std::size_t>(View::events)];
+    const PageOfRows page = page_of(place, lines.size(), height);
+    std::vector<TableRow> rows;
+    for (std::size_t i = page.first; i < page.last; ++i) {
+        rows.push_back(row_of(lines[i]));
+        rows.back().index = i;
+        rows.back().selected = i == place.selected;
+    }
+    draw_table(pane, 0, columns(), rows);
+}
 
 }  // namespace tui

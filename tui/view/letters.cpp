@@ -46,6 +46,7 @@ const Letters ascii_letters{
     U'*',
     "u",
     ">",
+    false,
 };
 
 char state_letter(metrics::State state) {

@@ -1,0 +1,62 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tui/model/timeline.h"
+#include "tui/view/pane.h"
+
+/// What the charts of one flow have in common: intervals from left to right, the latest at the right.
+namespace tui {
+
+/// A flow as its view shows it. Everything may be missing but the state.
+struct FlowPicture {
+    const State& state;
+    const metrics::FlowSnapshot* total = nullptr;
+    const metrics::FlowSnapshot* interval = nullptr;
+    std::vector<Beat> beats = {};
+
+    const metrics::FlowSnapshot* any() const { return total != nullptr ? total : interval; }
+};
+FlowPicture picture_of(const State& state);
+
+/// The intervals that a chart shows: a column of the screen has one, or an interval has several.
+struct TimeColumns {
+    std::vector<const Beat*> beats = {};  ///< by column; null where the flow was silent, or nothing was seen yet
+    int first = 0;                        ///< the first column that an interval has
+    std::int64_t begin_ns = 0;            ///< of the first interval shown
+    std::int64_t end_ns = 0;              ///< of the last
+
+    bool empty() const { return begin_ns == end_ns; }
+};
+/// The newest intervals since the flow's first beat that fit `width` columns, wider where there are few.
+TimeColumns time_columns(const FlowPicture& picture, int width);
+
+/// Room of a chart: title above, times below, figures at the left.
+struct Plot {
+    int x = 0;
+    int y = 0;
+    int width = 0;
+    int height = 0;
+
+    bool empty() const { return width < 4 || height < 1; }
+};
+inline constexpr int axis_width = 8;  ///< "1.05ms" with a blank and the line
+
+/// Title and axis lines into the pane; what is left is the plot's. `right` columns are kept free for words.
+Plot frame_chart(Pane& pane, std::string_view title, bool chosen, int right);
+/// A figure beside the axis, in the row of the plot.
+void label_row(Pane& pane, const Plot& plot, int row, std::string_view text);
+/// Times below the plot: at column `first` of it, and at its end.
+void label_times(Pane& pane, const Plot& plot, int first, std::int64_t begin_ns, std::int64_t end_ns);
+/// In the plot's place: why there is nothing to see, and what to do.
+void explain(Pane& pane, const Plot& plot, std::span<const std::string> lines);
+
+/// The charts, in the order of State::chart.
+void draw_states_chart(Canvas& canvas, Area area, const FlowPicture& picture, bool chosen);
+void draw_latency_chart(Canvas& canvas, Area area, const FlowPicture& picture, bool chosen);
+void draw_sequence_chart(Canvas& canvas, Area area, const FlowPicture& picture, bool chosen);
+void draw_outstanding_chart(Canvas& canvas, Area area, const FlowPicture& picture, bool chosen);
+
+}  // namespace tui

@@ -1,0 +1,12 @@
+#pragma once
+#include "tui/model/event_list.h"
+#include "tui/view/pane.h"
+
+namespace tui {
+
+/// Frames as the user types them: "frame 17", "frames 17 18 ...".
+std::string frames_text(const EventLine& event);
+/// An event of one flow in a row: when, what, how often, and its frames. `opposite`: of the other direction.
+void draw_event(Pane& pane, int y, const EventLine& event, bool opposite);
+
+}  // namespace tui

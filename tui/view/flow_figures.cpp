@@ -1,0 +1,277 @@
+#include "tui/view/flow_figures.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <functional>
+
+#include "exporters/flow_fields.h"
+#include "exporters/value.h"
+#include "tui/view/figures.h"
+
+namespace tui {
+
+namespace {
+
+using metrics::FlowSnapshot;
+
+constexpr int label_width = 17;
+constexpr int value_width = 11;
+constexpr int block_width = label_width + 2 * value_width + 1;
+
+constexpr std::array<std::string_view, metrics::nak_code_count> nak_labels{
+    "NAK sequence", "NAK invalid req.", "NAK access", "NAK operational", "NAK invalid RD", "NAK other"};
+
+/// Digits as long as they fit, then three of them and a prefix.
+std::string count_text(std::uint64_t count) {
+    std::string text = grouped(count);
+    return width_of(text) < value_width ? text : brief(static_cast<double>(count));
+}
+
+std::string octets_text(double octets) { return exporters::readable(exporters::Value{octets}, exporters::Unit::bytes); }
+
+/// Puts figures together, of the interval and of all.
+class Maker {
+public:
+    Maker(const FlowPicture& picture, const Letters& letters) : picture_(picture), letters_(letters) {}
+
+    using Text = std::function<std::string(const FlowSnapshot&)>;
+    using Count = std::function<std::uint64_t(const FlowSnapshot&)>;
+
+    void text(std::string label, unsigned weight, const Text& of) {
+        const auto one = [&of](const FlowSnapshot* flow) { return flow == nullptr ? std::string("-") : of(*flow); };
+        figures.push_back({std::move(label), one(picture_.interval), one(picture_.total), Role::normal, weight});
+    }
+    void count(std::string label, unsigned weight, const Count& of) {
+        text(std::move(label), weight, [&of](const FlowSnapshot& flow) { return count_text(of(flow)); });
+    }
+    /// What should be nothing: coloured where it is not, and left out unless `always`.
+    void trouble(std::string label, Role role, const Count& of, bool always = false) {
+        const bool none = picture_.any() == nullptr || of(*picture_.any()) == 0;
+        if (none && !always) return;
+        count(std::move(label), none ? 2 : 0, of);
+        if (!none) figures.back().role = role;
+    }
+    void quantile(std::string label, unsigned weight, double share,
+                  const std::function<const metrics::Histogram&(const FlowSnapshot&)>& of) {
+        text(std::move(label), weight, [&](const FlowSnapshot& flow) {
+            const auto ns = of(flow).quantile(share);
+            return ns ? duration(static_cast<double>(*ns), letters_) : std::string("-");
+        });
+    }
+
+    std::vector<FlowFigure> figures = {};
+
+private:
+    const FlowPicture& picture_;
+    const Letters& letters_;
+};
+
+void add_traffic(Maker& maker, const FlowPicture& picture) {
+    maker.text("goodput", 0, [&picture](const FlowSnapshot& flow) {
+        const bool interval = &flow == picture.interval && picture.state.reading != nullptr;
+        const double length = interval ? static_cast<double>(picture.state.reading->length_ns) : 0;
+        const auto per_sec = interval && length > 0
+                                 ? std::optional(static_cast<double>(flow.message_bytes_total()) * 1e9 / length)
+                                 : flow.goodput_bytes_per_sec();
+        return per_sec ? rate(*per_sec * 8, "bit/s") : std::string("-");
+    });
+    for (std::size_t i = 0; i < metrics::operation_count; ++i) {
+        if (picture.any()->operations[i].count == 0) continue;
+        std::string name(metrics::operation_names[i]);
+        std::replace(name.begin(), name.end(), '_', ' ');
+        maker.count(name, 1, [i](const FlowSnapshot& flow) { return flow.operations[i].count; });
+    }
+    if (!picture.any()->message_bytes.empty())
+        maker.text("message size", 4, [](const FlowSnapshot& flow) {
+            const auto mean = flow.message_bytes.mean();
+            return mean ? octets_text(*mean) : std::string("-");
+        });
+    maker.count("packets", 6, [](const FlowSnapshot& flow) { return flow.packets; });
+    maker.text("on the wire", 7,
+               [](const FlowSnapshot& flow) { return octets_text(static_cast<double>(flow.wire_bytes)); });
+}
+
+void add_latency(Maker& maker, const FlowPicture& picture) {
+    const auto operation = exporters::main_operation(*picture.any());
+    if (!operation) return;
+    const auto of = [at = metrics::index_of(*operation)](const FlowSnapshot& flow) -> const metrics::Histogram& {
+        return flow.operations[at].latency_ns;
+    };
+    if (of(*picture.any()).empty()) return;
+    maker.quantile("latency p50", 0, 0.5, of);
+    maker.quantile("latency p90", 8, 0.9, of);
+    maker.quantile("latency p99", 0, 0.99, of);
+    maker.quantile("latency p99.9", 5, 0.999, of);
+    maker.quantile("latency max", 3, 1, of);
+}
+
+void add_outstanding(Maker& maker, const FlowPicture& picture) {
+    if (picture.any()->messages_max == 0) return;
+    maker.text("outstanding mean", 0,
+               [](const FlowSnapshot& flow) { return fmt::format("{:.1f}", flow.messages_mean); });
+    maker.text("outstanding most", 1, [&picture](const FlowSnapshot& flow) {
+        return &flow == picture.total ? count_text(flow.messages_max) : std::string("-");
+    });
+    if (picture.any()->responses_max != 0)
+        maker.text("READ/atomic most", 3, [&picture](const FlowSnapshot& flow) {
+            if (&flow != picture.total) return std::string("-");
+            const auto limit = flow.connection.initiator_depth;
+            return limit ? fmt::format("{} of {}", flow.responses_max, *limit) : count_text(flow.responses_max);
+        });
+}
+
+void add_losses(Maker& maker, const FlowPicture& picture) {
+    const FlowSnapshot& flow = *picture.any();
+    if (flow.retransmitted_packets)
+        maker.trouble(
+            "resent", Role::bad, [](const FlowSnapshot& f) { return f.retransmitted_packets.value_or(0); }, true);
+    if (flow.missing_packets)
+        maker.trouble(
+            "missing", Role::bad, [](const FlowSnapshot& f) { return f.missing_packets.value_or(0); }, true);
+    maker.trouble("reordered", Role::warning, [](const FlowSnapshot& f) { return f.reordered_packets.value_or(0); });
+    maker.trouble("doubled", Role::warning, [](const FlowSnapshot& f) { return f.duplicate_packets.value_or(0); });
+    maker.trouble("time-outs", Role::bad, [](const FlowSnapshot& f) { return f.timeouts; });
+    if (!flow.recovery.total_ns.empty())
+        maker.quantile("repair p50", 4, 0.5,
+                       [](const FlowSnapshot& f) -> const metrics::Histogram& { return f.recovery.total_ns; });
+    for (std::size_t i = 0; i < metrics::nak_code_count; ++i)
+        maker.trouble(std::string(nak_labels[i]), Role::bad, [i](const FlowSnapshot& f) { return f.naks[i]; });
+    maker.trouble("RNR NAK", Role::bad, [](const FlowSnapshot& f) { return f.rnr_naks; });
+    if (!flow.rnr_timer_ns.empty())
+        maker.quantile("RNR timer", 3, 1,
+                       [](const FlowSnapshot& f) -> const metrics::Histogram& { return f.rnr_timer_ns; });
+    maker.trouble("out of credits", Role::warning, [](const FlowSnapshot& f) { return f.credits_exhausted; });
+    maker.trouble("CE marked", Role::warning, [](const FlowSnapshot& f) { return f.ecn_ce_packets; });
+    maker.trouble("CNP", Role::warning, [](const FlowSnapshot& f) { return f.cnp_packets; });
+    maker.trouble("bad ICRC", Role::bad, [](const FlowSnapshot& f) { return f.icrc_bad; });
+    maker.trouble("bad MPA CRC", Role::bad, [](const FlowSnapshot& f) { return f.crc_bad; });
+    maker.trouble("Terminate", Role::bad, [](const FlowSnapshot& f) { return f.terminates; });
+}
+
+void add_tcp(Maker& maker, const FlowPicture& picture) {
+    if (!picture.any()->tcp) return;
+    static const metrics::TcpFigures none;
+    const auto tcp = [](const FlowSnapshot& flow) -> const metrics::TcpFigures& { return flow.tcp ? *flow.tcp : none; };
+    maker.quantile("TCP round trip", 5, 0.5,
+                   [tcp](const FlowSnapshot& f) -> const metrics::Histogram& { return tcp(f).round_trip_ns; });
+    maker.trouble("TCP dup ACKs", Role::warning, [tcp](const FlowSnapshot& f) { return tcp(f).duplicate_acks; });
+    maker.trouble("TCP out of order", Role::warning,
+                  [tcp](const FlowSnapshot& f) { return tcp(f).out_of_order_segments; });
+    maker.trouble("TCP zero window", Role::bad, [tcp](const FlowSnapshot& f) { return tcp(f).zero_windows; });
+    maker.trouble("TCP ECE", Role::warning, [tcp](const FlowSnapshot& f) { return tcp(f).ece_acks; });
+    if (tcp(*picture.any()).receive_window_min)
+        maker.text("TCP window min", 9, [&picture, tcp](const FlowSnapshot& f) {
+            return &f == picture.total ? octets_text(static_cast<double>(tcp(f).receive_window_min.value_or(0)))
+                                       : std::string("-");
+        });
+}
+
+void keep_what_fits(std::vector<FlowFigure>& figures, std::size_t room) {
+    while (figures.size() > room) {
+        auto victim = figures.begin();
+        for (auto each = figures.begin(); each != figures.end(); ++each)
+            if (each->weight >= victim->weight) victim = each;
+        figures.erase(victim);
+    }
+}
+
+int blocks_of(int width) { return std::max(width / block_width, 1); }
+
+void add_part(std::string& text, const std::string& part) { text += (text.empty() ? "" : ", ") + part; }
+
+std::string on_or_off(bool value) { return value ? "on" : "off"; }
+
+}  // namespace
+
+std::vector<FlowFigure> flow_figures(const FlowPicture& picture, const Letters& letters) {
+    if (picture.any() == nullptr) return {};
+    Maker maker(picture, letters);
+    add_traffic(maker, picture);
+    add_latency(maker, picture);
+    add_outstanding(maker, picture);
+    add_losses(maker, picture);
+    add_tcp(maker, picture);
+    return std::move(maker.figures);
+}
+
+int figures_height(const std::vector<FlowFigure>& figures, int width, int most) {
+    const int blocks = blocks_of(width);
+    const int rows = (static_cast<int>(figures.size()) + blocks - 1) / blocks;
+    return std::min(rows + 1, most);
+}
+
+void draw_figures(Canvas& canvas, Area area, std::vector<FlowFigure> figures) {
+    Pane pane(canvas, area);
+    const int rows = pane.height() - 1;
+    if (rows < 1) return;
+    const int blocks = blocks_of(pane.width());
+    keep_what_fits(figures, static_cast<std::size_t>(rows) * static_cast<std::size_t>(blocks));
+    const int wide = pane.width() / blocks;
+    pane.fill(0, 0, pane.width(), U' ', {Role::bar});
+    for (std::size_t i = 0; i < figures.size(); ++i) {
+        const FlowFigure& figure = figures[i];
+        const int x = static_cast<int>(i) / rows * wide;
+        const int y = 1 + static_cast<int>(i) % rows;
+        if (y == 1) {
+            pane.right(x + label_width, 0, "interval", {Role::bar}, value_width);
+            pane.right(x + label_width + value_width, 0, "total", {Role::bar}, value_width);
+        }
+        const bool idle = figure.interval == "-" || figure.interval == "0";
+        pane.text(x + 1, y, figure.label, {figure.role == Role::normal ? Role::dim : figure.role}, label_width - 1);
+        pane.right(x + label_width, y, figure.interval, {idle ? Role::dim : figure.role}, value_width);
+        pane.right(x + label_width + value_width, y, figure.total, {figure.role, false, figure.role == Role::bad},
+                   value_width);
+    }
+}
+
+std::string identity_text(const FlowPicture& picture, const Letters& letters) {
+    const FlowSnapshot& flow = *picture.any();
+    std::string text = flow.transport == dissect::Transport::iwarp
+                           ? std::string("iWARP")
+                           : fmt::format("{} {}", metrics::name_of(flow.transport), metrics::name_of(flow.service));
+    add_part(text, fmt::format("class {:#04x}", flow.traffic_class));
+    if (flow.vantage == metrics::Vantage::sender) add_part(text, "seen near its sender");
+    if (flow.vantage == metrics::Vantage::receiver) add_part(text, "seen near its receiver");
+    if (flow.vantage == metrics::Vantage::mid_path) add_part(text, "seen on its way");
+    add_part(text, fmt::format("lives {}{}", duration(static_cast<double>(flow.wall_ns()), letters),
+                               flow.finished ? ", finished" : ""));
+    if (flow.reverse)
+        add_part(text, fmt::format("opposite direction by {}",
+                                   flow.pairing.method == metrics::PairingMethod::source_qp ? "its source QP"
+                                   : flow.pairing.method == metrics::PairingMethod::cm      ? "the CM"
+                                   : flow.pairing.method == metrics::PairingMethod::psn     ? "its PSNs"
+                                                                                            : "TCP"));
+    else
+        add_part(text, "opposite direction unknown");
+    return text;
+}
+
+std::string connection_text(const FlowSnapshot& flow, const Letters& letters) {
+    const metrics::ConnectionFigures& c = flow.connection;
+    const auto ns = [&letters](std::uint64_t value) { return duration(static_cast<double>(value), letters); };
+    std::string text;
+    if (c.setup_ns) add_part(text, fmt::format("set up in {} from frame {}", ns(*c.setup_ns), c.setup_frame));
+    if (c.path_mtu) add_part(text, fmt::format("MTU {}", *c.path_mtu));
+    if (c.initiator_depth) add_part(text, fmt::format("ORD {}", *c.initiator_depth));
+    if (c.responder_resources) add_part(text, fmt::format("IRD {}", *c.responder_resources));
+    if (c.ack_timeout_ns) add_part(text, fmt::format("ACK timeout {}", ns(*c.ack_timeout_ns)));
+    if (c.retry_count) add_part(text, fmt::format("retries {}", *c.retry_count));
+    constexpr std::uint32_t for_ever = 7;
+    if (c.rnr_retry_count)
+        add_part(text, *c.rnr_retry_count == for_ever ? std::string("RNR retries without end")
+                                                      : fmt::format("RNR retries {}", *c.rnr_retry_count));
+    if (c.starting_psn) add_part(text, fmt::format("first PSN {}", *c.starting_psn));
+    if (c.mpa_revision) add_part(text, fmt::format("MPA revision {}", *c.mpa_revision));
+    if (c.mpa_crc) add_part(text, "CRC " + on_or_off(*c.mpa_crc));
+    if (c.mpa_markers) add_part(text, "markers " + on_or_off(*c.mpa_markers));
+    if (flow.tcp && flow.tcp->mss) add_part(text, fmt::format("MSS {}", *flow.tcp->mss));
+    if (flow.tcp && flow.tcp->handshake_ns) add_part(text, "TCP handshake " + ns(*flow.tcp->handshake_ns));
+    if (text.empty()) text = "its set-up was not captured";
+    if (!c.end.empty()) {
+        add_part(text, "ended by " + c.end);
+        if (c.end_frame != 0) text += fmt::format(" at frame {}", c.end_frame);
+    }
+    return text;
+}
+
+}  // namespace tui
