@@ -7,18 +7,20 @@ namespace cli::top {
 
 namespace {
 
-std::unique_ptr<capture::FlightRecorder> make_recorder(std::size_t memory_octets) {
+std::unique_ptr<capture::FlightRecorder> make_recorder(std::uint32_t frame_octets, std::size_t memory_octets) {
     capture::FlightRecorderOptions options;
     options.memory_octets = memory_octets;
     options.before_ns = std::numeric_limits<std::int64_t>::max();
-    options.frame_octets = 0xffff;
+    options.frame_octets = frame_octets;
     return std::make_unique<capture::FlightRecorder>(options);
 }
 
 }  // namespace
 
-FrameRing::FrameRing(std::size_t memory_octets)
-    : memory_octets_(memory_octets), recorder_(make_recorder(memory_octets)) {}
+FrameRing::FrameRing(std::uint32_t frame_octets, std::size_t memory_octets)
+    : frame_octets_(frame_octets),
+      memory_octets_(memory_octets),
+      recorder_(make_recorder(frame_octets, memory_octets)) {}
 
 void FrameRing::keep(std::span<const wire::Frame> frames) {
     const std::lock_guard lock(mutex_);
@@ -34,7 +36,7 @@ void FrameRing::keep(std::span<const wire::Frame> frames) {
 
 void FrameRing::clear() {
     const std::lock_guard lock(mutex_);
-    recorder_ = make_recorder(memory_octets_);
+    recorder_ = make_recorder(frame_octets_, memory_octets_);
     marks_.clear();
     last_ = 0;
 }

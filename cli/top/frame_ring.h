@@ -14,7 +14,8 @@ namespace cli::top {
 /// that keeps and one that looks.
 class FrameRing {
 public:
-    explicit FrameRing(std::size_t memory_octets = std::size_t{64} << 20);
+    /// `frame_octets` are kept of each frame, at most.
+    explicit FrameRing(std::uint32_t frame_octets = 0xffff, std::size_t memory_octets = std::size_t{64} << 20);
 
     /// Frames whose numbers follow those of the last call.
     void keep(std::span<const wire::Frame> frames);
@@ -39,6 +40,7 @@ private:
 
     capture::FlightRecorder::Position begin_of(std::uint64_t number) const;
 
+    std::uint32_t frame_octets_;
     std::size_t memory_octets_;
     mutable std::mutex mutex_;
     std::unique_ptr<capture::FlightRecorder> recorder_;

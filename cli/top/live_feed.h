@@ -35,7 +35,8 @@ private:
     const Clock::time_point deadline_;
     std::unique_ptr<capture::Tap> tap_;
     Measuring measuring_;
-    FrameRing ring_;
+    /// Of what the kernel has joined, the beginning: at full rate whole segments would last for no time at all.
+    FrameRing ring_ = FrameRing(9216);
     std::uint64_t taken_ = 0;
     std::uint64_t dropped_ = 0;
     std::uint64_t kernel_dropped_ = 0;

@@ -340,7 +340,7 @@ TEST(DaemonFeed, waits_for_a_daemon_that_went_away) {
 }
 
 TEST(FrameRing, finds_frames_by_number_though_old_ones_go) {
-    FrameRing ring(std::size_t{1} << 20);
+    FrameRing ring(0xffff, std::size_t{1} << 20);
     std::vector<std::byte> data(1'000);
     std::vector<wire::Frame> frames(100);
     std::uint64_t number = 0;
