@@ -143,6 +143,7 @@ std::string contradiction(const TopOptions& options) {
         return fmt::format("--filter {}: {}", options.filter, filter.error());
     if (!options.plays_back() && options.speed) return "--speed is of files (-r) and of a history (--from)";
     if (!options.plays_back() && options.paused) return "--paused is of files (-r) and of a history (--from)";
+    if (options.paused && options.once) return "--paused and --once are given: a picture is of what was played";
     if (options.size && !options.once) return "--size is of --once: a screen is as large as its terminal";
     return {};
 }
