@@ -23,7 +23,8 @@ struct Totals {
     std::uint64_t capable = 0;
     std::uint64_t ce = 0;
     std::uint64_t cnps = 0;
-    std::uint64_t pauses = 0;
+    std::uint64_t pauses = 0;           ///< of all traffic, 802.3 annex 31B
+    std::uint64_t priority_pauses = 0;  ///< 802.1Qbb; a frame that stops two priorities is two
     std::uint64_t resumes = 0;
 };
 
@@ -37,7 +38,8 @@ Totals totals_of(const metrics::Snapshot& snapshot) {
     }
     for (const PauseSnapshot& pause : snapshot.pauses) {
         totals.pauses += pause.pause_frames;
-        totals.pauses += std::accumulate(pause.priority_frames.begin(), pause.priority_frames.end(), std::uint64_t{0});
+        totals.priority_pauses +=
+            std::accumulate(pause.priority_frames.begin(), pause.priority_frames.end(), std::uint64_t{0});
         totals.resumes += pause.resume_frames;
     }
     return totals;
@@ -49,6 +51,11 @@ std::string ecn_words(const Totals& totals) {
     return fmt::format("{} of {} ECN-capable packets",
                        percent(static_cast<double>(totals.ce) / static_cast<double>(totals.capable)),
                        grouped(totals.capable));
+}
+
+std::string pause_words(const Totals& totals) {
+    if (totals.pauses + totals.priority_pauses == 0) return {};
+    return fmt::format("{} of all traffic, {} of a priority", grouped(totals.pauses), grouped(totals.priority_pauses));
 }
 
 void draw_total(Pane& pane, const State& state, int y, std::string_view name, std::uint64_t count,
@@ -69,8 +76,8 @@ int draw_totals(Pane& pane, const State& state, int y, const metrics::Snapshot& 
     const Totals totals = totals_of(snapshot);
     draw_total(pane, state, y, "CE marks", totals.ce, ecn_words(totals), &Pulse::ce);
     draw_total(pane, state, y + 1, "CNPs", totals.cnps, "", &Pulse::cnps);
-    draw_total(pane, state, y + 2, "PAUSE frames", totals.pauses,
-               totals.resumes > 0 ? fmt::format("and {} that resume", grouped(totals.resumes)) : "", &Pulse::pauses);
+    draw_total(pane, state, y + 2, "pauses", totals.pauses + totals.priority_pauses, pause_words(totals),
+               &Pulse::pauses);
     return 3;
 }
 
@@ -83,23 +90,28 @@ std::optional<std::uint64_t> link_of(const metrics::Snapshot& snapshot, std::uin
     return fastest;
 }
 
+/// "12 1.21ms": how often and for how long in all; without the link's rate in quanta, and where there is little room,
+/// how often alone.
 TableCell pause_cell(const PauseSnapshot& pause, std::size_t priority, std::optional<std::uint64_t> link,
-                     const Letters& letters) {
+                     bool brief_one, const Letters& letters) {
     const std::uint64_t frames = pause.priority_frames[priority];
     if (frames == 0) return {"-", {Role::dim}};
+    if (brief_one) return {short_count(frames), {Role::warning}};
     const auto quanta = static_cast<double>(pause.priority_quanta[priority]);
     const bool timed = link && *link > 0;
     const std::string asked =
-        timed ? duration(quanta * bits_of_quantum * 1e9 / static_cast<double>(*link), letters) : brief(quanta) + "q";
-    return {fmt::format("{} {}", grouped(frames), asked), {Role::warning}};
+        timed ? duration(quanta * bits_of_quantum * 1e9 / static_cast<double>(*link), letters) : brief(quanta) + " q";
+    return {fmt::format("{}: {}", short_count(frames), asked), {Role::warning}};
 }
 
 /// Returns the lines taken.
 int draw_pauses(Canvas& canvas, Pane& pane, int y, const metrics::Snapshot& snapshot) {
     if (snapshot.pauses.empty() || pane.height() - y < 4) return 0;
-    std::vector<TableColumn> columns{{"pauses", true, 6}, {"all", false, 4}, {"resume", false, 4}};
+    constexpr int roomy = 132;  ///< eight columns of "123: 1.21ms"
+    const bool brief_one = pane.width() < roomy;
+    std::vector<TableColumn> columns{{"pauses", true, 6}, {"all", false, 4}, {"resumed", false, 4}};
     for (unsigned priority = 0; priority < 8; ++priority)
-        columns.push_back({fmt::format("prio {}", priority), false, 6, 0, 0, 8 - priority});
+        columns.push_back({fmt::format("{}{}", brief_one ? "p" : "priority ", priority), false, brief_one ? 5 : 10});
     std::vector<TableRow> rows;
     for (const PauseSnapshot& pause : snapshot.pauses) {
         if (static_cast<int>(rows.size()) + 3 > pane.height() - y) break;
@@ -109,7 +121,7 @@ int draw_pauses(Canvas& canvas, Pane& pane, int y, const metrics::Snapshot& snap
                      {grouped(pause.pause_frames), {pause.pause_frames > 0 ? Role::warning : Role::dim}},
                      {grouped(pause.resume_frames), {Role::dim}}};
         for (std::size_t priority = 0; priority < 8; ++priority)
-            row.cells.push_back(pause_cell(pause, priority, link, canvas.letters));
+            row.cells.push_back(pause_cell(pause, priority, link, brief_one, canvas.letters));
         rows.push_back(std::move(row));
     }
     draw_table(pane, y, columns, rows);

@@ -55,6 +55,13 @@ std::optional<std::uint32_t> response_limit(const FlowSnapshot& flow) {
     return connection.initiator_depth ? connection.initiator_depth : connection.responder_resources;
 }
 
+/// READs and atomics alone: then the depth of messages is that of responses.
+bool only_responses(const FlowSnapshot& flow) {
+    for (std::size_t i = 0; i < metrics::operation_count; ++i)
+        if (flow.operations[i].count > 0 && !metrics::wants_response(static_cast<metrics::Operation>(i))) return false;
+    return flow.responses_max > 0;
+}
+
 bool at_response_limit(const FlowSnapshot& flow) {
     const auto limit = response_limit(flow);
     return limit && *limit > 0 && flow.responses_max >= *limit;
@@ -104,7 +111,7 @@ std::string field_text(const Column& column, const FlowRow& row, const Letters& 
     std::string text = exporters::cell(*column.field, row);
     if (column.field->unit == exporters::Unit::ns && text.ends_with("us"))
         text.replace(text.size() - 2, 1, letters.micro);
-    if (column.field->path != "depth" || row.flow.responses_max == 0) return text;
+    if (column.field->path != "depth" || !only_responses(row.flow)) return text;
     const auto limit = response_limit(row.flow);
     return limit && *limit > 0 ? fmt::format("{} of {}", text, *limit) : text;
 }
@@ -122,13 +129,17 @@ End end_of(const metrics::Endpoint& endpoint, const metrics::HostNames* names) {
     return end;
 }
 
+bool is_address(const std::string& host) {
+    return host.find_first_not_of("0123456789.") == std::string::npos || host.find(':') != std::string::npos;
+}
+
 /// The host shortened so that both fit; its beginning, where names differ, and for addresses its end as well.
 std::string shortened(const End& end, int room, const Letters& letters) {
     if (end.width() <= room) return end.host + end.number;
     const int kept = room - width_of(end.number) - 1;
     if (kept < 1) return end.host + end.number;
     std::string_view rest = end.host;
-    const bool address = end.host.find(':') != std::string::npos;
+    const bool address = is_address(end.host);
     const int front = address ? (kept + 1) / 2 : kept;
     std::string out;
     int taken = 0;

@@ -13,7 +13,7 @@ namespace tui {
 namespace {
 
 constexpr int legend_from = 8;  ///< rows; on fewer, the legend is not worth one
-constexpr int widest_bar = 64;
+constexpr int widest_bar = 120;
 constexpr int squeezed_text = 34;  ///< "192.0.2.17/0x101 → 192.0.2.201/0x102"
 
 std::vector<TableColumn> columns_of_table(const State& state) {

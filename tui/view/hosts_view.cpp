@@ -17,9 +17,9 @@ constexpr double nearly_full = 0.9;  ///< of a link
 
 std::vector<TableColumn> columns_of_hosts(bool queue_pairs, bool remote_keys) {
     std::vector<TableColumn> columns{
-        {"host", true, 16, 20, 0, 0},     {"sends", false, 11, 0, 0, 0},   {"of link", true, 12, 0, 30, 4},
-        {"receives", false, 11, 0, 0, 0}, {"of link", true, 12, 0, 30, 3}, {"link", false, 10, 0, 0, 5},
-        {"flows", false, 6, 0, 0, 2},     {"senders", false, 7, 0, 0, 1},  {"most senders in 1 ms", true, 16, 0, 0, 0},
+        {"host", true, 16, 20, 0, 0},     {"sends", false, 11, 0, 0, 0},   {"of link", true, 11, 0, 30, 4},
+        {"receives", false, 11, 0, 0, 0}, {"of link", true, 11, 0, 30, 3}, {"link", false, 10, 0, 0, 5},
+        {"flows", false, 6, 0, 0, 2},     {"flows in", false, 8, 0, 0, 1}, {"incast in 1 ms", true, 18, 0, 0, 0},
     };
     if (queue_pairs) columns.push_back({"QPs in 10 ms", false, 9, 0, 0, 6});
     if (remote_keys) columns.push_back({"rkeys in 10 ms", false, 9, 0, 0, 7});

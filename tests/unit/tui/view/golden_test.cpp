@@ -1,0 +1,266 @@
+// Whole screens as people see them. The figures in them were held against `rdmascope flows` and the JSON beside each
+// capture when they were written; what is wrong with a flow is said here as well.
+#include <gtest/gtest.h>
+
+#include "tests/unit/tui/view/screens.h"
+
+namespace tui {
+namespace {
+
+using support::differs_from_golden;
+using support::FakeFeed;
+
+Settings with_totals() {
+    Settings settings;
+    settings.window = Window::total;
+    return settings;
+}
+
+/// Text, and with `styles` what the cells are.
+void expect_golden(const std::string& name, const Screen& screen, int width, int height,
+                   const Letters& letters = utf8_letters, bool styles = false) {
+    const Picture picture = screen.draw(width, height, letters);
+    EXPECT_EQ(differs_from_golden(name + ".txt", picture.grid.plain()), "");
+    if (styles) {
+        EXPECT_EQ(differs_from_golden(name + ".styles.txt", picture.grid.styles()), "");
+    }
+}
+
+// One packet in a hundred lost at the receiver's queue: pcaps/rxe-rxdrop1pct-write-bw.json.
+TEST(GoldenFlows, losses_stand_out) {
+    Screen screen(FakeFeed::of_capture("rxe-rxdrop1pct-write-bw.pcap.gz", 1'000'000'000), with_totals());
+    screen.show_all();
+    expect_golden("flows-rxdrop-80", screen, 80, 24, utf8_letters, true);
+    expect_golden("flows-rxdrop-120", screen, 120, 40);
+    expect_golden("flows-rxdrop-300", screen, 300, 80);
+    expect_golden("flows-rxdrop-80-ascii", screen, 80, 24, ascii_letters);
+}
+
+TEST(GoldenFlows, of_the_last_interval) {
+    Screen screen(FakeFeed::of_capture("rxe-rxdrop1pct-write-bw.pcap.gz", 500'000'000));
+    screen.show(5);
+    expect_golden("flows-rxdrop-interval-120", screen, 120, 24, utf8_letters, true);
+}
+
+TEST(GoldenFlows, of_iwarp) {
+    Screen screen(FakeFeed::of_capture("siw-loss1pct-send-bw.pcap", 500'000'000), with_totals());
+    screen.show_all();
+    expect_golden("flows-siw-loss-80", screen, 80, 24);
+    expect_golden("flows-siw-loss-120-ascii", screen, 120, 40, ascii_letters);
+}
+
+TEST(GoldenFlows, of_storage) {
+    Screen screen(FakeFeed::of_capture("nvme-rdma-rxe.pcap.gz", 1'000'000'000), with_totals());
+    screen.show_all();
+    expect_golden("flows-nvme-300", screen, 300, 24);
+}
+
+TEST(GoldenFlows, a_thousand) {
+    Screen screen(feed_of(std::vector{many_flows(1000), many_flows(1000), many_flows(1000)}));
+    screen.show_all();
+    expect_golden("flows-thousand-80", screen, 80, 24, utf8_letters, true);
+    expect_golden("flows-thousand-300", screen, 300, 80, ascii_letters);
+}
+
+TEST(GoldenFlows, grouped_and_pinned) {
+    Settings settings;
+    settings.grouping = Grouping::destination;
+    Screen screen(feed_of(many_flows(12)), settings);
+    screen.show_all();
+    screen.type("jjpj");
+    expect_golden("flows-grouped-120", screen, 120, 30, utf8_letters, true);
+}
+
+TEST(GoldenFlows, long_and_wide_names) {
+    GivenNames names;
+    names.names = {{"2001:db8::1", "gpu-node-0001.training.rack-17.example.net"}, {"192.0.2.2", "記憶装置一号機"}};
+    metrics::Snapshot snapshot;
+    snapshot.flows = {write_flow(1, ipv6({0x2001, 0xdb8, 0, 0, 0, 0, 0, 1}),
+                                 ipv6({0x2001, 0xdb8, 0, 1, 0x5054, 0xff, 0xfe12, 0x3456}), 1000),
+                      write_flow(2, ipv4(192, 0, 2, 2), ipv4(192, 0, 2, 1), 500),
+                      write_flow(3, ipv6({0x2001, 0xdb8, 0, 1, 0x5054, 0xff, 0xfe12, 0x3456}),
+                                 ipv6({0x2001, 0xdb8, 0, 1, 0x5054, 0xff, 0xfe12, 0x789a}), 200)};
+    Screen screen(feed_of(std::move(snapshot)), {}, &names);
+    screen.show_all();
+    expect_golden("flows-names-80", screen, 80, 24);
+    expect_golden("flows-names-120-ascii", screen, 120, 24, ascii_letters);
+    expect_golden("flows-names-300", screen, 300, 24);
+}
+
+TEST(GoldenFlows, a_filter_that_hides_all) {
+    Screen screen(feed_of(many_flows(12)));
+    screen.show_all();
+    screen.type("/goodput > 1T");
+    screen.press(Named::enter);
+    expect_golden("flows-hidden-80", screen, 80, 24);
+}
+
+TEST(GoldenFlows, nothing_yet) {
+    metrics::Snapshot silence;
+    silence.capture.packets = 1234;
+    Screen screen(feed_of(std::move(silence)));
+    screen.show_all();
+    expect_golden("flows-none-80", screen, 80, 24);
+}
+
+TEST(GoldenHeader, starting_lost_and_failed) {
+    FakeFeed feed;
+    feed.state.kind = SourceKind::daemon;
+    feed.state.name = "/run/rdmascope/rdmascope.sock";
+    Screen screen(std::move(feed));
+    screen.show_all();
+    expect_golden("header-starting-80", screen, 80, 24);
+    screen.feed.state.health = FeedStatus::Health::failed;
+    screen.feed.state.trouble = "no permission to connect: be in the group rdmascope";
+    screen.show_all();
+    expect_golden("header-failed-80", screen, 80, 24, utf8_letters, true);
+}
+
+TEST(GoldenHeader, a_daemon_that_was_lost_and_a_capture_that_drops) {
+    metrics::Snapshot snapshot = many_flows(40);
+    snapshot.capture.kernel_dropped = 1234;
+    snapshot.capture.packets = 410'100;  // 1,234 of 411,334: 0.3 %
+    FakeFeed feed = feed_of(std::vector{many_flows(40), snapshot});
+    feed.state.kind = SourceKind::daemon;
+    feed.state.name = "/run/rdmascope/rdmascope.sock";
+    Screen screen(std::move(feed));
+    screen.show_all();
+    screen.feed.state.health = FeedStatus::Health::lost;
+    screen.feed.state.trouble = "the daemon is gone; tried again every second";
+    screen.feed.state.warnings = {"frames are cut to 64 octets: iWARP streams may be lost", "another"};
+    screen.show_all();
+    expect_golden("header-drops-80", screen, 80, 24, utf8_letters, true);
+    expect_golden("header-drops-120-ascii", screen, 120, 24, ascii_letters);
+}
+
+/// `senders` hosts that send to 198.51.100.1 over 10 Gbit/s, nine of them in the same millisecond.
+metrics::Snapshot incast(std::size_t senders) {
+    metrics::Snapshot snapshot;
+    metrics::HostSnapshot sink;
+    sink.address = ipv4(198, 51, 100, 1);
+    sink.link_bits_per_sec = 10'000'000'000;
+    sink.received_wire_bytes = 1'187'500'000;  // 95 % of the link for a second
+    sink.sent_wire_bytes = 2'000'000;
+    sink.senders = senders;
+    sink.incast_senders_max = 9;
+    sink.incast_frame = 123;
+    for (std::size_t i = 0; i < senders; ++i) {
+        metrics::HostSnapshot host;
+        host.address = ipv4(192, 0, 2, static_cast<unsigned>(i + 1));
+        host.link_bits_per_sec = 10'000'000'000;
+        host.sent_wire_bytes = sink.received_wire_bytes / senders;
+        host.incast_senders_max = 1;
+        snapshot.flows.push_back(write_flow(i + 1, host.address, sink.address, 1000));
+        snapshot.hosts.push_back(std::move(host));
+    }
+    sink.queue_pairs.accesses = 1000;
+    sink.queue_pairs.distinct = senders;
+    sink.queue_pairs.working_set_mean = 7.6;
+    sink.queue_pairs.working_set_max = senders;
+    snapshot.hosts.push_back(std::move(sink));
+    return snapshot;
+}
+
+TEST(GoldenHosts, incast) {
+    Screen screen(feed_of(incast(10)));
+    screen.show_all();
+    screen.go(View::hosts);
+    expect_golden("hosts-incast-80", screen, 80, 24, utf8_letters, true);
+    expect_golden("hosts-incast-120", screen, 120, 40);
+    expect_golden("hosts-incast-300-ascii", screen, 300, 80, ascii_letters);
+}
+
+TEST(GoldenHosts, of_a_capture) {
+    Screen screen(FakeFeed::of_capture("siw-ecn-ce-write-bw.pcap.gz", 500'000'000), with_totals());
+    screen.show_all();
+    screen.go(View::hosts);
+    expect_golden("hosts-siw-ecn-120", screen, 120, 24);
+}
+
+// Every tenth packet marked on the way: pcaps/rxe-ecn-ce-write-bw.json.
+TEST(GoldenCongestion, marks) {
+    Screen screen(FakeFeed::of_capture("rxe-ecn-ce-write-bw.pcap.gz", 250'000'000), with_totals());
+    screen.show_all();
+    screen.go(View::congestion);
+    expect_golden("congestion-ecn-80", screen, 80, 24, utf8_letters, true);
+    expect_golden("congestion-ecn-120-ascii", screen, 120, 40, ascii_letters);
+    expect_golden("congestion-ecn-300", screen, 300, 80);
+}
+
+TEST(GoldenCongestion, pauses_by_priority) {
+    metrics::Snapshot snapshot = many_flows(200);
+    for (metrics::FlowSnapshot& flow : snapshot.flows) flow.link_bits_per_sec = 100'000'000'000;
+    metrics::PauseSnapshot pause;
+    pause.pause_frames = 2;
+    pause.resume_frames = 30;
+    pause.priority_frames[3] = 1200;
+    pause.priority_quanta[3] = 39'062'500;  // 512 bits each at 100 Gbit/s: 0.2 s
+    snapshot.pauses.push_back(pause);
+    Screen screen(feed_of(std::move(snapshot)));
+    screen.show_all();
+    screen.go(View::congestion);
+    expect_golden("congestion-pause-80", screen, 80, 24);
+    expect_golden("congestion-pause-300", screen, 300, 30);
+}
+
+TEST(GoldenCounters, errors_that_grow_first) {
+    FakeFeed feed = feed_of(many_flows(4));
+    tui::Reading reading = *feed.readings.front();
+    reading.counters = {
+        {"mlx5_0", 1, "out_of_sequence", 40, 12}, {"mlx5_0", 1, "port_rcv_data", 123'456'789'012, 123'400'000'000},
+        {"mlx5_0", 1, "port_rcv_errors", 0, 0},   {"mlx5_0", 1, "port_xmit_data", 5'000, 4'000},
+        {"mlx5_0", 1, "rnr_nak_retry_err", 3, 3}, {"mlx5_1", 1, "port_xmit_data", 7, {}}};
+    feed.readings.front() = std::make_shared<tui::Reading>(std::move(reading));
+    Screen screen(std::move(feed));
+    screen.show_all();
+    screen.go(View::counters);
+    expect_golden("counters-80", screen, 80, 24, utf8_letters, true);
+}
+
+TEST(GoldenCounters, none) {
+    Screen screen(feed_of(many_flows(4)));
+    screen.show_all();
+    screen.go(View::counters);
+    expect_golden("counters-none-80", screen, 80, 24);
+}
+
+TEST(GoldenHelp, of_the_view) {
+    Screen screen(feed_of(many_flows(40)));
+    screen.show_all();
+    screen.type("?");
+    expect_golden("help-80", screen, 80, 24, utf8_letters, true);
+    expect_golden("help-300-ascii", screen, 300, 80, ascii_letters);
+}
+
+TEST(GoldenMenu, narrowed) {
+    Screen screen(feed_of(many_flows(40)));
+    screen.show_all();
+    screen.type("sres");
+    screen.press(Named::down);
+    expect_golden("menu-sort-80", screen, 80, 24, utf8_letters, true);
+}
+
+TEST(GoldenFooter, a_prompt_with_a_mistake) {
+    Screen screen(feed_of(many_flows(40)));
+    screen.show_all();
+    screen.type("/goodputt > 1G");
+    expect_golden("footer-prompt-80", screen, 80, 24, utf8_letters, true);
+}
+
+TEST(GoldenFooter, a_filter_in_force) {
+    Screen screen(feed_of(many_flows(40)));
+    screen.show_all();
+    screen.type("/destination.address == 198.51.100.1");
+    screen.press(Named::enter);
+    expect_golden("footer-filter-80", screen, 80, 24);
+}
+
+TEST(GoldenScreen, too_small) {
+    Screen screen(feed_of(many_flows(40)));
+    screen.show_all();
+    expect_golden("screen-60x15", screen, 60, 15);
+    expect_golden("screen-30x6-ascii", screen, 30, 6, ascii_letters);
+}
+
+}  // namespace
+}  // namespace tui
