@@ -58,7 +58,7 @@ _rdmascope_columns() {
     done)
 }
 
-# Values of the options that flows and why share; false where the word is no such value.
+# Values of the options that flows, why and top share; false where the word is no such value.
 _rdmascope_measuring() {
     case $previous in
         -i | --interface) _rdmascope_interfaces ;;
@@ -98,6 +98,26 @@ _rdmascope_why() {
         _rdmascope_words '-i --interface -r --read-file --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
             --flow --json -v --verbose --color'
+    else
+        _rdmascope_expression
+    fi
+}
+
+_rdmascope_top() {
+    _rdmascope_measuring && return
+    case $previous in
+        --columns | --sort) _rdmascope_columns; return ;;
+        --interval) _rdmascope_words '100ms 500ms 1s 2s 10s'; return ;;
+        --speed) _rdmascope_words '0.1 1 10 100 max'; return ;;
+        --view) _rdmascope_words 'flows hosts congestion events packets counters'; return ;;
+        --theme) _rdmascope_words 'safe classic light plain'; return ;;
+        --size) _rdmascope_words '80x24 132x43 160x50'; return ;;
+        --filter) return ;;
+    esac
+    if [[ $current == -* ]]; then
+        _rdmascope_words '-i --interface -r --read-file --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
+            -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
+            --interval --speed --paused --view --filter --columns --sort --theme --no-color --ascii --no-mouse --once --size'
     else
         _rdmascope_expression
     fi
@@ -151,7 +171,7 @@ _rdmascope_endpoint() {
 _rdmascope_demo() {
     case $previous in
         --save) _rdmascope_files ;;
-        *) _rdmascope_words '--recorded --save -n -h --help --version' ;;
+        *) _rdmascope_words '--recorded --plain --save -n -h --help --version' ;;
     esac
 }
 
@@ -165,16 +185,17 @@ _rdmascope() {
     fi
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _rdmascope_words 'dump flows why daemon endpoint demo help --help --version'
+        _rdmascope_words 'dump flows why top daemon endpoint demo help --help --version'
     else
         case ${COMP_WORDS[1]} in
             dump) _rdmascope_dump ;;
             flows) _rdmascope_flows ;;
             why) _rdmascope_why ;;
+            top) _rdmascope_top ;;
             daemon) _rdmascope_daemon ;;
             endpoint) _rdmascope_endpoint ;;
             demo) _rdmascope_demo ;;
-            help) if ((COMP_CWORD == 2)); then _rdmascope_words 'dump flows why daemon endpoint demo'; fi ;;
+            help) if ((COMP_CWORD == 2)); then _rdmascope_words 'dump flows why top daemon endpoint demo'; fi ;;
         esac
     fi
 }

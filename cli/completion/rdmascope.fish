@@ -17,6 +17,7 @@ complete -c rdmascope -f
 complete -c rdmascope -n __fish_use_subcommand -a dump -d 'print, filter, save and convert packets'
 complete -c rdmascope -n __fish_use_subcommand -a flows -d 'one row a flow with all its figures'
 complete -c rdmascope -n __fish_use_subcommand -a why -d 'why it is slow'
+complete -c rdmascope -n __fish_use_subcommand -a top -d 'the live screen'
 complete -c rdmascope -n __fish_use_subcommand -a daemon -d 'capture for ever: export, remember, record incidents'
 complete -c rdmascope -n __fish_use_subcommand -a endpoint -d 'an iWARP endpoint in software'
 complete -c rdmascope -n __fish_use_subcommand -a demo -d 'real iWARP traffic, captured and explained'
@@ -80,9 +81,9 @@ __rdmascope_option -s Z -l relinquish-privileges -x -a '(__fish_complete_users)'
 __rdmascope_option -s h -l help -d 'list the options and exit'
 __rdmascope_option -l version -d 'print the version and exit'
 
-# What flows and why share.
+# What flows, why and top share.
 function __rdmascope_measuring_option
-    complete -c rdmascope -n '__fish_seen_subcommand_from flows why' $argv
+    complete -c rdmascope -n '__fish_seen_subcommand_from flows why top' $argv
 end
 
 function __rdmascope_flows_option
@@ -91,6 +92,10 @@ end
 
 function __rdmascope_why_option
     complete -c rdmascope -n '__fish_seen_subcommand_from why' $argv
+end
+
+function __rdmascope_top_option
+    complete -c rdmascope -n '__fish_seen_subcommand_from top' $argv
 end
 
 function __rdmascope_columns
@@ -129,6 +134,19 @@ __rdmascope_why_option -l flow -x -d 'about one flow alone'
 __rdmascope_why_option -l json -d 'one JSON object'
 __rdmascope_why_option -s v -l verbose -d 'all figures'
 __rdmascope_why_option -l color -x -a 'auto never always' -d colour
+__rdmascope_top_option -l interval -x -a '100ms 500ms 1s 2s 10s' -d 'new figures every so often'
+__rdmascope_top_option -l speed -x -a '0.1 1 10 100 max' -d 'of what is played back'
+__rdmascope_top_option -l paused -d 'stand still at the beginning'
+__rdmascope_top_option -l view -x -a 'flows hosts congestion events packets counters' -d 'begin with this view'
+__rdmascope_top_option -l filter -x -d 'only these flows'
+__rdmascope_top_option -l columns -x -a '(__fish_append , (__rdmascope_columns))' -d 'these columns'
+__rdmascope_top_option -l sort -x -a '(__rdmascope_columns)' -d 'order by a column'
+__rdmascope_top_option -l theme -x -a 'safe classic light plain' -d colours
+__rdmascope_top_option -l no-color -d 'no colours'
+__rdmascope_top_option -l ascii -d 'plain ASCII'
+__rdmascope_top_option -l no-mouse -d 'leave the mouse to the terminal'
+__rdmascope_top_option -l once -d 'print one picture as text'
+__rdmascope_top_option -l size -x -a '80x24 132x43 160x50' -d 'of the picture'
 
 function __rdmascope_part
     set -l words (commandline -opc)
@@ -192,6 +210,7 @@ complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -s h -l help -d 'l
 complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -l version -d 'print the version and exit'
 
 complete -c rdmascope -n '__fish_seen_subcommand_from demo' -l recorded -d 'show the capture that the program carries'
+complete -c rdmascope -n '__fish_seen_subcommand_from demo' -l plain -d 'print, also on a terminal'
 complete -c rdmascope -n '__fish_seen_subcommand_from demo' -l save -r -F -d 'keep what is captured'
 complete -c rdmascope -n '__fish_seen_subcommand_from demo' -s n -d 'numbers instead of names'
 complete -c rdmascope -n '__fish_seen_subcommand_from demo' -s h -l help -d 'list the options and exit'
