@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t readings_max = 64;
 /// Flows in all readings that are held: a reading of many flows is large, and one that looks seldom has missed them.
 constexpr std::size_t flows_max = 50'000;
+constexpr std::chrono::milliseconds patience{50};
 
 }  // namespace
 
@@ -92,6 +93,11 @@ std::vector<tui::ReadingPtr> FeedThread::since(std::uint64_t serial) {
     std::vector<tui::ReadingPtr> newer;
     for (const tui::ReadingPtr& reading : readings_)
         if (reading->serial > serial) newer.push_back(reading);
+    if (!newer.empty()) {
+        taken_serial_ = newer.back()->serial;
+        takes_slowly_ = false;
+        taken_.notify_one();
+    }
     return newer;
 }
 
@@ -151,6 +157,12 @@ void FeedThread::publish(std::shared_ptr<tui::Reading> reading) {
         }
     }
     wake();
+}
+
+void FeedThread::let_take() {
+    std::unique_lock lock(mutex_);
+    const auto few = [this] { return serial_ - taken_serial_ < readings_max / 2 || ordered_; };
+    if (!takes_slowly_ && !taken_.wait_for(lock, patience, few)) takes_slowly_ = true;
 }
 
 void FeedThread::update(const std::function<void(tui::FeedStatus&)>& change) {

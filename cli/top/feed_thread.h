@@ -60,6 +60,8 @@ protected:
     /// Until then, an order, or the end.
     void wait_until(Clock::time_point when);
     void publish(std::shared_ptr<tui::Reading> reading);
+    /// Where readings come faster than the screen takes them: lets it take some, if it is quick.
+    void let_take();
     void update(const std::function<void(tui::FeedStatus&)>& change);
     /// The counters of this machine's devices, with what they were at the last call.
     std::vector<tui::DeviceCounter> device_counters();
@@ -71,10 +73,13 @@ private:
     int wake_ = -1;
     std::mutex mutex_;
     std::condition_variable changed_;
+    std::condition_variable taken_;
     Orders orders_;  ///< under mutex_, as all below
     tui::FeedStatus status_;
     std::deque<tui::ReadingPtr> readings_ = {};  ///< the last ones: fewer where they are large
     std::uint64_t serial_ = 0;
+    std::uint64_t taken_serial_ = 0;  ///< of the newest reading that the screen has taken
+    bool takes_slowly_ = false;       ///< it did not take any when it was waited for
     std::atomic<bool> ordered_ = false;
     std::atomic<bool> stopping_ = false;
     std::thread thread_ = {};

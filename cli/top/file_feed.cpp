@@ -15,6 +15,8 @@ constexpr std::size_t batch_frames = 1024;
 constexpr std::int64_t for_ever = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::min();
 constexpr std::uint64_t slowest_ns = 1'000;  ///< of the capture's time in an interval
+constexpr std::uint64_t rush_readings = 250;
+constexpr std::uint64_t rush_least_ns = 10'000;
 
 std::string joined(const std::vector<std::string>& paths) {
     std::string text;
@@ -228,15 +230,44 @@ void FileFeed::obey(Orders& orders) {
     if (orders.steps != 0) take_steps(orders.steps, orders);
 }
 
-void FileFeed::play_on(const Orders& orders, Clock::time_point tick) {
-    const std::int64_t start = shown_ns_;
-    if (orders.speed == 0) {
-        advance(for_ever, tick);
-    } else {
-        wait_until(tick);
-        if (ordered() || stopping()) return;
-        advance(later(start, stride(orders.interval_ns, orders.speed)), Clock::time_point::max());
+/// How long the captures last, guessed from their beginning; 0 where nothing can be said.
+std::uint64_t FileFeed::estimated_ns() {
+    const capture::FileSource::Progress progress = files_->progress();
+    if (!refill() || !progress.total || progress.octets == 0) return 0;
+    const auto seen = static_cast<double>(pending_.back().time_ns - *begin_ns_);
+    const double times = static_cast<double>(*progress.total) / static_cast<double>(progress.octets);
+    return static_cast<std::uint64_t>(std::clamp(seen * times, 0.0, 1e18));
+}
+
+/// As fast as it goes, and yet in intervals, of which charts are made: some hundreds of equal length.
+void FileFeed::rush(Clock::time_point tick) {
+    if (rush_stride_ns_ == 0) rush_stride_ns_ = std::max(estimated_ns() / rush_readings, rush_least_ns);
+    while (!ended_ && !ordered() && !stopping() && Clock::now() < tick) {
+        const std::int64_t start = shown_ns_;
+        std::int64_t until = later(start, rush_stride_ns_);
+        // A pause that is longer than all was thought to be is one interval.
+        if (refill() && pending_.front().time_ns >= later(start, 2 * rush_readings * rush_stride_ns_))
+            until = later(pending_.front().time_ns, 1);
+        const Clock::time_point before = Clock::now();
+        advance(until, tick);
+        const Clock::time_point between = Clock::now();
+        if (now_ns_ <= start) continue;
+        close(start, now_ns_);
+        const bool costly = Clock::now() - between > between - before;
+        if (++rushed_ > 2 * rush_readings || (costly && rushed_ > rush_readings / 4)) {
+            rush_stride_ns_ *= 2;
+            rushed_ = 0;
+        }
+        let_take();
     }
+}
+
+void FileFeed::play_on(const Orders& orders, Clock::time_point tick) {
+    if (orders.speed == 0) return rush(tick);
+    wait_until(tick);
+    if (ordered() || stopping()) return;
+    const std::int64_t start = shown_ns_;
+    advance(later(start, stride(orders.interval_ns, orders.speed)), Clock::time_point::max());
     if (now_ns_ > start) close(start, now_ns_);
 }
 

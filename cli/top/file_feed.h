@@ -27,6 +27,8 @@ private:
     void take_steps(int intervals, const Orders& orders);
     void jump(std::int64_t to_ns, std::uint64_t length_ns);
     void play_on(const Orders& orders, Clock::time_point tick);
+    void rush(Clock::time_point tick);
+    std::uint64_t estimated_ns();
     /// Takes in the frames before `until_ns`. False where it stopped early: at the deadline, or because something was
     /// ordered.
     bool advance(std::int64_t until_ns, Clock::time_point deadline);
@@ -47,6 +49,8 @@ private:
     bool ended_ = false;
     bool restarted_ = false;
     std::uint64_t taken_ = 0;
+    std::uint64_t rush_stride_ns_ = 0;           ///< of readings when it goes as fast as it can; 0: not known yet
+    std::uint64_t rushed_ = 0;                   ///< readings of that length
     std::optional<std::int64_t> begin_ns_ = {};  ///< time of the first frame
     std::int64_t now_ns_ = 0;                    ///< all before it has been taken in
     std::int64_t last_frame_ns_ = 0;
