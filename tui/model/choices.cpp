@@ -17,7 +17,8 @@ void Workings::sort_by(const std::string& column, bool turned) {
 
 std::string Workings::sort_column() const {
     const std::string& sort = state.settings.sort;
-    return sort.substr(sort.starts_with('-') ? 1 : 0);
+    const std::string column = sort.substr(sort.starts_with('-') ? 1 : 0);
+    return column.empty() ? std::string(usual_sort) : column;
 }
 
 void Workings::show_columns(std::vector<std::string> column_names) {

@@ -49,7 +49,7 @@ void open_packet(Workings& w) {
     w.open_text(Overlay::details, w.state.details.size());
     // What is looked at stays where it is.
     w.held[static_cast<std::size_t>(View::packets)] = true;
-    w.state.follow_packets = false;
+    w.say_who_follows();
 }
 
 void spread(Workings& w) { w.state.spread = !w.state.spread; }

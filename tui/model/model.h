@@ -85,6 +85,7 @@ struct State {
     std::vector<std::string> details = {};  ///< of the packet selected: a line each
     std::uint64_t details_frame = 0;
     bool follow_packets = true;  ///< the newest is in sight
+    bool follow_events = true;
 
     Timeline timeline;
     EventList events;

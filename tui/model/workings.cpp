@@ -80,7 +80,7 @@ Workings::Workings(Settings settings, Feed& source, const metrics::HostNames* ho
     if (column_named(sort))
         sort_by(sort, turned);
     else
-        sort_by(std::string(usual_sort), false);
+        sort_by(std::string(usual_sort), false), state.settings.sort.clear();
 }
 
 void Workings::say(std::string text) {
@@ -179,7 +179,12 @@ void Workings::count_rows() {
         if (view == View::flow) place.selected = state.list.find(state.flow_id).value_or(place.selected);
         settle(place, count, pages[i]);
     }
+    say_who_follows();
+}
+
+void Workings::say_who_follows() {
     state.follow_packets = !held[index_of(View::packets)];
+    state.follow_events = !held[index_of(View::events)];
 }
 
 void Workings::select(View view, std::size_t row) {
@@ -189,7 +194,7 @@ void Workings::select(View view, std::size_t row) {
     settle(place, count, pages[index_of(view)]);
     const bool follows = view == View::events || view == View::packets;
     held[index_of(view)] = !(follows && place.selected + 1 >= count);
-    state.follow_packets = !held[index_of(View::packets)];
+    say_who_follows();
 }
 
 void Workings::move(std::ptrdiff_t by) {

@@ -45,7 +45,8 @@ struct Workings {
     void rebuild();          ///< all lists, from the reading and the choice; selections stay where they are
     void rebuild_packets();  ///< goes through the frames anew
     void count_rows();       ///< of every view; selections and what is in sight stay within them
-    void follow_flow();      ///< the plot of sequence is that of the flow of the view of one flow
+    void say_who_follows();
+    void follow_flow();  ///< the plot of sequence is that of the flow of the view of one flow
     std::size_t rows(View view) const;
     void select(View view, std::size_t row);
     void move(std::ptrdiff_t rows);
