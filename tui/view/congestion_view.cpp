@@ -48,14 +48,14 @@ Totals totals_of(const metrics::Snapshot& snapshot) {
 std::string ecn_words(const Totals& totals) {
     if (totals.packets == 0) return "";
     if (totals.capable == 0) return "no packet is ECN-capable";
-    return fmt::format("{} of {} ECN-capable packets",
+    return fmt::format("{} of {} ECT packets",
                        percent(static_cast<double>(totals.ce) / static_cast<double>(totals.capable)),
                        grouped(totals.capable));
 }
 
 std::string pause_words(const Totals& totals) {
     if (totals.pauses + totals.priority_pauses == 0) return {};
-    return fmt::format("{} of all traffic, {} of a priority", grouped(totals.pauses), grouped(totals.priority_pauses));
+    return fmt::format("PAUSE {}, PFC {}", grouped(totals.pauses), grouped(totals.priority_pauses));
 }
 
 void draw_total(Pane& pane, const State& state, int y, std::string_view name, std::uint64_t count,

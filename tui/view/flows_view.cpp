@@ -16,7 +16,7 @@ constexpr int legend_from = 8;  ///< rows; on fewer, the legend is not worth one
 constexpr int widest_bar = 120;
 constexpr int squeezed_text = 34;  ///< "192.0.2.17/0x101 → 192.0.2.201/0x102"
 
-std::vector<TableColumn> columns_of_table(const State& state) {
+std::vector<TableColumn> columns_of_table(const State& state, int width) {
     std::vector<TableColumn> columns;
     for (std::size_t i = 0; i < state.columns.size(); ++i) {
         const Column& column = state.columns[i];
@@ -30,7 +30,7 @@ std::vector<TableColumn> columns_of_table(const State& state) {
         made.descending = state.choice.order.descending;
         if (column.form == CellForm::states) made.most = widest_bar;
         if (column.form == CellForm::field && column.field->path == "flow")
-            made.squeezed = std::max(made.least, squeezed_text);
+            made.squeezed = width < least_width ? made.least : std::max(made.least, squeezed_text);
         columns.push_back(std::move(made));
     }
     return columns;
@@ -83,7 +83,7 @@ void draw_nothing(Canvas& canvas, Pane& pane) {
     if (state.list.hidden() > 0) {
         lines = {fmt::format("the filter hides {}{}", state.list.hidden() == 1 ? "the only flow" : "all ",
                              state.list.hidden() == 1 ? "" : counted(state.list.hidden(), "flow")),
-                 fmt::format("{}: / changes it", state.filter_text)};
+                 fmt::format("filter {}", state.filter_text), "/ changes it, Escape ends it"};
     } else {
         const metrics::CaptureFigures& capture = state.reading->total.capture;
         lines = {fmt::format("no RDMA traffic yet on {}", state.feed.name),
@@ -131,7 +131,7 @@ void draw_flows(Canvas& canvas, Area area) {
     canvas.drawn.page = static_cast<std::size_t>(std::max(height, 1));
     if (!state.reading || lines.empty()) return draw_nothing(canvas, pane);
 
-    const std::vector<TableColumn> columns = columns_of_table(state);
+    const std::vector<TableColumn> columns = columns_of_table(state, pane.width());
     std::deque<exporters::Context> contexts;  // which cells refer to
     const PageOfRows page = page_of(state.place(), lines.size(), height);
     std::vector<TableRow> rows;

@@ -71,12 +71,20 @@ std::string_view name_of(Prompt::Purpose purpose) {
     return "";
 }
 
+/// What may be typed, while nothing is wrong with it.
+std::string_view hint_of(Prompt::Purpose purpose) {
+    switch (purpose) {
+        case Prompt::Purpose::filter: return "a word of the row, or columns: goodput > 1G && latency_p99 > 1ms";
+        case Prompt::Purpose::packet_filter: return "as dump -Y: infiniband.bth.destqp == 0x11";
+        case Prompt::Purpose::jump: return "+10s, -1m, 12:00:03, 50%";
+    }
+    return "";
+}
+
 void draw_prompt(const State& state, Pane& pane, int y) {
     const Prompt& prompt = state.prompt;
     int x = 1 + pane.text(1, y, name_of(prompt.purpose), {Role::accent, false, true});
-    const int room = pane.width() - x - 1;
-    const int for_error = prompt.error.empty() ? 0 : std::min(width_of(prompt.error) + 2, room * 2 / 3);
-    const int for_text = std::max(room - for_error, 1);
+    const int for_text = std::max(pane.width() - x - 1, 1);
     std::string_view text = prompt.text;
     int before = width_of(text.substr(0, std::min(prompt.cursor, text.size())));
     // The cursor stays in sight: what is left of it goes out to the left.
@@ -85,8 +93,6 @@ void draw_prompt(const State& state, Pane& pane, int y) {
     pane.text(x, y, text, {}, for_text);
     if (before >= width_of(text)) pane.put(x + before, y, U' ');
     pane.select(x + before, y, 1);
-    const int end = x + std::max(std::min(width_of(text), for_text), before + 1);
-    if (for_error > 0) pane.text(end + 2, y, prompt.error, {Role::bad}, pane.width() - end - 3);
 }
 
 /// "PAUSED", "FROZEN" or "END": why nothing moves.
@@ -102,8 +108,8 @@ std::string filter_in_force(const State& state) {
         return fmt::format("filter {}", state.packet_filter_text);
     }
     if (state.filter_text.empty() || (lists_of_flows & bit_of(state.view)) == 0) return {};
-    return fmt::format("filter {} hides {} of {}", state.filter_text, grouped(state.list.hidden()),
-                       counted(state.list.flows(), "flow"));
+    return fmt::format("{} of {} hidden by {}", grouped(state.list.hidden()), counted(state.list.flows(), "flow"),
+                       state.filter_text);
 }
 
 std::string where_in_list(const State& state) {
@@ -157,12 +163,17 @@ std::span<const FooterKey> footer_keys() { return shown_keys; }
 
 void draw_footer(Canvas& canvas, Area area) {
     Pane pane(canvas, area);
+    int y = 0;
     if (canvas.state.overlay == Overlay::prompt) {
-        draw_prompt(canvas.state, pane, 0);
+        const Prompt& prompt = canvas.state.prompt;
+        const bool wrong = !prompt.error.empty();
+        if (pane.height() > 2)
+            pane.text(1, y++, wrong ? prompt.error : hint_of(prompt.purpose), {wrong ? Role::bad : Role::dim});
+        draw_prompt(canvas.state, pane, y++);
     } else {
-        draw_status(canvas.state, pane, 0);
+        draw_status(canvas.state, pane, y++);
     }
-    draw_keys(canvas.state, pane, 1);
+    draw_keys(canvas.state, pane, y);
 }
 
 }  // namespace tui

@@ -121,9 +121,9 @@ void draw_gauges(const State& state, Pane& pane, int y) {
     const auto per_sec = [seconds](std::uint64_t count) { return static_cast<double>(count) / seconds; };
     const std::size_t flows = state.reading ? state.reading->total.flows.size() : 0;
     const std::vector<Gauge> gauges{
-        {rate(per_sec(now.packets), "packets/s"), 15, &Pulse::packets, Role::chart},
+        {brief(per_sec(now.packets)) + " packets/s", 15, &Pulse::packets, Role::chart},
         {rate(per_sec(now.wire_bytes * 8), "bit/s"), 11, &Pulse::wire_bytes, Role::chart_second},
-        {rate(per_sec(now.messages), "msgs/s"), 12, &Pulse::messages, Role::chart},
+        {brief(per_sec(now.messages)) + " msgs/s", 12, &Pulse::messages, Role::chart},
         {fmt::format("{}/{} flows", short_count(now.active_flows), short_count(flows)), 19, &Pulse::active_flows,
          Role::chart},
     };

@@ -17,9 +17,9 @@ constexpr double nearly_full = 0.9;  ///< of a link
 
 std::vector<TableColumn> columns_of_hosts(bool queue_pairs, bool remote_keys) {
     std::vector<TableColumn> columns{
-        {"host", true, 16, 20, 0, 0},     {"sends", false, 11, 0, 0, 0},   {"of link", true, 11, 0, 30, 4},
-        {"receives", false, 11, 0, 0, 0}, {"of link", true, 11, 0, 30, 3}, {"link", false, 10, 0, 0, 5},
-        {"flows", false, 6, 0, 0, 2},     {"flows in", false, 8, 0, 0, 1}, {"incast in 1 ms", true, 18, 0, 0, 0},
+        {"host", true, 16, 20, 0, 0},     {"sends", false, 11, 0, 0, 0},   {"of link", true, 11, 0, 30, 3},
+        {"receives", false, 11, 0, 0, 0}, {"of link", true, 11, 0, 30, 1}, {"link", false, 10, 0, 0, 5},
+        {"flows", false, 6, 0, 0, 4},     {"flows in", false, 8, 0, 0, 2}, {"incast in 1 ms", true, 18, 0, 0, 0},
     };
     if (queue_pairs) columns.push_back({"QPs in 10 ms", false, 9, 0, 0, 6});
     if (remote_keys) columns.push_back({"rkeys in 10 ms", false, 9, 0, 0, 7});
@@ -36,14 +36,14 @@ TableCell rate_cell(double bits) {
 
 /// The share of the link as a bar with its figure.
 TableCell share_cell(double bits, std::optional<std::uint64_t> link) {
-    if (!link || *link == 0) return {"-", {Role::dim}};
+    if (!link || *link == 0 || bits <= 0) return {"-", {Role::dim}};
     const double share = bits / static_cast<double>(*link);
     TableCell cell;
     cell.keeps_style = true;
     cell.paint = [share](Pane& pane, int x, int y, int width) {
         constexpr int figure = 6;
         const int bar = width - figure;
-        const int full = std::clamp(static_cast<int>(share * bar + 0.5), share > 0 ? 1 : 0, bar);
+        const int full = std::clamp(static_cast<int>(share * bar + 0.5), 1, bar);
         const Role role = share >= nearly_full ? Role::warning : Role::chart;
         pane.right(x, y, percent(share), {share >= nearly_full ? Role::warning : Role::normal}, figure);
         pane.fill(x + figure + 1, y, std::min(full, bar - 1), pane.letters.levels.back(), {role});

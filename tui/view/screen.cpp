@@ -9,6 +9,7 @@ namespace {
 
 constexpr int header_rows = 3;
 constexpr int footer_rows = 2;
+constexpr int prompt_rows = 3;  ///< what is wrong with the text has a line of its own
 
 void draw_view(Canvas& canvas, Area area) {
     switch (canvas.state.view) {
@@ -54,7 +55,8 @@ Drawn draw(const State& state, const Letters& letters, Grid& grid) {
     if (!wanted.empty() && rows > 0) grid.text(0, --rows, wanted, {Role::warning}, grid.width());
     // On the smallest screens the view comes first, then what frames it.
     const int header = std::clamp(rows - 4, 0, header_rows);
-    const int footer = std::clamp(rows - header - 3, 0, footer_rows);
+    const int wanted_rows = state.overlay == Overlay::prompt ? prompt_rows : footer_rows;
+    const int footer = std::clamp(rows - header - 3, 0, wanted_rows);
     draw_header(canvas, {0, 0, grid.width(), header});
     const Area body{0, header, grid.width(), rows - header - footer};
     draw_view(canvas, body);

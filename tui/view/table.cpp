@@ -128,6 +128,7 @@ std::vector<int> fit(std::span<const TableColumn> columns, std::span<const Table
         return false;
     };
     while (total(wanted, stays) > room && can_leave()) drop_one(columns, stays);
+    for (std::size_t last = columns.size(); last > 1 && total(wanted, stays) > room; --last) stays[last - 1] = false;
     std::vector<int> widths(columns.size(), 0);
     for (std::size_t i = 0; i < columns.size(); ++i)
         if (stays[i]) widths[i] = wanted[i].least;
@@ -178,7 +179,7 @@ void draw_no_reading(Pane& pane, const State& state) {
             role = Role::bad;
             break;
         default:
-            lines = {fmt::format("waiting for the first {} of {}", span_text(feed.interval_ns), feed.name)};
+            lines = {fmt::format("waiting for the first figures of {}", feed.name)};
             if (feed.playable && !feed.playing) lines.emplace_back("paused: the space bar goes on");
     }
     draw_notice(pane, lines, role);

@@ -55,6 +55,12 @@ TEST(GoldenFlows, of_storage) {
     expect_golden("flows-nvme-300", screen, 300, 24);
 }
 
+TEST(GoldenFlows, idle_ones_are_dim) {
+    Screen screen(FakeFeed::of_capture("nvme-rdma-rxe.pcap.gz", 1'000'000'000));
+    screen.show(6);
+    expect_golden("flows-nvme-idle-80", screen, 80, 24, utf8_letters, true);
+}
+
 TEST(GoldenFlows, a_thousand) {
     Screen screen(feed_of(std::vector{many_flows(1000), many_flows(1000), many_flows(1000)}));
     screen.show_all();
@@ -120,7 +126,7 @@ TEST(GoldenHeader, a_daemon_that_was_lost_and_a_capture_that_drops) {
     metrics::Snapshot snapshot = many_flows(40);
     snapshot.capture.kernel_dropped = 1234;
     snapshot.capture.packets = 410'100;  // 1,234 of 411,334: 0.3 %
-    FakeFeed feed = feed_of(std::vector{many_flows(40), snapshot});
+    FakeFeed feed = feed_of(snapshot);
     feed.state.kind = SourceKind::daemon;
     feed.state.name = "/run/rdmascope/rdmascope.sock";
     Screen screen(std::move(feed));

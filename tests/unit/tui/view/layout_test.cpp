@@ -81,7 +81,7 @@ TEST(Layout, without_a_reading_every_view_says_what_is_waited_for) {
     Screen screen(std::move(feed));
     for (const View view : {View::flows, View::hosts, View::congestion, View::counters}) {
         screen.go(view);
-        EXPECT_NE(screen.draw(80, 24).grid.plain().find("waiting for the first 1 s of ib0"), std::string::npos);
+        EXPECT_NE(screen.draw(80, 24).grid.plain().find("waiting for the first figures of ib0"), std::string::npos);
     }
 }
 

@@ -21,6 +21,16 @@ support::FakeFeed described(support::FakeFeed feed) {
     return feed;
 }
 
+/// All that the flows carry, where a test does not say what the capture saw.
+void count_capture(metrics::Snapshot& snapshot) {
+    if (snapshot.capture.packets > 0) return;
+    for (const metrics::FlowSnapshot& flow : snapshot.flows) {
+        snapshot.capture.packets += flow.packets;
+        snapshot.capture.rdma_units += flow.packets;
+        snapshot.capture.bytes += flow.wire_bytes;
+    }
+}
+
 std::shared_ptr<Reading> reading_of(std::uint64_t serial, metrics::Snapshot total, metrics::Snapshot interval) {
     auto reading = std::make_shared<Reading>();
     reading->serial = serial;
@@ -53,6 +63,7 @@ Picture Screen::draw(int width, int height, const Letters& letters) const {
 
 support::FakeFeed feed_of(metrics::Snapshot snapshot, std::uint64_t length_ns) {
     support::FakeFeed feed;
+    count_capture(snapshot);
     auto reading = reading_of(1, snapshot, snapshot);
     reading->length_ns = length_ns;
     feed.readings.push_back(std::move(reading));
@@ -62,7 +73,8 @@ support::FakeFeed feed_of(metrics::Snapshot snapshot, std::uint64_t length_ns) {
 support::FakeFeed feed_of(const std::vector<metrics::Snapshot>& intervals) {
     support::FakeFeed feed;
     metrics::Snapshot total;
-    for (const metrics::Snapshot& interval : intervals) {
+    for (metrics::Snapshot interval : intervals) {
+        count_capture(interval);
         metrics::merge(total, interval);
         feed.readings.push_back(reading_of(feed.readings.size() + 1, total, interval));
     }

@@ -36,7 +36,9 @@ TEST(Fit, squeezes_before_it_drops_and_drops_the_greatest_weight_first) {
     EXPECT_EQ(fit(columns, rows, 44), (std::vector<int>{4, 8, 8, 6, 10}));
     EXPECT_EQ(fit(columns, rows, 43), (std::vector<int>{0, 12, 8, 6, 11}));
     EXPECT_EQ(fit(columns, rows, 37), (std::vector<int>{0, 12, 8, 0, 13}));
-    EXPECT_EQ(fit(columns, rows, 3), (std::vector<int>{0, 8, 8, 0, 10}));
+    // What is left of the least: the columns to the left.
+    EXPECT_EQ(fit(columns, rows, 27), (std::vector<int>{0, 12, 8, 0, 0}));
+    EXPECT_EQ(fit(columns, rows, 3), (std::vector<int>{0, 0, 0, 0, 0}));
 }
 
 TEST(Fit, does_not_move_when_a_figure_gets_a_digit_more) {
