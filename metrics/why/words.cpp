@@ -81,10 +81,13 @@ std::string figure(const Evidence& evidence) {
     if (evidence.unit == "bytes/s") return bit_rate(evidence.value);
     if (evidence.unit == "share") return percent(evidence.value);
     if (evidence.unit.empty()) return rough(evidence.value);
-    // "1 packet", "2 packets".
-    const bool one = evidence.value == 1 && evidence.unit.size() > 1 && evidence.unit.back() == 's';
-    return fmt::format("{} {}", rough(evidence.value),
-                       std::string_view(evidence.unit).substr(0, evidence.unit.size() - (one ? 1 : 0)));
+    // "1 packet", "2 packets"; "1 recovery".
+    std::string unit = evidence.unit;
+    if (evidence.value == 1 && unit.size() > 3 && unit.ends_with("ies"))
+        unit.replace(unit.size() - 3, 3, "y");
+    else if (evidence.value == 1 && unit.size() > 1 && unit.back() == 's')
+        unit.pop_back();
+    return fmt::format("{} {}", rough(evidence.value), unit);
 }
 
 }  // namespace metrics::why

@@ -41,6 +41,7 @@ TEST(Words, Numbers) {
     EXPECT_EQ(why::percent(0.00001), "under 0.01 %");
     EXPECT_EQ(why::percent(1), "100 %");
     EXPECT_EQ(why::figure({"", 12345, "packets", {}}), "12,345 packets");
+    EXPECT_EQ(why::figure({"", 1, "recoveries", {}}), "1 recovery");
 }
 
 std::string manual() {
