@@ -7,6 +7,7 @@
 #include "tui/view/flow_cells.h"
 #include "tui/view/screen.h"
 #include "tui/view/sparkline.h"
+#include "tui/view/state_bar.h"
 #include "tui/view/table.h"
 
 namespace tui {
@@ -138,6 +139,7 @@ const std::vector<TableColumn>& columns_of_flows() {
         {"rate left", false, 9, 0, 0, 3},
         {"paced", false, 7, 0, 0, 2},
         {"link shared", false, 11, 0, 0, 5},
+        {"time", true, 10, 0, 80, 6},
     };
     return columns;
 }
@@ -175,6 +177,12 @@ TableRow row_of(const FlowSnapshot& flow, const exporters::Context& context, con
         left ? TableCell{percent(*left), {*left < 0.5 ? Role::bad : Role::normal}} : TableCell{"-", {Role::dim}},
         share_cell(share_of_state(flow, metrics::State::congestion_paced), much),
         share_cell(share_of_state(flow, metrics::State::link_shared), 2)};
+    TableCell time;
+    time.keeps_style = true;
+    time.paint = [&flow](Pane& pane, int x, int y, int width) {
+        draw_state_bar(pane, x, y, width, flow.state_ns, false);
+    };
+    row.cells.push_back(std::move(time));
     return row;
 }
 

@@ -129,18 +129,20 @@ End end_of(const metrics::Endpoint& endpoint, const metrics::HostNames* names) {
     return end;
 }
 
-bool is_address(const std::string& host) {
-    return host.find_first_not_of("0123456789.") == std::string::npos || host.find(':') != std::string::npos;
+/// Columns of a shortened host that its beginning has: all of a name, whose beginnings differ; none of an IPv4 address,
+/// whose ends do; of others half.
+int front_of(const std::string& host, int kept) {
+    if (host.find_first_not_of("0123456789.") == std::string::npos) return 0;
+    return host.find(':') != std::string::npos ? (kept + 1) / 2 : kept;
 }
 
-/// The host shortened so that both fit; its beginning, where names differ, and for addresses its end as well.
+/// The host shortened so that both fit, its number never.
 std::string shortened(const End& end, int room, const Letters& letters) {
     if (end.width() <= room) return end.host + end.number;
     const int kept = room - width_of(end.number) - 1;
     if (kept < 1) return end.host + end.number;
     std::string_view rest = end.host;
-    const bool address = is_address(end.host);
-    const int front = address ? (kept + 1) / 2 : kept;
+    const int front = front_of(end.host, kept);
     std::string out;
     int taken = 0;
     while (!rest.empty()) {
@@ -154,10 +156,13 @@ std::string shortened(const End& end, int room, const Letters& letters) {
         taken += columns;
     }
     append_utf8(out, letters.ellipsis);
-    if (address) {
-        // Octets are columns in an address.
-        const auto behind = static_cast<std::size_t>(kept - taken);
-        out.append(end.host, end.host.size() - behind, behind);
+    if (front < kept) {
+        // Octets are columns in an address. A piece of a number would be another number.
+        std::string_view behind =
+            std::string_view(end.host).substr(end.host.size() - static_cast<std::size_t>(kept - taken));
+        const std::size_t whole = behind.find_first_of(".:");
+        if (whole != std::string_view::npos) behind.remove_prefix(whole);
+        out.append(behind);
     }
     return out + end.number;
 }
@@ -218,7 +223,8 @@ std::string flow_text(const FlowRow& row, const Letters& letters, int room) {
 
 TableCell flow_cell(const Column& column, const FlowRow& row, const Letters& letters, bool idle) {
     const FlowSnapshot& flow = row.flow;
-    const auto style = [idle](Role role) { return Style{idle && role == Role::normal ? Role::dim : role}; };
+    // What an idle flow once suffered is not news; what made it sick is.
+    const auto style = [idle](Role role) { return Style{idle && role != Role::bad ? Role::dim : role}; };
     if (column.form == CellForm::states) {
         TableCell cell;
         cell.keeps_style = true;
