@@ -176,7 +176,9 @@ void Workings::count_rows() {
         Place& place = state.places[i];
         const bool follows = (view == View::events || view == View::packets) && !held[i];
         if (follows && count > 0) place.selected = count - 1;
-        if (view == View::flow) place.selected = state.list.find(state.flow_id).value_or(place.selected);
+        // A long way through many flows, so only where it is looked at.
+        if (view == View::flow && state.view == view)
+            place.selected = state.list.find(state.flow_id).value_or(place.selected);
         settle(place, count, pages[i]);
     }
     say_who_follows();

@@ -153,7 +153,7 @@ TEST(FlowFilter, any_octets_are_a_filter_or_an_error) {
     unsigned good = 0;
     for (int round = 0; round < 20'000; ++round) {
         std::string text;
-        for (unsigned i = random() % 8; i > 0; --i) {
+        for (auto i = random() % 8; i > 0; --i) {
             if (random() % 8 == 0)
                 text += static_cast<char>(random() & 0xff);
             else
