@@ -7,6 +7,7 @@
 #include "dissect/output/timestamp.h"
 #include "exporters/value.h"
 #include "text/moment.h"
+#include "tui/view/grid.h"
 
 namespace tui {
 
@@ -73,6 +74,34 @@ std::string counted(std::uint64_t count, std::string_view what) {
 std::string host_text(const metrics::Address& address, const metrics::HostNames* names) {
     std::string text = names != nullptr ? names->name(address) : std::string{};
     return text.empty() ? metrics::to_text(address) : text;
+}
+
+std::vector<std::string> wrapped(std::string_view text, int width) {
+    std::vector<std::string> lines;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(' '), text.size());
+        const std::string_view word = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        if (lines.empty() || width_of(lines.back()) + 1 + width_of(word) > width) {
+            lines.emplace_back(word);
+        } else {
+            lines.back().append(1, ' ').append(word);
+        }
+    }
+    return lines;
+}
+
+Trouble trouble_of(const FeedStatus& feed, int width) {
+    constexpr int badge = 10;  ///< " FAILED " and a blank on each side
+    Trouble trouble;
+    for (std::string& line : wrapped(feed.trouble, width - badge)) {
+        if (trouble.first.empty()) {
+            trouble.first = std::move(line);
+        } else {
+            trouble.rest += (trouble.rest.empty() ? "" : " ") + line;
+        }
+    }
+    return trouble;
 }
 
 std::vector<int> deal(const std::uint64_t* shares, std::size_t count, int total) {

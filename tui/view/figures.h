@@ -32,6 +32,15 @@ std::string counted(std::uint64_t count, std::string_view what);
 /// The name where there is one, else the address.
 std::string host_text(const metrics::Address& address, const metrics::HostNames* names);
 
+/// Lines of at most `width` columns, broken between words; a word that is longer has a line of its own.
+std::vector<std::string> wrapped(std::string_view text, int width);
+/// What is wrong with a source (FeedStatus::trouble), for the header's line and, where it is longer, for the footer's.
+struct Trouble {
+    std::string first;
+    std::string rest;
+};
+Trouble trouble_of(const FeedStatus& feed, int width);
+
 /// `total` dealt to the shares by largest remainder, so that it is used up; all 0 where there are no shares.
 std::vector<int> deal(const std::uint64_t* shares, std::size_t count, int total);
 

@@ -125,6 +125,10 @@ std::string window_text(const State& state) {
     return "last " + span_text(state.reading->length_ns);
 }
 
+bool is_in_trouble(const FeedStatus& feed) {
+    return feed.health == FeedStatus::Health::lost || feed.health == FeedStatus::Health::failed;
+}
+
 void draw_status(const State& state, Pane& pane, int y) {
     std::string where = where_in_list(state);
     if (const std::string window = window_text(state); !window.empty())
@@ -138,6 +142,7 @@ void draw_status(const State& state, Pane& pane, int y) {
         if (!text.empty() && x + 2 < right) x += pane.text(x, y, text, {role}, right - 2 - x) + 2;
     };
     if (!state.message.empty()) return say(state.message, state.message_is_error ? Role::bad : Role::good);
+    if (is_in_trouble(state.feed)) say(trouble_of(state.feed, pane.width()).rest, Role::bad);
     say(filter_in_force(state), Role::accent);
     const auto& warnings = state.feed.warnings;
     if (warnings.empty()) return;

@@ -151,7 +151,7 @@ void draw_trouble(const State& state, Pane& pane, int y) {
     const bool failed = state.feed.health == FeedStatus::Health::failed;
     int x = 1;
     x += pane.text(x, y, failed ? " FAILED " : " LOST ", {Role::alarm}) + 1;
-    pane.text(x, y, state.feed.trouble, {Role::bad});
+    pane.text(x, y, trouble_of(state.feed, pane.width()).first, {Role::bad});
 }
 
 void draw_tabs(const State& state, Pane& pane, int y) {

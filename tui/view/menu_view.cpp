@@ -31,9 +31,11 @@ void draw_menu(Canvas& canvas, Area area) {
     const Menu& menu = canvas.state.menu;
     const std::string title = menu.typed.empty() ? std::string(title_of(menu.purpose))
                                                  : fmt::format("{}: {}", title_of(menu.purpose), menu.typed);
-    int width = std::max(width_of(title) + 4, 20);
+    int width = std::max(width_of(title) + 4, 40);
     for (std::size_t i = 0; i < menu.items.size(); ++i) width = std::max(width, width_of(item_text(menu, i)));
-    const auto wanted = static_cast<int>(std::min<std::size_t>(std::max<std::size_t>(menu.items.size(), 1), 1000));
+    // While it is narrowed it stays where it is.
+    const auto count = static_cast<int>(std::clamp<std::size_t>(menu.items.size(), 1, 1000));
+    const int wanted = menu.typed.empty() ? count : area.height;
     const Area inside = draw_box(canvas, area, width + 4, wanted + 2, title);
     Pane pane(canvas, inside);
     canvas.drawn.overlay_page = static_cast<std::size_t>(std::max(pane.height(), 1));

@@ -158,8 +158,10 @@ PageOfRows page_of(const Place& place, std::size_t count, int rows) {
 void draw_notice(Pane& pane, std::span<const std::string> lines, Role role) {
     int y = std::max((pane.height() - static_cast<int>(lines.size())) / 3, 0);
     for (const std::string& line : lines) {
-        const int x = std::max((pane.width() - width_of(line)) / 2, 0);
-        pane.text(x, y++, line, {role});
+        for (const std::string& part : wrapped(line, pane.width() - 4)) {
+            const int x = std::max((pane.width() - width_of(part)) / 2, 0);
+            pane.text(x, y++, part, {role});
+        }
         role = Role::dim;
     }
 }

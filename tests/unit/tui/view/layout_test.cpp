@@ -190,7 +190,7 @@ TEST(Layout, drops_are_always_in_sight) {
 /// Widths come from what is in sight, in steps: figures that change within them move nothing.
 TEST(Layout, columns_stand_still_while_figures_change) {
     std::vector<metrics::Snapshot> intervals;
-    for (std::uint64_t writes : {1000, 1417, 900, 2345}) {
+    for (std::uint64_t writes : {1000U, 1417U, 900U, 2345U}) {
         metrics::Snapshot snapshot;
         for (std::uint64_t id = 1; id <= 5; ++id)
             snapshot.flows.push_back(write_flow(id, ipv4(192, 0, 2, 1), ipv4(192, 0, 2, 2), writes * id));

@@ -82,6 +82,17 @@ TEST(Deal, uses_up_the_total_by_largest_remainder) {
     EXPECT_EQ(dealt({~std::uint64_t{0}, ~std::uint64_t{0}}, 4), (std::vector<int>{2, 2}));
 }
 
+TEST(Figures, words_are_wrapped) {
+    EXPECT_EQ(wrapped("", 9), (std::vector<std::string>{}));
+    EXPECT_EQ(wrapped("no permission to connect", 13), (std::vector<std::string>{"no permission", "to connect"}));
+    EXPECT_EQ(wrapped("a/very/long/path is gone", 8), (std::vector<std::string>{"a/very/long/path", "is gone"}));
+    FeedStatus feed;
+    feed.trouble = "eth0: the interface went away; it is looked for again every second";
+    const Trouble trouble = trouble_of(feed, 50);
+    EXPECT_EQ(trouble.first, "eth0: the interface went away; it is");
+    EXPECT_EQ(trouble.rest, "looked for again every second");
+}
+
 TEST(Figures, read_as_people_write_them) {
     EXPECT_EQ(grouped(0), "0");
     EXPECT_EQ(grouped(999), "999");
