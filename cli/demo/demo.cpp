@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <fmt/format.h>
+#include <optional>
+#include <thread>
 #include <unistd.h>
 
 #include "capture/writer.h"
@@ -17,6 +20,9 @@
 #include "cli/option_scan.h"
 #include "cli/signals.h"
 #include "cli/text_output.h"
+#include "cli/top/open_feed.h"
+#include "cli/top/screen_loop.h"
+#include "cli/top/settings_file.h"
 #include "cli/why/page.h"
 #include "iwarp/iwarp.h"
 #include "metrics/engine/analyzer.h"
@@ -32,6 +38,7 @@ using endpoint::OperationCount;
 
 struct DemoOptions {
     bool recorded = false;
+    bool plain = false;
     bool numbers = false;
     std::string save_path = {};
     bool help = false;
@@ -44,6 +51,8 @@ struct Row {
 constexpr std::array rows{
     Row{{0, "recorded", "", "show the capture that the program carries, without making traffic"},
         [](DemoOptions& o, const std::string&) { o.recorded = true; }},
+    Row{{0, "plain", "", "print, also on a terminal; without it, the traffic is shown on the screen of `top` there"},
+        [](DemoOptions& o, const std::string&) { o.plain = true; }},
     Row{{0, "save", "FILE", "keep what is captured, to be looked at with dump, flows and why"},
         [](DemoOptions& o, const std::string& v) { o.save_path = v; }},
     Row{{'n', "", "", "addresses as numbers, not as the names that /etc/hosts has"},
@@ -281,11 +290,61 @@ int show_live(LiveSources& source, Traffic& traffic, const DemoOptions& options,
     return status;
 }
 
-int show_what_there_is(const DemoOptions& options) {
+/// With --save the frames themselves are wanted, which the screen does not keep.
+bool wants_screen(const DemoOptions& options) {
+    const char* const terminal = std::getenv("TERM");
+    return !options.plain && options.save_path.empty() && is_terminal(STDIN_FILENO) && is_terminal(STDOUT_FILENO) &&
+           terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
+/// What there is when the last frames have been handed over.
+metrics::Snapshot last_figures(tui::Feed& feed) {
+    constexpr auto echo = std::chrono::milliseconds(300);
+    constexpr auto patience = std::chrono::seconds(5);
+    feed.set_interval(100'000'000);
+    const std::int64_t wanted_ns = top::wall_clock_ns() + std::chrono::nanoseconds(echo).count();
+    const Clock::time_point deadline = Clock::now() + patience;
+    tui::ReadingPtr reading = feed.latest();
+    while ((reading == nullptr || reading->end_ns() < wanted_ns) && Clock::now() < deadline) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        reading = feed.latest();
+    }
+    return reading == nullptr ? metrics::Snapshot{} : reading->total;
+}
+
+/// Absent where the interface may not be listened to.
+std::optional<int> show_on_screen(const DemoOptions& options, const Environment& environment, Writing& page) {
+    Traffic traffic(Traffic::Length::until_stopped);
+    top::TopOptions how;
+    how.interfaces = {"lo"};
+    how.promiscuous = false;
+    how.buffer_kib = 32U << 10;
+    how.expression = traffic.filter();
+    how.names = !options.numbers;
+    std::string error;
+    const tui::Settings settings = top::overridden(top::SettingsFile(top::SettingsFile::usual_path()).read(), how);
+    const auto feed = top::open_feed(how, {settings.interval_ns, 1, true}, error);
+    if (!feed) return std::nullopt;
+    const analysis::Names names(true);
+    traffic.start();
+    const top::Shown shown =
+        top::show_screen({*feed, names, environment.fields, how, settings,
+                          "two iWARP servers and five clients on this machine; q: the answers", false});
+    traffic.stop();
+    traffic.finish();
+    if (shown.gone || Signals::stop()) return exit_done;
+    if (!shown.error.empty()) failed(shown.error);
+    print_strands(traffic, page);
+    return show(last_figures(*feed), options, &traffic, page);
+}
+
+int show_what_there_is(const DemoOptions& options, const Environment& environment) {
     Writing page;
     if (options.recorded) return show_recorded(options, page);
+    if (const auto status = wants_screen(options) ? show_on_screen(options, environment, page) : std::nullopt)
+        return *status;
     const Signals signals;
-    Traffic traffic;
+    Traffic traffic(Traffic::Length::three_seconds);
     capture::LiveOptions how;
     how.promiscuous = false;
     how.buffer_kib = 32U << 10;
@@ -311,7 +370,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     if (options.help) return print(help());
     if (options.version) return print(version_text(environment.version));
     try {
-        return show_what_there_is(options);
+        return show_what_there_is(options, environment);
     } catch (const iwarp::Error& error) {
         failed(error.what());
         return exit_failed;
@@ -323,7 +382,8 @@ std::string help() {
         "Usage: rdmascope demo [OPTION]...\n\n"
         "On a bare machine: endpoints on the loopback interface exchange real iWARP traffic, which is captured, "
         "measured\n"
-        "and explained. Takes five seconds. Without the right to capture it says which command grants it, and shows a\n"
+        "and explained: on a terminal on the screen of `top`, until q is pressed, then in words; else in words after "
+        "five\nseconds. Without the right to capture it says which command grants it, and shows a\n"
         "capture that it made earlier.\n\nOptions:\n";
     for (const Row& row : rows) append_help(out, row.text);
     return out + "\nManual: rdmascope-demo(1).\n";

@@ -10,7 +10,8 @@ namespace {
 using endpoint::BenchKind;
 using namespace std::chrono_literals;
 
-constexpr auto length = 3s;
+constexpr auto short_length = 3s;
+constexpr auto long_length = 24h;
 constexpr auto absence = 4ms;  ///< of the sluggish server, from its endpoint
 constexpr std::uint64_t starved_messages = 800;
 
@@ -25,7 +26,7 @@ endpoint::ServerOptions server_options() {
 
 }  // namespace
 
-Traffic::Traffic() : diligent_(server_options()), sluggish_(server_options()) {
+Traffic::Traffic(Length length) : length_(length), diligent_(server_options()), sluggish_(server_options()) {
     add("Writes of 32 KiB, 40 Mbit/s", BenchKind::write, 32 << 10, 16, 40'000'000);
     add("Reads of 16 KiB, 20 Mbit/s", BenchKind::read, 16 << 10, 16, 20'000'000);
     add("Sends of 2 KiB, 4 Mbit/s", BenchKind::send, 2 << 10, 32, 4'000'000);
@@ -33,10 +34,13 @@ Traffic::Traffic() : diligent_(server_options()), sluggish_(server_options()) {
     add("Writes of 32 KiB as fast as they are taken, by a server that is away most of the time", BenchKind::write,
         32 << 10, 32, 0);
     strands_.back()->options.to = sluggish_.address();
-    strands_.back()->options.count = starved_messages;
+    if (length_ == Length::three_seconds) strands_.back()->options.count = starved_messages;
 }
 
-Traffic::~Traffic() { finish(); }
+Traffic::~Traffic() {
+    stop();
+    finish();
+}
 
 void Traffic::add(std::string what, BenchKind kind, std::uint64_t size, std::uint64_t depth,
                   std::uint64_t bits_per_sec) {
@@ -45,7 +49,9 @@ void Traffic::add(std::string what, BenchKind kind, std::uint64_t size, std::uin
     options.to = diligent_.address();
     options.size = size;
     options.depth = depth;
-    options.duration_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(length).count());
+    const std::chrono::nanoseconds duration = length_ == Length::three_seconds ? short_length : long_length;
+    options.duration_ns = static_cast<std::uint64_t>(duration.count());
+    options.stop = &clients_stop_;
     if (bits_per_sec != 0) options.bits_per_sec = bits_per_sec;
     options.connection.align = true;
     options.ask_server = false;

@@ -23,13 +23,17 @@ struct Strand {
 /// starves.
 class Traffic {
 public:
+    enum class Length : std::uint8_t { three_seconds, until_stopped };
+
     /// Makes the servers, on free ports of 127.0.0.1. Throws iwarp::Error.
-    Traffic();
+    explicit Traffic(Length length);
     ~Traffic();
 
     /// A pcap-filter expression that selects it.
     std::string filter() const;
     void start();
+    /// Clients begin nothing new.
+    void stop() { clients_stop_ = true; }
     bool done() const { return running_ == 0; }
     /// Waits for the end; then strands() has the counts.
     void finish();
@@ -41,12 +45,14 @@ private:
     void add(std::string what, endpoint::BenchKind kind, std::uint64_t size, std::uint64_t depth,
              std::uint64_t bits_per_sec);
 
+    Length length_;
     endpoint::Server diligent_;
     endpoint::Server sluggish_;
     std::vector<std::unique_ptr<Strand>> strands_ = {};
     std::vector<std::thread> servers_ = {};
     std::vector<std::thread> clients_ = {};
     std::atomic<unsigned> running_ = 0;
+    std::atomic<bool> clients_stop_ = false;
     std::atomic<bool> stop_ = false;
 };
 

@@ -57,6 +57,8 @@ BenchResult Bench::run() {
     return result_;
 }
 
+bool Bench::stopped() const { return Signals::stop() || (options_.stop != nullptr && *options_.stop); }
+
 void Bench::connect_all() {
     std::size_t begun = 0;
     while (connected_ < lanes_.size() && !failed_) {
@@ -76,7 +78,7 @@ void Bench::measure() {
                                        : begun + static_cast<std::int64_t>(options_.duration_ns);
         for (const auto& lane : lanes_) post_freely(*lane, begun);
         while (any_busy() && !failed_) {
-            if (Signals::stop()) stop_ns_ = 0;
+            if (stopped()) stop_ns_ = 0;
             step(look_about_ns, true);
             fail_if_stuck();
         }
@@ -108,7 +110,7 @@ void Bench::measure_paced(std::int64_t begun_ns) {
                                    : begun_ns + static_cast<std::int64_t>(options_.duration_ns);
     std::vector<std::uint32_t> late;  // due, but as many outstanding as may be
     while ((!queue.empty() || !late.empty() || any_busy()) && !failed_) {
-        if (Signals::stop()) stop_ns_ = 0;
+        if (stopped()) stop_ns_ = 0;
         const std::int64_t now = steady_ns();
         for (std::size_t i = late.size(); i-- > 0;) {
             if (!lanes_[late[i]]->room()) continue;

@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -34,6 +35,7 @@ struct BenchOptions : CommonOptions {
     bool verify = false;
     bool ping_pong = false;
     bool compare_swap = false;
+    const std::atomic<bool>* stop = nullptr;  ///< ends it before its time; null: only signals do
     bool ask_server = true;  ///< what the measurement costs it, by a connection of its own before and after
 };
 
@@ -160,6 +162,7 @@ private:
     void explain_failure();
     void disconnect_all();
     bool any_busy() const;
+    bool stopped() const;
 
     const BenchOptions& options_;
     BenchResult result_ = {};

@@ -112,7 +112,7 @@ Saved save(const tui::State& state, const tui::Grid& picture, std::time_t now, c
     if (files.text < 0) {
         const std::string reason = std::strerror(errno);
         std::error_code code;
-        const std::string place = std::filesystem::absolute(directory, code).lexically_normal().string();
+        const std::string place = std::filesystem::weakly_canonical(directory, code).string();
         return {fmt::format("cannot save in {}: {}", place, reason), true};
     }
     std::string error = write_json(files.json, state);

@@ -41,7 +41,7 @@ private:
 Screen::Screen(const Show& show, tui::Terminal& terminal)
     : show_(show), terminal_(terminal), model_(show.settings, show.feed, &show.names, show.fields) {
     begin_with(model_, show.options);
-    if (!show.notice.empty()) model_.say(show.notice, true);
+    if (!show.notice.empty()) model_.say(show.notice, show.notice_is_error);
 }
 
 bool Screen::run() {

@@ -18,6 +18,7 @@ struct Show {
     const TopOptions& options;
     tui::Settings settings;
     std::string notice = {};  ///< to be said on the first picture; empty: nothing
+    bool notice_is_error = true;
 };
 
 /// What is left when the screen is closed.

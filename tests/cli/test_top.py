@@ -10,6 +10,7 @@ import subprocess
 import unittest
 
 from command import BINARY, ENVIRONMENT, PCAPS, ROOT, TestCase, run
+from endpoints import Serving, bench, capturing
 from screen import Screen, alive, child, needs_tmux, processor_seconds, wait_for
 
 SERVER = os.environ["RDMASCOPE_CONTROL_SERVER"]
@@ -232,7 +233,8 @@ class OnACapture(TestCase):
         screen.shows(" ".join(last[1:4]))
         screen.press("Enter")
         screen.shows("all fields of frame 1766")
-        wait_for("the header", lambda: (screen.press("NPage"), "Base Transport Header" in screen.text())[1])
+        screen.press("NPage", "NPage")
+        screen.shows("Base Transport Header")
         screen.press("Escape", "?")
         screen.shows("Keys")
         screen.press("q", "q")
@@ -552,6 +554,42 @@ class Ends(TestCase):
         before = processor_seconds(process)
         subprocess.run(["sleep", "2"], check=True)  # a stretch of time is what is measured
         self.assertLess(processor_seconds(process) - before, 0.1)
+
+
+
+@unittest.skipUnless(capturing(), "capturing is not permitted here: nothing is shown as it passes")
+class Live(TestCase):
+    """The loopback interface, and traffic on it."""
+
+    def setUp(self):
+        super().setUp()
+        needs_tmux()
+
+    def test_the_demo(self):
+        screen = Screen(self, "demo", "-n", height=100)
+        screen.shows("live lo", "10/10 flows", "the answers")
+        picture = screen.text()
+        self.assertEqual(len(re.findall(r"127\.0\.0\.1\.\d+ → 127\.0\.0\.1\.\d+", picture)), 10)
+        clock = picture.splitlines()[0]
+        wait_for("the next interval", lambda: screen.lines()[0] != clock)
+        screen.press("q")
+        self.assertEqual(screen.ended(), 0)
+        page = screen.text()
+        self.assertIn("What that means", page)
+        if "the kernel dropped" not in page:
+            self.assertIn("They agree.", page)
+        self.assertEqual(screen.property("alternate_on"), "0")
+
+    def test_messages_are_counted_as_the_endpoints_count_them(self):
+        with Serving() as server:
+            screen = Screen(self, "top", "-n", "-i", "lo", "--interval", "200ms", "--columns",
+                            "id,packets,messages.write.count,messages.send.count", "tcp", "port", server.port)
+            screen.shows("live lo", "drops 0")
+            sent = json.loads(bench("write", server.address, "--count", 500, "--size", "4K", "--json").stdout)
+            screen.press("t")
+            wait_for(lambda: f"the Writes in\n{screen.text()}", lambda: any(cells[1] == str(sent["messages"]["write"]["count"]) for cells in rows(screen.text()).values()))
+            screen.press("q")
+            self.assertEqual(screen.ended(), 0)
 
 
 class OnADaemon(TestCase):
