@@ -17,12 +17,13 @@ std::unique_ptr<Screen> screen_with(const char* keys, std::size_t flows = 40) {
     return screen;
 }
 
-/// Every view and overlay of these files.
-constexpr std::array all_keys{"1", "2", "3", "6", "1?", "1s", "1c", "1u", "1T", "1/x ==", "1pjjp"};
+/// Every view and overlay.
+constexpr std::array all_keys{"1", "2", "3", "4", "5", "6", "1e", "1?", "1s", "1c", "1u", "1T", "1/x ==", "1pjjp"};
 
 using Draw = void (*)(Canvas&, Area);
-constexpr std::array<Draw, 8> all_draws{draw_flows, draw_hosts, draw_congestion, draw_counters,
-                                        draw_help,  draw_menu,  draw_header,     draw_footer};
+constexpr std::array<Draw, 12> all_draws{draw_flows,  draw_hosts,   draw_congestion, draw_counters,
+                                         draw_events, draw_packets, draw_flow,       draw_answers,
+                                         draw_help,   draw_menu,    draw_header,     draw_footer};
 
 TEST(Layout, nothing_is_drawn_outside_the_area) {
     constexpr char32_t sentinel = U'@';
@@ -73,6 +74,17 @@ TEST(Layout, any_size_is_survived) {
         const Picture large = screen->draw(400, 200);
         EXPECT_EQ(large.grid.height(), 200);
     }
+}
+
+TEST(Layout, the_view_of_one_flow_survives_any_size) {
+    Screen screen(support::FakeFeed::of_capture("rxe-rxdrop1pct-write-bw.pcap.gz", 250'000'000));
+    screen.show_all();
+    screen.press(Named::enter);
+    ASSERT_EQ(screen.model.state().view, View::flow);
+    for (int width = 0; width < 100; width += 3)
+        for (int height = 0; height < 40; height += 2) screen.draw(width, height);
+    const std::string text = screen.draw(160, 50, ascii_letters).grid.plain();
+    for (const char c : text) ASSERT_LT(static_cast<unsigned char>(c), 0x80) << text;
 }
 
 TEST(Layout, without_a_reading_every_view_says_what_is_waited_for) {

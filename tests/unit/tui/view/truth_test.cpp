@@ -1,0 +1,89 @@
+// What screens say of captures, against what tshark and the applications say.
+#include <gtest/gtest.h>
+#include <sstream>
+
+#include "tests/unit/tui/view/screens.h"
+
+namespace tui {
+namespace {
+
+using support::FakeFeed;
+
+/// The words of the first line that has `part` in it.
+std::vector<std::string> words_of(const Screen& screen, const std::string& part) {
+    std::istringstream lines(screen.draw(160, 24, ascii_letters).grid.plain());
+    for (std::string line; std::getline(lines, line);) {
+        if (line.find(part) == std::string::npos) continue;
+        std::istringstream words(line);
+        std::vector<std::string> found;
+        for (std::string word; words >> word;) found.push_back(word);
+        return found;
+    }
+    return {};
+}
+
+Settings with(std::vector<std::string> columns, Window window) {
+    Settings settings;
+    settings.columns = std::move(columns);
+    settings.window = window;
+    return settings;
+}
+
+/// tshark -r ... -T fields -e infiniband.bth.psn: QP 0x20 got 1,634 packets of 800 PSNs, that is 834 again; 8 NAKs
+/// came back. ib_write_bw: 50 messages. The JSON beside the capture: nothing but loss was done to it.
+TEST(Truth, a_flow_that_lost_packets) {
+    Screen screen(FakeFeed::of_capture("rxe-rxdrop1pct-write-bw.pcap.gz", 500'000'000),
+                  with({"flow", "message_count", "resent", "nak_rnr", "ce_cnp", "packets"}, Window::total));
+    screen.show_all();
+    EXPECT_EQ(words_of(screen, "0x15 > "),
+              (std::vector<std::string>{"!192.0.2.2/0x15", ">", "192.0.2.1/0x20", "50", "834", "8/0", "0/0", "1634"}));
+}
+
+/// tshark -z io,stat,0.5: 1,285 frames and 1,340,914 octets from 2.0 s to 2.5 s; none in the next.
+TEST(Truth, rates_of_an_interval) {
+    Screen screen(FakeFeed::of_capture("rxe-rxdrop1pct-write-bw.pcap.gz", 500'000'000));
+    screen.show(5);
+    const auto words = words_of(screen, "packets/s");
+    ASSERT_GE(words.size(), 2U);
+    EXPECT_EQ(words[0], "2.57k");
+    const auto bits = std::find(words.begin(), words.end(), "Mbit/s");
+    ASSERT_NE(bits, words.end());
+    EXPECT_EQ(*(bits - 1), "21.5");
+    screen.show(6);
+    EXPECT_EQ(words_of(screen, "packets/s").front(), "0");
+}
+
+/// tshark: ip.dsfield.ecn == 3 in 40 packets, all to QP 0x22; ip.dsfield.ecn != 0 in 855 over UDP port 4791, 5 of them
+/// to QP 1, which is no flow, and 800 to QP 0x22. No CNP.
+TEST(Truth, marks_of_a_flow) {
+    Screen screen(FakeFeed::of_capture("rxe-ecn-ce-write-bw.pcap.gz", 500'000'000), with({}, Window::total));
+    screen.show_all();
+    screen.go(View::congestion);
+    const auto total = words_of(screen, "CE marks");
+    ASSERT_GE(total.size(), 8U);
+    EXPECT_EQ(total[2], "40");
+    // 40 of 850: 4.7 %.
+    EXPECT_EQ((std::vector<std::string>(total.end() - 6, total.end())),
+              (std::vector<std::string>{"4.7", "%", "of", "850", "ECT", "packets"}));
+    EXPECT_EQ(words_of(screen, "CNPs  ")[1], "0");
+    const auto flow = words_of(screen, "192.0.2.1/0x22");
+    ASSERT_GE(flow.size(), 7U);
+    EXPECT_EQ(flow[3], "40");
+    EXPECT_EQ(flow[4], "5.0");  // of 800
+    EXPECT_EQ(flow[6], "0");
+}
+
+/// pcaps/made-pause.json: one PAUSE, one that ends it; PFC for 3 and 5, an end for 3, then all eight with 1 to 8
+/// quanta.
+TEST(Truth, pauses_of_a_capture) {
+    Screen screen(FakeFeed::of_capture("made-pause.pcap", 1'000'000'000), with({}, Window::total));
+    screen.show_all();
+    screen.go(View::congestion);
+    EXPECT_EQ(words_of(screen, "if 0"),
+              (std::vector<std::string>{"if",    "0", "1",  "2",  "1:",    "1",  "q",  "1:", "2", "q",
+                                        "1:",    "3", "q",  "2:", "65.5k", "q",  "1:", "5",  "q", "2:",
+                                        "1.01k", "q", "1:", "7",  "q",     "1:", "8",  "q"}));
+}
+
+}  // namespace
+}  // namespace tui
