@@ -105,6 +105,8 @@ void erase_at(Workings& w);
 void erase_word(Workings& w);
 void erase_all(Workings& w);
 void complete(Workings& w);
+void earlier(Workings& w);
+void later(Workings& w);
 }  // namespace prompt
 
 namespace menu {
@@ -128,6 +130,8 @@ void page_down(Workings& w);
 void page_up(Workings& w);
 void first(Workings& w);
 void last(Workings& w);
+void next(Workings& w);
+void previous(Workings& w);
 void close(Workings& w);
 }  // namespace text_overlay
 

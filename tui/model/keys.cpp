@@ -99,6 +99,8 @@ constexpr std::array table{
     KeyRow{{"Ctrl-W", "rub out the word before", "In a prompt", everywhere}, Where::prompt, prompt::erase_word},
     KeyRow{{"Ctrl-U", "rub out all", "In a prompt", everywhere}, Where::prompt, prompt::erase_all},
     KeyRow{{"Tab", "complete the name", "In a prompt", everywhere}, Where::prompt, prompt::complete},
+    KeyRow{{"Up, Ctrl-P", "what was typed before", "In a prompt", everywhere}, Where::prompt, prompt::earlier},
+    KeyRow{{"Down, Ctrl-N", "what was typed after that", "In a prompt", everywhere}, Where::prompt, prompt::later},
 
     KeyRow{{"Down, Ctrl-N", "the next item", "In a menu", everywhere}, Where::menu, menu::down},
     KeyRow{{"Up, Ctrl-P", "the item before", "In a menu", everywhere}, Where::menu, menu::up},
@@ -118,6 +120,8 @@ constexpr std::array table{
     KeyRow{{"b, Ctrl-U, PageUp", "a page up", "In a text", everywhere}, Where::text, text_overlay::page_up},
     KeyRow{{"g, Home", "the beginning", "In a text", everywhere}, Where::text, text_overlay::first},
     KeyRow{{"G, End", "the end", "In a text", everywhere}, Where::text, text_overlay::last},
+    KeyRow{{"l, Right", "of a packet: the next one", "In a text", everywhere}, Where::text, text_overlay::next},
+    KeyRow{{"h, Left", "of a packet: the one before", "In a text", everywhere}, Where::text, text_overlay::previous},
     KeyRow{{"Escape, Enter, Backspace, q, ?", "close", "In a text", everywhere}, Where::text, text_overlay::close},
 };
 

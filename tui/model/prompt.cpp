@@ -10,6 +10,7 @@ namespace tui {
 namespace {
 
 constexpr std::size_t longest_prompt = 4096;  ///< octets
+constexpr std::size_t most_remembered = 50;
 
 bool continues_letter(char octet) { return (static_cast<unsigned char>(octet) & 0xc0U) == 0x80U; }
 
@@ -68,6 +69,7 @@ std::string_view common_beginning(std::string_view a, std::string_view b) {
 
 void Workings::open_prompt(Prompt::Purpose purpose, std::string text) {
     text_before = text;
+    typed_ago = 0;
     const std::size_t end = text.size();
     state.prompt = {purpose, std::move(text), end, {}};
     state.overlay = Overlay::prompt;
@@ -104,16 +106,38 @@ void cut(Workings& w, std::size_t from, std::size_t to) {
     text.erase(from, to - from);
     w.edit_prompt(std::move(text), from);
 }
+
+std::vector<std::string>& typed_before(Workings& w) {
+    return w.typed_before[static_cast<std::size_t>(w.state.prompt.purpose)];
+}
+
+void remember(Workings& w, const Prompt& accepted) {
+    std::vector<std::string>& typed = typed_before(w);
+    if (accepted.text.empty()) return;
+    std::erase(typed, accepted.text);
+    typed.push_back(accepted.text);
+    if (typed.size() > most_remembered) typed.erase(typed.begin());
+}
+
+/// What was typed so many times ago; 0: what the prompt began with.
+void recall(Workings& w, std::size_t ago) {
+    const std::vector<std::string>& typed = typed_before(w);
+    w.typed_ago = std::min(ago, typed.size());
+    const std::string text = w.typed_ago == 0 ? w.text_before : typed[typed.size() - w.typed_ago];
+    w.edit_prompt(text, text.size());
+}
 }  // namespace
 
 void accept(Workings& w) {
-    Prompt& prompt = w.state.prompt;
+    const Prompt prompt = w.state.prompt;
     if (prompt.purpose == Prompt::Purpose::jump) {
         if (!prompt.text.empty() && !time::jump_to(w, prompt.text)) return;
+        remember(w, prompt);
         return w.close_overlay();
     }
     // What is wrong is not in force: the line stays open until it is right, or given up.
     if (!prompt.error.empty()) return;
+    remember(w, prompt);
     w.close_overlay();
     if (!prompt.text.empty()) w.say("filtered; Escape shows all again");
 }
@@ -149,6 +173,15 @@ void erase_word(Workings& w) {
     cut(w, from, prompt.cursor);
 }
 void erase_all(Workings& w) { w.edit_prompt({}, 0); }
+
+void earlier(Workings& w) {
+    // What the prompt began with may be the latest itself.
+    const bool same = w.typed_ago == 0 && !typed_before(w).empty() && typed_before(w).back() == w.state.prompt.text;
+    recall(w, w.typed_ago + (same ? 2 : 1));
+}
+void later(Workings& w) {
+    if (w.typed_ago > 0) recall(w, w.typed_ago - 1);
+}
 
 void complete(Workings& w) {
     const Prompt& prompt = w.state.prompt;

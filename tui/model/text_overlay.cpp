@@ -41,6 +41,16 @@ void first(Workings& w) { w.scroll_text(-all(w)); }
 void last(Workings& w) { w.scroll_text(all(w)); }
 void close(Workings& w) { w.close_overlay(); }
 
+namespace {
+void neighbour(Workings& w, std::ptrdiff_t step) {
+    if (w.state.overlay != Overlay::details) return;
+    w.move(step);
+    look::open_packet(w);
+}
+}  // namespace
+void next(Workings& w) { neighbour(w, 1); }
+void previous(Workings& w) { neighbour(w, -1); }
+
 }  // namespace text_overlay
 
 }  // namespace tui

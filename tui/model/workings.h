@@ -9,6 +9,8 @@
 
 namespace tui {
 
+inline constexpr std::size_t prompt_purposes = 3;
+
 /// The model's inside: what the functions behind the keys work with.
 struct Workings {
     Workings(Settings settings, Feed& source, const metrics::HostNames* host_names,
@@ -31,7 +33,10 @@ struct Workings {
     /// events and packets, which follow what comes.
     std::array<bool, view_count> held{};
 
-    std::string text_before = {};              ///< of the prompt that is open: what Escape brings back
+    std::string text_before = {};  ///< of the prompt that is open: what Escape brings back
+    /// What was typed and accepted, by purpose, the latest last; and how far Up has gone back in it.
+    std::array<std::vector<std::string>, prompt_purposes> typed_before = {};
+    std::size_t typed_ago = 0;
     Settings settings_before = {};             ///< the same of the menu
     std::vector<std::string> menu_items = {};  ///< all of them, not narrowed
 

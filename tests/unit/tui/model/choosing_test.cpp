@@ -109,6 +109,26 @@ TEST_F(Choosing, tab_completes_names_of_columns) {
     EXPECT_EQ(prompt().text, "infiniband.bth.opcode");
 }
 
+TEST_F(Choosing, up_and_down_bring_back_what_was_typed) {
+    bench.press("/").type(U"id==1").press("Enter / Ctrl-U").type(U"id==2").press("Enter");
+    bench.press("/ Up");
+    EXPECT_EQ(prompt().text, "id==1") << "the latest stands there already";
+    EXPECT_EQ(bench.ids(), (Ids{1}));
+    EXPECT_EQ(prompt().cursor, 5U);
+    bench.press("Up");
+    EXPECT_EQ(prompt().text, "id==1") << "there is nothing before";
+    bench.press("Down");
+    EXPECT_EQ(prompt().text, "id==2");
+    bench.press("Down Down");
+    EXPECT_EQ(prompt().text, "id==2");
+    bench.press("Up Up Escape");
+    EXPECT_EQ(bench.ids(), (Ids{2})) << "as it was before";
+    bench.press("Escape / Up");
+    EXPECT_EQ(prompt().text, "id==2");
+    bench.press("Escape 5 / Up");
+    EXPECT_EQ(prompt().text, "") << "filters of packets are others";
+}
+
 TEST_F(Choosing, sort_by_neighbours_and_the_other_way_round) {
     EXPECT_EQ(bench.state().choice.order.field->path, "goodput");
     EXPECT_TRUE(bench.state().choice.order.descending);

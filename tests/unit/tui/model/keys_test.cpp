@@ -25,13 +25,15 @@ const std::vector<Situation>& situations_of(std::string_view group) {
                                                 {"groups", "1 u Down Enter"},
                                                 {"folded groups", "1 u Down Enter Z"},
                                                 {"filtered", "1 / 1 0 Enter"}};
-    static const std::vector<Situation> prompts{
-        {"jump", ": a b c Left"}, {"jump, at its begin", ": g o o Home"}, {"filter", "1 / g o o d p"}};
+    static const std::vector<Situation> prompts{{"jump", ": a b c Left"},
+                                                {"jump, at its begin", ": g o o Home"},
+                                                {"filter", "1 / g o o d p"},
+                                                {"filter again", "1 / a Enter / Ctrl-U b Enter / Ctrl-U Up Up"}};
     static const std::vector<Situation> menus{{"themes", "T"},
                                               {"themes, narrowed", "T Down a"},
                                               {"columns", "1 c Down Down"},
                                               {"columns, at the end", "1 c End"}};
-    static const std::vector<Situation> texts{{"help", "?"}, {"help, below", "? End"}};
+    static const std::vector<Situation> texts{{"help", "?"}, {"help, below", "? End"}, {"details", "5 g j Enter"}};
     if (group == "In a prompt") return prompts;
     if (group == "In a menu") return menus;
     if (group == "In a text") return texts;

@@ -200,6 +200,11 @@ TEST(Moving, packets_follow_the_newest_until_one_is_chosen) {
     EXPECT_EQ(bench.state().overlay, Overlay::details);
     EXPECT_EQ(bench.state().details_frame, frame);
     EXPECT_THAT(bench.state().details, testing::Contains(testing::HasSubstr("Base Transport Header")));
+    bench.press("h");
+    EXPECT_EQ(bench.state().details_frame, frame - 1);
+    bench.press("l l");
+    EXPECT_EQ(bench.state().details_frame, frame + 1);
+    EXPECT_EQ(bench.state().packets->lines()[place.selected].frame, frame + 1);
     bench.press("Escape f");
     EXPECT_TRUE(bench.state().follow_packets);
     EXPECT_EQ(place.selected + 1, place.count);
