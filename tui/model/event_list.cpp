@@ -113,14 +113,15 @@ void EventList::add_flow(const metrics::FlowSnapshot& flow, const Reading& readi
         if (line.text.empty()) line.text = who(flow.source, flow.destination, names);
         push(line);
     }
-    // A RoCE connection ends by a message of the CM, which is nobody's data and no exhibit.
-    if (flow.connection.end.empty() || flow.connection.end_frame == 0 || !ended_.insert(flow.id).second || told_end)
-        return;
-    if (ended_.size() > max_lines_) ended_ = {flow.id};
+    // A RoCE connection ends by a message of the CM, which is nobody's data and no exhibit; both directions by the
+    // same.
+    const std::uint64_t end_frame = flow.connection.end_frame;
+    if (flow.connection.end.empty() || end_frame == 0 || !ended_.insert(end_frame).second || told_end) return;
+    if (ended_.size() > max_lines_) ended_ = {end_frame};
     line.kind = EventKind::disconnected;
     line.count = 1;
     line.value_max = line.value_sum = 0;
-    line.frames = {flow.connection.end_frame};
+    line.frames = {end_frame};
     line.text = who(flow.source, flow.destination, names);
     line.what = "connection ended: " + flow.connection.end;
     line.bad = flow.connection.end.starts_with("REJ");
@@ -218,7 +219,8 @@ std::string describe(const EventLine& event) {
         case EventKind::nak: return nak_text(event);
         case EventKind::rnr_nak: return fmt::format("RNR NAK, timer {:g} ms", value / 1e6);
         case EventKind::timeout:
-            return up_to(event, "time-out", words::duration(value) + " of silence, then sent again");
+            return fmt::format("time-out after {}{} of silence", event.count == 1 ? "" : "up to ",
+                               words::duration(value));
         case EventKind::ce_mark: return "ECN: congestion experienced (CE)";
         case EventKind::cnp: return "congestion notification (CNP)";
         case EventKind::pause: return up_to(event, "pause", words::counted(event.value_max, "quantum", "quanta"));

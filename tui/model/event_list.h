@@ -50,7 +50,7 @@ private:
     std::deque<EventLine> lines_ = {};
     std::uint64_t next_serial_ = 1;
     std::uint64_t forgotten_ = 0;
-    std::unordered_set<std::uint64_t> ended_ = {};  ///< flows whose end was told
+    std::unordered_set<std::uint64_t> ended_ = {};  ///< frames that ended a connection and were told
 };
 
 /// "RNR NAK, timer 0.64 ms", "gap of 3 packets": what an event is, in the words of `dump`.

@@ -85,7 +85,8 @@ Beat beat_of(const metrics::FlowSnapshot& flow, const Reading& reading) {
     if (reading.length_ns != 0)
         beat.goodput = static_cast<float>(static_cast<double>(flow.message_bytes_total()) * 1e9 /
                                           static_cast<double>(reading.length_ns));
-    beat.outstanding_mean = static_cast<float>(flow.messages_mean);
+    // Where no time of the flow's own passed, the mean is that of all its life.
+    if (flow.wall_ns() != 0) beat.outstanding_mean = static_cast<float>(flow.messages_mean);
     beat.outstanding_max = bounded<std::uint32_t>(flow.messages_max);
     beat.messages = bounded<std::uint32_t>(flow.messages_total());
     beat.resent = bounded<std::uint32_t>(flow.retransmitted_packets.value_or(0));

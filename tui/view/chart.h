@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,16 +23,23 @@ struct FlowPicture {
 };
 FlowPicture picture_of(const State& state);
 
-/// The intervals that a chart shows: a column of the screen has one, or an interval has several.
+/// The intervals that a chart shows: a column of the screen has one or several, or an interval has several columns.
 struct TimeColumns {
-    std::vector<const Beat*> beats = {};  ///< by column; null where the flow was silent, or nothing was seen yet
+    std::vector<const Beat*> beats = {};  ///< by column; null where nothing is known
+    std::deque<Beat> merged = {};         ///< what they point to; silent intervals have one too
     int first = 0;                        ///< the first column that an interval has
     std::int64_t begin_ns = 0;            ///< of the first interval shown
     std::int64_t end_ns = 0;              ///< of the last
 
+    TimeColumns() = default;
+    TimeColumns(const TimeColumns&) = delete;  // pointers into `merged`
+    TimeColumns(TimeColumns&&) = default;
+    TimeColumns& operator=(TimeColumns&&) = default;
+
     bool empty() const { return begin_ns == end_ns; }
 };
-/// The newest intervals since the flow's first beat that fit `width` columns, wider where there are few.
+/// Intervals since the flow's first beat, wider where there are few. Where they do not fit `width` columns, the newest;
+/// of a source that is played back, all: several to a column.
 TimeColumns time_columns(const FlowPicture& picture, int width);
 
 /// Room of a chart: title above, times below, figures at the left.
@@ -42,7 +51,7 @@ struct Plot {
 
     bool empty() const { return width < 4 || height < 1; }
 };
-inline constexpr int axis_width = 8;  ///< "1.05ms" with a blank and the line
+inline constexpr int axis_width = 9;  ///< "16777215", the highest PSN, and the line
 
 /// Title and axis lines into the pane; what is left is the plot's. `right` columns are kept free for words.
 Plot frame_chart(Pane& pane, std::string_view title, bool chosen, int right);

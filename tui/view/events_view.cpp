@@ -19,24 +19,37 @@ Role role_of(const EventLine& event) {
     return strain ? Role::warning : Role::normal;
 }
 
-std::vector<TableColumn> columns() {
-    std::vector<TableColumn> made(5);
+constexpr int narrow = 100;  ///< below this, how often is told with what, and frames are seen by opening the flow
+
+std::vector<TableColumn> columns_of(int width) {
+    std::vector<TableColumn> made(width < narrow ? 3 : 5);
     made[0] = {"time", true, 12};
-    made[1] = {"flow", true, 24, 20};
+    made[1] = {"flow", true, 31};  // "192.0.2.2/0x11 -> 192.0.2.1/0x12"
     made[2] = {"what", true, 24, 20, 60};
-    made[3] = {"count", false, 7};
+    if (width < narrow) return made;
+    made[3] = {"count", false, 5};
     made[4] = {"frames", true, 12, 12, 40, 1};
     return made;
 }
 
-TableRow row_of(const EventLine& event) {
+std::string with_arrow(std::string text, const Letters& letters) {
+    if (const std::size_t at = text.find(" > "); at != std::string::npos) text.replace(at + 1, 1, letters.arrow);
+    return text;
+}
+
+TableRow row_of(const EventLine& event, int width, const Letters& letters) {
     TableRow row;
     const Style style{role_of(event)};
-    row.cells = {{clock_text(event.start_ns, true), {Role::dim}},
-                 {event.text, {}},
-                 {describe(event), style},
-                 {grouped(event.count), style},
-                 {frames_text(event), {Role::dim}}};
+    const std::string who = with_arrow(event.text, letters);
+    row.cells = {{clock_text(event.start_ns, true), {Role::dim}}, {who, {}}, {describe(event), style}};
+    if (width < narrow) {
+        if (event.count > 1) row.cells[2].text += fmt::format(", {} times", grouped(event.count));
+        // Drawn, not measured: the longest of them must not push out what it was.
+        row.cells[1] = {{}, {}, [who](Pane& pane, int x, int y, int room) { pane.text(x, y, who, {}, room); }};
+    } else {
+        row.cells.push_back({grouped(event.count), style});
+        row.cells.push_back({frames_text(event), {Role::dim}});
+    }
     if (event.bad) row.mark.paint = [](Pane& pane, int x, int y, int) { pane.put(x + 1, y, U'!', {Role::bad}); };
     return row;
 }
@@ -63,7 +76,7 @@ void draw_event(Pane& pane, int y, const EventLine& event, bool opposite) {
     int x = 2 + pane.text(2, y, clock_text(event.start_ns, true), {Role::dim}) + 2;
     x += pane.text(x, y, describe(event), {role}, pane.width() - x);
     if (event.count > 1) x += pane.text(x, y, fmt::format(", {} times", grouped(event.count)), {role});
-    if (opposite) x += pane.text(x, y, ", in the opposite direction", {Role::dim});
+    if (opposite) x += pane.text(x, y, " (opposite direction)", {Role::dim});
     if (event.frames.empty()) return;
     pane.text(x, y, fmt::format("  frame{} {}", event.frames.size() == 1 ? "" : "s", frames_text(event)), {Role::dim},
               pane.width() - x);
@@ -80,11 +93,11 @@ void draw_events(Canvas& canvas, Area area) {
     const PageOfRows page = page_of(place, lines.size(), height);
     std::vector<TableRow> rows;
     for (std::size_t i = page.first; i < page.last; ++i) {
-        rows.push_back(row_of(lines[i]));
+        rows.push_back(row_of(lines[i], pane.width(), canvas.letters));
         rows.back().index = i;
         rows.back().selected = i == place.selected;
     }
-    draw_table(pane, 0, columns(), rows);
+    draw_table(pane, 0, columns_of(pane.width()), rows);
 }
 
 }  // namespace tui

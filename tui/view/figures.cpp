@@ -76,21 +76,6 @@ std::string host_text(const metrics::Address& address, const metrics::HostNames*
     return text.empty() ? metrics::to_text(address) : text;
 }
 
-std::vector<std::string> wrapped(std::string_view text, int width) {
-    std::vector<std::string> lines;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find(' '), text.size());
-        const std::string_view word = text.substr(0, end);
-        text.remove_prefix(std::min(end + 1, text.size()));
-        if (lines.empty() || width_of(lines.back()) + 1 + width_of(word) > width) {
-            lines.emplace_back(word);
-        } else {
-            lines.back().append(1, ' ').append(word);
-        }
-    }
-    return lines;
-}
-
 Trouble trouble_of(const FeedStatus& feed, int width) {
     constexpr int badge = 10;  ///< " FAILED " and a blank on each side
     Trouble trouble;

@@ -7,6 +7,7 @@
 #include "metrics/snapshot.h"
 #include "tui/model/model.h"
 #include "tui/view/letters.h"
+#include "tui/view/wrap.h"
 
 namespace tui {
 
@@ -32,8 +33,6 @@ std::string counted(std::uint64_t count, std::string_view what);
 /// The name where there is one, else the address.
 std::string host_text(const metrics::Address& address, const metrics::HostNames* names);
 
-/// Lines of at most `width` columns, broken between words; a word that is longer has a line of its own.
-std::vector<std::string> wrapped(std::string_view text, int width);
 /// What is wrong with a source (FeedStatus::trouble), for the header's line and, where it is longer, for the footer's.
 struct Trouble {
     std::string first;

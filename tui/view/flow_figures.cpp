@@ -14,12 +14,12 @@ namespace {
 
 using metrics::FlowSnapshot;
 
-constexpr int label_width = 17;
-constexpr int value_width = 11;
-constexpr int block_width = label_width + 2 * value_width + 1;
+constexpr int label_width = 16;
+constexpr int value_width = 12;
+constexpr int block_width = label_width + 2 * value_width;
 
 constexpr std::array<std::string_view, metrics::nak_code_count> nak_labels{
-    "NAK sequence", "NAK invalid req.", "NAK access", "NAK operational", "NAK invalid RD", "NAK other"};
+    "NAK sequence", "NAK invalid", "NAK access", "NAK operational", "NAK invalid RD", "NAK other"};
 
 /// Digits as long as they fit, then three of them and a prefix.
 std::string count_text(std::uint64_t count) {
@@ -68,6 +68,7 @@ private:
 
 void add_traffic(Maker& maker, const FlowPicture& picture) {
     maker.text("goodput", 0, [&picture](const FlowSnapshot& flow) {
+        if (picture.any()->messages_total() == 0) return std::string("-");
         const bool interval = &flow == picture.interval && picture.state.reading != nullptr;
         const double length = interval ? static_cast<double>(picture.state.reading->length_ns) : 0;
         const auto per_sec = interval && length > 0
@@ -81,6 +82,10 @@ void add_traffic(Maker& maker, const FlowPicture& picture) {
         std::replace(name.begin(), name.end(), '_', ' ');
         maker.count(name, 1, [i](const FlowSnapshot& flow) { return flow.operations[i].count; });
     }
+    // Who only answers READs has no messages of its own.
+    if (picture.any()->messages_total() == 0 && picture.any()->payload_bytes != 0)
+        maker.text("responses", 0,
+                   [](const FlowSnapshot& flow) { return octets_text(static_cast<double>(flow.payload_bytes)); });
     if (!picture.any()->message_bytes.empty())
         maker.text("message size", 4, [](const FlowSnapshot& flow) {
             const auto mean = flow.message_bytes.mean();
@@ -107,13 +112,14 @@ void add_latency(Maker& maker, const FlowPicture& picture) {
 
 void add_outstanding(Maker& maker, const FlowPicture& picture) {
     if (picture.any()->messages_max == 0) return;
-    maker.text("outstanding mean", 0,
-               [](const FlowSnapshot& flow) { return fmt::format("{:.1f}", flow.messages_mean); });
-    maker.text("outstanding most", 1, [&picture](const FlowSnapshot& flow) {
-        return &flow == picture.total ? count_text(flow.messages_max) : std::string("-");
+    maker.text("outstanding", 0, [&picture](const FlowSnapshot& flow) {
+        std::string mean = fmt::format("{:.{}f}", flow.messages_mean, flow.messages_mean < 99.95 ? 1 : 0);
+        // The most of an interval is not known; nor the mean, where the flow sent nothing in it.
+        if (&flow != picture.total && flow.wall_ns() == 0) return std::string("-");
+        return &flow == picture.total ? fmt::format("{}/{}", mean, flow.messages_max) : mean;
     });
     if (picture.any()->responses_max != 0)
-        maker.text("READ/atomic most", 3, [&picture](const FlowSnapshot& flow) {
+        maker.text("READs at once", 3, [&picture](const FlowSnapshot& flow) {
             if (&flow != picture.total) return std::string("-");
             const auto limit = flow.connection.initiator_depth;
             return limit ? fmt::format("{} of {}", flow.responses_max, *limit) : count_text(flow.responses_max);
@@ -155,8 +161,7 @@ void add_tcp(Maker& maker, const FlowPicture& picture) {
     maker.quantile("TCP round trip", 5, 0.5,
                    [tcp](const FlowSnapshot& f) -> const metrics::Histogram& { return tcp(f).round_trip_ns; });
     maker.trouble("TCP dup ACKs", Role::warning, [tcp](const FlowSnapshot& f) { return tcp(f).duplicate_acks; });
-    maker.trouble("TCP out of order", Role::warning,
-                  [tcp](const FlowSnapshot& f) { return tcp(f).out_of_order_segments; });
+    maker.trouble("TCP disorder", Role::warning, [tcp](const FlowSnapshot& f) { return tcp(f).out_of_order_segments; });
     maker.trouble("TCP zero window", Role::bad, [tcp](const FlowSnapshot& f) { return tcp(f).zero_windows; });
     maker.trouble("TCP ECE", Role::warning, [tcp](const FlowSnapshot& f) { return tcp(f).ece_acks; });
     if (tcp(*picture.any()).receive_window_min)
@@ -178,6 +183,17 @@ void keep_what_fits(std::vector<FlowFigure>& figures, std::size_t room) {
 int blocks_of(int width) { return std::max(width / block_width, 1); }
 
 void add_part(std::string& text, const std::string& part) { text += (text.empty() ? "" : ", ") + part; }
+
+std::string_view words_of(metrics::PairingMethod method) {
+    switch (method) {
+        case metrics::PairingMethod::none: return "an unknown way";
+        case metrics::PairingMethod::tcp: return "TCP";
+        case metrics::PairingMethod::cm: return "the CM";
+        case metrics::PairingMethod::source_qp: return "its source QP";
+        case metrics::PairingMethod::psn: return "its PSNs";
+    }
+    return {};
+}
 
 std::string on_or_off(bool value) { return value ? "on" : "off"; }
 
@@ -235,14 +251,8 @@ std::string identity_text(const FlowPicture& picture, const Letters& letters) {
     if (flow.vantage == metrics::Vantage::mid_path) add_part(text, "seen on its way");
     add_part(text, fmt::format("lives {}{}", duration(static_cast<double>(flow.wall_ns()), letters),
                                flow.finished ? ", finished" : ""));
-    if (flow.reverse)
-        add_part(text, fmt::format("opposite direction by {}",
-                                   flow.pairing.method == metrics::PairingMethod::source_qp ? "its source QP"
-                                   : flow.pairing.method == metrics::PairingMethod::cm      ? "the CM"
-                                   : flow.pairing.method == metrics::PairingMethod::psn     ? "its PSNs"
-                                                                                            : "TCP"));
-    else
-        add_part(text, "opposite direction unknown");
+    add_part(text, flow.reverse ? fmt::format("paired by {}", words_of(flow.pairing.method))
+                                : std::string("opposite direction unknown"));
     return text;
 }
 
@@ -250,6 +260,9 @@ std::string connection_text(const FlowSnapshot& flow, const Letters& letters) {
     const metrics::ConnectionFigures& c = flow.connection;
     const auto ns = [&letters](std::uint64_t value) { return duration(static_cast<double>(value), letters); };
     std::string text;
+    if (!c.end.empty()) text = "ended by " + c.end;
+    if (!c.end.empty() && c.end_frame != 0) text += fmt::format(" at frame {}", c.end_frame);
+    const std::size_t ended = text.size();
     if (c.setup_ns) add_part(text, fmt::format("set up in {} from frame {}", ns(*c.setup_ns), c.setup_frame));
     if (c.path_mtu) add_part(text, fmt::format("MTU {}", *c.path_mtu));
     if (c.initiator_depth) add_part(text, fmt::format("ORD {}", *c.initiator_depth));
@@ -266,11 +279,7 @@ std::string connection_text(const FlowSnapshot& flow, const Letters& letters) {
     if (c.mpa_markers) add_part(text, "markers " + on_or_off(*c.mpa_markers));
     if (flow.tcp && flow.tcp->mss) add_part(text, fmt::format("MSS {}", *flow.tcp->mss));
     if (flow.tcp && flow.tcp->handshake_ns) add_part(text, "TCP handshake " + ns(*flow.tcp->handshake_ns));
-    if (text.empty()) text = "its set-up was not captured";
-    if (!c.end.empty()) {
-        add_part(text, "ended by " + c.end);
-        if (c.end_frame != 0) text += fmt::format(" at frame {}", c.end_frame);
-    }
+    if (text.size() == ended) add_part(text, "its set-up was not captured");
     return text;
 }
 

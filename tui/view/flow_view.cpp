@@ -25,6 +25,7 @@ constexpr int all_charts_width = 100;  ///< from here on all are shown at once
 constexpr int all_charts_height = 30;
 constexpr int least_chart = 7;  ///< rows
 constexpr std::size_t most_events = 64;
+constexpr int few_events = 5;  ///< rows
 
 /// Who it is, and what was agreed on. Returns the rows taken.
 int draw_identity(Canvas& canvas, Area area, const FlowPicture& picture) {
@@ -43,15 +44,27 @@ int draw_identity(Canvas& canvas, Area area, const FlowPicture& picture) {
     }
     constexpr std::size_t most_lines = 2;
     const std::vector<std::string> lines = wrapped(connection_text(flow, canvas.letters), pane.width() - 2);
-    for (std::size_t i = 0; i < lines.size() && i < most_lines; ++i) pane.text(1, y++, lines[i], {Role::dim});
+    for (std::size_t i = 0; i < lines.size() && i < most_lines; ++i) {
+        const bool cut = i + 1 == most_lines && lines.size() > most_lines;
+        pane.text(1, y++, cut ? lines[i] + " " + lines[i + 1] : lines[i], {Role::dim}, pane.width() - 2);
+    }
     return y;
+}
+
+/// Where there is no room, how it ended is left to whoever opens the events.
+void keep_causes(std::vector<const EventLine*>& events) {
+    const auto is_end = [](const EventLine* event) {
+        return event->kind == metrics::EventKind::disconnected || event->kind == metrics::EventKind::reset;
+    };
+    if (!std::all_of(events.begin(), events.end(), is_end)) std::erase_if(events, is_end);
 }
 
 void draw_events_of(Canvas& canvas, Area area, const FlowPicture& picture) {
     Pane pane(canvas, area);
     if (pane.height() < 2) return;
     const metrics::FlowSnapshot* const flow = picture.any();
-    const auto events = picture.state.events.of_flow(picture.state.flow_id, flow->reverse.value_or(0), most_events);
+    auto events = picture.state.events.of_flow(picture.state.flow_id, flow->reverse.value_or(0), most_events);
+    if (pane.height() < few_events) keep_causes(events);
     const int x = 2 + pane.text(2, 0, "events, the newest first", {Role::title, false, true}) + 1;
     pane.fill(x, 0, pane.width() - x, pane.letters.horizontal, {Role::dim});
     if (events.empty()) {

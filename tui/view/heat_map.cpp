@@ -41,6 +41,16 @@ void draw_percentiles(Pane& pane, const Plot& plot, const FlowPicture& picture) 
     }
 }
 
+/// Few rows are drawn higher.
+int row_height(const Plot& plot, const HeatMap& map) {
+    constexpr int highest = 6;
+    return std::clamp(plot.height / std::max(static_cast<int>(map.rows.size()), 1), 1, highest);
+}
+/// The lowest line of a row.
+int y_of(const Plot& plot, const HeatMap& map, std::size_t row) {
+    return plot.y + plot.height - 1 - static_cast<int>(row) * row_height(plot, map);
+}
+
 void draw_cells(Pane& pane, const Plot& plot, const HeatMap& map) {
     for (std::size_t row = 0; row < map.rows.size(); ++row)
         for (std::size_t column = 0; column < map.rows[row].size(); ++column) {
@@ -48,8 +58,9 @@ void draw_cells(Pane& pane, const Plot& plot, const HeatMap& map) {
             if (heat_step == 0) continue;
             // Four shades for seven steps: what is darkest is so without colours too.
             const std::size_t shade = 1 + (heat_step - 1) * 3 / (hottest - 1);
-            pane.put(plot.x + static_cast<int>(column), plot.y + plot.height - 1 - static_cast<int>(row),
-                     pane.letters.shades[shade], {heat(heat_step - 1)});
+            for (int line = 0; line < row_height(plot, map); ++line)
+                pane.put(plot.x + static_cast<int>(column), y_of(plot, map, row) - line, pane.letters.shades[shade],
+                         {heat(heat_step - 1)});
         }
 }
 
@@ -108,7 +119,7 @@ void draw_latency_chart(Canvas& canvas, Area area, const FlowPicture& picture, b
     draw_cells(pane, plot, map);
     for (std::size_t row = 0; row < map.rows.size(); ++row) {
         const std::size_t bin = map.lowest + row * map.bins_per_row;
-        label_row(pane, plot, plot.height - 1 - static_cast<int>(row),
+        label_row(pane, plot, y_of(plot, map, row) - plot.y,
                   duration(static_cast<double>(std::uint64_t{1} << bin), pane.letters));
     }
     label_times(pane, plot, columns.first, columns.begin_ns, columns.end_ns);

@@ -22,8 +22,9 @@ std::optional<std::uint32_t> limit_of(const metrics::FlowSnapshot* flow) {
 
 void draw_bar(Pane& pane, const Plot& plot, int column, double share) {
     constexpr int eighths = 8;
+    if (!(share > 0)) return;
     int left = static_cast<int>(std::lround(share * plot.height * eighths));
-    if (left == 0 && share > 0) left = 1;
+    left = std::max(left, 1);
     for (int row = plot.height - 1; row >= 0 && left > 0; --row, left -= eighths)
         pane.put(plot.x + column, plot.y + row, pane.letters.levels[static_cast<std::size_t>(std::min(left, eighths))],
                  {Role::chart});
@@ -44,13 +45,14 @@ void draw_outstanding_chart(Canvas& canvas, Area area, const FlowPicture& pictur
     if (plot.empty()) return;
     const TimeColumns columns = time_columns(picture, plot.width);
     if (columns.empty()) return explain(pane, plot, std::array<std::string, 1>{"no interval with traffic yet"});
-    double most = limit.value_or(0);
+    double most = 0;
     for (const Beat* const beat : columns.beats)
         if (beat != nullptr)
             most = std::max(
                 {most, static_cast<double>(beat->outstanding_max), static_cast<double>(beat->outstanding_mean)});
     if (most <= 0)
         return explain(pane, plot, std::array<std::string, 1>{"nothing was outstanding: this direction only answers"});
+    most = std::max(most, static_cast<double>(limit.value_or(0)));
     if (limit)
         pane.fill(plot.x, plot.y + row_of(plot, *limit / most), plot.width, pane.letters.horizontal, {Role::warning});
     for (std::size_t i = 0; i < columns.beats.size(); ++i) {

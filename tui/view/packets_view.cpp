@@ -1,4 +1,5 @@
 // Packets: lines of `dump`, and all fields of the one that is looked at.
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 
@@ -11,7 +12,12 @@ namespace tui {
 namespace {
 
 constexpr int number_width = 7;
+constexpr int text_at = number_width + 2;
+constexpr int whole_from = 150;   ///< columns: lines of `dump` mostly fit
 constexpr int beside_from = 180;  ///< columns: details beside the list; on fewer, below it
+
+/// Rows of packets: below the heading, and above what of the selected one does not fit.
+int list_rows(Area area) { return std::max(area.height - 1 - (area.width < whole_from ? 1 : 0), 0); }
 
 void draw_nothing(Canvas& canvas, Pane& pane) {
     const State& state = canvas.state;
@@ -39,6 +45,17 @@ std::string heading(const State& state) {
     return text;
 }
 
+/// What of a line does not fit its row, below the list: that of the selected packet.
+void draw_rest(Pane& pane, const PacketLine& line, int room) {
+    std::string_view rest = line.text;
+    for (int column = 0; column < room - 1 && !rest.empty();) column += width_of(take_character(rest));
+    const int y = pane.height() - 1;
+    pane.fill(0, y, pane.width(), U' ', {Role::bar});
+    if (width_of(line.text) <= room) return;
+    pane.put(text_at - 1, y, pane.letters.ellipsis, {Role::bar});
+    pane.text(text_at, y, rest, {Role::bar}, pane.width() - text_at);
+}
+
 void draw_list(Canvas& canvas, Area area) {
     const State& state = canvas.state;
     Pane pane(canvas, area);
@@ -46,20 +63,20 @@ void draw_list(Canvas& canvas, Area area) {
     pane.text(number_width - 5, 0, heading(state), {Role::bar, false, true}, pane.width() - number_width + 5);
     const auto& lines = state.packets->lines();
     const Place& place = state.places[static_cast<std::size_t>(View::packets)];
-    const PageOfRows page = page_of(place, lines.size(), pane.height() - 1);
+    const int rows = list_rows(area);
+    const PageOfRows page = page_of(place, lines.size(), rows);
+    const int room = pane.width() - text_at;
     for (std::size_t i = page.first; i < page.last; ++i) {
         const PacketLine& line = lines[i];
         const int y = 1 + static_cast<int>(i - page.first);
         pane.right(0, y, fmt::to_string(line.frame), {Role::dim}, number_width);
         if (line.bad) pane.put(number_width, y, U'!', {Role::bad});
-        pane.text(number_width + 2, y, line.text, {line.bad ? Role::bad : Role::normal},
-                  pane.width() - number_width - 2);
-        if (i == place.selected) {
-            if (number_width + 2 + width_of(line.text) < pane.width()) pane.select(0, y, pane.width());
-            pane.select(0, y, pane.width());
-        }
+        pane.text(text_at, y, line.text, {line.bad ? Role::bad : Role::normal}, room);
+        if (i == place.selected) pane.select(0, y, pane.width());
         pane.hit(Hit::Target::row, 0, y, pane.width(), i);
     }
+    if (rows < area.height - 1 && page.first < page.last)
+        draw_rest(pane, lines[std::clamp(place.selected, page.first, page.last - 1)], room);
 }
 
 /// A heading is a line that others lie below: those at the margin.
@@ -108,7 +125,7 @@ void draw_packets(Canvas& canvas, Area area) {
         }
         draw_details(canvas, details);
     }
-    canvas.drawn.page = static_cast<std::size_t>(std::max(list.height - 1, 1));
+    canvas.drawn.page = static_cast<std::size_t>(std::max(list_rows(list), 1));
     if (!state.packets || state.packets->lines().empty()) {
         Pane pane(canvas, list);
         return draw_nothing(canvas, pane);

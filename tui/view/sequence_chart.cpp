@@ -14,19 +14,20 @@ namespace {
 
 using Kind = SequencePoint::Kind;
 
-/// In the order in which they may hide one another; what stands out are letters on every terminal.
+/// In the order in which they may hide one another: ACKs are seen where they lag behind the data. What stands out are
+/// letters on every terminal.
 const std::vector<Ink> palette{
-    {Role::chart, 0, U'.'},         // data
-    {Role::good, 0, U':'},          // READ responses
-    {Role::chart_second, 0, U'-'},  // ACKs
-    {Role::warning, U'R', U'R'},    // sent again
-    {Role::bad, U'N', U'N'},        // NAKs
+    {Role::chart_second, U'-', U'-'},  // ACKs
+    {Role::chart, 0, U'.'},            // data
+    {Role::good, 0, U':'},             // READ responses
+    {Role::warning, U'R', U'R'},       // sent again
+    {Role::bad, U'N', U'N'},           // NAKs
 };
 constexpr std::uint8_t ink_of(Kind kind) {
     switch (kind) {
-        case Kind::data: return 0;
-        case Kind::response: return 1;
-        case Kind::ack: return 2;
+        case Kind::ack: return 0;
+        case Kind::data: return 1;
+        case Kind::response: return 2;
         case Kind::repeated: return 3;
         case Kind::nak: return 4;
     }
@@ -40,11 +41,11 @@ struct Bounds {
     std::int64_t high = 0;  ///< one behind
 };
 
-/// The flow's own points of the time that the charts beside it show.
-std::optional<Bounds> bounds_of(const std::deque<SequencePoint>& points, std::int64_t from_ns) {
+/// Of the time that the charts beside it show; `reverse`: of the opposite direction's numbers.
+std::optional<Bounds> bounds_of(const std::deque<SequencePoint>& points, bool reverse, std::int64_t from_ns) {
     std::optional<Bounds> bounds;
     for (const SequencePoint& point : points) {
-        if (point.reverse || point.time_ns < from_ns) continue;
+        if (point.reverse != reverse || point.time_ns < from_ns) continue;
         const std::int64_t end = point.sequence + std::max<std::int64_t>(point.length, 1);
         if (!bounds) bounds = Bounds{point.time_ns, point.time_ns, point.sequence, end};
         bounds->from_ns = std::min(bounds->from_ns, point.time_ns);
@@ -58,7 +59,10 @@ std::optional<Bounds> bounds_of(const std::deque<SequencePoint>& points, std::in
 /// Where in `room` dots a value of [low, high] lies.
 int place_of(std::int64_t value, std::int64_t low, std::int64_t high, int room) {
     if (high <= low) return room / 2;
-    const double share = static_cast<double>(value - low) / static_cast<double>(high - low);
+    const auto distance = [low](std::int64_t to) {
+        return static_cast<double>(static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(low));
+    };
+    const double share = distance(value) / distance(high);
     return std::clamp(static_cast<int>(share * (room - 1) + 0.5), 0, room - 1);
 }
 
@@ -77,9 +81,9 @@ std::string sequence_text(std::int64_t sequence, bool iwarp) {
 
 /// What the marks mean, and how many of each there are.
 void draw_legend(Pane& pane, int x, int y, const std::array<std::size_t, 5>& counts, bool iwarp) {
-    const std::array<std::string_view, 5> names{"data", "READ responses", "ACK", "sent again",
+    const std::array<std::string_view, 5> names{"ACK", "data", "READ responses", "sent again",
                                                 iwarp ? "duplicate ACK" : "NAK"};
-    for (std::size_t i = 0; i < palette.size(); ++i) {
+    for (std::size_t i = palette.size(); i-- > 0;) {
         if (counts[i] == 0) continue;
         const Ink& ink = palette[i];
         const std::string text = fmt::format(" {} {}  ", grouped(counts[i]), names[i]);
@@ -91,7 +95,7 @@ void draw_legend(Pane& pane, int x, int y, const std::array<std::size_t, 5>& cou
 }
 
 /// Why there is no plot, and what to do about it.
-std::vector<std::string> reason(const FlowPicture& picture, bool other_way) {
+std::vector<std::string> reason(const FlowPicture& picture) {
     const State& state = picture.state;
     if (!state.feed.has_packets) {
         const bool history = state.feed.kind == SourceKind::history;
@@ -100,7 +104,6 @@ std::vector<std::string> reason(const FlowPicture& picture, bool other_way) {
                 "(`rdmascope dump -w`, the recorder's files), has them"};
     }
     if (state.trace.flow() != state.flow_id) return {"the flow's frames have not been looked at yet"};
-    if (other_way) return {"no frame of this direction in sight", "o turns to the opposite direction, which has some"};
     return {"no frame of this flow is kept any more"};
 }
 
@@ -109,16 +112,20 @@ std::vector<std::string> reason(const FlowPicture& picture, bool other_way) {
 void draw_sequence_chart(Canvas& canvas, Area area, const FlowPicture& picture, bool chosen) {
     Pane pane(canvas, area);
     const bool iwarp = picture.any() != nullptr && picture.any()->transport == dissect::Transport::iwarp;
-    Plot plot = frame_chart(pane, iwarp ? "octets of the TCP stream against time" : "PSN against time", chosen, 0);
-    if (plot.empty()) return;
     const std::deque<SequencePoint>& points = picture.state.trace.points();
+    // Who only answers READs sends PSNs of the opposite direction's.
+    const bool reverse = std::all_of(points.begin(), points.end(), [](const auto& point) { return point.reverse; });
+    const std::string title = fmt::format("{} against time{}", iwarp ? "octets of the TCP stream" : "PSN",
+                                          reverse && !points.empty() ? ", of the opposite direction" : "");
+    Plot plot = frame_chart(pane, title, chosen, 0);
+    if (plot.empty()) return;
     const TimeColumns columns = time_columns(picture, plot.width);
     std::optional<Bounds> bounds;
     if (picture.state.trace.flow() == picture.state.flow_id) {
-        bounds = bounds_of(points, columns.empty() ? 0 : columns.begin_ns);
-        if (!bounds) bounds = bounds_of(points, 0);
+        bounds = bounds_of(points, reverse, columns.empty() ? 0 : columns.begin_ns);
+        if (!bounds) bounds = bounds_of(points, reverse, 0);
     }
-    if (!bounds) return explain(pane, plot, reason(picture, !points.empty()));
+    if (!bounds) return explain(pane, plot, reason(picture));
     const bool legend = plot.height >= 4;
     if (legend) {
         pane.put(plot.x - 1, plot.y, U' ');
@@ -128,7 +135,7 @@ void draw_sequence_chart(Canvas& canvas, Area area, const FlowPicture& picture, 
     Braille dots(plot.width, plot.height);
     std::array<std::size_t, 5> counts{};
     for (const SequencePoint& point : points) {
-        if (point.reverse || point.time_ns < bounds->from_ns) continue;
+        if (point.reverse != reverse || point.time_ns < bounds->from_ns) continue;
         plot_point(dots, *bounds, point);
         ++counts[ink_of(point.kind)];
     }

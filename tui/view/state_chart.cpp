@@ -11,12 +11,15 @@ namespace tui {
 
 namespace {
 
-constexpr int words_width = 30;  ///< "a application in flight 99.9 %"
-constexpr int words_from = 60;   ///< columns; on fewer, the plot has them all
+constexpr int words_width = 26;  ///< "G congestion paced  99.9 %"
+constexpr int words_from = 56;   ///< columns; on fewer, the plot has them all
 
-/// "read window": the state's name as two words.
+/// "read window", "idle": the state's name in words. Whose fault it is, its letter's case says.
 std::string words_of(metrics::State state) {
-    std::string text(metrics::name_of(state));
+    std::string_view name = metrics::name_of(state);
+    constexpr std::string_view prefix = "application_";
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+    std::string text(name);
     std::replace(text.begin(), text.end(), '_', ' ');
     return text;
 }
@@ -52,7 +55,7 @@ void draw_words(Pane& pane, const Plot& plot, int x, const metrics::FlowSnapshot
         const int y = plot.y + static_cast<int>(i);
         const double share = static_cast<double>(flow.state_ns[metrics::index_of(state)]) / static_cast<double>(sum);
         pane.put(x, y, static_cast<char32_t>(state_letter(state)), {role_of(state)});
-        pane.text(x + 2, y, words_of(state), {}, words_width - 9);
+        pane.text(x + 2, y, words_of(state), {}, words_width - 10);
         pane.right(x + words_width - 7, y, percent(share), {}, 7);
     }
 }

@@ -84,10 +84,9 @@ TEST(EventList, a_terminate_says_layer_type_and_code) {
 }
 
 TEST(EventList, timeouts_say_how_long_it_was_silent) {
-    EXPECT_EQ(words_of(flow_with(1, EventKind::timeout, 1, 536'000'000)),
-              "time-out, 536 ms of silence, then sent again");
+    EXPECT_EQ(words_of(flow_with(1, EventKind::timeout, 1, 536'000'000)), "time-out after 536 ms of silence");
     EXPECT_EQ(words_of(flow_with(1, EventKind::timeout, 3, 900'000'000, 536'000'000)),
-              "time-out, up to 536 ms of silence, then sent again");
+              "time-out after up to 536 ms of silence");
 }
 
 TEST(EventList, the_longest_silence_is_no_event) {

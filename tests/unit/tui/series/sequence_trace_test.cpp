@@ -277,7 +277,7 @@ public:
         const unsigned destination = from == 1 ? 7'174 : 40'000;
         std::vector<unsigned> segment{source >> 8, source & 255, destination >> 8, destination & 255};
         for (const std::uint32_t word : {sequence, ack})
-            for (const unsigned shift : {24, 16, 8, 0}) segment.push_back(word >> shift & 255);
+            for (const unsigned shift : {24U, 16U, 8U, 0U}) segment.push_back(word >> shift & 255);
         segment.insert(segment.end(), {0x50, flags, 1, 0, 0, 0, 0, 0});
         segment.insert(segment.end(), octets, 0x55);
         ip(from, to, 6, segment);

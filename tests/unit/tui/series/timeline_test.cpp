@@ -37,6 +37,7 @@ TEST(Timeline, a_beat_says_what_a_flow_did_in_the_interval) {
     flow.operations[3].latency_ns.record(1024, 5);
     flow.operations[5].latency_ns.record(2047, 70'000);
     flow.messages_mean = 2.5;
+    flow.last_ns = 1;
     flow.messages_max = 9;
     flow.retransmitted_packets = 4;
     flow.naks = {1, 0, 2, 0, 0, 0};
@@ -62,6 +63,14 @@ TEST(Timeline, a_beat_says_what_a_flow_did_in_the_interval) {
     EXPECT_EQ(beat.latency[9], 1u);        // [512, 1024)
     EXPECT_EQ(beat.latency[10], 65'535u);  // [1024, 2048): stays at the greatest
     EXPECT_EQ(std::accumulate(beat.latency.begin(), beat.latency.end(), 0u), 65'537u);
+}
+
+TEST(Timeline, nothing_is_known_to_be_outstanding_where_no_time_passed) {
+    Reading reading = reading_of(1, 1);
+    reading.interval.flows.front().messages_mean = 2.5;  // of all its life: metrics::difference()
+    Timeline timeline;
+    timeline.add(reading);
+    EXPECT_EQ(timeline.beats(1).front().outstanding_mean, 0);
 }
 
 TEST(Timeline, latencies_beyond_the_last_bin_are_in_it) {
