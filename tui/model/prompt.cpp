@@ -139,7 +139,6 @@ void accept(Workings& w) {
     if (!prompt.error.empty()) return;
     remember(w, prompt);
     w.close_overlay();
-    if (!prompt.text.empty()) w.say("filtered; Escape shows all again");
 }
 
 void cancel(Workings& w) {
