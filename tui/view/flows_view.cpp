@@ -24,9 +24,10 @@ std::vector<TableColumn> columns_of_table(const State& state, int width) {
         made.title = column.title;
         made.left_aligned = column.left_aligned;
         made.least = static_cast<int>(column.least_width);
-        made.weight = column.weight;
         made.hit = i;
         made.sorted = column.field == state.choice.order.field;
+        // An order that cannot be seen looks like none.
+        made.weight = made.sorted ? 0 : column.weight;
         made.descending = state.choice.order.descending;
         if (column.form == CellForm::states) made.most = widest_bar;
         if (column.form == CellForm::field && column.field->path == "flow")

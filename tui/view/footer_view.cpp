@@ -129,10 +129,20 @@ bool is_in_trouble(const FeedStatus& feed) {
     return feed.health == FeedStatus::Health::lost || feed.health == FeedStatus::Health::failed;
 }
 
+/// What the flows are sorted by, where it is no column of the table.
+std::string order_unseen(const State& state) {
+    const exporters::FlowField* const field = state.choice.order.field;
+    if (state.view != View::flows || field == nullptr) return {};
+    for (const Column& column : state.columns)
+        if (column.field == field) return {};
+    return fmt::format("by {}", field->path);
+}
+
 void draw_status(const State& state, Pane& pane, int y) {
     std::string where = where_in_list(state);
     if (const std::string window = window_text(state); !window.empty())
         where = where.empty() ? window : fmt::format("{}   {}", window, where);
+    if (const std::string order = order_unseen(state); !order.empty()) where = fmt::format("{}   {}", order, where);
     const int right = pane.width() - 1 - width_of(where);
     pane.text(std::max(right, 0), y, where, {Role::dim});
     int x = 1;

@@ -235,7 +235,6 @@ TEST(GoldenHelp, of_the_view) {
     screen.show_all();
     screen.type("?");
     expect_golden("help-80", screen, 80, 24, utf8_letters, true);
-    expect_golden("help-300-ascii", screen, 300, 80, ascii_letters);
 }
 
 TEST(GoldenMenu, narrowed) {

@@ -141,6 +141,24 @@ TEST(Layout, hits_of_headings_are_the_columns) {
     EXPECT_GE(seen.size(), 8U);
 }
 
+TEST(Layout, the_order_is_in_sight) {
+    const auto heading_of = [](const Screen& screen) {
+        const std::string text = screen.draw(80, 24).grid.plain();
+        const std::size_t begin = text.find("  source >");
+        return text.substr(begin, text.find('\n', begin) - begin);
+    };
+    Settings settings;
+    settings.sort = "nak_rnr";  // has no room on 80 columns, else
+    Screen screen(feed_of(many_flows(100)), settings);
+    screen.show_all();
+    EXPECT_NE(heading_of(screen).find("▼NAK/RNR"), std::string::npos) << heading_of(screen);
+    settings.sort = "timeouts";  // no column of the table
+    Screen other(feed_of(many_flows(100)), settings);
+    other.show_all();
+    EXPECT_EQ(heading_of(other).find("▼"), std::string::npos);
+    EXPECT_NE(other.draw(80, 24).grid.plain().find("by timeouts   last 1 s"), std::string::npos);
+}
+
 TEST(Layout, tabs_are_the_views) {
     const Picture picture = screen_with("3")->draw(80, 24);
     std::size_t tabs = 0;
