@@ -76,7 +76,7 @@ TEST(FlowFilter, numbers_with_the_units_that_people_write) {
 }
 
 TEST(FlowFilter, shares_and_ratios_have_decimals) {
-    // credit 77 %, in the window's group; ack_window 73 % and 75 %; idle and peer_wait are none of theirs.
+    // The server that is away keeps its window full 77 % of the time; the others idle, or wait for their peer.
     EXPECT_EQ(chosen("stalled > 76.5%"), (Ids{24}));
     EXPECT_EQ(chosen("stalled > 0.765"), (Ids{24}));
     // depth 5.7/26, 1.0/1, 0.5/2 and less.
