@@ -114,9 +114,24 @@ struct Gauge {
     Role role = Role::chart;
 };
 
+/// What the rates are made of: the last interval, or all since the source began.
+Pulse measured(const State& state) {
+    const auto& pulses = state.timeline.pulses();
+    if (state.settings.window != Window::total || !state.reading) return pulses.empty() ? Pulse{} : pulses.back();
+    const metrics::Snapshot& total = state.reading->total;
+    Pulse all;
+    all.packets = total.capture.packets;
+    all.wire_bytes = total.capture.bytes;
+    all.length_ns =
+        static_cast<std::uint64_t>(total.capture.last_ns) - static_cast<std::uint64_t>(total.capture.first_ns);
+    for (const metrics::FlowSnapshot& flow : total.flows) all.messages += flow.messages_total();
+    all.active_flows = total.flows.size();
+    return all;
+}
+
 void draw_gauges(const State& state, Pane& pane, int y) {
     const auto& pulses = state.timeline.pulses();
-    const Pulse now = pulses.empty() ? Pulse{} : pulses.back();
+    const Pulse now = measured(state);
     const double seconds = static_cast<double>(std::max<std::uint64_t>(now.length_ns, 1)) / 1e9;
     const auto per_sec = [seconds](std::uint64_t count) { return static_cast<double>(count) / seconds; };
     const std::size_t flows = state.reading ? state.reading->total.flows.size() : 0;
