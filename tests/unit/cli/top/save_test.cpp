@@ -74,6 +74,7 @@ TEST_F(Save, TheWholeIsWhatTheCaptureHolds) {
 
 TEST_F(Save, AnIntervalSaysWhichOneItIs) {
     settings_.window = tui::Window::interval;
+    feed_.state.at_end = false;  // where figures are of the whole, whatever was chosen
     EXPECT_FALSE(save_now().failed);
     const auto document = nlohmann::json::parse(content(base_.string() + ".json"));
     const tui::Reading& reading = *feed_.readings.back();
