@@ -29,7 +29,6 @@ TEST(TopOptions, EachSetsWhatItSays) {
                                      "250ms",
                                      "--speed",
                                      "2.5",
-                                     "--paused",
                                      "--columns",
                                      "flow,goodput,time",
                                      "--sort=-latency_p99",
