@@ -22,6 +22,7 @@ std::uint64_t naks_of(const metrics::FlowSnapshot& flow) {
     return std::accumulate(flow.naks.begin(), flow.naks.end(), flow.rnr_naks);
 }
 
+/// All but what the flows add.
 Pulse pulse_of(const Reading& reading) {
     const metrics::Snapshot& interval = reading.interval;
     Pulse pulse;
@@ -31,17 +32,18 @@ Pulse pulse_of(const Reading& reading) {
     pulse.wire_bytes = interval.capture.bytes;
     pulse.dropped = interval.capture.kernel_dropped.value_or(0);
     pulse.active_flows = interval.flows.size();
-    for (const metrics::FlowSnapshot& flow : interval.flows) {
-        pulse.message_bytes += flow.message_bytes_total();
-        pulse.messages += flow.messages_total();
-        pulse.resent += flow.retransmitted_packets.value_or(0);
-        pulse.naks += naks_of(flow);
-        pulse.ce += flow.ecn_ce_packets;
-        pulse.cnps += flow.cnp_packets;
-    }
     for (const metrics::PauseSnapshot& pause : interval.pauses)
         pulse.pauses += std::accumulate(pause.priority_frames.begin(), pause.priority_frames.end(), pause.pause_frames);
     return pulse;
+}
+
+void add(Pulse& pulse, const metrics::FlowSnapshot& flow) {
+    pulse.message_bytes += flow.message_bytes_total();
+    pulse.messages += flow.messages_total();
+    pulse.resent += flow.retransmitted_packets.value_or(0);
+    pulse.naks += naks_of(flow);
+    pulse.ce += flow.ecn_ce_packets;
+    pulse.cnps += flow.cnp_packets;
 }
 
 /// Shares of `whole`, or of their sum where it is more, in 255ths. By largest remainder they add up to the share of all
@@ -54,9 +56,11 @@ std::array<std::uint8_t, metrics::state_count> shares_of(const metrics::StateTim
     for (const std::uint64_t ns : states) sum += static_cast<double>(ns);
     const double of = std::max(sum, static_cast<double>(whole));
     if (of <= 0) return shares;
-    int left = static_cast<int>(full * sum / of + 0.5);
+    const double scale = full / of;
+    int left = static_cast<int>(scale * sum + 0.5);
     for (std::size_t i = 0; i < shares.size(); ++i) {
-        const double exact = full * static_cast<double>(states[i]) / of;
+        if (states[i] == 0) continue;
+        const double exact = std::min(scale * static_cast<double>(states[i]), full);
         shares[i] = static_cast<std::uint8_t>(exact);
         rests[i] = exact - shares[i];
         left -= shares[i];
@@ -110,7 +114,12 @@ void Timeline::add(const Reading& reading) {
     if (pulses_.size() > max_intervals_) pulses_.pop_front();
     const std::int64_t oldest_ns = pulses_.front().start_ns;
     while (!links_.empty() && links_.front().beat.start_ns < oldest_ns) forget_oldest();
-    for (const metrics::FlowSnapshot& flow : reading.interval.flows) add_beat(flow, reading);
+    // One walk for both: with many flows, fetching them from memory is what takes the time.
+    Pulse& pulse = pulses_.back();
+    for (const metrics::FlowSnapshot& flow : reading.interval.flows) {
+        tui::add(pulse, flow);
+        add_beat(flow, reading);
+    }
 }
 
 void Timeline::add_beat(const metrics::FlowSnapshot& flow, const Reading& reading) {
