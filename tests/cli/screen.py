@@ -38,7 +38,7 @@ class Screen:
 
     def __init__(self, test, *arguments, command=None, width=120, height=36, term="screen-256color", locale="C.UTF-8",
                  environment=None):
-        self.folder = test.folder
+        self.folder, self.term = test.folder, term
         number = next(numbers)
         self.socket = self.folder / f"tmux-{number}"
         configuration = self.folder / "tmux.conf"
@@ -115,9 +115,12 @@ class Screen:
         self.tmux("load-buffer", file)
         self.tmux("paste-buffer", "-r")
 
-    def click(self, x, y, button=0):
-        """A press and a release, as a terminal reports them: the old form, which tmux' terminals have."""
-        self.type(f"\x1b[M{chr(32 + button)}{chr(33 + x)}{chr(33 + y)}\x1b[M#{chr(33 + x)}{chr(33 + y)}")
+    def click(self, x, y, times=1):
+        """Presses and releases, in the form that the terminal's description has: SGR's, or the old one."""
+        if self.term.startswith("xterm"):
+            self.type(f"\x1b[<0;{x + 1};{y + 1}M\x1b[<0;{x + 1};{y + 1}m" * times)
+        else:
+            self.type(f"\x1b[M {chr(33 + x)}{chr(33 + y)}\x1b[M#{chr(33 + x)}{chr(33 + y)}" * times)
 
     def resize(self, width, height):
         self.tmux("resize-window", "-x", width, "-y", height)

@@ -280,7 +280,11 @@ class OnACapture(TestCase):
         self.assertEqual(screen.ended(), 0)
 
     def test_the_mouse(self):
-        screen = self.screen("--columns", COUNTS)
+        for term in ("screen-256color", "xterm-256color"):
+            with self.subTest(term=term):
+                self.use_the_mouse(self.screen("--columns", COUNTS, term=term))
+
+    def use_the_mouse(self, screen):
         lines = screen.shows(" END ").splitlines()
         heading = next(number for number, line in enumerate(lines) if "packets  " in line and "resent" in line)
         screen.click(lines[heading].index("packets"), heading)
@@ -289,8 +293,7 @@ class OnACapture(TestCase):
         screen.shows("▲packets")
         screen.click(5, heading + 2)
         screen.shows("2 of 4")
-        screen.click(5, heading + 2)
-        screen.click(5, heading + 2)
+        screen.click(5, heading + 2, times=2)
         screen.shows("Esc back")
         screen.press("1")
         screen.shows("▲packets")
