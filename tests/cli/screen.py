@@ -60,7 +60,11 @@ class Screen:
         return done.stdout
 
     def close(self):
+        """What runs there ends, and has written what it had to."""
+        pane = self.tmux("display-message", "-p", "#{pane_pid}", check=False).strip()
+        left = [int(pane), *children(pane)] if pane else []
         self.tmux("kill-server", check=False)
+        wait_for("the end of what runs in the terminal", lambda: not any(map(alive, left)))
 
     # What is seen.
 
@@ -137,9 +141,12 @@ class Screen:
         return int(self.status.read_text())
 
 
+def children(process):
+    return [int(word) for word in subprocess.run(["pgrep", "-P", str(process)], capture_output=True, text=True, check=False).stdout.split()]
+
+
 def child(process):
-    found = subprocess.run(["pgrep", "-P", str(process)], capture_output=True, text=True, check=True).stdout.split()
-    return int(found[-1])
+    return children(process)[-1]
 
 
 def alive(process):
