@@ -249,6 +249,10 @@ void SequenceTrace::follow(const metrics::FlowSnapshot& flow) {
     state.restart();
 }
 
+bool SequenceTrace::follows(const metrics::FlowSnapshot& flow) const {
+    return state_->flow == flow.id && state_->source.qpn == flow.source.qpn;
+}
+
 void SequenceTrace::clear() {
     state_->flow = 0;
     state_->restart();

@@ -33,6 +33,8 @@ public:
 
     /// Another flow: forgets all; the frames that the source still has are gone through from the oldest.
     void follow(const metrics::FlowSnapshot& flow);
+    /// Whether it follows this flow, by all that is known of its ends: a QPN may become known later, by pairing.
+    bool follows(const metrics::FlowSnapshot& flow) const;
     void clear();
     /// Takes in frames that are new, at most `most`: a call a refresh. Returns whether there are more.
     bool advance(Feed& feed, std::size_t most = 50'000);

@@ -222,10 +222,10 @@ void Workings::open_flow(std::uint64_t id) {
 }
 
 void Workings::follow_flow() {
-    if (state.view != View::flow || state.trace.flow() == state.flow_id) return;
+    if (state.view != View::flow) return;
     const metrics::FlowSnapshot* flow = state.flow_total();
     if (flow == nullptr) flow = state.flow_interval();
-    if (flow == nullptr) return;
+    if (flow == nullptr || state.trace.follows(*flow)) return;
     state.trace.follow(*flow);
     state.trace.advance(feed);
 }

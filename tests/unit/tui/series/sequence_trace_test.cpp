@@ -235,6 +235,22 @@ TEST(SequenceTrace, without_the_source_qpn_only_what_is_surely_its_own) {
     EXPECT_EQ(data, 800u);  // 200 messages of 4096 octets in packets of 1024
 }
 
+TEST(SequenceTrace, a_source_qpn_may_become_known_later) {
+    auto feed = FakeFeed::of_capture("rxe-write-bw-4k.pcap.gz", 1'000'000'000);
+    const metrics::FlowSnapshot paired = busiest(feed);
+    metrics::FlowSnapshot unpaired = paired;
+    unpaired.source.qpn.reset();
+    SequenceTrace trace;
+    EXPECT_FALSE(trace.follows(unpaired));
+    trace.follow(unpaired);
+    EXPECT_TRUE(trace.follows(unpaired));
+    EXPECT_FALSE(trace.follows(paired));
+    trace.follow(paired);
+    EXPECT_TRUE(trace.follows(paired));
+    trace.clear();
+    EXPECT_FALSE(trace.follows(paired));
+}
+
 TEST(SequenceTrace, holds_the_newest_points) {
     auto feed = FakeFeed::of_capture("rxe-write-bw-4k.pcap.gz", 1'000'000'000);
     feed.show_all();
