@@ -117,7 +117,7 @@ struct Gauge {
 /// What the rates are made of: the last interval, or all since the source began.
 Pulse measured(const State& state) {
     const auto& pulses = state.timeline.pulses();
-    if (state.settings.window != Window::total || !state.reading) return pulses.empty() ? Pulse{} : pulses.back();
+    if (state.choice.window != Window::total || !state.reading) return pulses.empty() ? Pulse{} : pulses.back();
     const metrics::Snapshot& total = state.reading->total;
     Pulse all;
     all.packets = total.capture.packets;
