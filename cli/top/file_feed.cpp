@@ -17,6 +17,7 @@ constexpr std::int64_t never = std::numeric_limits<std::int64_t>::min();
 constexpr std::uint64_t slowest_ns = 1'000;  ///< of the capture's time in an interval
 constexpr std::uint64_t rush_readings = 250;
 constexpr std::uint64_t rush_least_ns = 10'000;
+constexpr std::chrono::duration<double> rush_patience(1.5);  ///< for the readings of a whole capture
 
 std::string joined(const std::vector<std::string>& paths) {
     std::string text;
@@ -239,22 +240,32 @@ std::uint64_t FileFeed::estimated_ns() {
     return static_cast<std::uint64_t>(std::clamp(seen * times, 0.0, 1e18));
 }
 
+/// Readings of many flows take long: as many are made as fit the time that a user waits for them.
+void FileFeed::spend_less(Clock::duration one_reading) {
+    const double left = static_cast<double>(rush_whole_ns_) / static_cast<double>(rush_stride_ns_);
+    const double too_long = left * std::chrono::duration<double>(one_reading) / rush_patience;
+    if (too_long > 1) rush_stride_ns_ = static_cast<std::uint64_t>(static_cast<double>(rush_stride_ns_) * too_long);
+}
+
 /// As fast as it goes, and yet in intervals, of which charts are made: some hundreds of equal length.
 void FileFeed::rush(Clock::time_point tick) {
-    if (rush_stride_ns_ == 0) rush_stride_ns_ = std::max(estimated_ns() / rush_readings, rush_least_ns);
+    if (rush_stride_ns_ == 0) {
+        rush_whole_ns_ = estimated_ns();
+        rush_stride_ns_ = std::max(rush_whole_ns_ / rush_readings, rush_least_ns);
+    }
     while (!ended_ && !ordered() && !stopping() && Clock::now() < tick) {
         const std::int64_t start = shown_ns_;
         std::int64_t until = later(start, rush_stride_ns_);
         // A pause that is longer than all was thought to be is one interval.
         if (refill() && pending_.front().time_ns >= later(start, 2 * rush_readings * rush_stride_ns_))
             until = later(pending_.front().time_ns, 1);
-        const Clock::time_point before = Clock::now();
         advance(until, tick);
-        const Clock::time_point between = Clock::now();
-        if (now_ns_ <= start) continue;
+        // Where time was up first, the interval goes on at the next tick.
+        if (now_ns_ < until && !ended_) continue;
+        const Clock::time_point before = Clock::now();
         close(start, now_ns_);
-        const bool costly = Clock::now() - between > between - before;
-        if (++rushed_ > 2 * rush_readings || (costly && rushed_ > rush_readings / 4)) {
+        spend_less(Clock::now() - before);
+        if (++rushed_ > 2 * rush_readings) {
             rush_stride_ns_ *= 2;
             rushed_ = 0;
         }

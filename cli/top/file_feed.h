@@ -28,6 +28,7 @@ private:
     void jump(std::int64_t to_ns, std::uint64_t length_ns);
     void play_on(const Orders& orders, Clock::time_point tick);
     void rush(Clock::time_point tick);
+    void spend_less(Clock::duration one_reading);
     std::uint64_t estimated_ns();
     /// Takes in the frames before `until_ns`. False where it stopped early: at the deadline, or because something was
     /// ordered.
@@ -50,6 +51,7 @@ private:
     bool restarted_ = false;
     std::uint64_t taken_ = 0;
     std::uint64_t rush_stride_ns_ = 0;           ///< of readings when it goes as fast as it can; 0: not known yet
+    std::uint64_t rush_whole_ns_ = 0;            ///< how long the captures seem to last
     std::uint64_t rushed_ = 0;                   ///< readings of that length
     std::optional<std::int64_t> begin_ns_ = {};  ///< time of the first frame
     std::int64_t now_ns_ = 0;                    ///< all before it has been taken in
