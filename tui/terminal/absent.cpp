@@ -1,0 +1,27 @@
+// In the place of the terminal where the program is built without ncurses.
+#include "tui/terminal/terminal.h"
+#ifndef RDMASCOPE_HAVE_NCURSES
+
+namespace tui {
+
+struct Terminal::State {};
+
+wire::Result<std::unique_ptr<Terminal>, std::string> Terminal::open(const TerminalOptions&) {
+    return wire::Failure{std::string("this rdmascope was built without ncurses and has no screen")};
+}
+
+// None of the rest is ever called: nobody has a Terminal.
+Terminal::Terminal(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Terminal::~Terminal() = default;
+int Terminal::width() const { return 0; }
+int Terminal::height() const { return 0; }
+const Letters& Terminal::letters() const { return ascii_letters; }
+bool Terminal::has_colors() const { return false; }
+void Terminal::show(const Grid&, const Theme&) {}
+void Terminal::redraw() {}
+std::vector<Input> Terminal::wait(std::uint64_t, int) { return {Input{Input::Kind::gone, {}, {}}}; }
+void Terminal::suspend() {}
+
+}  // namespace tui
+
+#endif
