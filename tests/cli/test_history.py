@@ -73,6 +73,23 @@ class Figures(HistoryTestCase):
         self.assertGreater(part["capture"]["packets"], 0)
         self.assertGreater(rest["capture"]["packets"], 0)
 
+    def test_the_screen_shows_the_same(self):
+        name = "siw-loss1pct-send-bw.pcap"
+        folder = record(self, name, 100)
+        first = self.json("-r", PCAPS / name)["capture"]["first_ns"] // 10**8 * 10**8
+        columns = ("--columns", "id,packets,wire_bytes,retransmitted_packets")
+        for time in ((), ("--from", local(first), "--to", local(first + 2 * 10**8)), ("--from", local(first + 10**9))):
+            with self.subTest(time=time):
+                expected = self.rows("--history", folder, *columns, *time)
+                picture = self.succeeds(run("top", "--once", "-n", "--columns", "id,packets,retransmitted_packets",
+                                            "--history", folder, *time))
+                shown = {}
+                for line in picture.splitlines():
+                    cells = line.replace("!", " ").replace(",", "").split()
+                    if len(cells) == 3 and all(cell.isdigit() for cell in cells):
+                        shown[cells[0]] = (cells[1], cells[2])
+                self.assertEqual(shown, {row["id"]: (row["packets"], row["retransmitted_packets"]) for row in expected})
+
     def test_why_answers_as_of_the_capture(self):
         name = "siw-loss1pct-send-bw.pcap"
         folder = record(self, name, 100)
