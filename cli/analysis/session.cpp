@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "capture/link_type.h"
+#include "cli/analysis/analyzer_options.h"
 #include "cli/analysis/file_input.h"
 #include "cli/analysis/recall.h"
 #include "cli/analysis/watch.h"
@@ -25,15 +26,6 @@ namespace {
 
 constexpr std::size_t batch_frames = 1024;
 using Clock = std::chrono::steady_clock;
-
-metrics::AnalyzerOptions analyzer_options(const AnalysisOptions& options) {
-    metrics::AnalyzerOptions analyzer;
-    analyzer.engine.max_flows = options.max_flows;
-    analyzer.engine.link_bits_per_sec = options.link_bits_per_sec;
-    analyzer.dissector.parse.verify_crc = options.verify_crc;
-    analyzer.threads = options.threads;
-    return analyzer;
-}
 
 std::int64_t later(std::int64_t time, std::uint64_t by) {
     const auto room =

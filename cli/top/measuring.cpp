@@ -2,20 +2,13 @@
 
 #include <algorithm>
 
+#include "cli/analysis/analyzer_options.h"
+
 namespace cli::top {
 
 namespace {
 
 constexpr std::size_t exhibit_frames = 4;
-
-metrics::AnalyzerOptions analyzer_options(const analysis::AnalysisOptions& options) {
-    metrics::AnalyzerOptions analyzer;
-    analyzer.engine.max_flows = options.max_flows;
-    analyzer.engine.link_bits_per_sec = options.link_bits_per_sec;
-    analyzer.dissector.parse.verify_crc = options.verify_crc;
-    analyzer.threads = options.threads;
-    return analyzer;
-}
 
 /// The frames of `former` come first, as they did.
 void keep_first_frames(metrics::Exhibit& exhibit, const metrics::Exhibit& former) {
@@ -39,7 +32,9 @@ void keep_first_frames(metrics::Snapshot& now, const metrics::Snapshot& former) 
 
 }  // namespace
 
-Measuring::Measuring(const analysis::AnalysisOptions& options) : options_(analyzer_options(options)) { restart(); }
+Measuring::Measuring(const analysis::AnalysisOptions& options) : options_(analysis::analyzer_options(options)) {
+    restart();
+}
 
 void Measuring::restart() {
     analyzer_ = std::make_unique<metrics::Analyzer>(options_);

@@ -1,0 +1,17 @@
+#pragma once
+#include "cli/analysis/options.h"
+#include "metrics/engine/analyzer.h"
+
+namespace cli::analysis {
+
+/// How the engine is to measure, of what the user said.
+inline metrics::AnalyzerOptions analyzer_options(const AnalysisOptions& options) {
+    metrics::AnalyzerOptions analyzer;
+    analyzer.engine.max_flows = options.max_flows;
+    analyzer.engine.link_bits_per_sec = options.link_bits_per_sec;
+    analyzer.dissector.parse.verify_crc = options.verify_crc;
+    analyzer.threads = options.threads;
+    return analyzer;
+}
+
+}  // namespace cli::analysis
