@@ -189,12 +189,16 @@ class Transfers(unittest.TestCase):
                 self.assertIn("CRC", terminates[0])
 
     def test_damage_that_nothing_sees_but_the_comparison(self):
-        with Path(1500, ["--damage-every", "150", "--after", "20", "--direction", "back"]) as way:
-            self.serve(way, "--crc", "off")
-            result = way.run("near", BINARY, "endpoint", "bench", "read", "--size", "64K", "--count", "100", "--to", f"{FAR_ADDRESS}:{PORT}",
-                             "--verify", "--crc", "off")
+        for _ in range(5):
+            with Path(1500, ["--damage-every", "150", "--after", "20", "--direction", "back"]) as way:
+                self.serve(way, "--crc", "off")
+                result = way.run("near", BINARY, "endpoint", "bench", "read", "--size", "64K", "--count", "100", "--to",
+                                 f"{FAR_ADDRESS}:{PORT}", "--verify", "--crc", "off")
             self.assertEqual(result.returncode, 1, result.stdout)
-            self.assertRegex(result.stderr, r"\b[1-9]\d* of \d+ messages held wrong data")
+            # Where segments and FPDUs are out of step, a head may be what is damaged: that shows without a CRC.
+            if "Terminate" not in result.stderr:
+                break
+        self.assertRegex(result.stderr, r"\b[1-9]\d* of \d+ messages held wrong data")
 
     def test_a_server_that_is_killed(self):
         with Path() as way:
