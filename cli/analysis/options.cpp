@@ -186,4 +186,17 @@ std::string help_page(std::string_view beginning, const GroupedOptions<Group>& o
     return cli::help_page<Group>(beginning, options, headings, ending);
 }
 
+void append_words(std::vector<std::string>& words, std::string_view list) {
+    while (!list.empty()) {
+        const std::size_t comma = std::min(list.find(','), list.size());
+        if (comma > 0) words.emplace_back(list.substr(0, comma));
+        list.remove_prefix(std::min(comma + 1, list.size()));
+    }
+}
+
+std::string take_sort(const std::string& value, std::string& into) {
+    into = value;
+    return value.empty() || value == "-" ? "a column, as `--columns help` lists them," : "";
+}
+
 }  // namespace cli::analysis

@@ -64,6 +64,11 @@ GroupedOptions<Group> all_options(std::span<const OptionRow<Own>> own) {
     return joined(shared_options(), own);
 }
 
+/// The words of a list with commas between them, behind those that are there.
+void append_words(std::vector<std::string>& words, std::string_view list);
+/// `--sort`: a column's name, `-` in front of it for the other direction. Which there are is looked at later.
+std::string take_sort(const std::string& value, std::string& into);
+
 /// Reads the command line into `out`; returns the reason where it cannot be obeyed, else an empty string. Options and
 /// the words of the expression may come in any order.
 template <class Own>

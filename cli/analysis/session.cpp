@@ -4,12 +4,12 @@
 #include <array>
 #include <chrono>
 #include <fmt/format.h>
-#include <limits>
 #include <unistd.h>
 
 #include "capture/link_type.h"
 #include "cli/analysis/analyzer_options.h"
 #include "cli/analysis/file_input.h"
+#include "cli/analysis/moments.h"
 #include "cli/analysis/recall.h"
 #include "cli/analysis/watch.h"
 #include "cli/command.h"
@@ -26,12 +26,6 @@ namespace {
 
 constexpr std::size_t batch_frames = 1024;
 using Clock = std::chrono::steady_clock;
-
-std::int64_t later(std::int64_t time, std::uint64_t by) {
-    const auto room =
-        static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) - static_cast<std::uint64_t>(time);
-    return time + static_cast<std::int64_t>(std::min(by, time < 0 ? by : room));
-}
 
 }  // namespace
 

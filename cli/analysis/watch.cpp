@@ -4,17 +4,16 @@
 #include <chrono>
 #include <thread>
 
+#include "daemon/clock.h"
+
 namespace cli::analysis {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Wall = std::chrono::system_clock;
 using std::chrono::nanoseconds;
 
 constexpr nanoseconds nap = std::chrono::milliseconds(50);  ///< how late a signal may be answered
-
-std::int64_t wall_ns() { return std::chrono::duration_cast<nanoseconds>(Wall::now().time_since_epoch()).count(); }
 
 }  // namespace
 
@@ -42,7 +41,7 @@ std::string Watch::follow() {
     const auto end = duration_ns ? Clock::now() + nanoseconds(*duration_ns) : Clock::time_point::max();
     // As of a capture: intervals begin at multiples of their length, and the first one is the rest of one.
     const auto length = static_cast<std::int64_t>(interval_ns);
-    std::int64_t start = wall_ns();
+    std::int64_t start = service::wall_ns();
     Clock::time_point due = Clock::time_point::max();
     if (length != 0) {
         due = Clock::now() + nanoseconds(length - start % length);

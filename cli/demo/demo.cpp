@@ -24,6 +24,7 @@
 #include "cli/top/screen_loop.h"
 #include "cli/top/settings_file.h"
 #include "cli/why/page.h"
+#include "daemon/clock.h"
 #include "iwarp/iwarp.h"
 #include "metrics/engine/analyzer.h"
 #include "metrics/operation.h"
@@ -302,7 +303,7 @@ metrics::Snapshot last_figures(tui::Feed& feed) {
     constexpr auto echo = std::chrono::milliseconds(300);
     constexpr auto patience = std::chrono::seconds(5);
     feed.set_interval(100'000'000);
-    const std::int64_t wanted_ns = top::wall_clock_ns() + std::chrono::nanoseconds(echo).count();
+    const std::int64_t wanted_ns = service::wall_ns() + std::chrono::nanoseconds(echo).count();
     const Clock::time_point deadline = Clock::now() + patience;
     tui::ReadingPtr reading = feed.latest();
     while ((reading == nullptr || reading->end_ns() < wanted_ns) && Clock::now() < deadline) {

@@ -20,14 +20,6 @@ std::string choose(FlowsOptions& options, Form form) {
     return {};
 }
 
-void append_words(std::vector<std::string>& words, std::string_view list) {
-    while (!list.empty()) {
-        const std::size_t comma = std::min(list.find(','), list.size());
-        if (comma > 0) words.emplace_back(list.substr(0, comma));
-        list.remove_prefix(std::min(comma + 1, list.size()));
-    }
-}
-
 constexpr std::array own{
     Row{{0, "json", "", "one JSON object with all there is to know"},
         Group::printing,
@@ -38,15 +30,12 @@ constexpr std::array own{
     Row{{0, "columns", "LIST", "these columns, or groups of columns, with commas between; `help` lists them"},
         Group::printing,
         [](FlowsOptions& o, const std::string& v) {
-            append_words(o.columns, v);
+            analysis::append_words(o.columns, v);
             return std::string(o.columns.empty() ? "a list such as flow,packets,latency_ns.write" : "");
         }},
     Row{{0, "sort", "COLUMN", "begin with the greatest number or the first text; -COLUMN the other way round"},
         Group::printing,
-        [](FlowsOptions& o, const std::string& v) {
-            o.sort = v;
-            return std::string(v.empty() || v == "-" ? "a column, as `--columns help` lists them," : "");
-        }},
+        [](FlowsOptions& o, const std::string& v) { return analysis::take_sort(v, o.sort); }},
     Row{{0, "reverse", "", "the other way round"},
         Group::printing,
         [](FlowsOptions& o, const std::string&) { return o.reverse = true, std::string{}; }},

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/clock.h"
+
 namespace cli::top {
 
 namespace {
@@ -14,10 +16,6 @@ constexpr std::uint64_t answer_ns = 3'000'000'000;  ///< a screen does not wait 
 constexpr milliseconds retry{500};
 /// Until the second look, which tells what happens now and not only what happened.
 constexpr milliseconds first_interval{500};
-
-std::int64_t wall_ns() {
-    return std::chrono::duration_cast<nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 /// Whether `now` cannot be what came of `before`.
 bool began_anew(const metrics::CaptureFigures& before, const metrics::CaptureFigures& now) {
@@ -70,7 +68,7 @@ bool DaemonFeed::look(std::uint64_t interval_ns) {
         previous_.reset();
         restarted_ = true;
     }
-    const std::int64_t end_ns = wall_ns();
+    const std::int64_t end_ns = service::wall_ns();
     const bool first = previous_ == nullptr;
     if (!first) {
         reading->length_ns = static_cast<std::uint64_t>(

@@ -2,18 +2,19 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <limits>
 #include <utility>
+
+#include "cli/analysis/moments.h"
 
 namespace cli::top {
 
 namespace {
 
+using analysis::earlier;
+using analysis::later;
 using std::chrono::nanoseconds;
 
 constexpr std::size_t batch_frames = 1024;
-constexpr std::int64_t for_ever = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t never = std::numeric_limits<std::int64_t>::min();
 constexpr std::uint64_t slowest_ns = 1'000;  ///< of the capture's time in an interval
 constexpr std::uint64_t rush_readings = 250;
 constexpr std::uint64_t rush_least_ns = 10'000;
@@ -23,18 +24,6 @@ std::string joined(const std::vector<std::string>& paths) {
     std::string text;
     for (const std::string& path : paths) text += (text.empty() ? "" : ", ") + path.substr(path.rfind('/') + 1);
     return text;
-}
-
-std::int64_t later(std::int64_t time_ns, std::uint64_t by_ns) {
-    std::int64_t sum = 0;
-    const auto step = static_cast<std::int64_t>(std::min<std::uint64_t>(by_ns, for_ever));
-    return __builtin_add_overflow(time_ns, step, &sum) ? for_ever : sum;
-}
-
-std::int64_t earlier(std::int64_t time_ns, std::uint64_t by_ns) {
-    std::int64_t rest = 0;
-    const auto step = static_cast<std::int64_t>(std::min<std::uint64_t>(by_ns, for_ever));
-    return __builtin_sub_overflow(time_ns, step, &rest) ? never : rest;
 }
 
 /// The capture's time that passes in one interval of the user's.
@@ -146,14 +135,14 @@ bool FileFeed::advance(std::int64_t until_ns, Clock::time_point deadline) {
         if (Clock::now() >= deadline || ordered()) return now_ns_ = later(last_frame_ns_, 1), false;
     }
     // The last interval of a file ends with its last frame.
-    now_ns_ = until_ns == for_ever || ended_ ? later(last_frame_ns_, 1) : until_ns;
+    now_ns_ = until_ns == analysis::end_of_time || ended_ ? later(last_frame_ns_, 1) : until_ns;
     return true;
 }
 
 void FileFeed::close(std::int64_t start_ns, std::int64_t end_ns) {
     const std::int64_t length = std::max<std::int64_t>(end_ns - start_ns, 1);
     auto reading = measuring_.close(end_ns - length, static_cast<std::uint64_t>(length),
-                                    files_->source().statistics().kernel_dropped, never);
+                                    files_->source().statistics().kernel_dropped, analysis::beginning_of_time);
     reading->restarted = std::exchange(restarted_, false);
     shown_ns_ = end_ns;
     const FrameRing::Extent kept = ring_.extent();
@@ -203,7 +192,8 @@ void FileFeed::jump(std::int64_t to_ns, std::uint64_t length_ns) {
         if (!advance(from_ns, Clock::time_point::max())) return;
         if (!ended_) {
             // What came before is no part of the reading's interval.
-            static_cast<void>(measuring_.close(shown_ns_, 1, files_->source().statistics().kernel_dropped, never));
+            static_cast<void>(measuring_.close(shown_ns_, 1, files_->source().statistics().kernel_dropped,
+                                               analysis::beginning_of_time));
             shown_ns_ = from_ns;
         }
     }

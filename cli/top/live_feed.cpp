@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/selection.h"
+#include "daemon/clock.h"
 
 namespace cli::top {
 
@@ -15,10 +16,6 @@ constexpr std::size_t batch_frames = 1024;
 constexpr int wait_ms = 50;
 constexpr std::int64_t idle_ns =
     600'000'000'000;  ///< a flow without traffic for so long is forgotten, as by the daemon
-
-std::int64_t wall_ns() {
-    return std::chrono::duration_cast<nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 std::string joined(const std::vector<std::string>& names) {
     std::string text;
@@ -66,7 +63,7 @@ LiveFeed::LiveFeed(std::unique_ptr<capture::Tap> tap, const analysis::AnalysisOp
     tap_->set_wait_ms(wait_ms);
     update([](tui::FeedStatus& status) {
         status.health = tui::FeedStatus::Health::good;
-        status.begin_ns = wall_ns();
+        status.begin_ns = service::wall_ns();
         status.has_packets = true;
     });
     start([this] { work(); });
@@ -136,7 +133,7 @@ void LiveFeed::close_interval(Clock::time_point now) {
     tell_events();
     const auto length = static_cast<std::uint64_t>(std::chrono::duration_cast<nanoseconds>(now - begin_).count());
     begin_ = now;
-    const std::int64_t end_ns = wall_ns();
+    const std::int64_t end_ns = service::wall_ns();
     auto reading =
         measuring_.close(end_ns - static_cast<std::int64_t>(length), length, kernel_dropped_, end_ns - idle_ns);
     reading->counters = device_counters();

@@ -48,14 +48,6 @@ std::string take_size(std::string_view value, Size& into) {
     return {};
 }
 
-void append_words(std::vector<std::string>& words, std::string_view list) {
-    while (!list.empty()) {
-        const std::size_t comma = std::min(list.find(','), list.size());
-        if (comma > 0) words.emplace_back(list.substr(0, comma));
-        list.remove_prefix(std::min(comma + 1, list.size()));
-    }
-}
-
 /// The views that need no flow to be chosen first.
 constexpr std::array views{tui::View::flows,  tui::View::hosts,   tui::View::congestion,
                            tui::View::events, tui::View::packets, tui::View::counters};
@@ -72,8 +64,8 @@ std::string take_view(const std::string& value, std::optional<tui::View>& into) 
 std::string take_theme(const std::string& value, std::string& into) {
     if (tui::find_theme(value) != nullptr) return into = value, std::string{};
     std::string names;
-    for (const tui::Theme& theme : tui::themes())
-        names += fmt::format("{}{}", names.empty() ? "" : &theme == &tui::themes().back() ? " or " : ", ", theme.name);
+    for (const std::string_view& name : tui::theme_names)
+        names += fmt::format("{}{}", names.empty() ? "" : &name == &tui::theme_names.back() ? " or " : ", ", name);
     return names;
 }
 
@@ -96,15 +88,12 @@ constexpr std::array own{
     Row{{0, "columns", "LIST", "these columns, with commas between; `help` lists them"},
         Group::printing,
         [](TopOptions& o, const std::string& v) {
-            append_words(o.columns, v);
+            analysis::append_words(o.columns, v);
             return std::string(o.columns.empty() ? "a list such as flow,goodput,latency_p99," : "");
         }},
     Row{{0, "sort", "COLUMN", "begin with the greatest number or the first text; -COLUMN the other way round"},
         Group::printing,
-        [](TopOptions& o, const std::string& v) {
-            o.sort = v;
-            return std::string(v.empty() || v == "-" ? "a column, as `--columns help` lists them," : "");
-        }},
+        [](TopOptions& o, const std::string& v) { return analysis::take_sort(v, o.sort); }},
     Row{{0, "theme", "NAME", "colours: safe, classic, light or plain"},
         Group::printing,
         [](TopOptions& o, const std::string& v) { return take_theme(v, o.theme); }},

@@ -9,6 +9,7 @@
 
 #include "cli/console.h"
 #include "cli/signals.h"
+#include "daemon/clock.h"
 #include "text/quantities.h"
 #include "tui/view/screen.h"
 
@@ -71,11 +72,11 @@ std::string print_picture(const Show& show) {
     tui::Model model(settings, show.feed, &show.names, show.fields);
     begin_with(model, show.options);
     Waiting waiting(show.options.plays_back());
-    model.refresh(wall_clock_ns());
+    model.refresh(service::wall_ns());
     while (!Signals::stop() && !waiting.over(model.state().feed, model.state().reading.get())) {
         pollfd woken{show.feed.descriptor(), POLLIN, 0};
         ::poll(&woken, 1, look_ms);
-        model.refresh(wall_clock_ns());
+        model.refresh(service::wall_ns());
     }
     const Size size = size_of(show.options);
     tui::Grid grid(size.width, size.height);

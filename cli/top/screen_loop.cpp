@@ -8,6 +8,7 @@
 #include "cli/console.h"
 #include "cli/signals.h"
 #include "cli/top/save.h"
+#include "daemon/clock.h"
 #include "tui/terminal/terminal.h"
 #include "tui/view/screen.h"
 
@@ -45,13 +46,13 @@ Screen::Screen(const Show& show, tui::Terminal& terminal)
 }
 
 bool Screen::run() {
-    model_.refresh(wall_clock_ns());
+    model_.refresh(service::wall_ns());
     paint();
     while (!over_ && !Signals::stop()) {
         const std::vector<tui::Input> inputs = terminal_.wait(wait_ns, show_.feed.descriptor());
         for (const tui::Input& input : inputs)
             if (!take(input)) return false;
-        if (model_.refresh(wall_clock_ns()) || !inputs.empty()) paint();
+        if (model_.refresh(service::wall_ns()) || !inputs.empty()) paint();
     }
     return true;
 }
@@ -96,11 +97,6 @@ void Screen::paint() {
 }
 
 }  // namespace
-
-std::int64_t wall_clock_ns() {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
 
 void begin_with(tui::Model& model, const TopOptions& options) {
     if (options.view) model.press(tui::key(U'1' + static_cast<char32_t>(*options.view)));

@@ -33,9 +33,6 @@ struct Shown {
 /// The screen, until its user has enough or a signal ends it.
 Shown show_screen(const Show& show);
 
-/// For Model::refresh().
-std::int64_t wall_clock_ns();
-
 /// Chooses the view and the filter that the command line asks for, as a user would.
 void begin_with(tui::Model& model, const TopOptions& options);
 

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "dissect/output/utf8.h"
+
 namespace dissect::filter {
 
 namespace {
@@ -91,25 +93,6 @@ std::size_t read_digits(std::string_view text, int base, std::size_t most, std::
     return count;
 }
 
-void append_utf8(std::string& out, std::uint32_t point) {
-    const auto put = [&](std::uint32_t octet) { out += static_cast<char>(static_cast<unsigned char>(octet)); };
-    if (point < 0x80) {
-        put(point);
-    } else if (point < 0x800) {
-        put(0xc0 | point >> 6);
-        put(0x80 | (point & 0x3f));
-    } else if (point < 0x10000) {
-        put(0xe0 | point >> 12);
-        put(0x80 | (point >> 6 & 0x3f));
-        put(0x80 | (point & 0x3f));
-    } else {
-        put(0xf0 | point >> 18);
-        put(0x80 | (point >> 12 & 0x3f));
-        put(0x80 | (point >> 6 & 0x3f));
-        put(0x80 | (point & 0x3f));
-    }
-}
-
 /// Resolves the escape that follows a backslash at the start of `rest`; the octets it takes, 0 where it is none.
 std::size_t unescape(std::string_view rest, std::string& out) {
     if (rest.empty()) return 0;
@@ -130,7 +113,7 @@ std::size_t unescape(std::string_view rest, std::string& out) {
         const std::size_t wanted = rest[0] == 'u' ? 4 : 8;
         if (read_digits(rest.substr(1), 16, wanted, value) != wanted) return 0;
         if (value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff)) return 0;
-        append_utf8(out, value);
+        output::append_utf8(out, value);
         return 1 + wanted;
     }
     const std::size_t count = read_digits(rest, 8, 3, value);

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace dissect::output {
@@ -23,6 +24,24 @@ constexpr std::size_t utf8_length(std::string_view text) {
         return tail(1) && tail(2) && tail(3) ? 4 : 0;
     }
     return 0;
+}
+
+/// Appends a character, at most U+10FFFF. RFC 3629, 3.
+inline void append_utf8(std::string& out, char32_t character) {
+    const auto put = [&out](char32_t octet) { out += static_cast<char>(static_cast<unsigned char>(octet)); };
+    const auto tail = [&](unsigned shift) { put(0x80 | ((character >> shift) & 0x3f)); };
+    if (character < 0x80) return put(character);
+    if (character < 0x800) {
+        put(0xc0 | (character >> 6));
+    } else if (character < 0x10000) {
+        put(0xe0 | (character >> 12));
+        tail(6);
+    } else {
+        put(0xf0 | (character >> 18));
+        tail(12);
+        tail(6);
+    }
+    tail(0);
 }
 
 }  // namespace dissect::output

@@ -3,7 +3,6 @@
 #include <array>
 
 #include "tui/model/key_row.h"
-#include "tui/view/theme.h"
 
 namespace tui {
 
@@ -43,7 +42,7 @@ std::vector<std::string> items_of(const Workings& w, Menu::Purpose purpose) {
             for (const Grouping grouping : groupings) items.emplace_back(name_of(grouping));
             break;
         case Menu::Purpose::theme:
-            for (const Theme& theme : themes()) items.emplace_back(theme.name);
+            for (const std::string_view name : theme_names) items.emplace_back(name);
             break;
     }
     return items;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "dissect/output/utf8.h"
 #include "exporters/flow_fields.h"
 #include "tui/model/key_row.h"
 
@@ -25,27 +26,6 @@ std::size_t letter_behind(const std::string& text, std::size_t at) {
     do ++at;
     while (at < text.size() && continues_letter(text[at]));
     return at;
-}
-
-std::string utf8(char32_t point) {
-    std::string out;
-    const auto put = [&out](char32_t octet) { out += static_cast<char>(static_cast<unsigned char>(octet)); };
-    if (point < 0x80) {
-        put(point);
-    } else if (point < 0x800) {
-        put(0xc0 | point >> 6);
-        put(0x80 | (point & 0x3f));
-    } else if (point < 0x10000) {
-        put(0xe0 | point >> 12);
-        put(0x80 | (point >> 6 & 0x3f));
-        put(0x80 | (point & 0x3f));
-    } else {
-        put(0xf0 | point >> 18);
-        put(0x80 | (point >> 12 & 0x3f));
-        put(0x80 | (point >> 6 & 0x3f));
-        put(0x80 | (point & 0x3f));
-    }
-    return out;
 }
 
 bool is_of_name(char c) {
@@ -91,7 +71,8 @@ void Workings::type(char32_t character) {
     const bool letter = character >= 0x20 && character != 0x7f && character <= 0x10ffff &&
                         !(character >= 0x80 && character < 0xa0) && !(character >= 0xd800 && character < 0xe000);
     if (!letter) return;
-    const std::string octets = utf8(character);
+    std::string octets;
+    dissect::output::append_utf8(octets, character);
     std::string text = state.prompt.text;
     text.insert(state.prompt.cursor, octets);
     edit_prompt(std::move(text), state.prompt.cursor + octets.size());

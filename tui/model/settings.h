@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,13 +13,16 @@ std::string_view name_of(Grouping grouping);
 /// What figures are about: the last interval, or all since the source began.
 enum class Window : std::uint8_t { interval, total };
 
+/// Choices of colours, the usual one first; view/theme.h has the colours themselves.
+inline constexpr std::array<std::string_view, 4> theme_names{"safe", "classic", "light", "plain"};
+
 /// What a user has chosen and finds again the next time: ~/.config/rdmascope/top.toml.
 struct Settings {
     std::vector<std::string> columns;  ///< names of model/columns.h; empty: the usual ones
     std::string sort;  ///< a column's name, `-` in front of it for the other direction; empty: the usual
     Grouping grouping = Grouping::none;
     Window window = Window::interval;
-    std::string theme = "safe";  ///< a name of view/theme.h
+    std::string theme = std::string(theme_names.front());  ///< one of theme_names
     std::uint64_t interval_ns = 1'000'000'000;
     bool names = true;  ///< hosts by name
     bool operator==(const Settings&) const = default;

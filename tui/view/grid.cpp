@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "dissect/output/utf8.h"
-
 namespace tui {
 
 namespace {
@@ -41,22 +39,6 @@ constexpr char32_t replacement = U'\uFFFD';
 bool is_control(char32_t character) { return character < 0x20 || (character >= 0x7F && character < 0xA0); }
 
 }  // namespace
-
-void append_utf8(std::string& out, char32_t character) {
-    const auto put = [&out](char32_t octet) { out += static_cast<char>(static_cast<unsigned char>(octet)); };
-    if (character < 0x80) return put(character);
-    if (character < 0x800) {
-        put(0xC0 | (character >> 6));
-    } else if (character < 0x10000) {
-        put(0xE0 | (character >> 12));
-        put(0x80 | ((character >> 6) & 0x3F));
-    } else {
-        put(0xF0 | (character >> 18));
-        put(0x80 | ((character >> 12) & 0x3F));
-        put(0x80 | ((character >> 6) & 0x3F));
-    }
-    put(0x80 | (character & 0x3F));
-}
 
 int width_of(char32_t character) {
     if (character == 0 || within(narrowless, character)) return 0;

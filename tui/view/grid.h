@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dissect/output/utf8.h"
 #include "metrics/state.h"
 
 /// The picture: a grid of styled cells, without a terminal.
@@ -62,7 +63,7 @@ int width_of(std::string_view text);
 /// The next character of a UTF-8 text, which is shortened by it; U+FFFD for octets that are none. Control characters
 /// become U+FFFD too, so that no text can move a cursor.
 char32_t take_character(std::string_view& text);
-void append_utf8(std::string& out, char32_t character);
+using dissect::output::append_utf8;
 
 /// Rows and columns from 0. Everything outside is silently cut: no picture needs to know how large the screen is.
 class Grid {

@@ -149,12 +149,11 @@ constexpr std::array<Paint, role_count> plain_paints() {
     return paints;
 }
 
-constexpr std::array<Theme, 4> all_themes{
-    Theme{"safe", "colour-blind-safe, for dark backgrounds (after Okabe and Ito)", safe_paints(),
-          block(231, 24, bright_white, blue)},
-    Theme{"classic", "green, yellow and red, for dark backgrounds", classic_paints(), block(16, 44, black, cyan)},
-    Theme{"light", "colour-blind-safe, for light backgrounds", light_paints(), block(16, 153, black, cyan)},
-    Theme{"plain", "no colours: bold and reverse alone", plain_paints(), reversed()},
+constexpr std::array<Theme, theme_names.size()> all_themes{
+    Theme{theme_names[0], safe_paints(), block(231, 24, bright_white, blue)},
+    Theme{theme_names[1], classic_paints(), block(16, 44, black, cyan)},
+    Theme{theme_names[2], light_paints(), block(16, 153, black, cyan)},
+    Theme{theme_names[3], plain_paints(), reversed()},
 };
 
 }  // namespace

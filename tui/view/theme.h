@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "tui/model/settings.h"
 #include "tui/view/grid.h"
 
 namespace tui {
@@ -21,7 +22,6 @@ struct Paint {
 /// Colours by role. Every theme must also read without any: what matters has letters, brackets or words of its own.
 struct Theme {
     std::string_view name;
-    std::string_view about;  ///< one line for the menu
     std::array<Paint, role_count> paints;
     Paint selected;
 };
