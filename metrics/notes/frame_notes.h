@@ -1,0 +1,68 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "dissect/dissector.h"
+#include "metrics/options.h"
+#include "metrics/snapshot.h"
+#include "wire/frame.h"
+
+namespace metrics {
+
+/// What the engine has to say of one frame and one flow that it has a packet of.
+struct FrameNote {
+    std::uint64_t frame = 0;
+    std::uint64_t flow = 0;  ///< id, as in FlowSnapshot
+
+    struct Message {
+        Operation operation{};
+        std::uint64_t number = 0;  ///< of the flow's messages, from 1
+        std::uint64_t bytes = 0;
+        std::uint64_t first_frame = 0;     ///< 0: its beginning was not seen
+        std::uint64_t last_frame = 0;      ///< where it was complete (READ, atomics: the request)
+        std::uint64_t response_frame = 0;  ///< that acknowledged or answered it; 0: none yet
+        std::optional<std::uint64_t> latency_ns;
+    };
+    std::vector<Message> messages;  ///< that this frame completed
+    std::vector<Message> answers;   ///< of the reverse flow, that this frame acknowledged or answered
+    struct Event {
+        EventKind kind{};
+        std::uint64_t value = 0;  ///< as EventKind says
+        std::uint64_t flow = 0;   ///< whom it happened to: this flow, or its reverse (a NAK, a CNP)
+    };
+    std::vector<Event> events;
+    std::uint64_t repeats_frame = 0;  ///< that carried the same before; 0: nothing is repeated, or it is unknown
+    std::optional<State> gap_state;   ///< where the time before this frame went
+    std::uint64_t gap_ns = 0;
+    std::uint64_t outstanding_messages = 0;  ///< of the flow after the frame
+    std::uint64_t outstanding_bytes = 0;
+};
+
+/// Frames in, notes on each of them out: one engine with a witness. Notes are kept for all frames (a protocol analyser
+/// has all frames at hand, too), about 100 octets for a frame without anything unusual.
+class FrameNotes {
+public:
+    FrameNotes(const EngineOptions& engine, const dissect::DissectorOptions& dissector);
+    ~FrameNotes();
+
+    /// Frames in ascending order of their numbers; the octets are not needed afterwards.
+    void feed(const wire::Frame& frame);
+    /// No more frames will come.
+    void finish();
+    /// Notes of a frame that was fed, one a flow (mostly none or one), as far as is known by now: later frames add
+    /// answers. Valid until the next feed().
+    std::vector<const FrameNote*> notes(std::uint64_t frame) const;
+    /// The figures, as Analyzer::snapshot() has them.
+    Snapshot snapshot() const;
+    /// A flow's identity at this moment, and its reverse's id: cheap, unlike snapshot(). Null where there is none.
+    const FlowSnapshot* flow(std::uint64_t id) const;
+    std::size_t memory_octets() const;
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace metrics
