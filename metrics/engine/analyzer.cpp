@@ -47,9 +47,11 @@ void add(dissect::DissectorCounters& sum, const dissect::DissectorCounters& more
 
 struct Analyzer::State {
     explicit State(const AnalyzerOptions& given)
-        : clock(given.engine.link_bits_per_sec), threads(std::clamp(given.threads, 1u, 256u)) {
+        : clock(given.engine.link_bits_per_sec),
+          threads(given.engine.witness != nullptr ? 1 : std::clamp(given.threads, 1u, 256u)) {
         dissect::DissectorOptions dissector = given.dissector;
-        dissector.find_repeats = false;  // flows know their own repeats
+        dissector.find_repeats =
+            given.engine.witness != nullptr;  // flows know their own repeats, but not of which frame
         for (unsigned i = 0; i < threads; ++i)
             workers.push_back(std::make_unique<Worker>(dissector, share_of(given.engine, threads)));
         if (threads == 1) return;
@@ -145,6 +147,12 @@ void Analyzer::dropped(std::int64_t, std::uint64_t frames) {
     if (frames == 0) return;
     state_->settle();
     for (const auto& worker : state_->workers) worker->engine().dropped();
+}
+
+bool Analyzer::identify(std::uint64_t flow, FlowSnapshot& out) const {
+    for (const auto& worker : state_->workers)
+        if (worker->engine().identify(flow, out)) return true;
+    return false;
 }
 
 const dissect::DissectorCounters& Analyzer::counters() {

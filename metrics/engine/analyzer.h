@@ -38,6 +38,9 @@ public:
     /// Frames that the kernel or an interface dropped since the last call: what happens around now is not observed.
     void dropped(std::int64_t now_ns, std::uint64_t frames);
     const dissect::DissectorCounters& counters();
+    /// With a witness: who talks to whom on a flow, and its reverse's id; no figures. False where there is no such
+    /// flow.
+    bool identify(std::uint64_t flow, FlowSnapshot& out) const;
 
 private:
     struct State;

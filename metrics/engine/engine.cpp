@@ -90,7 +90,7 @@ void Engine::on_unit(const dissect::Unit& unit) {
         return;
     }
     store_.table.prefetch_slot(record.hash);
-    if (++waiting_count_ == batch) flush();
+    if (++waiting_count_ == batch || store_.watch != nullptr) flush();
 }
 
 void Engine::on_plain(const wire::Frame& frame, const FrameContext& context, bool verify_crc) {
@@ -276,20 +276,37 @@ std::size_t Engine::begin_interval(std::int64_t idle_since_ns) {
     return forgotten;
 }
 
-void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
+bool Engine::identify(std::uint64_t id, FlowSnapshot& out) const {
+    if (store_.watch == nullptr) return false;
+    const auto found = store_.watch->by_id.find(id);
+    if (found == store_.watch->by_id.end()) return false;
+    identify(found->second, out);
+    return true;
+}
+
+void Engine::identify(FlowIndex index, FlowSnapshot& out) const {
     const Flow& flow = store_.table[index];
     const Flow* const reverse = flow.reverse == no_flow ? nullptr : &store_.table[flow.reverse];
-    store_.describe(index, out);
+    store_.identify(index, out);
     if (reverse != nullptr) {
         out.reverse = reverse->id;
-        out.first_ns = std::min(out.first_ns, reverse->counts.first_ns);
-        out.last_ns = std::max(out.last_ns, reverse->counts.last_ns);
         if (flow.key.transport != dissect::Transport::iwarp) out.source.qpn = reverse->key.selector;
-        if (reverse->credits != 0xff) out.credits_last = reverse->credits;
     }
     out.pairing.method = flow.pairing;
     out.pairing.confidence = flow.pairing_percent / 100.0;
     out.vantage = vantage_of(flow, reverse);
+}
+
+void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
+    const Flow& flow = store_.table[index];
+    const Flow* const reverse = flow.reverse == no_flow ? nullptr : &store_.table[flow.reverse];
+    store_.describe(index, out);
+    identify(index, out);
+    if (reverse != nullptr) {
+        out.first_ns = std::min(out.first_ns, reverse->counts.first_ns);
+        out.last_ns = std::max(out.last_ns, reverse->counts.last_ns);
+        if (reverse->credits != 0xff) out.credits_last = reverse->credits;
+    }
 
     // What was said about this flow's requests travelled on the reverse flow; unpaired, a flow shows what it carries.
     if (const FlowTrouble* const said = store_.trouble_of(reverse != nullptr ? *reverse : flow)) {

@@ -52,6 +52,9 @@ public:
     /// Adds the flows (in no order), the reuse figures of hosts, the attempts at connections, and what they hold in
     /// memory.
     void describe(Snapshot& out, std::int64_t now_ns) const;
+    /// With a witness: who talks to whom on a flow, and its reverse's id; no figures. False where there is no such
+    /// flow.
+    bool identify(std::uint64_t id, FlowSnapshot& out) const;
 
 private:
     static constexpr std::size_t batch = 32;
@@ -82,6 +85,7 @@ private:
     void fetch_expected();
     void find_flow(PacketRecord& record);
     void introduce(FlowIndex index);
+    void identify(FlowIndex index, FlowSnapshot& out) const;
     void describe(FlowIndex index, FlowSnapshot& out) const;
 
     FlowStore store_;

@@ -10,7 +10,10 @@ namespace metrics {
 class Worker {
 public:
     Worker(const dissect::DissectorOptions& dissector, const EngineOptions& engine)
-        : engine_(engine), dissector_(dissector), shortcut_(engine.shortcut), verify_crc_(dissector.parse.verify_crc) {}
+        : engine_(engine),
+          dissector_(dissector),
+          shortcut_(engine.shortcut && engine.witness == nullptr),
+          verify_crc_(dissector.parse.verify_crc) {}
 
     void work(const wire::Frame& frame, const FrameContext& context) {
         if (context.plain_bth != 0 && shortcut_) {

@@ -28,7 +28,8 @@ FlowStore::FlowStore(const EngineOptions& given)
       counts(bounded(std::max<std::size_t>(given.max_flows / 4, 1024))),
       troubles(bounded(std::max<std::size_t>(given.max_flows / 4, 1024))),
       rows(bounded(std::max<std::size_t>(given.max_flows, 4096))),
-      pairing(1u << 18) {}
+      pairing(1u << 18),
+      watch(given.witness == nullptr ? nullptr : std::make_unique<Watch>(*given.witness)) {}
 
 FlowIndex FlowStore::obtain(const FlowKey& key, std::uint32_t hash, std::uint64_t frame, std::int64_t now_ns) {
     const FlowIndex found = table.find(key, hash);
@@ -40,7 +41,9 @@ FlowIndex FlowStore::obtain(const FlowKey& key, std::uint32_t hash, std::uint64_
         ++evicted;
     }
     ++seen;
-    return table.add(key, hash, frame, now_ns);
+    const FlowIndex fresh = table.add(key, hash, frame, now_ns);
+    if (watch != nullptr && fresh != no_flow) watch->by_id[frame] = fresh;
+    return fresh;
 }
 
 void FlowStore::pair(FlowIndex one, FlowIndex other, PairingMethod method, double confidence) {
@@ -62,6 +65,7 @@ void FlowStore::retire(FlowIndex index) {
     Flow& flow = table[index];
     if (flow.finished) return;
     flow.ledger.clear(rings, flow.counts.last_ns);
+    if (watch != nullptr) watch->give_up(flow);
     pairing.forget(flow.key, index);
     table.retire(index);
 }
@@ -70,6 +74,7 @@ void FlowStore::evict(FlowIndex index) {
     Flow& flow = table[index];
     if (on_leave) on_leave(index);
     flow.ledger.clear(rings, flow.counts.last_ns);
+    if (watch != nullptr) leave_watch(flow, index);
     pairing.forget(flow.key, index);
     if (flow.reverse != no_flow && table[flow.reverse].reverse == index) table[flow.reverse].reverse = no_flow;
     for (std::uint8_t slot = 0; slot < flow.histograms; ++slot)
@@ -150,6 +155,7 @@ void FlowStore::show(Flow& flow, EventKind kind, std::uint64_t frame, std::uint6
         row.frames[row.kept++] = frame;
     row.value_max = std::max(row.value_max, value);
     row.value_sum += value;
+    if (watch != nullptr) watch->witness.event(flow.id, kind, frame, value);
 }
 
 OperationCounts::Count& FlowStore::count_other(Flow& flow, Operation operation) {
@@ -236,7 +242,10 @@ void FlowStore::close_gap(Flow& flow, Situation& situation, const FrameContext& 
     situation.link_bits_per_sec = context.source_bits_per_sec;
     situation.round_trip_min_ns = request.round_trip_min_ns == 0xffffffff ? 0 : request.round_trip_min_ns;
     const bool started = flow.attribution.started();
-    flow.attribution.packet(situation, options.attribution);
+    if (watch != nullptr) [[unlikely]]
+        close_watched_gap(flow, situation, frame);
+    else
+        flow.attribution.packet(situation, options.attribution);
     request.sibling_bytes_then = context.source_wire_bytes;
     request.own_bytes_since = situation.wire_bytes;
     request.pauses_then = context.source_pauses;
@@ -245,11 +254,27 @@ void FlowStore::close_gap(Flow& flow, Situation& situation, const FrameContext& 
         show_longest(flow, EventKind::long_gap, frame, flow.attribution.last_gap_ns());
 }
 
-void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
+void FlowStore::close_watched_gap(Flow& flow, const Situation& situation, std::uint64_t frame) {
+    Attribution& attribution = flow.attribution;
+    const State transmit = situation.again ? State::transmit_again : State::transmit_new;
+    const bool started = attribution.started();
+    const std::uint64_t before_ns = attribution.time_in(transmit);
+    attribution.packet(situation, options.attribution);
+    if (!started) return;
+    Witness::Gap gap{attribution.last_state(), attribution.last_gap_ns(), situation.again,
+                     attribution.time_in(transmit) - before_ns};
+    if (gap.state == transmit) gap.wire_ns -= gap.ns;
+    watch->witness.gap(flow.id, gap, frame);
+}
+
+void FlowStore::leave_watch(const Flow& flow, FlowIndex index) {
+    watch->give_up(flow);
+    const auto found = watch->by_id.find(flow.id);
+    if (found != watch->by_id.end() && found->second == index) watch->by_id.erase(found);
+}
+
+void FlowStore::identify(FlowIndex index, FlowSnapshot& out) const {
     const Flow& flow = table[index];
-    const RequestState& request = flow.request;
-    const ResponseState* const responses = responder_of(flow);
-    const bool ordered = flow.key.service == Service::rc || flow.key.service == Service::xrc;
     out.id = flow.id;
     out.transport = flow.key.transport;
     out.service = flow.key.service;
@@ -264,10 +289,17 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
     }
     out.traffic_class = flow.traffic_class;
     out.interface = flow.interface;
+    out.finished = flow.finished;
+}
+
+void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
+    const Flow& flow = table[index];
+    const RequestState& request = flow.request;
+    const ResponseState* const responses = responder_of(flow);
+    const bool ordered = flow.key.service == Service::rc || flow.key.service == Service::xrc;
+    identify(index, out);
     out.first_ns = flow.counts.first_ns;
     out.last_ns = flow.counts.last_ns;
-    out.finished = flow.finished;
-
     out.packets = flow.counts.packets;
     out.wire_bytes = flow.counts.wire_bytes;
     out.payload_bytes = flow.counts.payload_bytes;

@@ -1,8 +1,10 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "metrics/flow/flow_table.h"
+#include "metrics/flow/watch.h"
 #include "metrics/frame_context.h"
 #include "metrics/options.h"
 #include "metrics/pairing/psn_pairing.h"
@@ -70,6 +72,8 @@ public:
     /// signal_ns, credit_exhausted.
     void close_gap(Flow& flow, Situation& situation, const FrameContext& context, std::uint64_t frame);
 
+    /// Who talks to whom, as far as the flow itself can tell.
+    void identify(FlowIndex index, FlowSnapshot& out) const;
     /// All that the flow itself can tell; pairing, connection and the reverse's part are put in by the engine.
     void describe(FlowIndex index, FlowSnapshot& out) const;
 
@@ -85,13 +89,16 @@ public:
     PsnPairing pairing;
     /// Told before a flow is evicted, so that trackers give back what they hang on it.
     std::function<void(FlowIndex)> on_leave;
-    std::uint8_t drop_epoch = 0;  ///< changes when the capture lost frames: no flow knows what passed meanwhile
+    std::uint8_t drop_epoch = 0;   ///< changes when the capture lost frames: no flow knows what passed meanwhile
+    std::unique_ptr<Watch> watch;  ///< where the options name a witness
     std::uint64_t evicted = 0;
     std::uint64_t seen = 0;
 
     std::size_t octets() const;
 
 private:
+    void close_watched_gap(Flow& flow, const Situation& situation, std::uint64_t frame);
+    void leave_watch(const Flow& flow, FlowIndex index);
     bool take_histogram(Flow& flow, FlowHistogram which);
     void record_unusual_message(Flow& flow, std::uint64_t bytes);
     OperationCounts::Count& count_other(Flow& flow, Operation operation);

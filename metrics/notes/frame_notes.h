@@ -15,11 +15,12 @@ namespace metrics {
 struct FrameNote {
     std::uint64_t frame = 0;
     std::uint64_t flow = 0;  ///< id, as in FlowSnapshot
+    bool packet = true;      ///< the frame has a packet of the flow; else it only told something about it
 
     struct Message {
         Operation operation{};
-        std::uint64_t number = 0;  ///< of the flow's messages, from 1
-        std::uint64_t bytes = 0;
+        std::uint64_t number = 0;          ///< of the flow's messages, from 1; 0: its last packet was not seen
+        std::uint64_t bytes = 0;           ///< 0, too, where a message without its beginning does not tell
         std::uint64_t first_frame = 0;     ///< 0: its beginning was not seen
         std::uint64_t last_frame = 0;      ///< where it was complete (READ, atomics: the request)
         std::uint64_t response_frame = 0;  ///< that acknowledged or answered it; 0: none yet
@@ -34,26 +35,32 @@ struct FrameNote {
     };
     std::vector<Event> events;
     std::uint64_t repeats_frame = 0;  ///< that carried the same before; 0: nothing is repeated, or it is unknown
-    std::optional<State> gap_state;   ///< where the time before this frame went
-    std::uint64_t gap_ns = 0;
+    bool repeats = false;             ///< it carries what was carried before, whether or not that frame is known
+    std::optional<State> gap_state;   ///< where the time before this frame went, since the flow's last data packet
+    std::uint64_t gap_ns = 0;         ///< of that time, what `gap_state` names
+    std::uint64_t wire_ns = 0;        ///< and the rest: what the packet itself took on the wire
+    bool sent_again = false;          ///< `wire_ns` is State::transmit_again's, not transmit_new's
     std::uint64_t outstanding_messages = 0;  ///< of the flow after the frame
     std::uint64_t outstanding_bytes = 0;
 };
 
-/// Frames in, notes on each of them out: one engine with a witness. Notes are kept for all frames (a protocol analyser
-/// has all frames at hand, too), about 100 octets for a frame without anything unusual.
+/// Frames in, notes on each of them out: an Analyzer with a witness. Notes are kept for all frames (a protocol analyser
+/// has all frames at hand, too): 56 octets a packet of a flow, 72 a message, 24 an event or repeat; of a flow 64. A
+/// frame holds at most as many messages as FPDUs end in it, or one packet's.
 class FrameNotes {
 public:
     FrameNotes(const EngineOptions& engine, const dissect::DissectorOptions& dissector);
     ~FrameNotes();
 
-    /// Frames in ascending order of their numbers; the octets are not needed afterwards.
+    /// Frames in ascending order of their numbers; the octets are not needed afterwards. Of frames with the same number
+    /// the notes add up.
     void feed(const wire::Frame& frame);
     /// No more frames will come.
     void finish();
     /// Notes of a frame that was fed, one a flow (mostly none or one), as far as is known by now: later frames add
-    /// answers. Valid until the next feed().
+    /// answers. Valid until the next feed(), and while no more than `kept_notes` others have been asked for.
     std::vector<const FrameNote*> notes(std::uint64_t frame) const;
+    static constexpr std::size_t kept_notes = 256;
     /// The figures, as Analyzer::snapshot() has them.
     Snapshot snapshot() const;
     /// A flow's identity at this moment, and its reverse's id: cheap, unlike snapshot(). Null where there is none.

@@ -27,6 +27,7 @@ bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketR
     out.flow = 0xffffffff;
     out.time_ns = unit.frame.time_ns;
     out.frame = unit.frame.number;
+    out.repeats_frame = unit.repeats_frame;
     out.context = context;
     out.interface = unit.frame.interface;
     out.psn = bth.psn;
@@ -101,6 +102,7 @@ void make_plain_record(const wire::Frame& frame, const FrameContext& context, bo
     out.flow = 0xffffffff;
     out.time_ns = frame.time_ns;
     out.frame = frame.number;
+    out.repeats_frame = 0;
     out.context = context;
     out.interface = frame.interface;
     out.psn = psn;

@@ -15,6 +15,7 @@ struct PacketRecord {
     std::uint32_t flow = 0xffffffff;  ///< FlowIndex, once it is known
     std::int64_t time_ns = 0;
     std::uint64_t frame = 0;
+    std::uint64_t repeats_frame = 0;  ///< that carried the same PSN before; 0: none, or nobody has looked
     FrameContext context;
     std::uint32_t interface = 0;
     std::uint32_t psn = 0;

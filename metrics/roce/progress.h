@@ -2,6 +2,7 @@
 /// What moves a flow forward, inline: the general path and that of the commonest packets share it.
 #include <algorithm>
 
+#include "metrics/roce/moved.h"
 #include "metrics/roce/psn.h"
 #include "metrics/roce/roce_tracker.h"
 
@@ -21,6 +22,24 @@ struct Progress {
     bool starts = false;
     bool ends = false;
 };
+
+inline Progress progress_of(const PacketRecord& record, const wire::BthOpcode& opcode, std::uint64_t position,
+                            std::uint32_t span) {
+    Progress out;
+    out.now_ns = record.time_ns;
+    out.last = position + std::max<std::uint32_t>(span, 1) - 1;
+    out.payload = record.payload_length;
+    out.moved = moved_by(record, opcode);
+    out.operation = operation_of(opcode);
+    out.starts = opcode.starts_message();
+    out.ends = opcode.ends_message();
+    out.requests = record.context.destination_requests;
+    if (!record.has_remote_key) return out;
+    out.remote_key = record.remote_key;
+    out.virtual_address = record.virtual_address;
+    out.dma_length = record.dma_length;
+    return out;
+}
 
 inline void RoceTracker::notice_reuse(Flow& flow, const Progress& packet) {
     const ReuseTracker::Access access{packet.now_ns,     packet.requests,        flow.reuse_clock,
@@ -57,8 +76,10 @@ inline void RoceTracker::notice_reuse(Flow& flow, const Progress& packet) {
     flow.ledger.post(store_.rings, packet.now_ns, packet.operation, packet.last, packet.moved);
 }
 
-/// Everything up to `position`, which lies before what is sent next, is acknowledged for the first time.
-inline void RoceTracker::settle(Flow& requester, std::uint64_t position, std::int64_t now_ns) {
+/// Everything up to `position`, which lies before what is sent next, is acknowledged for the first time. Calls
+/// tell(const OutstandingMessage&, latency) for every latency that is recorded.
+template <class Tell>
+inline void RoceTracker::settle(Flow& requester, std::uint64_t position, std::int64_t now_ns, Tell&& tell) {
     RequestState& request = requester.request;
     // Of one acknowledgement's messages most are of one kind.
     CompactHistogram* latencies = nullptr;
@@ -74,6 +95,7 @@ inline void RoceTracker::settle(Flow& requester, std::uint64_t position, std::in
             }
             if (latencies != nullptr) latencies->record(store_.pages, requester.histogram_pages, latency);
             psn::keep_least(request.round_trip_min_ns, latency);
+            tell(message, latency);
         });
     if (done > 0) {
         request.freed_ns = now_ns;

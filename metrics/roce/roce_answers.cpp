@@ -69,7 +69,13 @@ void RoceTracker::acknowledge(Flow& requester, std::uint64_t position, std::int6
         const std::uint64_t doubtful = store_.trouble(requester).doubtful;
         if (doubtful != 0 && doubtful <= position) requester.ledger.mark_again(store_.rings, doubtful);
     }
-    settle(requester, position, now_ns);
+    const bool watched = store_.watch != nullptr;
+    settle(requester, position, now_ns, [&](const OutstandingMessage& message, std::uint64_t latency_ns) {
+        if (watched) [[unlikely]]
+            store_.watch->witness.answered(requester.id, message.position, &latency_ns, frame);
+    });
+    if (watched) [[unlikely]]
+        store_.watch->witness.answered(requester.id, position, nullptr, frame);
     if (request.recovering) {
         FlowTrouble& trouble = store_.trouble(requester);
         trouble.recovery.acknowledged(position, [&](auto what, std::uint64_t value) {
@@ -95,6 +101,8 @@ void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wi
         // Responses come again because their request did: the responder was told.
         if (take_missing(store_.trouble(flow).missing_responses, here, hole))
             flow.counts.payload_bytes += record.payload_length;
+        else if (store_.watch != nullptr)
+            store_.watch->witness.repeats(flow.id, record.frame, record.repeats_frame);
         ++responses.repeated;
         situation.again = true;
         if (!responses.repeating) {

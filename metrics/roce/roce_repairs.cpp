@@ -4,6 +4,7 @@
 #include "metrics/flow/vantage.h"
 #include "metrics/roce/identification.h"
 #include "metrics/roce/missing.h"
+#include "metrics/roce/progress.h"
 #include "metrics/roce/psn.h"
 #include "metrics/roce/roce_tracker.h"
 
@@ -72,8 +73,9 @@ bool RoceTracker::is_late(const Flow& flow, const FlowTrouble& trouble, const Pa
 }
 
 /// A position that a new packet has had already. Returns false where nothing is to be attributed: the network's doing.
-bool RoceTracker::past_request(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode,
+bool RoceTracker::past_request(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode,
                                std::uint64_t position, std::uint32_t span, Situation& situation) {
+    Flow& flow = store_.table[index];
     RequestState& request = flow.request;
     FlowTrouble& trouble = store_.trouble(flow);
     MissingRanges::Range hole;
@@ -91,6 +93,7 @@ bool RoceTracker::past_request(Flow& flow, const PacketRecord& record, const wir
     if (!busy) trouble.recovery.resume(request.next, request.acknowledged, request.last_data_ns);
     const RepeatCause cause =
         tell_recovery(flow, record, position, span, opcode.operation == wire::BthOperation::read_request, late);
+    if (store_.watch != nullptr) watch_past(index, record, progress_of(record, opcode, position, span), fills);
     if (fills) {
         first_sight(flow, record, opcode);
         if (opcode.ends_message()) flow.ledger.end_late(record.time_ns, position);

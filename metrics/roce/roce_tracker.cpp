@@ -16,24 +16,6 @@ namespace metrics {
 
 namespace {
 
-Progress progress_of(const PacketRecord& record, const wire::BthOpcode& opcode, std::uint64_t position,
-                     std::uint32_t span) {
-    Progress out;
-    out.now_ns = record.time_ns;
-    out.last = position + std::max<std::uint32_t>(span, 1) - 1;
-    out.payload = record.payload_length;
-    out.moved = moved_by(record, opcode);
-    out.operation = operation_of(opcode);
-    out.starts = opcode.starts_message();
-    out.ends = opcode.ends_message();
-    out.requests = record.context.destination_requests;
-    if (!record.has_remote_key) return out;
-    out.remote_key = record.remote_key;
-    out.virtual_address = record.virtual_address;
-    out.dma_length = record.dma_length;
-    return out;
-}
-
 Passing passing_of(const PacketRecord& record) {
     const wire::BthOpcode& opcode = wire::bth_opcode(record.opcode);
     const bool takes_receive = (opcode.operation == wire::BthOperation::send || opcode.has_immediate()) &&
@@ -54,6 +36,8 @@ void RoceTracker::on_packet(const PacketRecord& record) {
     const FlowIndex index = record.flow;
     Flow& flow = store_.table[index];
     const wire::BthOpcode& opcode = wire::bth_opcode(record.opcode);
+    if (store_.watch != nullptr) [[unlikely]]
+        watch_packet(index, record.frame);
     count(flow, record);
     if (record.crc_bad) [[unlikely]] {
         // Its receiver drops it, and nothing in it can be trusted.
@@ -65,12 +49,14 @@ void RoceTracker::on_packet(const PacketRecord& record) {
             if (flow.key.service == Service::rc || flow.key.service == Service::xrc)
                 reliable_request(index, record, opcode);
             else
-                unreliable_request(flow, record, opcode);
+                unreliable_request(index, record, opcode);
             break;
         case wire::BthRole::response: response(index, record, opcode); break;
         case wire::BthRole::acknowledgement: acknowledgement(index, record, opcode); break;
         case wire::BthRole::notification: notification(flow, record); break;
     }
+    if (store_.watch != nullptr) [[unlikely]]
+        watch_outstanding(record.frame);
 }
 
 /// Immediate data and invalidation show at a message's end only: what came before was counted as the plain operation's.
@@ -218,6 +204,7 @@ bool RoceTracker::is_another_life(const Flow& flow, const PacketRecord& record, 
 FlowIndex RoceTracker::begin_another_life(FlowIndex index, const PacketRecord& record) {
     const FlowKey key = store_.table[index].key;
     const std::uint32_t connection = store_.table[index].connection;
+    const std::uint64_t id = store_.table[index].id;
     store_.retire(index);
     const FlowIndex fresh = store_.obtain(key, record.hash, record.frame, record.time_ns);
     Flow& flow = store_.table[fresh];
@@ -229,6 +216,10 @@ FlowIndex RoceTracker::begin_another_life(FlowIndex index, const PacketRecord& r
         if (old.live && old.finished && old.key == key) {
             --old.counts.packets;
             old.counts.wire_bytes -= record.wire_length;
+        }
+        if (store_.watch != nullptr) {
+            store_.watch->witness.taken_back(id, record.frame);
+            watch_packet(fresh, record.frame);
         }
         count(flow, record);
     }
@@ -262,7 +253,10 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
         note_identification(request, position, record.identification);
         close_gap_in_sequence(flow, passing_of(record), situation);
         if (request.recovering) tell_recovery(flow, record, position, span, read, false);
-        new_request(flow, progress_of(record, opcode, position, span));
+        const Progress progress = progress_of(record, opcode, position, span);
+        if (store_.watch != nullptr) [[unlikely]]
+            watch_request(index, progress, record.frame);
+        new_request(flow, progress);
         note_extent(request, record, opcode, span);
     } else if (ahead > 0) {
         FlowTrouble& trouble = store_.trouble(flow);
@@ -282,6 +276,7 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
             request.message_bytes += std::uint64_t{hole} * request.mtu_payload;
         } else if (request.in_message) {
             // The end of the message before lies in the hole.
+            if (store_.watch != nullptr) watch_end_unseen(index, position - 1);
             flow.ledger.end(store_.rings, record.time_ns, request.operation, position - 1, 0);
             request.message_bytes = request.message_counted = 0;
             request.in_message = false;
@@ -290,10 +285,12 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
             request.message_bytes = request.message_counted = 0;
             request.message_first_ns = record.time_ns;
         }
-        new_request(flow, progress_of(record, opcode, position, span));
+        const Progress progress = progress_of(record, opcode, position, span);
+        if (store_.watch != nullptr) watch_request(index, progress, record.frame);
+        new_request(flow, progress);
         note_extent(request, record, opcode, span);
     } else {
-        if (!past_request(flow, record, opcode, position, span, situation)) return;
+        if (!past_request(index, record, opcode, position, span, situation)) return;
         request.identification = record.identification;
         request.recent[position % request.recent.size()] = print_of(position, record.identification);
         close_gap(flow, record, situation);
@@ -303,7 +300,8 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
 }
 
 /// UC and UD, and RD, whose end-to-end contexts are not followed: what was sent, and for UC what is missing.
-void RoceTracker::unreliable_request(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode) {
+void RoceTracker::unreliable_request(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode) {
+    Flow& flow = store_.table[index];
     RequestState& request = flow.request;
     const bool ordered = flow.key.service == Service::uc;
     if (request.next == 0) request.next = psn::first_position + record.psn;
@@ -313,12 +311,14 @@ void RoceTracker::unreliable_request(Flow& flow, const PacketRecord& record, con
         if (position == request.last_position) {
             ++request.duplicates;
             store_.show(flow, EventKind::duplicate, record.frame);
+            if (store_.watch != nullptr) store_.watch->witness.repeats(flow.id, record.frame, record.repeats_frame);
             return;
         }
         ++request.reordered;
         if (request.missing > 0) --request.missing;
         store_.show(flow, EventKind::reordered, record.frame, request.next - position);
         first_sight(flow, record, opcode);
+        if (store_.watch != nullptr) watch_past(index, record, progress_of(record, opcode, position, 1), true);
         return;
     }
     if (ordered && ahead > 0 && ahead < psn::another_life_ahead) {
@@ -332,6 +332,8 @@ void RoceTracker::unreliable_request(Flow& flow, const PacketRecord& record, con
         request.message_first_ns = record.time_ns;
         request.message_bytes = 0;
     }
+    if (store_.watch != nullptr) [[unlikely]]
+        watch_request(index, progress_of(record, opcode, position, 1), record.frame);
     first_sight(flow, record, opcode);
     request.message_bytes += record.payload_length;
     if (opcode.ends_message()) {

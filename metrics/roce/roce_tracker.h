@@ -34,7 +34,7 @@ private:
     bool common_acknowledgement(Flow& flow, const CommonPacket& packet);
     void count(Flow& flow, const PacketRecord& record);
     void reliable_request(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode);
-    void unreliable_request(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode);
+    void unreliable_request(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode);
     void response(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode);
     void acknowledgement(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode);
     void notification(Flow& flow, const PacketRecord& record);
@@ -44,10 +44,11 @@ private:
     void close_gap_in_sequence(Flow& flow, const Passing& packet, Situation& situation);
     void new_request(Flow& flow, const Progress& packet);
     void part_of_message(Flow& flow, const Progress& packet);
-    void settle(Flow& requester, std::uint64_t position, std::int64_t now_ns);
+    template <class Tell>
+    void settle(Flow& requester, std::uint64_t position, std::int64_t now_ns, Tell&& tell);
     void reassign_bytes(Flow& flow, Operation operation, std::uint64_t bytes);
-    bool past_request(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode, std::uint64_t position,
-                      std::uint32_t span, Situation& situation);
+    bool past_request(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode,
+                      std::uint64_t position, std::uint32_t span, Situation& situation);
     void first_sight(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode);
     RepeatCause tell_recovery(Flow& flow, const PacketRecord& record, std::uint64_t position, std::uint32_t span,
                               bool read, bool late);
@@ -65,6 +66,13 @@ private:
     FlowIndex begin_another_life(FlowIndex index, const PacketRecord& record);
     Flow* requester_of(FlowIndex& carrier, const PacketRecord& record);
     std::uint32_t read_span(const Flow& flow, std::uint32_t length) const;
+
+    // For the witness, where there is one.
+    void watch_packet(FlowIndex index, std::uint64_t frame);
+    void watch_request(FlowIndex index, const Progress& packet, std::uint64_t frame);
+    void watch_end_unseen(FlowIndex index, std::uint64_t position);
+    void watch_past(FlowIndex index, const PacketRecord& record, const Progress& packet, bool first_sight);
+    void watch_outstanding(std::uint64_t frame);
 
     FlowStore& store_;
     ReuseTracker* reuse_;

@@ -70,6 +70,7 @@ void Messages::immediate(const Half& half, const Part& part) {
     plain.bytes -= moved;
     immediate.bytes += moved;
     flow.request.message_end_ns = part.now_ns();
+    if (store_.watch != nullptr) store_.watch->witness.continued(flow.id, part.end, part.unit.frame.number);
     if (message.write_end == 0) return;  // acknowledged before the Immediate Data came
     message.write_end = 0;
     flow.ledger.end(store_.rings, part.now_ns(), Operation::write_immediate, part.end, message.write_bytes);
@@ -84,6 +85,8 @@ void Messages::request(const Half& half, const Part& part, Operation operation, 
     direction.message.request_seen = true;
     half.request().in_message = false;
     half.request().message_end_ns = part.now_ns();
+    if (store_.watch != nullptr) [[unlikely]]
+        watch_request(half, part, operation, size.value_or(0));
     if (size)
         count(*half.flow, operation, *size);
     else
@@ -111,18 +114,26 @@ void Messages::first_response(const Half& requester, const Part& part) {
     store_.record(*requester.flow, FlowHistogram::first_response, elapsed(oldest->last_ns, part.now_ns()));
 }
 
-void Messages::answered(const Half& requester, std::int64_t now_ns, bool atomic) {
+void Messages::answered(const Half& requester, const Part& part, bool atomic) {
+    const std::int64_t now_ns = part.now_ns();
     Direction& direction = *requester.direction;
     const OutstandingMessage* oldest = direction.responses.oldest(store_.rings);
     // Responses come in the order of the requests: one of the other kind means that this one's was missed.
     while (oldest != nullptr && is_atomic(*oldest) != atomic) {
-        direction.responses.complete_oldest(store_.rings, now_ns, [](const OutstandingMessage&) {});
+        direction.responses.complete_oldest(store_.rings, now_ns, [&](const OutstandingMessage& missed) {
+            if (store_.watch != nullptr) watch_answered(requester, missed, nullptr, 0);
+        });
         oldest = direction.responses.oldest(store_.rings);
     }
     direction.responses.complete_oldest(store_.rings, now_ns, [&](const OutstandingMessage& outstanding) {
-        if (outstanding.again || outstanding.merged) return;
-        const auto operation = static_cast<Operation>(static_cast<unsigned>(outstanding.operation));
-        store_.record(*requester.flow, latency_of(operation), elapsed(outstanding.last_ns, now_ns));
+        const std::uint64_t latency_ns = elapsed(outstanding.last_ns, now_ns);
+        const bool measured = !outstanding.again && !outstanding.merged;
+        if (measured) {
+            const auto operation = static_cast<Operation>(static_cast<unsigned>(outstanding.operation));
+            store_.record(*requester.flow, latency_of(operation), latency_ns);
+        }
+        if (store_.watch != nullptr) [[unlikely]]
+            watch_answered(requester, outstanding, measured ? &latency_ns : nullptr, part.unit.frame.number);
     });
     requester.request().response_ns = now_ns;
     requester.request().freed_ns = now_ns;
@@ -151,11 +162,12 @@ void Messages::response(const Half& half, const Half& back, const Part& part) {
             store_.count(*back.flow, Operation::read).bytes += message.response_bytes;
             store_.record(*back.flow, FlowHistogram::message_bytes, message.response_bytes);
         }
-        answered(back, part.now_ns(), false);
+        answered(back, part, false);
     } else if (back.direction->message.forgotten != 0) {
         --back.direction->message.forgotten;
     } else {
         // The request passed before the capture began.
+        if (store_.watch != nullptr) watch_unasked(back, part, message.response_bytes);
         count(*back.flow, Operation::read, message.response_bytes);
     }
 }
@@ -164,7 +176,7 @@ void Messages::atomic_response(const Half& back, const Part& part) {
     if (!back) return;
     if (belongs(back, part)) {
         first_response(back, part);
-        answered(back, part.now_ns(), true);
+        answered(back, part, true);
     } else if (back.direction->message.forgotten != 0) {
         --back.direction->message.forgotten;
     }
@@ -182,6 +194,7 @@ void Messages::gap(const Half& half, const Half& back, std::int64_t now_ns) {
     Direction& requester = *back.direction;
     requester.message.forgotten += requester.responses.messages();
     requester.responses.clear(store_.rings, now_ns);
+    if (store_.watch != nullptr) store_.watch->witness.forgotten(back.flow->id, true);
     requester.level.note(back.flow->ledger, requester.responses, now_ns);
 }
 

@@ -37,13 +37,19 @@ private:
     void response(const Half& half, const Half& back, const Part& part);
     void first_response(const Half& requester, const Part& part);
     void atomic_response(const Half& back, const Part& part);
-    void answered(const Half& requester, std::int64_t now_ns, bool atomic);
+    void answered(const Half& requester, const Part& part, bool atomic);
     bool belongs(const Half& requester, const Part& part) const;
 
     void begin(const Half& half, const Part& part, Operation operation);
     void settle_write(const Half& half);
     void finish(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);
     void count(Flow& flow, Operation operation, std::uint64_t bytes);
+    // For the witness, where there is one.
+    void watch_message(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);
+    void watch_request(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);
+    void watch_answered(const Half& requester, const OutstandingMessage& message, const std::uint64_t* latency_ns,
+                        std::uint64_t frame);
+    void watch_unasked(const Half& requester, const Part& part, std::uint64_t bytes);
     void covered(const Half& half, std::uint64_t end, std::int64_t now_ns);
 
     FlowStore& store_;

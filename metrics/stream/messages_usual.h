@@ -43,6 +43,7 @@ inline void Messages::begin(const Half& half, const Part& part, Operation operat
     request.message_first_ns = part.now_ns();
     request.operation = operation;
     half.direction->message.first_frame = part.unit.first_frame;
+    half.direction->message.begun_unseen = part.ddp.message_offset != 0 && operation != Operation::write;
     half.flow->ledger.begin(part.now_ns(), operation);
 }
 
@@ -59,6 +60,8 @@ inline void Messages::finish(const Half& half, const Part& part, Operation opera
     RequestState& request = half.request();
     MessageState& message = half.direction->message;
     count(flow, operation, bytes);
+    if (store_.watch != nullptr) [[unlikely]]
+        watch_message(half, part, operation, bytes);
     // Of one FPDU over several segments it is not known when its first octet passed.
     const bool one_unit = message.first_frame == part.unit.first_frame;
     if (!one_unit && message.first_frame != part.unit.frame.number)
@@ -81,7 +84,7 @@ inline void Messages::finish(const Half& half, const Part& part, Operation opera
 inline void Messages::covered(const Half& half, std::uint64_t end, std::int64_t now_ns) {
     Direction& direction = *half.direction;
     direction.level.note(half.flow->ledger, direction.responses, now_ns);
-    if (end <= half.request().acknowledged) sender_.complete(half, half.request().acknowledged, now_ns, false);
+    if (end <= half.request().acknowledged) sender_.complete(half, half.request().acknowledged, now_ns, std::nullopt);
 }
 
 inline void Messages::write(const Half& half, const Part& part) {

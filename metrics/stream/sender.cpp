@@ -294,6 +294,7 @@ void Sender::jump(const Half& half, const Segment& segment) {
     RequestState& request = half.request();
     half.flow->ledger.clear(store_.rings, segment.now_ns());
     direction.responses.clear(store_.rings, segment.now_ns());
+    if (store_.watch != nullptr) store_.watch->give_up(*half.flow);
     direction.level.note(half.flow->ledger, direction.responses, segment.now_ns());
     drop_holes(direction);
     direction.holes_lost = 0;
@@ -325,6 +326,7 @@ void Sender::move_back(const Half& half) {
     half.flow->ledger.clear(store_.rings, request.last_data_ns);
     direction.message.forgotten += direction.responses.messages();
     direction.responses.clear(store_.rings, request.last_data_ns);
+    if (store_.watch != nullptr) store_.watch->give_up(*half.flow);
     direction.message.write_end = direction.evidence_end = 0;
     drop_holes(direction);
     direction.holes_lost = 0;

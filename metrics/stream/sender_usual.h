@@ -135,7 +135,8 @@ inline void Sender::close_gap(const Half& half, const Half& back, const Arrival&
 
 // ---- what the receiver says ----
 
-inline void Sender::complete(const Half& half, std::uint64_t position, std::int64_t now_ns, bool measure) {
+inline void Sender::complete(const Half& half, std::uint64_t position, std::int64_t now_ns,
+                             std::optional<std::uint64_t> frame) {
     Flow& flow = *half.flow;
     Direction& direction = *half.direction;
     MessageState& message = direction.message;
@@ -145,10 +146,15 @@ inline void Sender::complete(const Half& half, std::uint64_t position, std::int6
     }
     const unsigned done =
         flow.ledger.acknowledge(store_.rings, now_ns, position, [&](const OutstandingMessage& outstanding) {
-            if (outstanding.again || outstanding.merged || !measure) return;
+            if (outstanding.again || outstanding.merged || !frame) return;
             const auto operation = static_cast<Operation>(static_cast<unsigned>(outstanding.operation));
-            store_.record(flow, latency_of(operation), elapsed(outstanding.last_ns, now_ns));
+            const std::uint64_t latency_ns = elapsed(outstanding.last_ns, now_ns);
+            store_.record(flow, latency_of(operation), latency_ns);
+            if (store_.watch != nullptr) [[unlikely]]
+                store_.watch->witness.answered(flow.id, outstanding.position, &latency_ns, *frame);
         });
+    if (store_.watch != nullptr) [[unlikely]]
+        store_.watch->witness.answered(flow.id, position, nullptr, frame.value_or(0));
     half.request().freed_messages = done;
     if (done == 0) return;
     flow.attribution.freed(now_ns);
@@ -182,7 +188,7 @@ inline void Sender::acknowledged(const Half& half, const Segment& segment) {
         request.freed_ns = now_ns;
         request.freed_messages = 0;
         take_round_trip(half, position, now_ns);
-        complete(half, position, now_ns, true);
+        complete(half, position, now_ns, segment.frame.number);
         direction.duplicate_run = 0;
         direction.first_duplicate_ns = Situation::never;
         // A partial acknowledgement tells of the next loss. RFC 6582, 3.2.

@@ -126,6 +126,7 @@ struct StreamTracker::State {
         return last_back.index == last_half.flow->reverse ? last_back : half_of(last_half.flow->reverse);
     }
     void count(Flow& flow, const Segment& segment);
+    void watch_outstanding(const Half& half, std::uint64_t frame) const;
 
     FlowStore& store;
     Slab<Direction> directions;
@@ -201,6 +202,8 @@ void StreamTracker::State::count(Flow& flow, const Segment& segment) {
     counts.wire_bytes += frame.wire_length;
     counts.last_ns = std::max(counts.last_ns, frame.time_ns);
     flow.request.own_bytes_since += frame.wire_length + ethernet_overhead;
+    if (store.watch != nullptr) [[unlikely]]
+        store.watch->witness.packet(flow.id, frame.number);
     const unsigned ecn = segment.dissection.network.ecn();
     if (ecn != 0) {
         ++counts.ecn_capable;
@@ -221,6 +224,15 @@ void StreamTracker::State::take(const Half& half, const Segment& segment) {
     last_back = back;
     if (back) sender.acknowledged(back, segment);
     sender.segment(half, back, segment);
+    if (store.watch != nullptr) [[unlikely]]
+        watch_outstanding(half, segment.frame.number);
+}
+
+void StreamTracker::State::watch_outstanding(const Half& half, std::uint64_t frame) const {
+    const Ledger& requests = half.flow->ledger;
+    const Ledger& responses = half.direction->responses;
+    store.watch->witness.outstanding(half.flow->id, std::uint64_t{requests.messages()} + responses.messages(),
+                                     requests.bytes() + responses.bytes(), frame);
 }
 
 void StreamTracker::on_segment(const wire::Frame& frame, const dissect::Dissection& dissection,
@@ -308,16 +320,21 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
         return;
     }
     state.messages.unit(half, of_last ? state.back_of_last() : state.back_of(half), unit, end);
+    if (state.store.watch != nullptr) [[unlikely]]
+        state.watch_outstanding(half, unit.frame.number);
 }
 
 void StreamTracker::on_notice(const dissect::Notice& notice, const FrameContext&) {
     using Kind = dissect::Notice::Kind;
     State& state = *state_;
-    if (notice.kind != Kind::stream_gap && notice.kind != Kind::tcp_checksum_wrong) return;
+    const bool repeats = notice.kind == Kind::tcp_retransmission && state.store.watch != nullptr;
+    if (notice.kind != Kind::stream_gap && notice.kind != Kind::tcp_checksum_wrong && !repeats) return;
     const FlowKey key = key_of(notice.frame_dissection, notice.frame.bytes);
     const Half half = state.half_of(state.find(key));
     if (!half) return;
-    if (notice.kind == Kind::stream_gap)
+    if (repeats)
+        state.store.watch->witness.repeats(half.flow->id, notice.frame.number, notice.related_frame);
+    else if (notice.kind == Kind::stream_gap)
         state.messages.gap(half, state.back_of(half), notice.frame.time_ns);
     else
         state.sender.dropped(half, notice.frame.number);

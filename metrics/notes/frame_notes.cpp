@@ -1,0 +1,86 @@
+#include "metrics/notes/frame_notes.h"
+
+#include <array>
+
+#include "metrics/engine/analyzer.h"
+#include "metrics/notes/note_book.h"
+
+namespace metrics {
+
+namespace {
+
+/// The last few of what was asked for, at places that do not move.
+template <class Value, std::size_t size>
+class Shelf {
+public:
+    Value& take() { return values_[next_++ % size]; }
+    Value* find(const auto& wanted) {
+        for (Value& value : values_)
+            if (wanted(value)) return &value;
+        return nullptr;
+    }
+
+private:
+    std::array<Value, size> values_{};
+    std::size_t next_ = 0;
+};
+
+constexpr std::size_t kept_flows = 64;
+
+AnalyzerOptions watched(const EngineOptions& engine, const dissect::DissectorOptions& dissector, Witness& witness) {
+    AnalyzerOptions options;
+    options.engine = engine;
+    options.engine.witness = &witness;
+    options.dissector = dissector;
+    return options;
+}
+
+}  // namespace
+
+struct FrameNotes::State {
+    State(const EngineOptions& engine, const dissect::DissectorOptions& dissector)
+        : analyzer(watched(engine, dissector, book)) {}
+
+    NoteBook book;
+    Analyzer analyzer;
+    Shelf<FrameNote, kept_notes> shown;
+    Shelf<FlowSnapshot, kept_flows> flows;
+};
+
+FrameNotes::FrameNotes(const EngineOptions& engine, const dissect::DissectorOptions& dissector)
+    : state_(std::make_unique<State>(engine, dissector)) {}
+FrameNotes::~FrameNotes() = default;
+
+void FrameNotes::feed(const wire::Frame& frame) {
+    state_->book.begin_frame(frame.number);
+    state_->analyzer.feed({&frame, 1});
+}
+
+void FrameNotes::finish() { state_->analyzer.finish(); }
+
+std::vector<const FrameNote*> FrameNotes::notes(std::uint64_t frame) const {
+    std::vector<const FrameNote*> out;
+    for (const std::uint32_t at : state_->book.find(frame)) {
+        FrameNote& note = state_->shown.take();
+        state_->book.read(at, note);
+        out.push_back(&note);
+    }
+    return out;
+}
+
+Snapshot FrameNotes::snapshot() const { return state_->analyzer.snapshot(); }
+
+const FlowSnapshot* FrameNotes::flow(std::uint64_t id) const {
+    FlowSnapshot* known = state_->flows.find([id](const FlowSnapshot& one) { return one.id == id; });
+    FlowSnapshot fresh;
+    if (!state_->analyzer.identify(id, fresh)) return nullptr;
+    if (known == nullptr) known = &state_->flows.take();
+    *known = std::move(fresh);
+    return known;
+}
+
+std::size_t FrameNotes::memory_octets() const {
+    return state_->book.octets() + state_->analyzer.snapshot().memory_octets;
+}
+
+}  // namespace metrics
