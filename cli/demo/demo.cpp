@@ -248,7 +248,7 @@ std::string lesson(std::span<const metrics::Answer> answers) {
 void print_answers(const metrics::Snapshot& snapshot, const analysis::Names& names, Writing& page) {
     const std::vector<metrics::Answer> answers = metrics::answer(snapshot, names);
     page.title("Why is it not faster? (`rdmascope why`)");
-    print(why::page(snapshot, answers, page.style()));
+    print(exporters::why_page(snapshot, answers, page.style()));
     page.title("What that means");
     page.paragraph(lesson(answers));
 }

@@ -46,7 +46,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     const std::vector<metrics::Answer> answers =
         metrics::answer(snapshot, session.names(), options.flow ? &*options.flow : nullptr);
     const int printed = print(options.json ? json(snapshot, answers, session.crc_verified())
-                                           : page(snapshot, answers, style_for(options)));
+                                           : exporters::why_page(snapshot, answers, style_for(options)));
     if (printed != exit_done) return printed;
     if (!options.json || snapshot.flows.empty()) session.tell_summary();
     return session.failed() ? exit_failed : exit_done;

@@ -1,0 +1,259 @@
+#include "exporters/why_page.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "metrics/why/words.h"
+
+namespace exporters {
+
+namespace {
+
+using metrics::Answer;
+using metrics::Evidence;
+namespace words = metrics::why;
+
+constexpr std::size_t brief_figures = 8;  ///< of a finding, without -v
+
+std::string_view meaning_of(const Answer& answer) {
+    for (const metrics::Verdict& verdict : metrics::verdicts(answer.question))
+        if (verdict.name == answer.verdict) return verdict.meaning;
+    return answer.verdict;
+}
+
+std::string_view name_of(metrics::Question question) {
+    return metrics::question_names[static_cast<std::size_t>(question)];
+}
+
+/// As a shell takes it.
+std::string quoted(const std::string& word) {
+    const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '/' || c == '.' ||
+               c == '_' || c == '-' || c == '+' || c == ',' || c == ':';
+    });
+    if (plain) return word;
+    std::string out = "'";
+    for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return out + "'";
+}
+
+/// A name from a file or from the traffic must not move the terminal's cursor.
+std::string harmless(std::string_view text) {
+    std::string out;
+    for (const char c : text) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+    return out;
+}
+
+class Page {
+public:
+    Page(const metrics::Snapshot& snapshot, std::span<const Answer> answers, const WhyPageStyle& style)
+        : snapshot_(snapshot), answers_(answers), style_(style), columns_(std::clamp(style.columns, 40U, 110U)) {}
+
+    std::string print() {
+        headline();
+        for (const Answer& answer : answers_)
+            if (answer.alarm) alarm(answer);
+        calm();
+        return std::move(out_);
+    }
+
+private:
+    static constexpr std::string_view red = "\x1b[1;31m";
+    static constexpr std::string_view green = "\x1b[32m";
+    static constexpr std::string_view bold = "\x1b[1m";
+    static constexpr std::string_view dim = "\x1b[2m";
+
+    std::string colored(std::string_view text, std::string_view color) const {
+        if (!style_.color || color.empty()) return std::string(text);
+        return fmt::format("{}{}\x1b[0m", color, text);
+    }
+
+    /// Words that fit the line; `first` stands before them, blanks of `indent` before the lines that follow. Colour is
+    /// given to `first` alone, so that what is counted is what is seen.
+    void paragraph(std::string_view first, std::string_view color, std::size_t indent, std::string_view text) {
+        out_ += colored(first, color);
+        std::size_t column = first.size();
+        if (column < indent) {
+            out_.append(indent - column, ' ');
+            column = indent;
+        }
+        bool begun = false;
+        const std::string clean = harmless(text);
+        std::size_t at = 0;
+        while (at < clean.size()) {
+            const std::size_t end = end_of_word(clean, at);
+            const std::size_t length = end - at;
+            if (begun && column + 1 + length > columns_) {
+                out_ += '\n';
+                out_.append(indent, ' ');
+                column = indent;
+                begun = false;
+            }
+            if (begun) {
+                out_ += ' ';
+                ++column;
+            }
+            out_.append(clean, at, length);
+            column += length;
+            begun = true;
+            at = end + 1;
+        }
+        out_ += '\n';
+    }
+
+    /// A figure and its unit stay together: "0.63 %", "655 ms".
+    static std::size_t end_of_word(const std::string& text, std::size_t at) {
+        std::size_t end = std::min(text.find(' ', at), text.size());
+        const char last = end > at ? text[end - 1] : ' ';
+        if (last < '0' || last > '9' || end >= text.size()) return end;
+        const std::size_t next = std::min(text.find(' ', end + 1), text.size());
+        return next - end - 1 <= 7 ? next : end;
+    }
+
+    void headline() {
+        const auto alarms = static_cast<std::size_t>(
+            std::count_if(answers_.begin(), answers_.end(), [](const Answer& each) { return each.alarm; }));
+        if (alarms > 0)
+            paragraph(
+                "WRONG:", red, 7,
+                fmt::format("{}{}", meaning_of(answers_.front()),
+                            alarms == 1 ? std::string()
+                                        : fmt::format(" And {} below.", words::counted(alarms - 1, "more finding"))));
+        else if (snapshot_.flows.empty())
+            paragraph("NOTHING TO JUDGE:", bold, 18, "the capture holds no RDMA.");
+        else
+            paragraph("OK:", green, 4, "nothing is wrong that this capture can show.");
+        if (const std::string gaps = incomplete(); !gaps.empty()) paragraph("Note:", bold, 6, gaps);
+    }
+
+    std::string incomplete() const {
+        const metrics::CaptureFigures& capture = snapshot_.capture;
+        std::vector<std::string> parts;
+        if (capture.kernel_dropped.value_or(0) > 0)
+            parts.push_back(words::counted(*capture.kernel_dropped, "packet was", "packets were") +
+                            " dropped by the capturing kernel");
+        if (capture.unsorted > 0)
+            parts.push_back(words::counted(capture.unsorted, "packet is", "packets are") + " out of the order of time");
+        if (capture.stream_octets_lost > 0)
+            parts.push_back(words::counted(capture.stream_octets_lost, "octet") + " of TCP streams are not in it");
+        if (capture.flows_evicted > 0)
+            parts.push_back(words::counted(capture.flows_evicted, "flow was", "flows were") +
+                            " forgotten for want of room");
+        if (parts.empty()) return {};
+        std::string text = "the capture is not complete: ";
+        for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : "; ") + parts[i];
+        return text + ". Packets that it lacks can look like losses.";
+    }
+
+    void alarm(const Answer& answer) {
+        out_ += '\n';
+        const std::string title = fmt::format("{}: {}", name_of(answer.question), answer.verdict);
+        out_ += colored(style_.utf8 ? "\u25cf " : "* ", red) + colored(title, bold) + "\n";
+        paragraph("  ", {}, 2, answer.summary);
+        figures(answer, style_.verbose ? answer.evidence.size() : brief_figures);
+        frames(answer);
+        paragraph("  Do:", bold, 8, answer.advice);
+        certainty(answer);
+    }
+
+    void figures(const Answer& answer, std::size_t most) {
+        const std::size_t count = std::min(most, answer.evidence.size());
+        std::size_t label = 0;
+        std::size_t value = 0;
+        std::vector<std::string> values;
+        for (std::size_t i = 0; i < count; ++i) {
+            const Evidence& evidence = answer.evidence[i];
+            values.push_back(words::figure(evidence));
+            label = std::max(label, evidence.what.size());
+            value = std::max(value, number_part(values.back()));
+        }
+        label = std::min<std::size_t>(label, columns_ - 24);
+        for (std::size_t i = 0; i < count; ++i) {
+            const Evidence& evidence = answer.evidence[i];
+            std::string line = fmt::format("    {:<{}}  {:>{}}{}", harmless(evidence.what), label,
+                                           values[i].substr(0, number_part(values[i])), value,
+                                           values[i].substr(number_part(values[i])));
+            if (style_.verbose && !evidence.frames.empty())
+                line += "  " + colored("frames " + list(evidence.frames), dim);
+            out_ += line + "\n";
+        }
+    }
+
+    static std::size_t number_part(const std::string& text) { return std::min(text.find(' '), text.size()); }
+
+    static std::string list(const std::vector<std::uint64_t>& frames) {
+        return fmt::format("{}", fmt::join(frames, ", "));
+    }
+
+    void frames(const Answer& answer) {
+        std::vector<std::uint64_t> all;
+        for (const Evidence& evidence : answer.evidence)
+            for (const std::uint64_t frame : evidence.frames)
+                if (all.size() < 12 || style_.verbose) all.push_back(frame);
+        std::sort(all.begin(), all.end());
+        all.erase(std::unique(all.begin(), all.end()), all.end());
+        if (all.empty()) return;
+        if (style_.read_paths.size() == 1 && style_.read_paths.front() != "-") {
+            // A command is there to be copied: it is not wrapped.
+            out_ += colored("  See:", bold) + fmt::format("  rdmascope dump -# -r {} -Y 'frame.number in {{{}}}'\n",
+                                                          quoted(style_.read_paths.front()), list(all));
+            return;
+        }
+        paragraph(
+            "  See:", bold, 8,
+            fmt::format("frame{} {}{}", all.size() == 1 ? "" : "s", list(all),
+                        style_.read_paths.size() > 1 ? " of the files merged by time"
+                        : style_.says_how_to_record  ? "; record with `rdmascope dump -w FILE` to look at such frames"
+                                                     : ""));
+    }
+
+    void certainty(const Answer& answer) {
+        std::string text = words::percent(answer.confidence);
+        if (answer.vantage != metrics::Vantage::unknown)
+            text += fmt::format(", seen {}", answer.vantage == metrics::Vantage::sender ? "near the sender"
+                                             : answer.vantage == metrics::Vantage::receiver
+                                                 ? "near the receiver"
+                                                 : "on the way between sender and receiver");
+        if (!answer.flows.empty()) {
+            constexpr std::size_t brief = 8;
+            const std::size_t shown = style_.verbose ? answer.flows.size() : std::min(brief, answer.flows.size());
+            text +=
+                fmt::format("; flow{} {}", answer.flows.size() == 1 ? "" : "s",
+                            list({answer.flows.begin(), answer.flows.begin() + static_cast<std::ptrdiff_t>(shown)}));
+            if (shown < answer.flows.size()) text += fmt::format(" and {} more", answer.flows.size() - shown);
+        }
+        paragraph("  Sure:", dim, 8, text);
+    }
+
+    void calm() {
+        bool begun = false;
+        for (const Answer& answer : answers_) {
+            if (answer.alarm) continue;
+            if (!begun) out_ += '\n';
+            begun = true;
+            constexpr std::size_t indent = 13;
+            paragraph(fmt::format("{:<{}}", name_of(answer.question), indent), bold, indent,
+                      fmt::format("{}: {}", answer.verdict, answer.summary));
+            if (!style_.verbose) continue;
+            figures(answer, answer.evidence.size());
+            frames(answer);
+            paragraph("  Do:", bold, 8, answer.advice);
+            certainty(answer);
+            out_ += '\n';
+        }
+    }
+
+    const metrics::Snapshot& snapshot_;
+    std::span<const Answer> answers_;
+    const WhyPageStyle& style_;
+    std::size_t columns_;
+    std::string out_ = {};
+};
+
+}  // namespace
+
+std::string why_page(const metrics::Snapshot& snapshot, std::span<const Answer> answers, const WhyPageStyle& style) {
+    return Page(snapshot, answers, style).print();
+}
+
+}  // namespace exporters

@@ -1,0 +1,26 @@
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "metrics/snapshot.h"
+#include "metrics/why/answer.h"
+
+namespace exporters {
+
+/// How the page is printed.
+struct WhyPageStyle {
+    unsigned columns = 80;
+    bool color = false;
+    bool utf8 = false;
+    bool verbose = false;
+    std::vector<std::string> read_paths = {};  ///< of which the frames' numbers speak; empty where none was read
+    bool says_how_to_record = true;            ///< where none was read: how frames are kept that can be looked at
+};
+
+/// The page that an operator reads: the verdict in one line, what is wrong and what to do about it, then the questions
+/// that found nothing.
+std::string why_page(const metrics::Snapshot& snapshot, std::span<const metrics::Answer> answers,
+                     const WhyPageStyle& style);
+
+}  // namespace exporters

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "metrics/notes/frame_notes.h"
+#include "plugins/wireshark/journal.h"
+#include "plugins/wireshark/lacking.h"
+
+namespace plugin {
+
+/// What a file's analysis depends on; another choice means another analysis, of all frames.
+struct AnalysisOptions {
+    bool verify_crc = true;
+    std::optional<std::uint64_t> link_bits_per_sec;
+    LackingOptions lacking;
+};
+
+/// A file as far as it was read: fed once with every frame, then asked for any frame as often as Wireshark likes.
+class Analysis {
+public:
+    explicit Analysis(const AnalysisOptions& options);
+    ~Analysis();
+
+    /// A frame, ascending; one that was fed before changes nothing. `layers` are what Wireshark found in it.
+    void feed(const wire::Frame& frame, const FoundLayers& layers);
+    /// No more frames will come; the figures are final.
+    void finish();
+
+    std::vector<const metrics::FrameNote*> notes(std::uint64_t frame) const { return notes_.notes(frame); }
+    const metrics::FlowSnapshot* flow(std::uint64_t id) const { return notes_.flow(id); }
+    bool describes(std::uint64_t frame) const { return journal_.holds(frame); }
+    /// Shows the message units of a frame, and the layers that Wireshark lacks.
+    void describe(std::uint64_t frame, dissect::Visitor& visitor) const { journal_.replay(frame, visitor); }
+    metrics::Snapshot snapshot() const { return notes_.snapshot(); }
+    bool verifies_crc() const { return options_.verify_crc; }
+
+private:
+    class Recorder;
+
+    AnalysisOptions options_;
+    metrics::FrameNotes notes_;
+    dissect::Dissector dissector_;
+    Journal journal_;
+    std::unique_ptr<Recorder> recorder_;
+    std::uint64_t last_frame_ = 0;
+    bool finished_ = false;
+};
+
+}  // namespace plugin

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+#include <array>
+#include <string>
+
+#include "metrics/notes/frame_notes.h"
+#include "plugins/wireshark/compat.h"
+
+namespace plugin {
+
+/// What metrics has a name for, as a field of its own and as an item of Expert Information.
+class Events {
+public:
+    Events();
+    /// Once in a process.
+    void register_fields(int protocol);
+    /// Adds the event's field to `tree`, and its expert item to `item`.
+    void show(const metrics::FrameNote::Event& event, proto_tree* tree, proto_item* item, tvbuff_t* tvb,
+              packet_info* pinfo) const;
+    /// "RNR NAK, 640 us to wait": for the Info column; empty for what is not worth its room.
+    static std::string brief(const metrics::FrameNote::Event& event);
+
+private:
+    std::array<int, metrics::event_kind_count> ids_;
+    std::array<expert_field, metrics::event_kind_count> experts_;
+    std::array<hf_register_info, metrics::event_kind_count> registrations_{};
+    std::array<ei_register_info, metrics::event_kind_count> expert_registrations_{};
+    std::array<std::string, metrics::event_kind_count> expert_names_;
+};
+
+}  // namespace plugin

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+#include <vector>
+
+#include "plugins/wireshark/compat.h"
+#include "wire/frame.h"
+
+namespace plugin {
+
+/// Wireshark's frame as ours. Where its file reader has taken a header away (ERF), it is put in front again, in
+/// `rebuilt`, which must live as long as the frame.
+wire::Frame frame_of(tvbuff_t* tvb, const packet_info& pinfo, std::vector<std::byte>& rebuilt);
+
+}  // namespace plugin

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "plugins/wireshark/guard.h"
+
+#include <atomic>
+
+#include "plugins/wireshark/compat.h"
+// After compat.h.
+#include <wsutil/report_message.h>
+
+namespace plugin {
+
+void tell_failure(const char* what, const char* reason) {
+    static std::atomic<bool> told = false;
+    if (!told.exchange(true)) report_failure("rdmascope: the plugin's %s failed: %s", what, reason);
+}
+
+}  // namespace plugin

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+#include <exception>
+#include <new>
+#include <utility>
+
+namespace plugin {
+
+/// Tells the user what failed, the first time that something does.
+void tell_failure(const char* what, const char* reason);
+
+/// Runs what Wireshark has called: C code, through which no exception may pass. Wireshark's own way out of a dissector
+/// (except.h) is a longjmp, which this lets pass.
+template <class Work>
+void guarded(const char* what, Work&& work) {
+    try {
+        std::forward<Work>(work)();
+    } catch (const std::exception& failure) {
+        tell_failure(what, failure.what());
+    } catch (...) {
+        tell_failure(what, "unknown reason");
+    }
+}
+
+}  // namespace plugin

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "dissect/describe.h"
+#include "wire/field.h"
+
+namespace plugin {
+
+/// What a visitor was shown of each frame, kept to be shown again: some tens of octets a message unit. TCP streams can
+/// be reassembled once only, frames are looked at in any order and often.
+class Journal final : public dissect::Visitor {
+public:
+    static constexpr std::size_t max_octets = 256;  ///< of one value; what is longer is kept by its place alone
+
+    /// Entries that follow belong to the frame; frames come in ascending order. Places in `described` octets become
+    /// places in `frame`, where they lie in it.
+    void begin(std::uint64_t frame, wire::Bytes frame_octets);
+    void describing(wire::Bytes described);
+
+    void open(const wire::FieldInfo& heading, const wire::Value& value, dissect::Extent extent) override;
+    void field(const wire::FieldInfo& info, const wire::Value& value, dissect::Extent extent) override;
+    void close() override;
+
+    bool holds(std::uint64_t frame) const;
+    /// Shows what was kept of a frame. An extent of no octets has no place in the frame.
+    void replay(std::uint64_t frame, dissect::Visitor& visitor) const;
+    std::size_t memory_octets() const;
+
+private:
+    enum class Step : std::uint8_t { open, field, close };
+    struct Entry {
+        std::uint32_t frame;
+        std::uint64_t begin;
+    };
+    class Reader;
+
+    std::vector<Entry>::const_iterator find(std::uint64_t frame) const;
+
+    void put(std::uint64_t value);
+    void put(Step step, const wire::FieldInfo& info, const wire::Value& value, dissect::Extent extent);
+    std::uint32_t index_of(const wire::FieldInfo& info);
+    std::uint32_t index_of(std::string_view text);
+    dissect::Extent in_frame(dissect::Extent extent) const;
+    std::uint64_t end_of(std::vector<Entry>::const_iterator entry) const;
+
+    std::vector<std::uint8_t> octets_;
+    std::vector<Entry> entries_;  ///< ascending
+    std::vector<const wire::FieldInfo*> fields_;
+    std::unordered_map<const wire::FieldInfo*, std::uint32_t> field_index_;
+    std::vector<std::string> texts_;
+    std::unordered_map<std::string, std::uint32_t> text_index_;
+    wire::Bytes frame_octets_;
+    wire::Bytes described_;
+};
+
+}  // namespace plugin

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+#include "dissect/describe.h"
+#include "dissect/dissector.h"
+
+namespace plugin {
+
+/// Which of the layers that Wireshark 4.0 cannot read, or reads wrongly, are added to its tree.
+struct LackingOptions {
+    bool cnp = true;             ///< RoCEv2 congestion notification packets. IBTA annex A17, 17.9.3
+    bool xrc = true;             ///< XRCETH and what follows it. IBTA annex A14
+    bool rd = true;              ///< reliable datagrams, which Wireshark takes for a vendor's protocol
+    bool immediate = true;       ///< Immediate Data of iWARP. RFC 7306, 6.
+    bool terminate = true;       ///< the headers of the segment that a Terminate is about. RFC 5040, 4.8
+    bool mpa_parameters = true;  ///< IRD and ORD of MPA revision 2. RFC 6581, 4.
+    bool streams_midway = true;  ///< iWARP whose MPA request is not in the capture
+};
+
+/// What Wireshark's own dissectors have found in a frame.
+struct FoundLayers {
+    bool mpa = false;  ///< MPA, and behind it DDP and RDMAP
+};
+
+/// Visits the layers of a unit that Wireshark lacks; none for most.
+void describe_lacking(const dissect::Unit& unit, const FoundLayers& found, const LackingOptions& options,
+                      dissect::Visitor& visitor);
+
+}  // namespace plugin

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+#include "metrics/why/answer.h"
+
+namespace plugin {
+
+/// Hosts as Wireshark calls them; without names where it is told to resolve none.
+class WiresharkNames final : public metrics::HostNames {
+public:
+    std::string name(const metrics::Address& address) const override;
+};
+
+}  // namespace plugin

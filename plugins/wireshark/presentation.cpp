@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "plugins/wireshark/presentation.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <span>
+
+#include "exporters/flow_fields.h"
+#include "metrics/why/words.h"
+#include "plugins/wireshark/names.h"
+
+namespace plugin {
+
+using metrics::FrameNote;
+namespace words = metrics::why;
+
+namespace {
+
+/// Adds generated items: what is not in the frame's octets but known about them.
+class Adder {
+public:
+    Adder(const Registrations& registered, tvbuff_t* tvb, proto_tree* tree)
+        : registered_(registered), tvb_(tvb), tree_(tree) {}
+
+    proto_item* number(FieldId field, std::uint64_t value) {
+        return mark(proto_tree_add_uint64(tree_, registered_.fields[field], tvb_, 0, 0, value));
+    }
+    void frame(FieldId field, std::uint64_t value) {
+        if (value == 0) return;
+        mark(proto_tree_add_uint(tree_, registered_.fields[field], tvb_, 0, 0, static_cast<guint32>(value)));
+    }
+    proto_item* text(FieldId field, const std::string& value) {
+        return mark(proto_tree_add_string(tree_, registered_.fields[field], tvb_, 0, 0, value.c_str()));
+    }
+    void time(FieldId field, std::uint64_t ns) {
+        constexpr std::uint64_t second = 1'000'000'000;
+        const nstime_t value{static_cast<time_t>(ns / second), static_cast<int>(ns % second)};
+        mark(proto_tree_add_time(tree_, registered_.fields[field], tvb_, 0, 0, &value));
+    }
+    Adder below(proto_item* item) const { return {registered_, tvb_, proto_item_add_subtree(item, registered_.fold)}; }
+    proto_tree* tree() const { return tree_; }
+
+private:
+    static proto_item* mark(proto_item* item) {
+        proto_item_set_generated(item);
+        return item;
+    }
+
+    const Registrations& registered_;
+    tvbuff_t* tvb_;
+    proto_tree* tree_;
+};
+
+/// "write 17, 65536 octets"
+std::string message_text(const FrameNote::Message& message) {
+    return fmt::format("{} {}, {}", metrics::name_of(message.operation), message.number,
+                       words::counted(message.bytes, "octet"));
+}
+
+class Presentation {
+public:
+    Presentation(const Analysis& analysis, const Registrations& registered, tvbuff_t* tvb, packet_info* pinfo)
+        : analysis_(analysis), registered_(registered), tvb_(tvb), pinfo_(pinfo) {}
+
+    void note(const FrameNote& note, proto_tree* tree) {
+        Adder add(registered_, tvb_, tree);
+        flow(note, add);
+        for (const FrameNote::Message& message : note.messages) posted(message, add);
+        for (const FrameNote::Message& message : note.answers) answered(message, add);
+        if (note.repeats_frame != 0) add.frame(FieldId::retransmission_of, note.repeats_frame);
+        if (note.gap_state) {
+            add.text(FieldId::gap_state, std::string(metrics::name_of(*note.gap_state)));
+            add.time(FieldId::gap_time, note.gap_ns);
+        }
+        add.number(FieldId::outstanding_messages, note.outstanding_messages);
+        add.number(FieldId::outstanding_bytes, note.outstanding_bytes);
+    }
+
+    void events(const FrameNote& note, proto_tree* tree) {
+        Adder add(registered_, tvb_, tree);
+        for (const FrameNote::Event& event : note.events) {
+            proto_item* item = add.text(FieldId::event, std::string(metrics::name_of(event.kind)));
+            Adder below = add.below(item);
+            below.number(FieldId::event_flow, event.flow);
+            registered_.events.show(event, below.tree(), item, tvb_, pinfo_);
+        }
+    }
+
+private:
+    void flow(const FrameNote& note, Adder& add) {
+        proto_item* item = add.number(FieldId::flow, note.flow);
+        const metrics::FlowSnapshot* flow = analysis_.flow(note.flow);
+        if (flow == nullptr) return;
+        const WiresharkNames names;
+        const std::string source = exporters::endpoint_text(flow->source, &names);
+        const std::string destination = exporters::endpoint_text(flow->destination, &names);
+        proto_item_append_text(item, ": %s to %s", source.c_str(), destination.c_str());
+        Adder below = add.below(item);
+        below.text(FieldId::flow_source, source);
+        below.text(FieldId::flow_destination, destination);
+        if (flow->vantage != metrics::Vantage::unknown)
+            below.text(FieldId::flow_vantage, std::string(metrics::name_of(flow->vantage)));
+        if (flow->reverse) below.number(FieldId::flow_reverse, *flow->reverse);
+    }
+
+    void posted(const FrameNote::Message& message, Adder& add) {
+        Adder below = add.below(add.text(FieldId::message, message_text(message)));
+        figures(message, below);
+        below.frame(FieldId::message_first_frame, message.first_frame == pinfo_->num ? 0 : message.first_frame);
+        below.frame(FieldId::response_in, message.response_frame);
+        if (message.latency_ns) below.time(FieldId::message_latency, *message.latency_ns);
+    }
+    void answered(const FrameNote::Message& message, Adder& add) {
+        Adder below = add.below(add.text(FieldId::answer, message_text(message)));
+        below.frame(FieldId::request_in, message.last_frame);
+        if (message.latency_ns) below.time(FieldId::response_time, *message.latency_ns);
+    }
+    void figures(const FrameNote::Message& message, Adder& below) {
+        below.number(FieldId::message_number, message.number);
+        below.text(FieldId::message_operation, std::string(metrics::name_of(message.operation)));
+        below.number(FieldId::message_bytes, message.bytes);
+    }
+
+    const Analysis& analysis_;
+    const Registrations& registered_;
+    tvbuff_t* tvb_;
+    packet_info* pinfo_;
+};
+
+/// Behind the heading of the tree, and in the Info column.
+std::string brief(const FrameNote& note) {
+    std::string text;
+    for (const FrameNote::Event& event : note.events)
+        if (const std::string piece = Events::brief(event); !piece.empty()) text += fmt::format(" [{}]", piece);
+    return text;
+}
+
+/// Whether a filter, a column or an open tree asks for a protocol's fields.
+bool is_wanted(proto_tree* tree, std::span<const int> protocols) {
+    return std::any_of(protocols.begin(), protocols.end(),
+                       [tree](int protocol) { return proto_field_is_referenced(tree, protocol) != 0; });
+}
+
+}  // namespace
+
+void show(const Analysis& analysis, const Registrations& registered, const ShowOptions& options, tvbuff_t* tvb,
+          packet_info* pinfo, proto_tree* tree, std::uint32_t frame_offset) {
+    const std::vector<const FrameNote*> notes = analysis.notes(pinfo->num);
+    std::string events;
+    for (const FrameNote* note : notes) events += brief(*note);
+    if (options.info_column && !events.empty()) col_append_str(pinfo->cinfo, COL_INFO, events.c_str());
+    const bool wanted = is_wanted(tree, registered.shown_protocols);
+    const bool units = wanted && options.units && analysis.describes(pinfo->num);
+    if (tree == nullptr || (!units && (notes.empty() || (!wanted && events.empty())))) return;
+
+    proto_item* heading = proto_tree_add_item(tree, registered.protocol, tvb, 0, 0, ENC_NA);
+    proto_item_set_generated(heading);
+    if (!events.empty()) proto_item_append_text(heading, "%s", events.c_str());
+    proto_tree* below = proto_item_add_subtree(heading, registered.fold);
+    Presentation presentation(analysis, registered, tvb, pinfo);
+    for (const FrameNote* note : notes) {
+        if (wanted) presentation.note(*note, below);
+        presentation.events(*note, below);
+    }
+    if (!units) return;
+    TreeWriter writer(registered.house_fields, below, tvb, registered.fold, frame_offset);
+    analysis.describe(pinfo->num, writer);
+}
+
+}  // namespace plugin

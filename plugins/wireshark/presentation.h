@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+#include "plugins/wireshark/analysis.h"
+#include "plugins/wireshark/events.h"
+#include "plugins/wireshark/fields.h"
+#include "plugins/wireshark/house_fields.h"
+
+namespace plugin {
+
+/// What was registered with Wireshark: written once, at its start.
+struct Registrations {
+    int protocol = -1;
+    int tap = -1;
+    int fold = -1;                                       ///< subtree type of all our headings
+    std::array<int, 4> shown_protocols{-1, -1, -1, -1};  ///< ours, and those that layers are added to
+    Fields fields;
+    Events events;
+    HouseFields house_fields;
+};
+
+struct ShowOptions {
+    bool units = true;        ///< what `rdmascope dump` says of each message unit
+    bool info_column = true;  ///< events in the Info column
+};
+
+/// Adds to Wireshark's tree, columns and expert items what the analysis says of the frame by now.
+void show(const Analysis& analysis, const Registrations& registered, const ShowOptions& options, tvbuff_t* tvb,
+          packet_info* pinfo, proto_tree* tree, std::uint32_t frame_offset);
+
+}  // namespace plugin

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "plugins/wireshark/reports.h"
+
+#include <fmt/format.h>
+
+#include "exporters/flow_order.h"
+#include "exporters/table.h"
+#include "exporters/why_page.h"
+#include "metrics/why/words.h"
+#include "plugins/wireshark/names.h"
+
+namespace plugin {
+
+namespace {
+
+namespace words = metrics::why;
+
+void keep_only(metrics::Snapshot& snapshot, const FlowIds& chosen) {
+    std::erase_if(snapshot.flows, [&](const metrics::FlowSnapshot& flow) { return !chosen.contains(flow.id); });
+}
+
+/// As `rdmascope flows` prints into a file.
+std::string flows_text(const metrics::Snapshot& snapshot, bool crc_verified) {
+    const WiresharkNames names;
+    const exporters::Context context{&names, crc_verified, {}};
+    exporters::NoOrder none;
+    const auto order = exporters::flow_order({}, false, none);
+    if (!order) return {};
+    std::vector<exporters::FlowRow> rows;
+    for (const metrics::FlowSnapshot* flow : exporters::ordered_flows(snapshot, context, *order, std::nullopt))
+        rows.push_back({*flow, context});
+    if (rows.empty()) return "The capture holds no RDMA.\n";
+    const exporters::FlowColumns columns = exporters::default_columns(rows, false, std::nullopt);
+    exporters::Table table = exporters::flow_table(columns);
+    for (const exporters::FlowRow& row : rows) {
+        std::vector<std::string> cells;
+        for (const exporters::FlowField* field : columns) cells.push_back(exporters::cell(*field, row));
+        table.add(std::move(cells));
+    }
+    std::string text;
+    table.flush(text);
+    return text;
+}
+
+/// As `rdmascope why` prints into a file.
+std::string why_text(const metrics::Snapshot& snapshot) {
+    const WiresharkNames names;
+    exporters::WhyPageStyle style;
+    style.says_how_to_record = false;
+    return exporters::why_page(snapshot, metrics::answer(snapshot, names), style);
+}
+
+std::vector<std::string> response_times(std::string name, std::uint64_t messages, std::uint64_t bytes,
+                                        const metrics::Histogram& latency) {
+    const auto time = [](std::optional<std::uint64_t> ns) {
+        return ns ? words::duration(static_cast<double>(*ns)) : std::string("-");
+    };
+    const std::optional<double> mean = latency.mean();
+    return {std::move(name),
+            words::number(messages),
+            words::octets(static_cast<double>(bytes)),
+            words::number(latency.count()),
+            time(latency.min()),
+            mean ? words::duration(*mean) : std::string("-"),
+            time(latency.quantile(0.5)),
+            time(latency.quantile(0.9)),
+            time(latency.quantile(0.99)),
+            time(latency.max())};
+}
+
+/// Response times by operation, over the flows.
+std::string srt_text(const metrics::Snapshot& snapshot) {
+    exporters::Table table({{"OPERATION"},
+                            {"MESSAGES", false},
+                            {"OCTETS", false},
+                            {"ANSWERED", false},
+                            {"MIN", false},
+                            {"MEAN", false},
+                            {"P50", false},
+                            {"P90", false},
+                            {"P99", false},
+                            {"MAX", false}});
+    for (std::size_t i = 0; i < metrics::operation_count; ++i) {
+        metrics::OperationFigures sum;
+        for (const metrics::FlowSnapshot& flow : snapshot.flows) {
+            sum.count += flow.operations[i].count;
+            sum.bytes += flow.operations[i].bytes;
+            sum.latency_ns.merge(flow.operations[i].latency_ns);
+            sum.first_response_ns.merge(flow.operations[i].first_response_ns);
+        }
+        if (sum.count == 0) continue;
+        const std::string name(metrics::operation_names[i]);
+        table.add(response_times(name, sum.count, sum.bytes, sum.latency_ns));
+        if (!sum.first_response_ns.empty())
+            table.add(response_times(name + ", first response", sum.count, sum.bytes, sum.first_response_ns));
+    }
+    if (table.empty()) return "No message was completed.\n";
+    std::string text;
+    table.flush(text);
+    return text;
+}
+
+}  // namespace
+
+std::string text_of(Report report, const Analysis& analysis, const FlowIds* chosen) {
+    metrics::Snapshot snapshot = analysis.snapshot();
+    if (chosen != nullptr) keep_only(snapshot, *chosen);
+    switch (report) {
+        case Report::flows: return flows_text(snapshot, analysis.verifies_crc());
+        case Report::why: return why_text(snapshot);
+        case Report::srt: return srt_text(snapshot);
+    }
+    return {};
+}
+
+}  // namespace plugin

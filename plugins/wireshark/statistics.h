@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+#include "plugins/wireshark/analysis.h"
+#include "plugins/wireshark/compat.h"
+
+namespace plugin {
+
+/// The analysis of the file that is open; nullptr where there is none.
+using CurrentAnalysis = Analysis* (*)();
+
+/// `tshark -z rdma,flows` and its like, each with a display filter behind it if wanted: then the report is about the
+/// flows of the frames that pass.
+void register_statistics_commands(CurrentAnalysis current);
+/// Wireshark's menu Statistics > RDMA: the same reports in a window of text.
+void register_statistics_menu(CurrentAnalysis current);
+
+/// Tells the taps which flows a frame belongs to.
+void offer_to_taps(const Analysis& analysis, int tap, packet_info* pinfo);
+
+}  // namespace plugin
