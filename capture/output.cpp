@@ -30,6 +30,18 @@ Result<Output> Output::open(const std::string& path, std::size_t buffer_octets) 
     return Output(std::move(descriptor), shown, buffer_octets);
 }
 
+Output Output::in_memory(std::size_t buffer_octets) {
+    Output output(Descriptor(-1), {}, buffer_octets);
+    output.in_memory_ = true;
+    return output;
+}
+
+void Output::take(std::string& to) {
+    to.append(reinterpret_cast<const char*>(buffer_.get()), used_);
+    written_ += used_;
+    used_ = 0;
+}
+
 bool Output::fail(int code, const char* doing) {
     failed_ = true;
     capacity_ = 0;  // so that append() comes by make_room() for ever after
@@ -39,6 +51,7 @@ bool Output::fail(int code, const char* doing) {
 }
 
 bool Output::flush() {
+    if (in_memory_) return true;
     std::size_t done = 0;
     while (!failed_ && done < used_) {
         const ssize_t put = ::write(descriptor_.number(), buffer_.get() + done, used_ - done);
@@ -53,9 +66,11 @@ bool Output::flush() {
 
 bool Output::make_room(std::size_t octets) {
     if (!flush()) return false;
-    if (octets > capacity_) {
-        buffer_ = std::make_unique_for_overwrite<std::byte[]>(octets);
-        capacity_ = octets;
+    if (used_ + octets > capacity_) {
+        capacity_ = std::max(used_ + octets, in_memory_ ? 2 * capacity_ : 0);
+        auto larger = std::make_unique_for_overwrite<std::byte[]>(capacity_);
+        std::copy_n(buffer_.get(), used_, larger.get());
+        buffer_ = std::move(larger);
     }
     return true;
 }

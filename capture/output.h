@@ -9,11 +9,15 @@
 
 namespace capture {
 
-/// A file being written through a buffer of our own: one write(2) a buffer.
+/// A file being written through a buffer of our own: one write(2) a buffer. Or octets in memory, for whoever sends them
+/// elsewhere.
 class Output {
 public:
     /// Creates or truncates `path`; `-` is standard output, which must not be a terminal.
     static Result<Output> open(const std::string& path, std::size_t buffer_octets);
+
+    /// Kept until take(), in a buffer that grows to what is appended in between.
+    static Output in_memory(std::size_t buffer_octets);
 
     /// Room for `octets` more, to be filled by the caller at once; null after a failed write.
     std::byte* append(std::size_t octets) {
@@ -29,6 +33,9 @@ public:
     /// Flushes and closes; later calls say the same again.
     [[nodiscard]] bool close();
 
+    /// Of an output in memory: moves what was appended since the last time to the end of `to`.
+    void take(std::string& to);
+
     /// Octets given to the file, buffered ones included.
     std::uint64_t octets() const { return written_ + used_; }
     const Error& error() const { return error_; }
@@ -43,6 +50,7 @@ private:
     std::unique_ptr<std::byte[]> buffer_;
     std::size_t used_ = 0;
     std::uint64_t written_ = 0;
+    bool in_memory_ = false;
     bool closed_ = false;
     bool failed_ = false;
     Error error_ = {};

@@ -1,4 +1,5 @@
 #pragma once
+#include <string>
 #include <vector>
 
 #include "capture/output.h"
@@ -17,6 +18,8 @@ public:
     WriteStatus write(const wire::Frame& frame, const InterfaceInfo& interface) override;
     void count(const InterfaceInfo& interface, const Statistics& statistics) override;
     bool flush() override { return output_.flush(); }
+    /// Where the output is in memory: appends to `to` what was written since the last time.
+    void take(std::string& to) { output_.take(to); }
     bool close() override;
     std::uint64_t octets() const override { return output_.octets(); }
     const Error& error() const override { return output_.error(); }

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "daemon/clock.h"
+#include "daemon/frame_desk.h"
 
 namespace service {
 
@@ -34,12 +35,16 @@ RecordingsOptions recordings_options(const RecorderConfig& config) {
             .pause_ns = config.pause_ns};
 }
 
+std::uint32_t frame_octets(const Config& config) {
+    return config.capture.snaplen == 0 ? 0xffff : static_cast<std::uint32_t>(config.capture.snaplen);
+}
+
 std::unique_ptr<capture::FlightRecorder> recorder_for(const Config& config) {
     if (config.recorder.directory.empty()) return nullptr;
     capture::FlightRecorderOptions options;
     options.memory_octets = config.recorder.memory_octets;
     options.before_ns = config.recorder.before_ns;
-    options.frame_octets = config.capture.snaplen == 0 ? 0xffff : static_cast<std::uint32_t>(config.capture.snaplen);
+    options.frame_octets = frame_octets(config);
     return std::make_unique<capture::FlightRecorder>(options);
 }
 
@@ -68,6 +73,7 @@ struct Observer::State {
           hooks(std::move(with)),
           analyzer(analyzer_options(given.engine)),
           recorder(recorder_for(given)),
+          desk(frame_octets(given)),
           recordings(recordings_options(given.recorder)) {
         tell_events();
         refresh_status();
@@ -94,6 +100,7 @@ struct Observer::State {
     std::uint64_t frames_end = 0;
     metrics::Analyzer analyzer;
     std::unique_ptr<capture::FlightRecorder> recorder;
+    FrameDesk desk;
     Recordings recordings;
     std::int64_t interval_begin_ns = 0;  ///< steady, as is the next
     std::int64_t interval_due_ns = 0;    ///< when it ends
@@ -138,6 +145,7 @@ void Observer::State::run() {
         if (now >= drops_due_ns) {
             count_drops();
             tell_events();
+            desk.tidy();
             alive_ns.store(now, std::memory_order_relaxed);
             drops_due_ns = now + static_cast<std::int64_t>(drops_period_ns);
         }
@@ -151,14 +159,17 @@ void Observer::State::run() {
     tell_events();
     end_interval();
     obey();
+    desk.close();
 }
 
 void Observer::State::take(std::span<const wire::Frame> frames) {
-    if (recorder)
-        for (const wire::Frame& frame : frames) {
+    for (const wire::Frame& frame : frames) {
+        if (recorder)
             recorder->keep(frame);
-            if (recordings.recording()) recordings.frame(frame, sources->interfaces());
-        }
+        else
+            desk.keep(frame);
+        if (recordings.recording()) recordings.frame(frame, sources->interfaces());
+    }
     analyzer.feed(frames);
     frames_end = frames.back().number;
     last_frame_ns = frames.back().time_ns;
@@ -181,6 +192,7 @@ void Observer::State::obey() {
     }
     for (const auto& order : now) order();
     if (figures_wanted.exchange(false)) answer_request();
+    desk.serve(recorder.get(), sources->interfaces());
 }
 
 Taken Observer::State::take_figures() {
@@ -337,6 +349,19 @@ void Observer::record(std::vector<Incident> incidents) {
 
 std::string Observer::record_now(const Incident& incident) {
     return state_->order([this, incident] { return state_->begin(incident); });
+}
+
+wire::Result<std::unique_ptr<FrameStream>, std::string> Observer::frames(FramesOf which) {
+    auto exchange = std::make_shared<FrameDesk::Exchange>();
+    State& state = *state_;
+    std::string why = state.order([&state, exchange, which] {
+        return state.desk.open(which, state.recorder.get(), state.sources->interfaces(), exchange);
+    });
+    if (!why.empty()) return wire::Failure{std::move(why)};
+    return stream_of(std::move(exchange), [&state] {
+        state.wanted.store(true, std::memory_order_release);
+        state.sources->wake();
+    });
 }
 
 std::string Observer::reconfigure(const Config& config) {

@@ -12,11 +12,13 @@
 
 #include "capture/flight_recorder.h"
 #include "daemon/config/config.h"
+#include "daemon/control/commands.h"
 #include "daemon/recorder/recordings.h"
 #include "daemon/recorder/triggers.h"
 #include "daemon/sources.h"
 #include "metrics/engine/analyzer.h"
 #include "metrics/snapshot.h"
+#include "wire/result.h"
 
 namespace service {
 
@@ -68,6 +70,8 @@ public:
     void record(std::vector<Incident> incidents);
     /// Sets the flight recorder off at once. Returns why it cannot; else empty.
     std::string record_now(const Incident& incident);
+    /// Frames for a client, whose stream must not outlive this. Fails with a sentence.
+    wire::Result<std::unique_ptr<FrameStream>, std::string> frames(FramesOf which);
     /// What takes effect without a restart. Returns what went wrong; else empty.
     std::string reconfigure(const Config& config);
 

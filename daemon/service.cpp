@@ -86,6 +86,9 @@ struct Service::State final : Commands {
     }
     std::string reload() override;
     std::string history_directory() const override { return config.history.directory; }
+    wire::Result<std::unique_ptr<FrameStream>, std::string> frames(FramesOf which) override {
+        return observer->frames(which);
+    }
 
     const ServiceOptions options;
     Config config;  ///< in force; of this thread

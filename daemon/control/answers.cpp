@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "daemon/control/flows_body.h"
 #include "daemon/control/status_json.h"
@@ -69,8 +70,31 @@ private:
     std::size_t sent_ = 0;
 };
 
+/// A line, and a pcapng file that ends with the connection. Its memory is a piece: the next one is asked for when the
+/// client has taken most of what was made before.
+class FramesBody final : public Body {
+public:
+    FramesBody(const Request& request, std::unique_ptr<FrameStream> frames)
+        : head_(answer_head(request.id) + ",\"encoding\":\"pcapng\"}\n"), frames_(std::move(frames)) {}
+
+    bool produce(std::string& out, std::size_t /*octets*/) override {
+        out += std::exchange(head_, {});
+        step_ = frames_->read(out);
+        return step_ != FrameStream::Step::ended;
+    }
+    /// Frames that trickle in are sent together, fifty times a second.
+    std::uint64_t pause_ns() const override {
+        return step_ == FrameStream::Step::soon ? 2 * ns_per_ms : 20 * ns_per_ms;
+    }
+
+private:
+    std::string head_;
+    std::unique_ptr<FrameStream> frames_;
+    FrameStream::Step step_{};
+};
+
 Answer spoken(const Request& request, const std::string& result) {
-    return {Answers::text(answer_line(request.id, result)), false};
+    return {Answers::text(answer_line(request.id, result)), false, false};
 }
 
 /// Bits as the names of the commands that have a member.
@@ -97,7 +121,7 @@ bool same(const std::weak_ptr<const T>& kept, const std::shared_ptr<const T>& no
 std::unique_ptr<Body> Answers::text(std::string line) { return std::make_unique<TextBody>(std::move(line)); }
 
 Answer Answers::refusal(const Request& request, std::string error) {
-    return {text(refusal_line({request.id, std::move(error)})), true};
+    return {text(refusal_line({request.id, std::move(error)})), true, false};
 }
 
 Answer Answers::answer(const Request& request, const ServerCounters& counters) {
@@ -116,6 +140,8 @@ Answer Answers::answer(const Request& request, const ServerCounters& counters) {
         case Command::snapshot: return snapshot(request);
         case Command::history: return history(request);
         case Command::reload: return reload(request);
+        case Command::frames:
+        case Command::recording: return frames(request);
         case Command::trigger: {
             const std::string reason = request.reason.empty() ? "asked for at the control socket" : request.reason;
             std::string error = commands_.trigger(reason);
@@ -136,7 +162,7 @@ Answer Answers::flows(const Request& request) {
     if (request.flow && now.snapshot->flow(*request.flow) == nullptr)
         return refusal(request, fmt::format("there is no flow {}; `flows` lists those that there are", *request.flow));
     const exporters::Context context{&commands_.names(), commands_.crc_verified(), {}};
-    return {std::make_unique<FlowsBody>(answer_head(request.id), now.snapshot, *choice, context), false};
+    return {std::make_unique<FlowsBody>(answer_head(request.id), now.snapshot, *choice, context), false, false};
 }
 
 std::string Answers::why_result(const metrics::Snapshot& snapshot, const Request& request) const {
@@ -160,7 +186,8 @@ Answer Answers::snapshot(const Request& request) {
         packed_ = packed;
         packed_of_ = now.snapshot;
     }
-    return {std::make_unique<SnapshotBody>(request, std::move(packed), now.taken_ns, commands_.crc_verified()), false};
+    return {std::make_unique<SnapshotBody>(request, std::move(packed), now.taken_ns, commands_.crc_verified()), false,
+            false};
 }
 
 Answer Answers::history(const Request& request) {
@@ -184,6 +211,12 @@ Answer Answers::reload(const Request& request) {
     if (!error.empty()) return refusal(request, "the configuration stays as it was: " + error);
     return spoken(request, Json{{"needs_restart", commands_.status().needs_restart}}.dump(
                                -1, ' ', false, Json::error_handler_t::replace));
+}
+
+Answer Answers::frames(const Request& request) {
+    auto frames = commands_.frames(request.command == Command::frames ? FramesOf::now : FramesOf::recorder);
+    if (!frames) return refusal(request, frames.error());
+    return {std::make_unique<FramesBody>(request, std::move(frames).value()), false, true};
 }
 
 Answer Answers::refuse_subscription(const Request& request) {

@@ -19,12 +19,15 @@ public:
     virtual ~Body() = default;
     /// Appends about `octets`, at least one flow; false when that was the end.
     virtual bool produce(std::string& out, std::size_t octets) = 0;
+    /// How long to wait before produce() is called again after it made nothing. Others than frames have all at hand.
+    virtual std::uint64_t pause_ns() const { return 0; }
 };
 
 /// What a request comes to.
 struct Answer {
     std::unique_ptr<Body> body;
     bool refused = false;
+    bool last = false;  ///< nothing can follow it on its connection: where it ends cannot be told
 };
 
 /// A client's wish to be told again and again.
@@ -61,6 +64,7 @@ private:
     Answer snapshot(const Request& request);
     Answer history(const Request& request);
     Answer reload(const Request& request);
+    Answer frames(const Request& request);
     std::string why_result(const metrics::Snapshot& snapshot, const Request& request) const;
     std::shared_ptr<const metrics::Snapshot> difference(const Published& earlier, const Published& later);
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <grp.h>
 #include <nlohmann/json.hpp>
@@ -11,11 +12,12 @@
 #include <stdexcept>
 #include <sys/stat.h>
 #include <system_error>
+#include <utility>
 
 #include "daemon/control/address.h"
-#include "daemon/descriptor.h"
 #include "daemon/control/packed_snapshot.h"
 #include "daemon/control/protocol.h"
+#include "daemon/descriptor.h"
 #include "metrics/snapshot_codec.h"
 
 namespace service {
@@ -28,6 +30,7 @@ using Text = wire::Result<std::string, std::string>;
 
 constexpr std::size_t max_answer = std::size_t{1} << 30;      ///< octets of a line
 constexpr std::uint64_t max_packed = std::uint64_t{4} << 30;  ///< octets of a snapshot
+constexpr std::size_t max_head = 65536;                       ///< octets of the line before frames
 constexpr std::size_t read_octets = std::size_t{256} << 10;
 
 std::string reason(int error) { return std::generic_category().message(error); }
@@ -182,6 +185,21 @@ struct Client::State {
         return all;
     }
 
+    /// A line alone, for what follows it to be read by somebody else.
+    Text line_and_no_more() {
+        std::string text;
+        for (char octet = 0; text.size() < max_head;) {
+            std::string fault = wait(POLLIN, deadline());
+            if (!fault.empty()) return wire::Failure{std::move(fault)};
+            const ssize_t got = ::recv(socket.get(), &octet, 1, MSG_DONTWAIT);
+            if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+            if (got <= 0) break;
+            if (octet == '\n') return text;
+            text += octet;
+        }
+        return wire::Failure{gone()};
+    }
+
     Text ask(std::string request) {
         if (broken) return wire::Failure{gone()};
         if (request.empty() || request.back() != '\n') request += '\n';
@@ -264,6 +282,24 @@ metrics::Snapshot Client::snapshot() {
 }
 
 wire::Result<std::string, std::string> Client::ask(const std::string& request) { return state_->ask(request); }
+
+wire::Result<Descriptor, std::string> Client::frames(FramesOf which) {
+    State& s = *state_;
+    if (std::exchange(s.broken, true)) return wire::Failure{s.gone()};
+    std::string fault = s.send(which == FramesOf::now ? "{\"version\":1,\"command\":\"frames\"}\n"
+                                                      : "{\"version\":1,\"command\":\"recording\"}\n");
+    if (!fault.empty()) return wire::Failure{std::move(fault)};
+    auto answer = s.line_and_no_more();
+    if (!answer) return wire::Failure{answer.error()};
+    auto told = understood(*answer, s.path);
+    if (!told) return wire::Failure{told.error()};
+    if (told->value("encoding", Json()) != "pcapng")
+        return wire::Failure{
+            fmt::format("the daemon at {} sends frames in a way that this program does not know", s.path)};
+    ::fcntl(s.socket.get(), F_SETFL, ::fcntl(s.socket.get(), F_GETFL) & ~O_NONBLOCK);
+    return std::move(s.socket);
+}
+
 bool Client::crc_verified() const { return state_->crc_verified; }
 const std::string& Client::path() const { return state_->path; }
 

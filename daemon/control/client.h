@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "daemon/control/commands.h"
+#include "daemon/descriptor.h"
 #include "metrics/snapshot.h"
 #include "wire/result.h"
 
@@ -29,6 +31,9 @@ public:
     wire::Result<metrics::Snapshot, std::string> try_snapshot(std::uint64_t max_age_ms = 100);
     /// One request, one answer: any command of protocol.h, as JSON text.
     wire::Result<std::string, std::string> ask(const std::string& request);
+    /// Has the daemon send frames (commands.h says which): the descriptor gives one pcapng file, for as long as there
+    /// are frames to come. Nothing else can be asked afterwards.
+    wire::Result<Descriptor, std::string> frames(FramesOf which);
     bool crc_verified() const;
     const std::string& path() const;
 

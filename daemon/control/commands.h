@@ -7,6 +7,7 @@
 
 #include "metrics/snapshot.h"
 #include "metrics/why/answer.h"
+#include "wire/result.h"
 
 /// What a client of the daemon may ask for. The server (server.h) turns lines into calls of this, the service
 /// implements it, and tests put a fake in its place. Called from the thread that runs the server.
@@ -52,6 +53,24 @@ struct Status {
     std::vector<std::string> needs_restart;  ///< keys that were changed but are not in force
 };
 
+enum class FramesOf : std::uint8_t {
+    now,       ///< as they are captured from now on, without end
+    recorder,  ///< that the flight recorder holds
+};
+
+/// Frames for one client: the octets of one pcapng file, a piece at a time.
+class FrameStream {
+public:
+    virtual ~FrameStream() = default;
+    enum class Step : std::uint8_t {
+        soon,   ///< more is there; it takes a moment
+        later,  ///< all was taken that there is
+        ended,
+    };
+    /// Appends what was made ready since the last call, a megabyte or so, and asks for more. Does not wait.
+    virtual Step read(std::string& out) = 0;
+};
+
 class Commands {
 public:
     virtual ~Commands() = default;
@@ -66,6 +85,8 @@ public:
     virtual std::string reload() = 0;
     /// The store's directory, for clients that read it themselves; empty where there is none.
     virtual std::string history_directory() const = 0;
+    /// Fails with a sentence.
+    virtual wire::Result<std::unique_ptr<FrameStream>, std::string> frames(FramesOf which) = 0;
 };
 
 }  // namespace service

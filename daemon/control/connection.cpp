@@ -85,6 +85,7 @@ bool Connection::can_produce() const {
 void Connection::pump(std::uint64_t now_ns) {
     if (waiting() == 0) progress_ns_ = now_ns;
     std::size_t made = 0;
+    paused_ = false;
     while (made < piece_octets && can_produce()) {
         const std::size_t before = out_.size();
         Queued& front = bodies_.front();
@@ -94,6 +95,7 @@ void Connection::pump(std::uint64_t now_ns) {
             if (front.subscription == 0) --answers_;
             bodies_.pop_front();
         } else if (out_.size() == before) {
+            paused_ = front.body->pause_ns() != 0;
             break;  // it needs another turn
         }
     }
@@ -137,6 +139,7 @@ void Connection::close_when_sent() {
 
 void Connection::lose() {
     lost_ = true;
+    paused_ = false;
     bodies_.clear();
     answers_ = 0;
     out_.clear();

@@ -45,8 +45,12 @@ public:
     void pump(std::uint64_t now_ns);
     /// Octets to send, or to be made.
     bool owes() const { return waiting() != 0 || !bodies_.empty(); }
-    /// More can be made without the socket's taking any.
+    /// More can be made without the socket's taking any ...
     bool can_produce() const;
+    /// ... after so long.
+    std::uint64_t pause_ns() const { return paused_ ? bodies_.front().body->pause_ns() : 0; }
+    /// There is something to do when the socket takes more.
+    bool wants_output() const { return waiting() != 0 || (!bodies_.empty() && !paused_); }
 
     /// Nothing more is read as requests; closes when all is sent.
     void close_when_sent();
@@ -91,6 +95,7 @@ private:
     std::size_t answers_ = 0;  ///< of bodies_, those that are no updates
     std::vector<Subscription> subscriptions_ = {};
     std::uint64_t progress_ns_;
+    bool paused_ = false;   ///< what is to be said next is not known yet
     bool ended_ = false;    ///< the client will send no more
     bool closing_ = false;  ///< what it sends is not listened to
     bool lost_ = false;

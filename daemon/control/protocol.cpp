@@ -33,6 +33,8 @@ constexpr std::array commands{
     CommandText{"trigger", "has the flight recorder write what it holds and what follows"},
     CommandText{"reload", "reads the configuration again, as SIGHUP does"},
     CommandText{"history", "where the past is kept, and how far it goes back"},
+    CommandText{"frames", "every frame from now on, as pcapng, until the client hangs up; ends the requests"},
+    CommandText{"recording", "the frames that the flight recorder holds, as pcapng; ends the requests"},
 };
 
 constexpr std::uint32_t figures = bit_of(Command::flows) | bit_of(Command::why) | bit_of(Command::snapshot);

@@ -29,6 +29,8 @@ enum class Command : std::uint8_t {
     trigger,
     reload,
     history,
+    frames,
+    recording,
 };
 
 /// What `subscribe` may be about.

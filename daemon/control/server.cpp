@@ -158,6 +158,7 @@ void Server::handle(Connection& client, std::string_view line, std::uint64_t now
     Answer answer = answers_.answer(*request, counters_);
     counters_.errors += answer.refused ? 1U : 0U;
     client.queue(std::move(answer.body));
+    if (answer.last) client.close_when_sent();
 }
 
 void Server::subscribe(Connection& client, const Request& request, std::uint64_t now_ns) {
@@ -224,8 +225,8 @@ void Server::settle(std::uint64_t now_ns) {
             at = clients_.erase(at);
             continue;
         }
-        const std::uint32_t interest =
-            (client.wants_input() ? std::uint32_t{EPOLLIN} : 0U) | (client.owes() ? std::uint32_t{EPOLLOUT} : 0U);
+        const std::uint32_t interest = (client.wants_input() ? std::uint32_t{EPOLLIN} : 0U) |
+                                       (client.wants_output() ? std::uint32_t{EPOLLOUT} : 0U);
         if (interest != client.interest && watch(client.descriptor(), interest, EPOLL_CTL_MOD))
             client.interest = interest;
         due = std::min(due, due_ns(client, now_ns));
@@ -238,7 +239,8 @@ void Server::settle(std::uint64_t now_ns) {
 /// When something is to be done for a client without its doing anything.
 std::uint64_t Server::due_ns(const Connection& client, std::uint64_t now_ns) const {
     std::uint64_t due = never;
-    if (client.can_produce() || (client.has_line() && client.ready_for_request())) due = now_ns;
+    if (client.has_line() && client.ready_for_request()) due = now_ns;
+    if (client.can_produce()) due = std::min(due, now_ns + client.pause_ns());
     if (client.owes()) due = std::min(due, client.progress_ns() + options_.slow_ns);
     if (client.lingers()) due = std::min(due, client.progress_ns() + linger_ns);
     for (const Subscription& subscription : client.subscriptions()) due = std::min(due, subscription.due_ns);

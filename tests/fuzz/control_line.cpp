@@ -26,6 +26,7 @@ void check_line(const std::string& text, const std::string& id) {
     if (!line.is_object() || !line["ok"].is_boolean()) fuzz::violated("an answer says whether it is one");
     if (line["id"] != nlohmann::json::parse(id)) fuzz::violated("an answer has its request's id");
     if (line["ok"] == false && line["error"].get<std::string>().empty()) fuzz::violated("a refusal has a reason");
+    if (line.contains("encoding") && line["encoding"] == "pcapng") return;  // up to the end of the connection
     const std::size_t behind = line.contains("octets") ? line["octets"].get<std::size_t>() : 0;
     if (text.size() != end + 1 + behind) fuzz::violated("behind an answer there is what it announced");
 }
@@ -49,6 +50,7 @@ void take(std::string_view line, service::Answers& answers) {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     service::test::Fake fake;
     fake.packets_a_step = 1;
+    fake.pieces = {"one", "two"};
     service::Answers answers(fake);
     std::string_view input(reinterpret_cast<const char*>(data), size);
     while (!input.empty()) {

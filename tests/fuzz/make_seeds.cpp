@@ -95,6 +95,8 @@ void control_seeds(const fs::path& folder) {
         R"({"command":"trigger","reason":"slow"})",
         R"({"command":"reload"})",
         R"({"command":"history"})",
+        R"({"id":2,"command":"frames"})",
+        R"({"command":"recording"})",
     };
     std::string all;
     for (std::size_t i = 0; i < lines.size(); ++i) {

@@ -1,15 +1,17 @@
 #include "daemon/control/client.h"
 
+#include <array>
 #include <atomic>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 #include "daemon/control/address.h"
-#include "daemon/descriptor.h"
 #include "daemon/control/server.h"
+#include "daemon/descriptor.h"
 #include "metrics/snapshot_codec.h"
 #include "tests/unit/daemon/control/fake.h"
 
@@ -92,6 +94,32 @@ TEST_F(ControlClient, SnapshotsAreThoseOfTheDaemon) {
     const auto answer = (*client)->ask(R"({"id":1,"command":"version"})");
     ASSERT_TRUE(answer);
     EXPECT_EQ(Json::parse(*answer)["id"], 1);
+}
+
+TEST_F(ControlClient, FramesAreHandedOverAsADescriptor) {
+    fake.pieces = {"\n" + std::string(500'000, 'p'), "end"};
+    begin();
+    auto client = Client::connect(path());
+    ASSERT_TRUE(client) << client.error();
+    const auto frames = (*client)->frames(FramesOf::recorder);
+    ASSERT_TRUE(frames) << frames.error();
+    std::string all;
+    std::array<char, 4096> part;
+    for (ssize_t got = 0; (got = ::read(frames->get(), part.data(), part.size())) > 0;)
+        all.append(part.data(), static_cast<std::size_t>(got));
+    EXPECT_EQ(all, "\n" + std::string(500'000, 'p') + "end");
+    EXPECT_EQ(fake.frames_asked, std::vector{FramesOf::recorder});
+    EXPECT_FALSE((*client)->try_snapshot()) << "the connection is somebody else's";
+}
+
+TEST_F(ControlClient, FramesThatAreRefusedSayWhy) {
+    fake.frames_error = "the flight recorder is off";
+    begin();
+    auto client = Client::connect(path());
+    ASSERT_TRUE(client) << client.error();
+    const auto frames = (*client)->frames(FramesOf::recorder);
+    ASSERT_FALSE(frames);
+    EXPECT_NE(frames.error().find("the flight recorder is off"), std::string::npos) << frames.error();
 }
 
 TEST_F(ControlClient, ADaemonThatGoesAwayIsTold) {

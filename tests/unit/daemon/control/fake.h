@@ -75,6 +75,33 @@ struct Fake final : Commands {
     std::string reload() override { return ++reloads, reload_error; }
     std::string history_directory() const override { return directory; }
 
+    /// Frames are pieces of text here: what is to be said next is `pieces`, and `more_frames` says whether that is all.
+    std::vector<std::string> pieces = {};
+    bool more_frames = false;
+    std::string frames_error = {};
+    std::vector<FramesOf> frames_asked = {};
+    unsigned reads = 0;
+    unsigned streams_gone = 0;
+
+    struct Pieces final : FrameStream {
+        explicit Pieces(Fake& from) : fake(from) {}
+        ~Pieces() override { ++fake.streams_gone; }
+        Pieces(const Pieces&) = delete;
+        Pieces& operator=(const Pieces&) = delete;
+        Step read(std::string& out) override {
+            ++fake.reads;
+            if (next < fake.pieces.size()) return out += fake.pieces[next++], Step::soon;
+            return fake.more_frames ? Step::later : Step::ended;
+        }
+        Fake& fake;
+        std::size_t next = 0;
+    };
+    wire::Result<std::unique_ptr<FrameStream>, std::string> frames(FramesOf which) override {
+        frames_asked.push_back(which);
+        if (!frames_error.empty()) return wire::Failure{frames_error};
+        return std::unique_ptr<FrameStream>(std::make_unique<Pieces>(*this));
+    }
+
 private:
     Published last_ = {};
     std::chrono::steady_clock::time_point taken_at_ = {};

@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "daemon/control/address.h"
-#include "daemon/descriptor.h"
 #include "daemon/control/packed_snapshot.h"
+#include "daemon/descriptor.h"
 #include "daemon/history/history.h"
 #include "metrics/snapshot_codec.h"
 #include "tests/unit/daemon/control/fake.h"
@@ -536,6 +536,79 @@ TEST_F(ControlSocket, WhatCannotBeOpenedIsExplained) {
     EXPECT_EQ(error((folder.path / "made/control.sock").string()), "opened");  // one folder is made
     EXPECT_EQ(std::filesystem::status(folder.path / "made").permissions() & std::filesystem::perms::others_write,
               std::filesystem::perms::none);
+}
+
+TEST_F(ControlSocket, ARecordingFollowsItsLineAndEndsTheConnection) {
+    fake.pieces = {std::string(3'000'000, 'a'), "\n{}\n", "end"};
+    open();
+    Peer peer(path());
+    // What is asked for behind it has no answer: nobody could tell it from frames.
+    peer.say("{\"id\":1,\"command\":\"version\"}\n{\"id\":2,\"command\":\"recording\"}\n{\"command\":\"version\"}\n");
+    EXPECT_EQ(line_of(peer)["id"], 1);
+    const Json head = line_of(peer);
+    EXPECT_EQ(head["id"], 2);
+    EXPECT_EQ(head["ok"], true);
+    EXPECT_EQ(head["encoding"], "pcapng");
+    EXPECT_TRUE(ends(peer));
+    EXPECT_EQ(peer.text, std::string(3'000'000, 'a') + "\n{}\nend");
+    EXPECT_EQ(fake.frames_asked, std::vector{FramesOf::recorder});
+    EXPECT_EQ(fake.streams_gone, 1U);
+}
+
+TEST_F(ControlSocket, FramesComeAsTheyAreMadeAndCostNothingInBetween) {
+    fake.more_frames = true;
+    open();
+    Peer peer(path());
+    EXPECT_EQ(ask(peer, R"({"command":"frames"})")["encoding"], "pcapng");
+    EXPECT_EQ(fake.frames_asked, std::vector{FramesOf::now});
+    const unsigned before = fake.reads;
+    const auto begun = Clock::now();
+    while (Clock::now() < begun + 500ms) server->progress(100);
+    EXPECT_LE(fake.reads - before, 60U) << "a silent stream is looked at fifty times a second";
+    EXPECT_GE(fake.reads - before, 5U);
+    fake.pieces = {"frame"};
+    EXPECT_TRUE(turn([&] { return peer.read(), peer.text == "frame"; })) << peer.text;
+    Peer other(path());
+    EXPECT_EQ(ask(other, R"({"command":"version"})")["ok"], true) << "others are served meanwhile";
+    peer.hang_up();
+    EXPECT_TRUE(turn([&] { return fake.streams_gone == 1; }));
+    EXPECT_EQ(server->counters().clients, 1U);
+}
+
+TEST_F(ControlSocket, WhoEndsSendingIsStillSentFrames) {
+    fake.more_frames = true;
+    open();
+    Peer peer(path());
+    peer.say("{\"command\":\"frames\"}\n");
+    peer.end_sending();
+    EXPECT_EQ(line_of(peer)["ok"], true);
+    fake.pieces = {"late"};
+    EXPECT_TRUE(turn([&] { return peer.read(), peer.text == "late"; }));
+    peer.hang_up();
+    EXPECT_TRUE(turn([&] { return fake.streams_gone == 1; }));
+}
+
+TEST_F(ControlSocket, FramesThatNobodyTakesAreNotMade) {
+    fake.pieces.assign(100, std::string(1 << 20, 'x'));
+    fake.more_frames = true;
+    ServerOptions wanted;
+    wanted.slow_ns = 300'000'000;
+    open(wanted);
+    Peer peer(path());
+    peer.say("{\"command\":\"frames\"}\n");
+    ASSERT_TRUE(turn([&] { return fake.streams_gone == 1; }));
+    EXPECT_LE(fake.reads, 8U) << "a megabyte or two wait for it, not a hundred";
+    EXPECT_EQ(server->counters().closed_slow, 1U);
+}
+
+TEST_F(ControlSocket, FramesThatThereAreNotAreRefusedAndTheConnectionGoesOn) {
+    fake.frames_error = "the flight recorder is off";
+    open();
+    Peer peer(path());
+    const Json answer = ask(peer, R"({"command":"recording"})");
+    EXPECT_EQ(answer["ok"], false);
+    EXPECT_EQ(answer["error"], "the flight recorder is off");
+    EXPECT_EQ(ask(peer, R"({"command":"version"})")["ok"], true);
 }
 
 TEST_F(ControlSocket, AnotherThreadCanEndTheWait) {

@@ -1,0 +1,59 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "capture/flight_recorder.h"
+#include "daemon/control/commands.h"
+#include "daemon/recorder/frame_pieces.h"
+
+namespace service {
+
+/// Where the capture thread serves frames to clients that want them: a piece for each at a time, when it was asked for.
+/// A client that asks seldom costs a piece of memory and nothing else; what it misses is the recorder's to forget.
+class FrameDesk {
+public:
+    static constexpr std::size_t max_streams = 4;
+    /// For streams where nothing is recorded.
+    static constexpr std::size_t own_memory_octets = std::size_t{16} << 20;
+
+    /// What two threads share of one stream.
+    struct Exchange {
+        std::mutex mutex;
+        std::string piece = {};
+        bool asked = true;
+        bool more = false;  ///< behind the piece, at once
+        bool ended = false;
+        std::unique_ptr<FramePieces> pieces = {};  ///< of the capture thread
+    };
+
+    explicit FrameDesk(std::uint32_t frame_octets) : frame_octets_(frame_octets) {}
+
+    // All of the capture thread. `recorder` is null where nothing is recorded.
+
+    /// Returns why there is none.
+    std::string open(FramesOf which, const capture::FlightRecorder* recorder,
+                     const std::vector<capture::InterfaceInfo>& interfaces, const std::shared_ptr<Exchange>& exchange);
+    /// Every frame, where nothing is recorded.
+    void keep(const wire::Frame& frame) {
+        if (own_) own_->keep(frame);
+    }
+    void serve(const capture::FlightRecorder* recorder, const std::vector<capture::InterfaceInfo>& interfaces);
+    /// Gives up what nobody reads any more.
+    void tidy();
+    /// Nothing more will come.
+    void close();
+
+private:
+    std::uint32_t frame_octets_;
+    std::unique_ptr<capture::FlightRecorder> own_ = {};
+    std::vector<std::shared_ptr<Exchange>> open_ = {};
+};
+
+/// The client's side. `wake` has the capture thread call serve() soon.
+std::unique_ptr<FrameStream> stream_of(std::shared_ptr<FrameDesk::Exchange> exchange, std::function<void()> wake);
+
+}  // namespace service

@@ -1,0 +1,40 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capture/flight_recorder.h"
+#include "capture/pcapng_writer.h"
+#include "capture/source.h"
+
+namespace service {
+
+/// Frames of a flight recorder as the octets of one pcapng file, in pieces of about a millisecond's work: what it
+/// holds, or what comes from now on. A frame that gave way before it was read is counted, in a comment on the next one.
+/// Of the capture thread, as the recorder is.
+class FramePieces {
+public:
+    enum class From : std::uint8_t { oldest, now };
+    FramePieces(const capture::FlightRecorder& recorder, From from,
+                const std::vector<capture::InterfaceInfo>& interfaces);
+
+    enum class Step : std::uint8_t {
+        piece,  ///< there is more at once
+        all,    ///< up to what there is now
+        ended,  ///< nothing will follow
+    };
+    /// Appends the next piece.
+    Step append(const capture::FlightRecorder& recorder, const std::vector<capture::InterfaceInfo>& interfaces,
+                std::string& out);
+
+private:
+    bool write(capture::FlightRecorder::Kept& kept, const std::vector<capture::InterfaceInfo>& interfaces);
+
+    capture::PcapngWriter writer_;
+    capture::FlightRecorder::Position at_;
+    std::optional<capture::FlightRecorder::Position> stop_ = {};
+    std::vector<capture::InterfaceInfo> known_ = {};
+};
+
+}  // namespace service
