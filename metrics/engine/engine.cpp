@@ -60,6 +60,22 @@ Engine::Engine(const EngineOptions& options)
 
 Engine::~Engine() = default;
 
+void Engine::end_frame() {
+    if (store_.watch == nullptr) return;
+    for (const FlowIndex index : store_.watch->counted) {
+        const Flow& flow = store_.table[index];
+        if (!flow.live) continue;
+        std::uint64_t messages = flow.ledger.messages();
+        std::uint64_t bytes = flow.ledger.bytes();
+        if (const Ledger* const apart = streams_.responses_of(flow); apart != nullptr) {
+            messages += apart->messages();
+            bytes += apart->bytes();
+        }
+        store_.watch->witness.outstanding(flow.id, messages, bytes, store_.watch->frame);
+    }
+    store_.watch->counted.clear();
+}
+
 void Engine::on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) {
     if (dissection.has(dissect::LayerId::tcp)) streams_.on_segment(frame, dissection, context_);
 }

@@ -25,6 +25,8 @@ public:
     ~Engine() override;
 
     void begin_frame(const FrameContext& context) { context_ = context; }
+    /// For the witness, where there is one: all that the frame holds has been told.
+    void end_frame();
     void on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) override;
     void on_unit(const dissect::Unit& unit) override;
     void on_notice(const dissect::Notice& notice) override;

@@ -25,6 +25,7 @@ public:
             dissector_.dissect_plain(frame, engine_);
         else
             dissector_.dissect(frame, engine_);
+        if (!shortcut_) engine_.end_frame();
     }
     /// Frames that work() will be called with soon, in their order; then fetch(), and then work().
     void expect(const wire::Frame& frame, const FrameContext& context) {

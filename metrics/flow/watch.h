@@ -26,13 +26,22 @@ struct Watch {
     void give_up(const Flow& flow) {
         for (const bool apart : {false, true}) witness.forgotten(flow.id, apart);
     }
+    void packet(const Flow& flow, FlowIndex index, std::uint64_t number) {
+        frame = number;
+        counted.push_back(index);
+        witness.packet(flow.id, number);
+    }
+    /// All up to `position` is about to leave the flow's ledger: by the last packet, or, unless `measure`, since it had
+    /// been acknowledged before it was seen.
+    void acknowledged(const Flow& flow, std::uint64_t position, std::int64_t now_ns, bool measure);
     Messages& messages(FlowIndex index) {
         if (index >= beginnings_.size()) beginnings_.resize(index + std::size_t{1});
         return beginnings_[index];
     }
 
     Witness& witness;
-    FlowIndex counted = no_flow;  ///< the flow of the last packet
+    std::uint64_t frame = 0;         ///< of the last packet
+    std::vector<FlowIndex> counted;  ///< the flows of the present frame's packets
     std::unordered_map<std::uint64_t, FlowIndex> by_id;
 
 private:

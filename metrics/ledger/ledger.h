@@ -78,6 +78,15 @@ public:
     template <class Done>
     unsigned complete_oldest(LedgerPool& pool, std::int64_t now_ns, Done&& done);
 
+    /// Calls look(const OutstandingMessage&) for every entry whose position is at most `position`, oldest first.
+    template <class Look>
+    void look(std::uint64_t position, Look&& look) const {
+        for (unsigned i = 0; i < size_; ++i) {
+            const OutstandingMessage& message = ring_[(head_ + i) & (capacity_ - 1u)];
+            if (message.position > position) return;
+            look(message);
+        }
+    }
     OutstandingMessage* oldest(LedgerPool&) { return size_ == 0 ? nullptr : &at(0); }
     /// The oldest that wants a response (READ, atomic) and whose position is at least `position`; nullptr where none
     /// is.

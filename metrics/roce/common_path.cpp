@@ -114,7 +114,7 @@ struct RoceTracker::CommonPacket {
     const std::uint64_t position = request.next + static_cast<std::uint64_t>(static_cast<std::int64_t>(ahead));
     if (position >= request.acknowledged) {
         request.acknowledged = position + 1;
-        settle(requester, position, packet.now_ns, [](const OutstandingMessage&, std::uint64_t) {});
+        settle(requester, position, packet.now_ns);
     }
     if (lacked && !lacks_credit(flow, requester)) request.credit_freed_ns = packet.now_ns;
     return true;

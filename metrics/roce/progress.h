@@ -76,10 +76,8 @@ inline void RoceTracker::notice_reuse(Flow& flow, const Progress& packet) {
     flow.ledger.post(store_.rings, packet.now_ns, packet.operation, packet.last, packet.moved);
 }
 
-/// Everything up to `position`, which lies before what is sent next, is acknowledged for the first time. Calls
-/// tell(const OutstandingMessage&, latency) for every latency that is recorded.
-template <class Tell>
-inline void RoceTracker::settle(Flow& requester, std::uint64_t position, std::int64_t now_ns, Tell&& tell) {
+/// Everything up to `position`, which lies before what is sent next, is acknowledged for the first time.
+inline void RoceTracker::settle(Flow& requester, std::uint64_t position, std::int64_t now_ns) {
     RequestState& request = requester.request;
     // Of one acknowledgement's messages most are of one kind.
     CompactHistogram* latencies = nullptr;
@@ -95,7 +93,6 @@ inline void RoceTracker::settle(Flow& requester, std::uint64_t position, std::in
             }
             if (latencies != nullptr) latencies->record(store_.pages, requester.histogram_pages, latency);
             psn::keep_least(request.round_trip_min_ns, latency);
-            tell(message, latency);
         });
     if (done > 0) {
         request.freed_ns = now_ns;

@@ -69,13 +69,9 @@ void RoceTracker::acknowledge(Flow& requester, std::uint64_t position, std::int6
         const std::uint64_t doubtful = store_.trouble(requester).doubtful;
         if (doubtful != 0 && doubtful <= position) requester.ledger.mark_again(store_.rings, doubtful);
     }
-    const bool watched = store_.watch != nullptr;
-    settle(requester, position, now_ns, [&](const OutstandingMessage& message, std::uint64_t latency_ns) {
-        if (watched) [[unlikely]]
-            store_.watch->witness.answered(requester.id, message.position, &latency_ns, frame);
-    });
-    if (watched) [[unlikely]]
-        store_.watch->witness.answered(requester.id, position, nullptr, frame);
+    if (store_.watch != nullptr) [[unlikely]]
+        store_.watch->acknowledged(requester, position, now_ns, true);
+    settle(requester, position, now_ns);
     if (request.recovering) {
         FlowTrouble& trouble = store_.trouble(requester);
         trouble.recovery.acknowledged(position, [&](auto what, std::uint64_t value) {

@@ -55,8 +55,6 @@ void RoceTracker::on_packet(const PacketRecord& record) {
         case wire::BthRole::acknowledgement: acknowledgement(index, record, opcode); break;
         case wire::BthRole::notification: notification(flow, record); break;
     }
-    if (store_.watch != nullptr) [[unlikely]]
-        watch_outstanding(record.frame);
 }
 
 /// Immediate data and invalidation show at a message's end only: what came before was counted as the plain operation's.

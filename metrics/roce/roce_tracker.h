@@ -44,8 +44,7 @@ private:
     void close_gap_in_sequence(Flow& flow, const Passing& packet, Situation& situation);
     void new_request(Flow& flow, const Progress& packet);
     void part_of_message(Flow& flow, const Progress& packet);
-    template <class Tell>
-    void settle(Flow& requester, std::uint64_t position, std::int64_t now_ns, Tell&& tell);
+    void settle(Flow& requester, std::uint64_t position, std::int64_t now_ns);
     void reassign_bytes(Flow& flow, Operation operation, std::uint64_t bytes);
     bool past_request(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode,
                       std::uint64_t position, std::uint32_t span, Situation& situation);
@@ -72,7 +71,6 @@ private:
     void watch_request(FlowIndex index, const Progress& packet, std::uint64_t frame);
     void watch_end_unseen(FlowIndex index, std::uint64_t position);
     void watch_past(FlowIndex index, const PacketRecord& record, const Progress& packet, bool first_sight);
-    void watch_outstanding(std::uint64_t frame);
 
     FlowStore& store_;
     ReuseTracker* reuse_;

@@ -5,8 +5,7 @@
 namespace metrics {
 
 void RoceTracker::watch_packet(FlowIndex index, std::uint64_t frame) {
-    store_.watch->counted = index;
-    store_.watch->witness.packet(store_.table[index].id, frame);
+    store_.watch->packet(store_.table[index], index, frame);
 }
 
 /// Before a packet of a new position moves the flow forward.
@@ -55,11 +54,6 @@ void RoceTracker::watch_past(FlowIndex index, const PacketRecord& record, const 
         bytes = (packet.last - begin.position) * flow.request.mtu_payload + packet.moved;
     store_.watch->witness.message(flow.id, {packet.operation, answered ? packet.last : 0, bytes, begin.frame},
                                   record.frame);
-}
-
-void RoceTracker::watch_outstanding(std::uint64_t frame) {
-    const Flow& flow = store_.table[store_.watch->counted];
-    store_.watch->witness.outstanding(flow.id, flow.ledger.messages(), flow.ledger.bytes(), frame);
 }
 
 }  // namespace metrics

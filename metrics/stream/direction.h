@@ -39,7 +39,7 @@ struct MessageState {
     std::uint32_t write_bytes = 0;
     bool write_was_last = false;  ///< the last request was a Write, not yet paired with Immediate Data
     bool request_seen = false;    ///< a READ or atomic request was captured
-    bool begun_unseen = false;    ///< the message under way began before what was captured of it
+    bool begun_unseen = false;    ///< the message under way began before what was captured of it; for the witness
     std::uint32_t forgotten = 0;  ///< READs and atomics given up, whose responses may still come
     std::uint64_t response_bytes = 0;
     std::uint64_t first_frame = 0;  ///< that held the first octet of the message under way

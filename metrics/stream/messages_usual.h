@@ -43,7 +43,6 @@ inline void Messages::begin(const Half& half, const Part& part, Operation operat
     request.message_first_ns = part.now_ns();
     request.operation = operation;
     half.direction->message.first_frame = part.unit.first_frame;
-    half.direction->message.begun_unseen = part.ddp.message_offset != 0 && operation != Operation::write;
     half.flow->ledger.begin(part.now_ns(), operation);
 }
 
@@ -84,7 +83,7 @@ inline void Messages::finish(const Half& half, const Part& part, Operation opera
 inline void Messages::covered(const Half& half, std::uint64_t end, std::int64_t now_ns) {
     Direction& direction = *half.direction;
     direction.level.note(half.flow->ledger, direction.responses, now_ns);
-    if (end <= half.request().acknowledged) sender_.complete(half, half.request().acknowledged, now_ns, std::nullopt);
+    if (end <= half.request().acknowledged) sender_.complete(half, half.request().acknowledged, now_ns, false);
 }
 
 inline void Messages::write(const Half& half, const Part& part) {
@@ -109,7 +108,11 @@ inline void Messages::send(const Half& half, const Part& part, Operation operati
     MessageState& message = half.direction->message;
     const bool goes_on = request.in_message && request.operation == operation &&
                          message.message_sequence == part.ddp.msn && part.ddp.message_offset != 0;
-    if (!goes_on) begin(half, part, operation);
+    if (!goes_on) {
+        begin(half, part, operation);
+        if (part.ddp.message_offset != 0) [[unlikely]]
+            message.begun_unseen = true;
+    }
     message.message_sequence = part.ddp.msn;
     half.flow->counts.payload_bytes += part.ddp.payload_length;
     // The offset counts what came before, captured or not. RFC 5041, 4.3.

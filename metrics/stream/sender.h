@@ -29,9 +29,8 @@ public:
     void dropped(const Half& half, std::uint64_t frame);
     void forget(Direction& direction);
     std::size_t octets() const { return holes_.octets(); }
-    /// Everything up to `position` is with the receiver, as `frame` says; absent: as had been said before, so that it
-    /// is no latency.
-    void complete(const Half& half, std::uint64_t position, std::int64_t now_ns, std::optional<std::uint64_t> frame);
+    /// Everything up to `position` is with the receiver; `measure` where the present frame says so.
+    void complete(const Half& half, std::uint64_t position, std::int64_t now_ns, bool measure);
 
 private:
     /// A segment with payload, and where it lies.

@@ -135,8 +135,7 @@ inline void Sender::close_gap(const Half& half, const Half& back, const Arrival&
 
 // ---- what the receiver says ----
 
-inline void Sender::complete(const Half& half, std::uint64_t position, std::int64_t now_ns,
-                             std::optional<std::uint64_t> frame) {
+inline void Sender::complete(const Half& half, std::uint64_t position, std::int64_t now_ns, bool measure) {
     Flow& flow = *half.flow;
     Direction& direction = *half.direction;
     MessageState& message = direction.message;
@@ -144,17 +143,14 @@ inline void Sender::complete(const Half& half, std::uint64_t position, std::int6
         flow.ledger.end(store_.rings, message.write_ns, Operation::write, message.write_end, message.write_bytes);
         message.write_end = 0;
     }
+    if (store_.watch != nullptr) [[unlikely]]
+        store_.watch->acknowledged(flow, position, now_ns, measure);
     const unsigned done =
         flow.ledger.acknowledge(store_.rings, now_ns, position, [&](const OutstandingMessage& outstanding) {
-            if (outstanding.again || outstanding.merged || !frame) return;
+            if (outstanding.again || outstanding.merged || !measure) return;
             const auto operation = static_cast<Operation>(static_cast<unsigned>(outstanding.operation));
-            const std::uint64_t latency_ns = elapsed(outstanding.last_ns, now_ns);
-            store_.record(flow, latency_of(operation), latency_ns);
-            if (store_.watch != nullptr) [[unlikely]]
-                store_.watch->witness.answered(flow.id, outstanding.position, &latency_ns, *frame);
+            store_.record(flow, latency_of(operation), elapsed(outstanding.last_ns, now_ns));
         });
-    if (store_.watch != nullptr) [[unlikely]]
-        store_.watch->witness.answered(flow.id, position, nullptr, frame.value_or(0));
     half.request().freed_messages = done;
     if (done == 0) return;
     flow.attribution.freed(now_ns);
@@ -188,7 +184,7 @@ inline void Sender::acknowledged(const Half& half, const Segment& segment) {
         request.freed_ns = now_ns;
         request.freed_messages = 0;
         take_round_trip(half, position, now_ns);
-        complete(half, position, now_ns, segment.frame.number);
+        complete(half, position, now_ns, true);
         direction.duplicate_run = 0;
         direction.first_duplicate_ns = Situation::never;
         // A partial acknowledgement tells of the next loss. RFC 6582, 3.2.

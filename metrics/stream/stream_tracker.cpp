@@ -126,7 +126,6 @@ struct StreamTracker::State {
         return last_back.index == last_half.flow->reverse ? last_back : half_of(last_half.flow->reverse);
     }
     void count(Flow& flow, const Segment& segment);
-    void watch_outstanding(const Half& half, std::uint64_t frame) const;
 
     FlowStore& store;
     Slab<Direction> directions;
@@ -202,8 +201,6 @@ void StreamTracker::State::count(Flow& flow, const Segment& segment) {
     counts.wire_bytes += frame.wire_length;
     counts.last_ns = std::max(counts.last_ns, frame.time_ns);
     flow.request.own_bytes_since += frame.wire_length + ethernet_overhead;
-    if (store.watch != nullptr) [[unlikely]]
-        store.watch->witness.packet(flow.id, frame.number);
     const unsigned ecn = segment.dissection.network.ecn();
     if (ecn != 0) {
         ++counts.ecn_capable;
@@ -218,21 +215,14 @@ void StreamTracker::State::count(Flow& flow, const Segment& segment) {
 }
 
 void StreamTracker::State::take(const Half& half, const Segment& segment) {
+    if (store.watch != nullptr) [[unlikely]]
+        store.watch->packet(*half.flow, half.index, segment.frame.number);
     count(*half.flow, segment);
     if (!half) return;
     const Half back = back_of(half);
     last_back = back;
     if (back) sender.acknowledged(back, segment);
     sender.segment(half, back, segment);
-    if (store.watch != nullptr) [[unlikely]]
-        watch_outstanding(half, segment.frame.number);
-}
-
-void StreamTracker::State::watch_outstanding(const Half& half, std::uint64_t frame) const {
-    const Ledger& requests = half.flow->ledger;
-    const Ledger& responses = half.direction->responses;
-    store.watch->witness.outstanding(half.flow->id, std::uint64_t{requests.messages()} + responses.messages(),
-                                     requests.bytes() + responses.bytes(), frame);
 }
 
 void StreamTracker::on_segment(const wire::Frame& frame, const dissect::Dissection& dissection,
@@ -320,8 +310,6 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
         return;
     }
     state.messages.unit(half, of_last ? state.back_of_last() : state.back_of(half), unit, end);
-    if (state.store.watch != nullptr) [[unlikely]]
-        state.watch_outstanding(half, unit.frame.number);
 }
 
 void StreamTracker::on_notice(const dissect::Notice& notice, const FrameContext&) {
@@ -382,6 +370,10 @@ void StreamTracker::describe(FlowIndex index, FlowSnapshot& out) const {
     out.responses_max = direction.responses.responses_max();
     out.at_max_ns = direction.level.at_max(now_ns);
     out.merged_messages = std::uint64_t{flow.ledger.merged()} + direction.responses.merged();
+}
+
+const Ledger* StreamTracker::responses_of(const Flow& flow) const {
+    return flow.stream == Flow::no_block ? nullptr : &state_->directions[flow.stream].responses;
 }
 
 void StreamTracker::forget(FlowIndex index) {
