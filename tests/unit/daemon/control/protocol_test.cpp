@@ -88,7 +88,7 @@ TEST(Protocol, AVersionThatIsNotSpokenIsRefused) {
 TEST(Protocol, ANameThatIsNoneIsAnsweredWithThoseThatAre) {
     const Json command = refused(R"({"command":"flow"})");
     EXPECT_NE(command["error"].get<std::string>().find("did you mean 'flows'?"), std::string::npos);
-    EXPECT_EQ(command["known"].size(), 11U);
+    EXPECT_EQ(command["known"].size(), 13U);
     const Json member = refused(R"({"command":"flows","colums":["id"]})");
     EXPECT_NE(member["error"].get<std::string>().find("did you mean 'columns'?"), std::string::npos);
     EXPECT_EQ(member["known"],
