@@ -1,0 +1,174 @@
+#include "plugins/extcap/arguments.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fmt/format.h>
+#include <optional>
+#include <string_view>
+
+#include "capture/file_source.h"
+#include "daemon/control/client.h"
+#include "text/similar.h"
+
+namespace extcap {
+namespace {
+
+using Fault = std::string;  ///< empty where all is well
+
+enum class Value : std::uint8_t { none, optional, needed };
+
+struct Option {
+    std::string_view name;
+    Value value;
+    Fault (*take)(Arguments&, const std::string& value);
+};
+
+Fault call(Arguments& arguments, Call wanted) {
+    arguments.call = wanted;
+    return {};
+}
+
+std::optional<std::uint32_t> number(std::string_view text, std::uint32_t most) {
+    std::uint32_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value > most) return {};
+    return value;
+}
+
+Fault take_flag(const std::string& value, bool& into) {
+    if (value != "true" && value != "false") return "true or false";
+    into = value == "true";
+    return {};
+}
+
+Fault take_snaplen(Arguments& arguments, const std::string& value) {
+    const auto octets = number(value, capture::max_snaplen);
+    if (!octets) return fmt::format("a number of octets from 0 (whole frames) to {}", capture::max_snaplen);
+    arguments.snaplen = *octets;
+    return {};
+}
+
+Fault take_ports(Arguments& arguments, const std::string& value) {
+    constexpr const char* wanted = "TCP ports from 1 to 65535, separated by commas, such as 4420,5001";
+    arguments.iwarp_ports.clear();
+    for (std::size_t at = 0; !value.empty() && at <= value.size();) {
+        const std::size_t end = std::min(value.find(',', at), value.size());
+        std::string_view word = std::string_view(value).substr(at, end - at);
+        while (!word.empty() && word.front() == ' ') word.remove_prefix(1);
+        while (!word.empty() && word.back() == ' ') word.remove_suffix(1);
+        const auto port = number(word, 65535);
+        if (!port || *port == 0) return wanted;
+        arguments.iwarp_ports.push_back(static_cast<std::uint16_t>(*port));
+        at = end + 1;
+    }
+    return {};
+}
+
+Fault take_timestamps(Arguments& arguments, const std::string& value) {
+    if (value != "automatic" && value != "hardware" && value != "software") return "automatic, hardware or software";
+    arguments.timestamps = value;
+    return {};
+}
+
+Fault take_interface(Arguments& arguments, const std::string& value) {
+    arguments.interface = value;
+    if (value == daemon_name) return arguments.kind = Kind::daemon, Fault{};
+    if (value == recorder_name) return arguments.kind = Kind::recorder, Fault{};
+    const std::string_view prefix = live_prefix;
+    if (!value.starts_with(prefix) || value.size() == prefix.size()) return "an interface of --extcap-interfaces";
+    arguments.kind = Kind::live;
+    arguments.device = value.substr(prefix.size());
+    return {};
+}
+
+template <std::string Arguments::*member>
+Fault keep(Arguments& arguments, const std::string& value) {
+    arguments.*member = value;
+    return {};
+}
+Fault pass_over(Arguments&, const std::string&) { return {}; }
+
+constexpr std::array options{
+    Option{"help", Value::none, [](Arguments& a, const std::string&) { return call(a, Call::help); }},
+    Option{"version", Value::none, [](Arguments& a, const std::string&) { return call(a, Call::version); }},
+    // With a value it is Wireshark that tells its own.
+    Option{"extcap-version", Value::optional, pass_over},
+    Option{"extcap-interfaces", Value::none,
+           [](Arguments& a, const std::string&) { return call(a, Call::interfaces); }},
+    Option{"extcap-dlts", Value::none, [](Arguments& a, const std::string&) { return call(a, Call::dlts); }},
+    Option{"extcap-config", Value::none, [](Arguments& a, const std::string&) { return call(a, Call::config); }},
+    Option{"capture", Value::none, [](Arguments& a, const std::string&) { return call(a, Call::capture); }},
+    Option{"extcap-interface", Value::needed, take_interface},
+    Option{"extcap-reload-option", Value::needed, keep<&Arguments::reload>},
+    Option{"extcap-capture-filter", Value::needed, keep<&Arguments::filter>},
+    Option{"extcap-control-in", Value::needed, pass_over},
+    Option{"extcap-control-out", Value::needed, pass_over},
+    Option{"fifo", Value::needed, keep<&Arguments::fifo>},
+    Option{"headers-only", Value::optional,
+           [](Arguments& a, const std::string& value) {
+               return take_flag(value.empty() ? "true" : value, a.headers_only);
+           }},
+    Option{"snaplen", Value::needed, take_snaplen},
+    Option{"iwarp-ports", Value::needed, take_ports},
+    Option{"promiscuous", Value::needed,
+           [](Arguments& a, const std::string& value) { return take_flag(value, a.promiscuous); }},
+    Option{"timestamps", Value::needed, take_timestamps},
+    Option{"socket", Value::needed, keep<&Arguments::socket>},
+};
+
+const Option* find(std::string_view name) {
+    const auto at = std::find_if(options.begin(), options.end(), [&](const Option& one) { return one.name == name; });
+    return at == options.end() ? nullptr : &*at;
+}
+
+Fault unknown(const std::string& word) {
+    std::vector<std::string_view> names;
+    for (const Option& option : options) names.push_back(option.name);
+    const std::string_view name = std::string_view(word).substr(word.starts_with("--") ? 2 : 0);
+    return fmt::format("there is no option {}{}; --help lists those that there are", word,
+                       text::did_you_mean(name, names));
+}
+
+/// What a call needs besides itself.
+Fault incomplete(const Arguments& arguments, bool filter_given) {
+    const Call call = arguments.call;
+    const bool of_one = call == Call::dlts || call == Call::config || call == Call::capture || filter_given;
+    if (of_one && arguments.interface.empty()) return "--extcap-interface is needed: which one?";
+    if (call == Call::capture && arguments.fifo.empty()) return "--fifo is needed: where shall the frames go?";
+    return {};
+}
+
+}  // namespace
+
+wire::Result<Arguments, std::string> parse(const std::vector<std::string>& words) {
+    Arguments arguments;
+    arguments.socket = service::default_socket;
+    bool filter_given = false;
+    bool version_asked = false;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        std::string word = words[i] == "-h" ? "--help" : words[i];
+        const std::size_t equals = word.find('=');
+        const Option* option =
+            word.starts_with("--") ? find(word.substr(2, equals == std::string::npos ? equals : equals - 2)) : nullptr;
+        if (option == nullptr) return wire::Failure{unknown(word)};
+        const bool inside = equals != std::string::npos;
+        std::string value = inside ? word.substr(equals + 1) : std::string{};
+        if (inside && option->value == Value::none)
+            return wire::Failure{fmt::format("--{} takes no value", option->name)};
+        if (!inside && option->value == Value::needed) {
+            if (i + 1 == words.size()) return wire::Failure{fmt::format("--{} needs a value", option->name)};
+            value = words[++i];
+        }
+        if (const Fault wanted = option->take(arguments, value); !wanted.empty())
+            return wire::Failure{fmt::format("--{} {}: {} is wanted", option->name, value, wanted)};
+        filter_given = filter_given || option->name == "extcap-capture-filter";
+        version_asked = version_asked || (option->name == "extcap-version" && !inside);
+    }
+    if (arguments.call == Call::help && filter_given) arguments.call = Call::check_filter;
+    if (arguments.call == Call::help && version_asked) arguments.call = Call::version;
+    if (Fault fault = incomplete(arguments, filter_given); !fault.empty()) return wire::Failure{std::move(fault)};
+    return arguments;
+}
+
+}  // namespace extcap

@@ -1,0 +1,21 @@
+#pragma once
+#include <string>
+
+#include "plugins/extcap/arguments.h"
+
+/// What Wireshark is told before a capture, in the sentences of its extcap interface:
+/// https://www.wireshark.org/docs/wsdg_html_chunked/ChCaptureExtcap.html
+namespace extcap {
+
+std::string version_sentence();
+/// Every interface of the machine, `any`, the daemon and its flight recorder. Needs no rights.
+std::string interface_sentences();
+std::string dlt_sentences(const Arguments& arguments);
+/// The interface's options; with Arguments::reload, the choices of that one.
+std::string config_sentences(const Arguments& arguments);
+/// Nothing where the filter is one: what is printed is shown to the user as what is wrong with it.
+std::string filter_fault(const Arguments& arguments);
+/// For people.
+std::string help();
+
+}  // namespace extcap

@@ -1,0 +1,12 @@
+#pragma once
+#include <string>
+
+#include "plugins/extcap/arguments.h"
+
+namespace extcap {
+
+/// Writes frames into the fifo until Wireshark closes it or sends a signal, or there are no more. Returns what went
+/// wrong, a sentence that Wireshark shows; else empty.
+std::string capture_into_fifo(const Arguments& arguments);
+
+}  // namespace extcap
