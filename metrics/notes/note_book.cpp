@@ -148,11 +148,13 @@ void NoteBook::wait(Flow& flow, bool apart, std::uint32_t message) {
     if (fresh.next == none) queue.last = message;
 }
 
-/// A message at that position whose end was taken for missing.
-std::uint32_t NoteBook::find_unseen(const Queue& queue, std::uint64_t position) const {
+/// A message at that position whose end was taken for missing. One of another kind is another one, that is missing,
+/// too.
+std::uint32_t NoteBook::find_unseen(const Queue& queue, std::uint64_t position, Operation operation) const {
     if (queue.last == none || messages_[queue.last].position < position) return none;
     for (std::uint32_t at = queue.first; at != none; at = messages_[at].next)
-        if (messages_[at].position == position && messages_[at].number == 0) return at;
+        if (messages_[at].position == position && messages_[at].number == 0 && messages_[at].operation == operation)
+            return at;
     return none;
 }
 
@@ -169,7 +171,7 @@ void NoteBook::message(std::uint64_t flow, const Message& message, std::uint64_t
     Flow& here = flows_[place];
     const bool apart = (message.position & answered_apart) != 0;
     const std::uint64_t position = message.position & ~answered_apart;
-    std::uint32_t at = frame == 0 ? none : find_unseen(here.waiting[apart ? 1 : 0], position);
+    std::uint32_t at = frame == 0 ? none : find_unseen(here.waiting[apart ? 1 : 0], position, message.operation);
     const bool fresh = at == none;
     if (fresh) {
         at = static_cast<std::uint32_t>(messages_.size());
@@ -222,7 +224,10 @@ void NoteBook::answered(std::uint64_t flow, std::uint64_t position, const std::u
         const std::uint32_t at = pop(queue);
         KeptMessage& kept = messages_[at];
         kept.response_frame = frame;
-        if (latency_ns != nullptr && kept.position == position) kept.latency_ns = *latency_ns;
+        if (latency_ns != nullptr && kept.position == position) {
+            kept.latency_ns = *latency_ns;
+            latency_ns = nullptr;
+        }
         if (frame == 0) continue;
         Note& answer = note(note_of_packet(place, frame));
         kept.next = answer.answers;

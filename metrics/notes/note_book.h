@@ -101,7 +101,7 @@ private:
     void add_event(Note& note, const Event& event);
     void wait(Flow& flow, bool apart, std::uint32_t message);
     std::uint32_t pop(Queue& queue);
-    std::uint32_t find_unseen(const Queue& queue, std::uint64_t position) const;
+    std::uint32_t find_unseen(const Queue& queue, std::uint64_t position, Operation operation) const;
     void count_message(Flow& flow, std::uint32_t message, Note& note);
     void take_out(Note& note, std::uint32_t message);
     FrameNote::Message shown(const KeptMessage& message) const;
