@@ -30,8 +30,8 @@ using E = EventKind;
 // In the order of EventKind. Errors end a connection or break the specification, warnings cost throughput, notes
 // explain, chats tell the connection's life.
 constexpr Row rows[] = {
-    {E::retransmission, "rdma.retransmission", "Retransmission, packets", Form::count, PI_SEQUENCE, PI_NOTE,
-     "Packets transmitted again", true},
+    {E::retransmission, "rdma.retransmission.first", "First of what is transmitted again", Form::flag, PI_SEQUENCE,
+     PI_WARN, "The sender begins to transmit again", false},
     {E::gap, "rdma.missing", "Missing before this one", Form::count, PI_SEQUENCE, PI_WARN,
      "Packets before this one were not captured: lost before the tap, or not seen by it", true},
     {E::duplicate, "rdma.duplicate", "Duplicate", Form::flag, PI_SEQUENCE, PI_NOTE, "The network doubled the packet",
@@ -143,10 +143,17 @@ void Events::register_fields(int protocol) {
         const bool number = type == FT_UINT64 || type == FT_INT64;
         registrations_[i] = {
             &ids_[i], {row.label, row.name, type, number ? BASE_DEC : BASE_NONE, nullptr, 0, row.summary, HFILL}};
-        expert_names_[i] = fmt::format("rdma.expert.{}", metrics::name_of(row.kind));
+        const bool of_run = row.kind == E::retransmission;
+        expert_names_[i] =
+            of_run ? "rdma.expert.retransmission_run" : fmt::format("rdma.expert.{}", metrics::name_of(row.kind));
         expert_registrations_[i] = {&experts_[i],
                                     {expert_names_[i].c_str(), row.group, row.severity, row.summary, EXPFILL}};
     }
+    constexpr const char* again = "The packet was transmitted again, whether or not it was captured before";
+    registrations_.back() = {
+        &again_id_, {"Retransmission", "rdma.retransmission", FT_BOOLEAN, BASE_NONE, nullptr, 0, again, HFILL}};
+    expert_registrations_.back() = {&again_expert_,
+                                    {"rdma.expert.retransmission", PI_SEQUENCE, PI_NOTE, "Retransmission", EXPFILL}};
     proto_register_field_array(protocol, registrations_.data(), static_cast<int>(registrations_.size()));
     expert_register_field_array(expert_register_protocol(protocol), expert_registrations_.data(),
                                 static_cast<int>(expert_registrations_.size()));
@@ -172,10 +179,18 @@ void Events::show(const metrics::FrameNote::Event& event, proto_tree* tree, prot
     }
     proto_item_set_generated(value);
     expert_field expert = experts_[static_cast<std::size_t>(event.kind)];
-    if (text.empty())
-        expert_add_info(pinfo, item, &expert);
-    else
+    // Wireshark counts items of one text together: what varies without end stands in the field alone.
+    if (row.form == Form::nak || row.form == Form::terminate)
         expert_add_info_format(pinfo, item, &expert, "%s: %s", row.summary, text.c_str());
+    else
+        expert_add_info(pinfo, item, &expert);
+}
+
+void Events::show_retransmission(proto_tree* tree, tvbuff_t* tvb, packet_info* pinfo) const {
+    proto_item* item = proto_tree_add_boolean(tree, again_id_, tvb, 0, 0, 1);
+    proto_item_set_generated(item);
+    expert_field expert = again_expert_;
+    expert_add_info(pinfo, item, &expert);
 }
 
 std::string Events::brief(const metrics::FrameNote::Event& event) {

@@ -57,6 +57,13 @@ std::string message_text(const FrameNote::Message& message) {
                        words::counted(message.bytes, "octet"));
 }
 
+/// What was lost before the tap and comes now for the first time is transmitted again, too, though it repeats nothing.
+bool is_retransmission(const FrameNote& note) {
+    return note.repeats || note.sent_again || std::any_of(note.events.begin(), note.events.end(), [&](const FrameNote::Event& event) {
+               return event.kind == metrics::EventKind::retransmission && event.flow == note.flow;
+           });
+}
+
 class Presentation {
 public:
     Presentation(const Analysis& analysis, const Registrations& registered, tvbuff_t* tvb, packet_info* pinfo)
@@ -67,11 +74,13 @@ public:
         flow(note, add);
         for (const FrameNote::Message& message : note.messages) posted(message, add);
         for (const FrameNote::Message& message : note.answers) answered(message, add);
-        if (note.repeats_frame != 0) add.frame(FieldId::retransmission_of, note.repeats_frame);
+        add.frame(FieldId::retransmission_of, note.repeats_frame);
         if (note.gap_state) {
             add.text(FieldId::gap_state, std::string(metrics::name_of(*note.gap_state)));
             add.time(FieldId::gap_time, note.gap_ns);
         }
+        if (note.wire_ns != 0) add.time(FieldId::wire_time, note.wire_ns);
+        if (!note.packet) return;
         add.number(FieldId::outstanding_messages, note.outstanding_messages);
         add.number(FieldId::outstanding_bytes, note.outstanding_bytes);
     }
@@ -84,6 +93,7 @@ public:
             below.number(FieldId::event_flow, event.flow);
             registered_.events.show(event, below.tree(), item, tvb_, pinfo_);
         }
+        if (is_retransmission(note)) registered_.events.show_retransmission(tree, tvb_, pinfo_);
     }
 
 private:
@@ -132,6 +142,10 @@ std::string brief(const FrameNote& note) {
     std::string text;
     for (const FrameNote::Event& event : note.events)
         if (const std::string piece = Events::brief(event); !piece.empty()) text += fmt::format(" [{}]", piece);
+    if (note.repeats_frame != 0)
+        text += fmt::format(" [Retransmission of frame {}]", note.repeats_frame);
+    else if (is_retransmission(note))
+        text += " [Retransmission]";
     return text;
 }
 
@@ -151,7 +165,9 @@ void show(const Analysis& analysis, const Registrations& registered, const ShowO
     if (options.info_column && !events.empty()) col_append_str(pinfo->cinfo, COL_INFO, events.c_str());
     const bool wanted = is_wanted(tree, registered.shown_protocols);
     const bool units = wanted && options.units && analysis.describes(pinfo->num);
-    if (tree == nullptr || (!units && (notes.empty() || (!wanted && events.empty())))) return;
+    // Expert Information is gathered without a tree, too.
+    if (!wanted && events.empty()) return;
+    if (wanted && !units && notes.empty()) return;
 
     proto_item* heading = proto_tree_add_item(tree, registered.protocol, tvb, 0, 0, ENC_NA);
     proto_item_set_generated(heading);

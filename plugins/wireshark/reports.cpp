@@ -46,6 +46,7 @@ std::string flows_text(const metrics::Snapshot& snapshot, bool crc_verified) {
 std::string why_text(const metrics::Snapshot& snapshot) {
     const WiresharkNames names;
     exporters::WhyPageStyle style;
+    style.utf8 = true;  // as all that Wireshark writes
     style.says_how_to_record = false;
     return exporters::why_page(snapshot, metrics::answer(snapshot, names), style);
 }

@@ -45,13 +45,14 @@ def sentences(text):
 
 
 def octets_of(file):
-    """Each frame's octets in hexadecimal, by tshark's own reading."""
-    shown = subprocess.run(["tshark", "-n", "-r", file, "-x"], capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=True).stdout
-    frames = []
-    for part in re.split(r"\n\n+", shown.strip()):
-        rows = re.findall(r"(?m)^[0-9a-f]{4}  ((?:[0-9a-f]{2} )+)", part)
-        if rows:
-            frames.append("".join(rows).replace(" ", ""))
+    """Each frame's octets in hexadecimal, by tshark's own reading of the file."""
+    pcap = subprocess.run(["tshark", "-n", "-r", file, "-F", "pcap", "-w", "-"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          timeout=PATIENCE_SECONDS, check=True).stdout
+    frames, at = [], 24
+    while at < len(pcap):
+        captured = int.from_bytes(pcap[at + 8:at + 12], sys.byteorder)
+        frames.append(pcap[at + 16:at + 16 + captured].hex())
+        at += 16 + captured
     return frames
 
 

@@ -1,0 +1,129 @@
+"""tshark with the plugin: run as a user who may load it, with a home of its own, so that nothing of the system changes."""
+import atexit
+import collections
+import functools
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BINARY = os.environ.get("RDMASCOPE_BINARY", "rdmascope")
+PLUGIN = os.environ.get("RDMASCOPE_WIRESHARK_PLUGIN", "")
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PCAPS = ROOT / "pcaps"
+NOBODY = 65534
+
+for reason, missing in (("tshark is not installed", not shutil.which("tshark")),
+                        ("the plugin was not built: wireshark-dev is not installed", not PLUGIN)):
+    if missing:
+        print(f"skipped: {reason}", file=sys.stderr)
+        raise SystemExit(77)
+
+
+def captures():
+    return sorted(p for p in PCAPS.iterdir() if p.name.endswith((".pcap", ".pcap.gz", ".pcapng", ".pcapng.gz")))
+
+
+def capture(name):
+    return next(p for p in (PCAPS / f"{name}.pcap", PCAPS / f"{name}.pcap.gz") if p.exists())
+
+
+@functools.cache
+def home(plugged=True):
+    """A home with the plugin in its personal folder; root's is ignored by tshark, and so are root's plugins."""
+    folder = tempfile.mkdtemp(prefix="rdmascope-wireshark-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.chmod(folder, 0o755)
+    if plugged:
+        listed = subprocess.run(["tshark", "-G", "folders"], text=True, capture_output=True, check=True,
+                                env={**os.environ, "HOME": folder}).stdout
+        version = re.search(r"^Personal Plugins:\s+(.*)$", listed, re.M)[1].strip()
+        place = pathlib.Path(version) / "epan"
+        place.mkdir(parents=True)
+        shutil.copy(PLUGIN, place / "rdmascope.so")
+    for path in [folder, *pathlib.Path(folder).rglob("*")]:
+        os.chmod(path, 0o755)
+    return folder
+
+
+@functools.cache
+def sanitizer():
+    """The runtime that a sanitized plugin needs in a tshark that is not."""
+    symbols = subprocess.run(["nm", "-D", "--undefined-only", PLUGIN], text=True, capture_output=True).stdout
+    if "__asan_init" not in symbols:
+        return {}
+    compiler = next(c for c in ("clang++-14", "clang++", "g++") if shutil.which(c))
+    for library in ("libclang_rt.asan-x86_64.so", "libasan.so"):
+        found = subprocess.run([compiler, f"-print-file-name={library}"], text=True, capture_output=True).stdout.strip()
+        if "/" in found:
+            return {"LD_PRELOAD": found, "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1"}
+    return {}
+
+
+def tshark(*arguments, plugged=True, **options):
+    environment = {**os.environ, "TZ": "UTC", "LC_ALL": "C.UTF-8", "HOME": home(plugged)}
+    if plugged:
+        environment.update(sanitizer())
+    if os.getuid() == 0:
+        options = {"user": NOBODY, "group": NOBODY, "extra_groups": [], **options}
+    options = {"capture_output": True, "timeout": 600, "env": environment, "cwd": "/", **options}
+    result = subprocess.run(["tshark", *map(str, arguments)], **options)
+    result.stdout = result.stdout.decode("utf-8", "replace")
+    result.stderr = result.stderr.decode("utf-8", "replace")
+    return result
+
+
+def rdmascope(*arguments):
+    result = subprocess.run([BINARY, *map(str, arguments)], text=True, capture_output=True, timeout=600,
+                            env={**os.environ, "TZ": "UTC", "LC_ALL": "C.UTF-8"})
+    if result.returncode != 0:
+        raise AssertionError(result.stderr)
+    return result.stdout
+
+
+def faults(result):
+    """What the plugin is to blame for in a run: a crash, an exception, a dissector bug in its name."""
+    found = [line for line in result.stderr.splitlines()
+             if "rdmascope" in line or "Sanitizer" in line or re.search(r"[Dd]issector bug, protocol RDMA\b", line)]
+    if result.returncode < 0 or result.returncode > 2:
+        found.append(f"exit status {result.returncode}: {result.stderr[-2000:]}")
+    return found
+
+
+def fields_of(printed, names):
+    """Lines of `-T fields` as {frame: {name: [values]}}; the frame's number is the first column."""
+    frames = {}
+    for line in printed.splitlines():
+        number, *columns = line.split("\t")
+        frames[int(number)] = {n: c.split("|") for n, c in zip(names, columns) if c}
+    return frames
+
+
+def plugin_fields(path, names, *arguments):
+    chosen = [word for name in names for word in ("-e", name)]
+    result = tshark("-n", "-r", path, "-T", "fields", "-E", "aggregator=|", "-e", "frame.number", *chosen, *arguments)
+    if result.returncode != 0 or faults(result):
+        raise AssertionError(f"{path.name}: {faults(result)} {result.stderr[-2000:]}")
+    return fields_of(result.stdout, names)
+
+
+def dump_fields(path, names):
+    chosen = [word for name in names for word in ("-e", name)]
+    return fields_of(rdmascope("dump", "-r", path, "-T", "fields", "-E", "aggregator=|", "-e", "frame.number", *chosen), names)
+
+
+def counted(frames, name):
+    return collections.Counter(value for fields in frames.values() for value in fields.get(name, []))
+
+
+class TestCase(unittest.TestCase):
+    longMessage = True
+    maxDiff = 2000
+
+
+if __name__ == "__main__":
+    raise SystemExit("this is no test by itself")

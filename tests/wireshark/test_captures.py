@@ -1,0 +1,69 @@
+"""Every capture with the plugin: what it says, frame by frame, is what `rdmascope` says of the same capture."""
+import json
+import unittest
+
+from plugged import TestCase, captures, counted, dump_fields, faults, plugin_fields, rdmascope, tshark
+
+UNIT_FIELDS = ["rdma.transport", "rdma.service", "rdma.operation", "rdma.position", "rdma.length", "rdma.crc",
+               "rdma.repeats_frame", "rdma.first_frame", "rdma.stream", "rdma.from_client", "rdma.tcp_sequence",
+               "rdma.tcp_octets", "rdma.markers", "rdma.notice"]
+# Of a frame that has no unit, `dump` tells the outcome, too, whatever it carries.
+OUTCOME_FIELDS = ["rdma.outcome", "rdma.reason", "rdma.layer", "rdma.odd"]
+ANALYSIS_FIELDS = ["rdma.flow", "rdma.message.operation", "rdma.message.number", "rdma.message.bytes", "rdma.event",
+                   "rdma.retransmission"]
+OPERATIONS = ("send", "send_immediate", "send_invalidate", "write", "write_immediate", "read", "fetch_add", "compare_swap")
+
+
+class Captures(TestCase):
+    def test_the_units_are_those_of_dump(self):
+        names = UNIT_FIELDS + OUTCOME_FIELDS
+        for path in captures():
+            with self.subTest(capture=path.name):
+                expected = dump_fields(path, names)
+                found = plugin_fields(path, names, "-2")
+                self.assertEqual(expected.keys(), found.keys())
+                for frame, fields in expected.items():
+                    if "rdma.transport" not in fields:
+                        fields = {n: v for n, v in fields.items() if n not in OUTCOME_FIELDS}
+                        found[frame] = {n: v for n, v in found[frame].items() if n not in OUTCOME_FIELDS}
+                    self.assertEqual(fields, found[frame], f"frame {frame}")
+
+    def test_messages_events_and_retransmissions_add_up_to_the_flows(self):
+        for path in captures():
+            with self.subTest(capture=path.name):
+                flows = json.loads(rdmascope("flows", "--json", "-r", path))["flows"]
+                frames = plugin_fields(path, ANALYSIS_FIELDS, "-2")
+                operations = counted(frames, "rdma.message.operation")
+                for operation in OPERATIONS:
+                    self.assertEqual(sum(f["messages"][operation]["count"] for f in flows), operations[operation], operation)
+                self.assertEqual(sum(f["messages"][o]["bytes"] for f in flows for o in OPERATIONS),
+                                 sum(map(int, counted(frames, "rdma.message.bytes").elements())))
+                self.check_events(flows, counted(frames, "rdma.event"))
+                self.check_retransmissions(flows, frames)
+                self.assertLessEqual({int(f) for f in counted(frames, "rdma.flow")}, {f["id"] for f in flows})
+
+    def check_events(self, flows, events):
+        expected = {}
+        for flow in flows:
+            for kind, exhibit in (flow["exhibits"] or {}).items():
+                expected[kind] = expected.get(kind, 0) + exhibit["count"]
+        self.assertEqual(expected, dict(events))
+
+    def check_retransmissions(self, flows, frames):
+        """RoCE: one packet a frame. Over TCP an FPDU's repeat is the segment's."""
+        if any(f["transport"] == "iwarp" for f in flows):
+            return
+        again = sum(f["retransmitted_packets"] or 0 for f in flows)
+        self.assertEqual(again, sum("rdma.retransmission" in fields for fields in frames.values()))
+
+    def test_whole_trees_and_expert_information_are_drawn(self):
+        for path in captures():
+            with self.subTest(capture=path.name):
+                result = tshark("-n", "-r", path, "-V", "-2", "-z", "expert")
+                self.assertEqual(result.returncode, 0, result.stderr[-2000:])
+                self.assertEqual([], faults(result))
+                self.assertNotRegex(result.stdout, r"Malformed Packet: RDMA\b|Dissector bug, protocol RDMA\b")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,64 @@
+"""`tshark -z rdma,...`: the texts that our own commands print."""
+import json
+import re
+import unittest
+
+from plugged import TestCase, capture, captures, faults, rdmascope, tshark
+
+
+class Statistics(TestCase):
+    def statistics(self, path, option):
+        result = tshark("-n", "-q", "-r", path, "-z", option)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual([], faults(result))
+        return result.stdout
+
+    def test_flows_prints_the_table_of_rdmascope_flows(self):
+        for path in captures():
+            with self.subTest(capture=path.name):
+                expected = rdmascope("flows", "-n", "-r", path) or "The capture holds no RDMA.\n"
+                self.assertEqual(expected, self.statistics(path, "rdma,flows"))
+
+    def test_why_prints_the_page_of_rdmascope_why(self):
+        for path in captures():
+            with self.subTest(capture=path.name):
+                expected = rdmascope("why", "-n", "-r", path)
+                # The command names the file that its frames are to be looked at in; here they are at hand.
+                expected = re.sub(r"  See:  rdmascope dump .*\{(.*)\}'", r"  See: \1", expected)
+                found = re.sub(r"  See:  frames? (.*(?:\n {8}.*)*)", lambda m: "  See: " + " ".join(m[1].split()),
+                               self.statistics(path, "rdma,why"))
+                self.assertEqual(expected, found)
+
+    def test_srt_counts_what_the_flows_count(self):
+        for name in ("rxe-read-bw-4k", "rxe-verbs-mix", "siw-verbs-mix"):
+            with self.subTest(capture=name):
+                flows = json.loads(rdmascope("flows", "--json", "-r", capture(name)))["flows"]
+                heading, *rows = self.statistics(capture(name), "rdma,srt").splitlines()
+                self.assertEqual("OPERATION", heading.split()[0])
+                found = {row.split()[0]: int(row.split()[1].replace(",", "")) for row in rows if "first response" not in row}
+                expected = {o: sum(f["messages"][o]["count"] for f in flows) for o in flows[0]["messages"]}
+                self.assertEqual({o: n for o, n in expected.items() if n}, found)
+
+    def test_a_filter_chooses_the_flows(self):
+        path = capture("rxe-loss1pct-send-bw")
+        rows = self.statistics(path, "rdma,flows,rdma.nak").splitlines()
+        # The NAKs are packets of the receiver's flow, about the sender's.
+        ids = {f["reverse"] for f in json.loads(rdmascope("flows", "--json", "-r", path))["flows"] if sum(f["naks"].values())}
+        self.assertEqual({str(i) for i in ids}, {row.split()[0] for row in rows[1:]} & {str(i) for i in ids})
+
+    def test_a_wrong_filter_is_told(self):
+        result = tshark("-n", "-q", "-r", capture("rxe-rping"), "-z", "rdma,flows,no.such.field")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no.such.field", result.stderr)
+
+    def test_expert_information_is_a_diagnosis(self):
+        result = tshark("-n", "-q", "-r", capture("rxe-loss1pct-send-bw"), "-z", "expert")
+        flows = json.loads(rdmascope("flows", "--json", "-r", capture("rxe-loss1pct-send-bw")))["flows"]
+        naks = sum(f["naks"]["psn_sequence_error"] for f in flows)
+        again = sum(f["retransmitted_packets"] or 0 for f in flows)
+        self.assertRegex(result.stdout, rf"(?m)^ +{naks} +Response +RDMA +Negative acknowledgement: psn_sequence_error$")
+        self.assertRegex(result.stdout, rf"(?m)^ +{again} +Sequence +RDMA +Retransmission$")
+
+
+if __name__ == "__main__":
+    unittest.main()
