@@ -4,7 +4,6 @@ import csv
 import pathlib
 import re
 import shutil
-import tempfile
 import unittest
 
 from plugged import ROOT, TestCase, capture, faults, home, tshark
@@ -47,24 +46,22 @@ class Filters(TestCase):
 
     def test_the_profile_is_read(self):
         """Its columns give what their fields give, by a profile of the user's own."""
-        with tempfile.TemporaryDirectory() as folder:
-            profile = pathlib.Path(home()) / ".config/wireshark/profiles/RDMA"
-            shutil.copytree(PROFILE, profile, dirs_exist_ok=True)
-            for path in (profile, *profile.parents):
-                if str(path).startswith(home()):
-                    path.chmod(0o755)
-            path = capture("rds-rxe")
-            columns = tshark("-n", "-C", "RDMA", "-r", path, "-T", "tabs")
-            self.assertEqual((columns.returncode, faults(columns)), (0, []), columns.stderr)
-            self.assertNotIn("olor filter", columns.stderr)
-            fields = tshark("-n", "-r", path, "-T", "fields", "-E", "aggregator=,", "-e", "frame.number", "-e", "rdma.flow", "-e",
-                            "rdma.message.operation").stdout
-            shown = [line.split("\t") for line in columns.stdout.splitlines()]
-            self.assertGreater(len(shown), 100)
-            self.assertTrue(all(len(row) == 13 for row in shown))
-            self.assertEqual([[row[0].strip(), row[4], row[7]] for row in shown], [line.split("\t") for line in fields.splitlines()])
-            coloured = tshark("-n", "-C", "RDMA", "--color", "-r", path)
-            self.assertEqual((coloured.returncode, faults(coloured)), (0, []), coloured.stderr)
+        profile = pathlib.Path(home(True)) / ".config/wireshark/profiles/RDMA"
+        shutil.copytree(PROFILE, profile, dirs_exist_ok=True)
+        for folder in (profile, profile.parent, profile.parent.parent, profile.parent.parent.parent):
+            folder.chmod(0o755)
+        path = capture("rds-rxe")
+        columns = tshark("-n", "-C", "RDMA", "-r", path, "-T", "tabs")
+        self.assertEqual((columns.returncode, faults(columns)), (0, []), columns.stderr)
+        self.assertNotIn("olor filter", columns.stderr)
+        fields = tshark("-n", "-r", path, "-T", "fields", "-E", "aggregator=,", "-e", "frame.number", "-e", "rdma.flow", "-e",
+                        "rdma.message.operation").stdout
+        shown = [line.split("\t") for line in columns.stdout.splitlines()]
+        self.assertGreater(len(shown), 100)
+        self.assertTrue(all(len(row) == 14 for row in shown), "thirteen columns, and the arrow that tshark puts between two")
+        self.assertEqual([[row[0].strip(), row[5], row[8]] for row in shown], [line.split("\t") for line in fields.splitlines()])
+        coloured = tshark("-n", "-C", "RDMA", "--color", "-r", path)
+        self.assertEqual((coloured.returncode, faults(coloured)), (0, []), coloured.stderr)
 
     def test_colours_can_be_read(self):
         """WCAG 2's contrast for text of ordinary size, by its formula."""
