@@ -73,6 +73,8 @@ wire::Frame frame_of(tvbuff_t* tvb, const packet_info& pinfo, std::vector<std::b
     frame.time_ns = nanoseconds_of(pinfo.rec->ts);
     const wtap_packet_header& header = pinfo.rec->rec_header.packet_header;
     frame.link_type = link_type_of(header.pkt_encap);
+    // Wireshark's PPI dissector leaves the inner encapsulation there; the frame still begins with PPI's header.
+    if (proto_is_frame_protocol(pinfo.layers, "ppi")) frame.link_type = wire::LinkType::ppi;
     if ((pinfo.rec->presence_flags & WTAP_HAS_INTERFACE_ID) != 0) frame.interface = header.interface_id;
     if (frame.link_type == wire::LinkType::erf && pinfo.pseudo_header != nullptr) {
         rebuilt.clear();
