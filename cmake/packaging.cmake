@@ -1,4 +1,5 @@
-# `./dev package`: a Debian package of what `cmake --install` installs.
+# `./dev package`: Debian packages of what `cmake --install` installs; what belongs to Wireshark is one of its own, which
+# only that version of Wireshark can load.
 set(CPACK_PACKAGE_NAME rdmascope)
 set(CPACK_PACKAGE_VENDOR "the rdmascope developers")
 set(CPACK_PACKAGE_CONTACT "the rdmascope developers <developers@rdmascope.invalid>")
@@ -11,8 +12,36 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/cmake/debian/conffiles
-    ${PROJECT_SOURCE_DIR}/cmake/debian/postinst)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "sees RDMA traffic, RoCE, InfiniBand and iWARP, and understands every message")
+set(summary "sees RDMA traffic, RoCE, InfiniBand and iWARP, and understands every message")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${summary})
+
+# The program and the headers of its iWARP stack are one package, as they always were.
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
+set(CPACK_COMPONENTS_ALL Unspecified development wireshark)
+set(CPACK_COMPONENT_UNSPECIFIED_GROUP rdmascope)
+set(CPACK_COMPONENT_DEVELOPMENT_GROUP rdmascope)
+set(CPACK_COMPONENT_WIRESHARK_GROUP rdmascope-wireshark)
+set(CPACK_DEBIAN_RDMASCOPE_PACKAGE_NAME rdmascope)
+set(CPACK_DEBIAN_RDMASCOPE_DESCRIPTION ${summary})
+set(CPACK_DEBIAN_RDMASCOPE_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/cmake/debian/conffiles
+    ${PROJECT_SOURCE_DIR}/cmake/debian/postinst)
+
+set(CPACK_DEBIAN_RDMASCOPE-WIRESHARK_PACKAGE_NAME rdmascope-wireshark)
+set(CPACK_DEBIAN_RDMASCOPE-WIRESHARK_DESCRIPTION
+    "RDMA in Wireshark: analysis, statistics, capture interfaces and a profile")
+set(CPACK_DEBIAN_RDMASCOPE-WIRESHARK_PACKAGE_SUGGESTS rdmascope)
+get_property(wireshark GLOBAL PROPERTY rdmascope_wireshark_version)
+if(wireshark MATCHES "^([0-9]+)\\.([0-9]+)")
+  math(EXPR next "${CMAKE_MATCH_2} + 1")
+  set(CPACK_DEBIAN_RDMASCOPE-WIRESHARK_PACKAGE_DEPENDS
+      "wireshark-common (>= ${CMAKE_MATCH_0}~), wireshark-common (<< ${CMAKE_MATCH_1}.${next}~)")
+endif()
+get_property(folder GLOBAL PROPERTY rdmascope_extcap_folder)
+set(RDMASCOPE_EXTCAP_PROGRAM ${CPACK_INSTALL_PREFIX}/${folder}/rdmascope-extcap)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/debian/wireshark/postinst.in ${PROJECT_BINARY_DIR}/debian-wireshark/postinst
+               @ONLY FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
+                                      WORLD_EXECUTE)
+set(CPACK_DEBIAN_RDMASCOPE-WIRESHARK_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/debian-wireshark/postinst)
 include(CPack)

@@ -387,9 +387,19 @@ class Tshark(OnAWire):
 
     def tshark(self, *arguments):
         process = subprocess.Popen(self.wire.command(*self.prefix, "tshark", *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   text=True)
-        self.addCleanup(lambda: process.poll() is None and (process.kill(), process.communicate()))
+                                   text=True, start_new_session=True)
+        self.addCleanup(self.end, process)
         return process
+
+    def end(self, process):
+        """With dumpcap and the extcap, which would outlive it where something went wrong."""
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.stdout.close()
+        process.stderr.close()
+        process.wait(timeout=PATIENCE_SECONDS)
 
     def test_tshark_lists_the_interfaces(self):
         listed, errors = self.tshark("-D").communicate(timeout=PATIENCE_SECONDS)
@@ -401,17 +411,12 @@ class Tshark(OnAWire):
         sent = octets_of(PCAPS / name)
         file = pathlib.Path(self.folder) / "tshark.pcapng"
         process = self.tshark("-i", LIVE, "-w", str(file), "-c", str(len(sent)))
-        wait_for("the extcap", lambda: self.capturing())
+        wait_for("an interface of the capture", lambda: file.exists() and file.stat().st_size > 100)
         self.wire.play(name, "--speed", "max")
         _, errors = process.communicate(timeout=PATIENCE_SECONDS)
         self.assertEqual(process.returncode, 0, errors)
         self.assertEqual(octets_of(file), sent)
-        wait_for("its end", lambda: not self.capturing())
-
-    def capturing(self):
-        """Whether an extcap of this test has its socket open."""
-        found = self.wire.within("sh", "-c", "grep -c . /proc/net/packet", check=False)
-        return int(found.stdout) > 1
+        wait_for("the extcap's end", lambda: self.wire.within("cat", "/proc/net/packet").stdout.count("\n") == 1)
 
 
 if __name__ == "__main__":
