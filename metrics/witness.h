@@ -36,9 +36,11 @@ public:
 
     struct Message {
         Operation operation{};
-        std::uint64_t position = 0;     ///< names it until it is answered; 0: nobody answers it (UC, UD)
+        std::uint64_t position =
+            0;  ///< names it until it is answered; 0: it is answered already, or never will be (UC, UD)
         std::uint64_t bytes = 0;        ///< 0 where its beginning was not seen and nothing else tells
         std::uint64_t first_frame = 0;  ///< 0 where its beginning was not seen
+        bool late = false;              ///< messages of greater positions came before it
     };
     /// In the positions of iWARP's READs and atomics. They are answered apart from the rest, in an order of their own:
     /// what answered() says up to a position with this bit is about those with it, and the other way round.
@@ -51,9 +53,10 @@ public:
     /// The flow's last message, a Write, ends only with the Immediate Data in this frame, and counts as
     /// write_immediate. Where it is not answered yet, `position` is its new one. RFC 7306, 6.
     virtual void continued(std::uint64_t flow, std::uint64_t position, std::uint64_t frame) = 0;
-    /// All messages of the flow up to `position` are answered by the frame, an ACK or a response of the reverse flow; 0
-    /// where they had been answered before they were seen. `latency_ns` is what was recorded for the one at `position`;
-    /// null where nothing was (sent again, merged).
+    /// The message at `position` was answered by the frame, an ACK or a response of the reverse flow, and its latency
+    /// was recorded; without one, all that were posted before the first that lies behind `position` are answered,
+    /// whatever became of their latencies (sent again, merged). `frame` is 0 where they had been answered before they
+    /// were seen.
     virtual void answered(std::uint64_t flow, std::uint64_t position, const std::uint64_t* latency_ns,
                           std::uint64_t frame) = 0;
     /// The flow's outstanding messages were given up: nobody will say when they are answered. Where `apart`, only those

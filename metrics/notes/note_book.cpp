@@ -131,13 +131,12 @@ std::uint32_t NoteBook::pop(Queue& queue) {
     return first;
 }
 
-void NoteBook::wait(Flow& flow, bool apart, std::uint32_t message) {
-    Queue& queue = flow.waiting[apart ? 1 : 0];
-    KeptMessage& fresh = messages_[message];
+void NoteBook::wait(Queue& queue, std::uint32_t message, bool late) {
     if (queue.count == most_pending) pop(queue);
     ++queue.count;
+    KeptMessage& fresh = messages_[message];
     std::uint32_t before = queue.last;
-    if (before != none && messages_[before].position > fresh.position) {
+    if (late && before != none && messages_[before].position > fresh.position) {
         before = none;
         for (std::uint32_t at = queue.first; messages_[at].position <= fresh.position; at = messages_[at].next)
             before = at;
@@ -148,10 +147,23 @@ void NoteBook::wait(Flow& flow, bool apart, std::uint32_t message) {
     if (fresh.next == none) queue.last = message;
 }
 
+/// The first at that position, taken out of the queue; none where there is none.
+std::uint32_t NoteBook::take(Queue& queue, std::uint64_t position) {
+    std::uint32_t before = none;
+    std::uint32_t at = queue.first;
+    for (; at != none && messages_[at].position != position; at = messages_[at].next) before = at;
+    if (at == none) return none;
+    if (before == none) return pop(queue);
+    messages_[before].next = messages_[at].next;
+    if (queue.last == at) queue.last = before;
+    --queue.count;
+    messages_[at].next = none;
+    return at;
+}
+
 /// A message at that position whose end was taken for missing. One of another kind is another one, that is missing,
 /// too.
 std::uint32_t NoteBook::find_unseen(const Queue& queue, std::uint64_t position, Operation operation) const {
-    if (queue.last == none || messages_[queue.last].position < position) return none;
     for (std::uint32_t at = queue.first; at != none; at = messages_[at].next)
         if (messages_[at].position == position && messages_[at].number == 0 && messages_[at].operation == operation)
             return at;
@@ -171,7 +183,7 @@ void NoteBook::message(std::uint64_t flow, const Message& message, std::uint64_t
     Flow& here = flows_[place];
     const bool apart = (message.position & answered_apart) != 0;
     const std::uint64_t position = message.position & ~answered_apart;
-    std::uint32_t at = frame == 0 ? none : find_unseen(here.waiting[apart ? 1 : 0], position, message.operation);
+    std::uint32_t at = message.late ? find_unseen(here.waiting[apart ? 1 : 0], position, message.operation) : none;
     const bool fresh = at == none;
     if (fresh) {
         at = static_cast<std::uint32_t>(messages_.size());
@@ -185,7 +197,7 @@ void NoteBook::message(std::uint64_t flow, const Message& message, std::uint64_t
     if (frame != 0) count_message(here, at, note(note_of(place, frame)));
     if (position == 0) return;
     if (frame != 0) here.last_message = at;
-    if (fresh && position > here.answered[apart ? 1 : 0]) wait(here, apart, at);
+    if (fresh) wait(here.waiting[apart ? 1 : 0], at, message.late);
 }
 
 void NoteBook::take_out(Note& note, std::uint32_t message) {
@@ -211,35 +223,33 @@ void NoteBook::continued(std::uint64_t flow, std::uint64_t position, std::uint64
     note_now.messages = at;
 }
 
+void NoteBook::note_answer(std::uint32_t flow, std::uint32_t message, std::uint64_t frame) {
+    KeptMessage& kept = messages_[message];
+    kept.response_frame = frame;
+    if (frame == 0) return;
+    Note& answer = note(note_of_packet(flow, frame));
+    kept.next = answer.answers;
+    answer.answers = message;
+}
+
 void NoteBook::answered(std::uint64_t flow, std::uint64_t position, const std::uint64_t* latency_ns,
                         std::uint64_t frame) {
     const std::uint32_t place = place_of(flow);
-    const bool apart = (position & answered_apart) != 0;
+    Queue& queue = flows_[place].waiting[(position & answered_apart) != 0 ? 1 : 0];
     position &= ~answered_apart;
-    Flow& here = flows_[place];
-    Queue& queue = here.waiting[apart ? 1 : 0];
-    std::uint64_t& answered = here.answered[apart ? 1 : 0];
-    answered = std::max(answered, position);
-    while (queue.first != none && messages_[queue.first].position <= position) {
-        const std::uint32_t at = pop(queue);
-        KeptMessage& kept = messages_[at];
-        kept.response_frame = frame;
-        if (latency_ns != nullptr && kept.position == position) {
-            kept.latency_ns = *latency_ns;
-            latency_ns = nullptr;
-        }
-        if (frame == 0) continue;
-        Note& answer = note(note_of_packet(place, frame));
-        kept.next = answer.answers;
-        answer.answers = at;
+    if (latency_ns != nullptr) {
+        const std::uint32_t at = take(queue, position);
+        if (at == none) return;
+        messages_[at].latency_ns = *latency_ns;
+        return note_answer(place, at, frame);
     }
+    while (queue.first != none && messages_[queue.first].position <= position) note_answer(place, pop(queue), frame);
 }
 
 void NoteBook::forgotten(std::uint64_t flow, bool apart) {
     Flow& here = flows_[place_of(flow)];
     Queue& queue = here.waiting[apart ? 1 : 0];
     while (queue.first != none) pop(queue);
-    here.answered[apart ? 1 : 0] = 0;
 }
 
 // ---- what was noted ----
@@ -290,7 +300,8 @@ void NoteBook::read(std::uint32_t at, FrameNote& out) const {
             out.events.push_back({events_[i].kind, events_[i].value, flows_[events_[i].flow].id});
     }
     std::reverse(out.messages.begin(), out.messages.end());
-    std::reverse(out.answers.begin(), out.answers.end());
+    std::sort(out.answers.begin(), out.answers.end(),
+              [](const FrameNote::Message& one, const FrameNote::Message& other) { return one.number < other.number; });
     std::reverse(out.events.begin(), out.events.end());
 }
 

@@ -78,7 +78,7 @@ private:
         EventKind kind{};
         bool repeated = false;
     };
-    /// Messages that wait for their answer, in the order of their positions.
+    /// Messages that wait for their answer, in the order in which they will get it.
     struct Queue {
         std::uint32_t first = none;
         std::uint32_t last = none;
@@ -86,8 +86,7 @@ private:
     };
     struct Flow {
         std::uint64_t id = 0;
-        std::array<Queue, 2> waiting;             ///< answered in common, and apart
-        std::array<std::uint64_t, 2> answered{};  ///< up to which position
+        std::array<Queue, 2> waiting;  ///< answered in common, and apart
         std::uint32_t messages = 0;
         std::uint32_t last_message = none;  ///< a Write, as long as nothing follows it
     };
@@ -99,7 +98,9 @@ private:
     std::uint32_t note_of(std::uint32_t flow, std::uint64_t frame);
     std::uint32_t note_of_packet(std::uint32_t flow, std::uint64_t frame);
     void add_event(Note& note, const Event& event);
-    void wait(Flow& flow, bool apart, std::uint32_t message);
+    void wait(Queue& queue, std::uint32_t message, bool late);
+    std::uint32_t take(Queue& queue, std::uint64_t position);
+    void note_answer(std::uint32_t flow, std::uint32_t message, std::uint64_t frame);
     std::uint32_t pop(Queue& queue);
     std::uint32_t find_unseen(const Queue& queue, std::uint64_t position, Operation operation) const;
     void count_message(Flow& flow, std::uint32_t message, Note& note);

@@ -52,7 +52,8 @@ void RoceTracker::watch_past(FlowIndex index, const PacketRecord& record, const 
     std::uint64_t bytes = packet.starts ? packet.moved : 0;
     if (!packet.starts && begin.frame != 0)
         bytes = (packet.last - begin.position) * flow.request.mtu_payload + packet.moved;
-    store_.watch->witness.message(flow.id, {packet.operation, answered ? packet.last : 0, bytes, begin.frame},
+    const bool waits = answered && packet.last >= flow.request.acknowledged;
+    store_.watch->witness.message(flow.id, {packet.operation, waits ? packet.last : 0, bytes, begin.frame, true},
                                   record.frame);
 }
 

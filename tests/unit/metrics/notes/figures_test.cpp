@@ -83,11 +83,9 @@ std::size_t check_sums(const Noted& noted) {
         // Both directions of a connection may have been met in one frame.
         const auto is_namesake = [&](const FlowSnapshot& one) { return one.id == flow.id; };
         if (std::count_if(snapshot.flows.begin(), snapshot.flows.end(), is_namesake) > 1) continue;
+        // A flow that only the end of the capture has brought to light has no packet and no note.
         const auto found = sums.find(flow.id);
-        if (found == sums.end())
-            ADD_FAILURE();
-        else
-            compare(flow, found->second);
+        compare(flow, found == sums.end() ? Sums{} : found->second);
     }
     EXPECT_LE(sums.size(), snapshot.flows.size());
     return snapshot.flows.size();
