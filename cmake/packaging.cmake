@@ -14,7 +14,6 @@ set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(summary "sees RDMA traffic, RoCE, InfiniBand and iWARP, and understands every message")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${summary})
 
 # The program and the headers of its iWARP stack are one package, as they always were.
 set(CPACK_DEB_COMPONENT_INSTALL ON)
