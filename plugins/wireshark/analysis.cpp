@@ -48,7 +48,7 @@ public:
         has_units_ = true;
         dissect::output::describe_unit(unit, journal_);
         journal_.describing(unit.bytes);
-        describe_lacking(unit, found(unit), options_, journal_);
+        if (describe_lacking(unit, found(unit), options_, journal_)) journal_.mark_layers();
         journal_.describing({});
     }
     void on_notice(const dissect::Notice& notice) override { dissect::output::describe_notice(notice, journal_); }

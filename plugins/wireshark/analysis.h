@@ -32,6 +32,7 @@ public:
     std::vector<const metrics::FrameNote*> notes(std::uint64_t frame) const { return notes_.notes(frame); }
     const metrics::FlowSnapshot* flow(std::uint64_t id) const { return notes_.flow(id); }
     bool describes(std::uint64_t frame) const { return journal_.holds(frame); }
+    bool describes_layers(std::uint64_t frame) const { return journal_.holds_layers(frame); }
     /// Shows the message units of a frame, and the layers that Wireshark lacks.
     void describe(std::uint64_t frame, dissect::Visitor& visitor) const { journal_.replay(frame, visitor); }
     metrics::Snapshot snapshot() const { return notes_.snapshot(); }

@@ -24,7 +24,11 @@ void Journal::begin(std::uint64_t frame, wire::Bytes frame_octets) {
     frame_octets_ = frame_octets;
     described_ = frame_octets;
     const auto number = static_cast<std::uint32_t>(frame);
-    if (entries_.empty() || entries_.back().frame < number) entries_.push_back({number, octets_.size()});
+    if (entries_.empty() || entries_.back().frame < number) entries_.push_back({number, false, octets_.size()});
+}
+
+void Journal::mark_layers() {
+    if (!entries_.empty()) entries_.back().layers = true;
 }
 
 void Journal::describing(wire::Bytes described) { described_ = described; }
@@ -142,6 +146,11 @@ std::uint64_t Journal::end_of(std::vector<Entry>::const_iterator entry) const {
 bool Journal::holds(std::uint64_t frame) const {
     const auto entry = find(frame);
     return entry != entries_.end() && entry->begin != end_of(entry);
+}
+
+bool Journal::holds_layers(std::uint64_t frame) const {
+    const auto entry = find(frame);
+    return entry != entries_.end() && entry->layers;
 }
 
 void Journal::replay(std::uint64_t frame, dissect::Visitor& visitor) const {

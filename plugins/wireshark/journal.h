@@ -21,12 +21,15 @@ public:
     /// places in `frame`, where they lie in it.
     void begin(std::uint64_t frame, wire::Bytes frame_octets);
     void describing(wire::Bytes described);
+    /// Layers of the frame follow: what Wireshark's own fields are asked for in.
+    void mark_layers();
 
     void open(const wire::FieldInfo& heading, const wire::Value& value, dissect::Extent extent) override;
     void field(const wire::FieldInfo& info, const wire::Value& value, dissect::Extent extent) override;
     void close() override;
 
     bool holds(std::uint64_t frame) const;
+    bool holds_layers(std::uint64_t frame) const;
     /// Shows what was kept of a frame. An extent of no octets has no place in the frame.
     void replay(std::uint64_t frame, dissect::Visitor& visitor) const;
     std::size_t memory_octets() const;
@@ -35,6 +38,7 @@ private:
     enum class Step : std::uint8_t { open, field, close };
     struct Entry {
         std::uint32_t frame;
+        bool layers;
         std::uint64_t begin;
     };
     class Reader;

@@ -72,30 +72,33 @@ void describe_part(const dissect::Unit& unit, LayerId layer, std::string_view pr
 
 bool is_reliable_datagram(const dissect::Dissection& d) { return d.bth.opcode >> 5 == 2; }
 
-void describe_packet(const dissect::Unit& unit, const LackingOptions& options, dissect::Visitor& visitor) {
+bool describe_packet(const dissect::Unit& unit, const LackingOptions& options, dissect::Visitor& visitor) {
     const dissect::Dissection& d = unit.dissection;
     const bool wanted = (options.cnp && d.has(LayerId::cnp)) || (options.xrc && d.has(LayerId::xrceth)) ||
                         (options.rd && is_reliable_datagram(d));
     if (wanted) dissect::describe(d, unit.bytes, visitor, behind_bth());
+    return wanted;
 }
 
 }  // namespace
 
-void describe_lacking(const dissect::Unit& unit, const FoundLayers& found, const LackingOptions& options,
+bool describe_lacking(const dissect::Unit& unit, const FoundLayers& found, const LackingOptions& options,
                       dissect::Visitor& visitor) {
     const dissect::Dissection& d = unit.dissection;
     if (d.has(LayerId::bth)) return describe_packet(unit, options, visitor);
-    if (unit.transport != dissect::Transport::iwarp) return;
+    if (unit.transport != dissect::Transport::iwarp) return false;
     if (!found.mpa) {
         if (options.streams_midway) dissect::describe(d, unit.bytes, visitor, all_of_iwarp());
-        return;
+        return options.streams_midway;
     }
-    if (options.immediate && d.has(LayerId::rdmap_immediate))
-        dissect::describe(d, unit.bytes, visitor, set_of({LayerId::rdmap_immediate}));
-    if (options.terminate && d.has(LayerId::rdmap_terminate))
-        describe_part(unit, LayerId::rdmap_terminate, "rdma.terminate.", visitor);
-    for (const LayerId start : {LayerId::mpa_request, LayerId::mpa_reply})
-        if (options.mpa_parameters && d.has(start)) describe_part(unit, start, "iwarp_mpa.enhanced", visitor);
+    const bool immediate = options.immediate && d.has(LayerId::rdmap_immediate);
+    if (immediate) dissect::describe(d, unit.bytes, visitor, set_of({LayerId::rdmap_immediate}));
+    const bool terminate = options.terminate && d.has(LayerId::rdmap_terminate);
+    if (terminate) describe_part(unit, LayerId::rdmap_terminate, "rdma.terminate.", visitor);
+    const LayerId start = d.has(LayerId::mpa_request) ? LayerId::mpa_request : LayerId::mpa_reply;
+    const bool parameters = options.mpa_parameters && d.has(start);
+    if (parameters) describe_part(unit, start, "iwarp_mpa.enhanced", visitor);
+    return immediate || terminate || parameters;
 }
 
 }  // namespace plugin

@@ -21,8 +21,8 @@ struct FoundLayers {
     bool mpa = false;  ///< MPA, and behind it DDP and RDMAP
 };
 
-/// Visits the layers of a unit that Wireshark lacks; none for most.
-void describe_lacking(const dissect::Unit& unit, const FoundLayers& found, const LackingOptions& options,
+/// Visits the layers of a unit that Wireshark lacks; none, and false, for most.
+bool describe_lacking(const dissect::Unit& unit, const FoundLayers& found, const LackingOptions& options,
                       dissect::Visitor& visitor);
 
 }  // namespace plugin

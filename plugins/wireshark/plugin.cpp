@@ -80,8 +80,8 @@ void register_protocol() {
 
 void hand_off() {
     Registrations& r = registered();
-    r.shown_protocols = {r.protocol, proto_get_id_by_filter_name("infiniband"),
-                         proto_get_id_by_filter_name("iwarp_mpa"), proto_get_id_by_filter_name("iwarp_ddp_rdmap")};
+    r.filled_protocols = {proto_get_id_by_filter_name("infiniband"), proto_get_id_by_filter_name("iwarp_mpa"),
+                          proto_get_id_by_filter_name("iwarp_ddp_rdmap")};
 }
 
 }  // namespace

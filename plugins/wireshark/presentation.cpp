@@ -57,11 +57,16 @@ std::string message_text(const FrameNote::Message& message) {
                        words::counted(message.bytes, "octet"));
 }
 
+bool has(const FrameNote& note, metrics::EventKind kind) {
+    return std::any_of(note.events.begin(), note.events.end(),
+                       [&](const FrameNote::Event& event) { return event.kind == kind && event.flow == note.flow; });
+}
+
 /// What was lost before the tap and comes now for the first time is transmitted again, too, though it repeats nothing.
+/// What the network has doubled is not.
 bool is_retransmission(const FrameNote& note) {
-    return note.repeats || note.sent_again || std::any_of(note.events.begin(), note.events.end(), [&](const FrameNote::Event& event) {
-               return event.kind == metrics::EventKind::retransmission && event.flow == note.flow;
-           });
+    return (note.repeats || note.sent_again || has(note, metrics::EventKind::retransmission)) &&
+           !has(note, metrics::EventKind::duplicate);
 }
 
 class Presentation {
@@ -74,7 +79,7 @@ public:
         flow(note, add);
         for (const FrameNote::Message& message : note.messages) posted(message, add);
         for (const FrameNote::Message& message : note.answers) answered(message, add);
-        add.frame(FieldId::retransmission_of, note.repeats_frame);
+        if (is_retransmission(note)) add.frame(FieldId::retransmission_of, note.repeats_frame);
         if (note.gap_state) {
             add.text(FieldId::gap_state, std::string(metrics::name_of(*note.gap_state)));
             add.time(FieldId::gap_time, note.gap_ns);
@@ -142,7 +147,7 @@ std::string brief(const FrameNote& note) {
     std::string text;
     for (const FrameNote::Event& event : note.events)
         if (const std::string piece = Events::brief(event); !piece.empty()) text += fmt::format(" [{}]", piece);
-    if (note.repeats_frame != 0)
+    if (is_retransmission(note) && note.repeats_frame != 0)
         text += fmt::format(" [Retransmission of frame {}]", note.repeats_frame);
     else if (is_retransmission(note))
         text += " [Retransmission]";
@@ -163,11 +168,14 @@ void show(const Analysis& analysis, const Registrations& registered, const ShowO
     std::string events;
     for (const FrameNote* note : notes) events += brief(*note);
     if (options.info_column && !events.empty()) col_append_str(pinfo->cinfo, COL_INFO, events.c_str());
-    const bool wanted = is_wanted(tree, registered.shown_protocols);
-    const bool units = wanted && options.units && analysis.describes(pinfo->num);
+    const bool wanted = is_wanted(tree, {&registered.protocol, 1});
+    const bool layers = analysis.describes_layers(pinfo->num) && is_wanted(tree, registered.filled_protocols);
+    const bool units = layers || (wanted && options.units && analysis.describes(pinfo->num));
     // Expert Information is gathered without a tree, too.
-    if (!wanted && events.empty()) return;
-    if (wanted && !units && notes.empty()) return;
+    const bool eventful = std::any_of(notes.begin(), notes.end(), [](const FrameNote* note) {
+        return !note->events.empty() || is_retransmission(*note);
+    });
+    if (!units && !eventful && (!wanted || notes.empty())) return;
 
     proto_item* heading = proto_tree_add_item(tree, registered.protocol, tvb, 0, 0, ENC_NA);
     proto_item_set_generated(heading);

@@ -11,8 +11,8 @@ namespace plugin {
 struct Registrations {
     int protocol = -1;
     int tap = -1;
-    int fold = -1;                                       ///< subtree type of all our headings
-    std::array<int, 4> shown_protocols{-1, -1, -1, -1};  ///< ours, and those that layers are added to
+    int fold = -1;                                    ///< subtree type of all our headings
+    std::array<int, 3> filled_protocols{-1, -1, -1};  ///< Wireshark's, that layers are added to
     Fields fields;
     Events events;
     HouseFields house_fields;

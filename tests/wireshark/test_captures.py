@@ -10,7 +10,7 @@ UNIT_FIELDS = ["rdma.transport", "rdma.service", "rdma.operation", "rdma.positio
 # Of a frame that has no unit, `dump` tells the outcome, too, whatever it carries.
 OUTCOME_FIELDS = ["rdma.outcome", "rdma.reason", "rdma.layer", "rdma.odd"]
 ANALYSIS_FIELDS = ["rdma.flow", "rdma.message.operation", "rdma.message.number", "rdma.message.bytes", "rdma.event",
-                   "rdma.retransmission"]
+                   "rdma.retransmission", "rdma.repeats_frame"]
 OPERATIONS = ("send", "send_immediate", "send_invalidate", "write", "write_immediate", "read", "fetch_add", "compare_swap")
 
 
@@ -36,11 +36,18 @@ class Captures(TestCase):
                 operations = counted(frames, "rdma.message.operation")
                 for operation in OPERATIONS:
                     self.assertEqual(sum(f["messages"][operation]["count"] for f in flows), operations[operation], operation)
-                self.assertEqual(sum(f["messages"][o]["bytes"] for f in flows for o in OPERATIONS),
-                                 sum(map(int, counted(frames, "rdma.message.bytes").elements())))
+                self.check_lengths(path, flows, frames)
                 self.check_events(flows, counted(frames, "rdma.event"))
                 self.check_retransmissions(flows, frames)
                 self.assertLessEqual({int(f) for f in counted(frames, "rdma.flow")}, {f["id"] for f in flows})
+
+    def check_lengths(self, path, flows, frames):
+        """A message's own length is known where all of it passed in order; flows also count what they infer."""
+        spoilt = {"gap", "reordered"} & {kind for f in flows for kind in f["exhibits"] or {}}
+        if spoilt or "snap96" in path.name:
+            return
+        self.assertEqual(sum(f["messages"][o]["bytes"] for f in flows for o in OPERATIONS),
+                         sum(map(int, counted(frames, "rdma.message.bytes").elements())))
 
     def check_events(self, flows, events):
         expected = {}
@@ -54,7 +61,10 @@ class Captures(TestCase):
         if any(f["transport"] == "iwarp" for f in flows):
             return
         again = sum(f["retransmitted_packets"] or 0 for f in flows)
-        self.assertEqual(again, sum("rdma.retransmission" in fields for fields in frames.values()))
+        # A damaged packet that had passed before is counted with its flow, but nothing in it is believed.
+        damaged = sum("rdma.repeats_frame" in fields and "icrc_bad" in fields.get("rdma.event", [])
+                      and "rdma.retransmission" not in fields for fields in frames.values())
+        self.assertEqual(again, damaged + sum("rdma.retransmission" in fields for fields in frames.values()))
 
     def test_whole_trees_and_expert_information_are_drawn(self):
         for path in captures():
