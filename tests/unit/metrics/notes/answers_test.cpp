@@ -62,6 +62,25 @@ TEST(FrameNotes, NameTheAnswersThatTcpsAcknowledgementsNameInTsharksView) {
     }
 }
 
+TEST(FrameNotes, NameTheFrameThatIsRepeatedAsPsnsDoInTsharksView) {
+    for (const char* const name : {"rxe-loss1pct-send-bw.pcap.gz", "rxe-rxdrop1pct-write-bw.pcap.gz",
+                                   "rxe-rxdrop2pct-read-bw.pcap.gz", "rxe-dup-send-bw.pcap.gz", "rxe-rping.pcap"}) {
+        SCOPED_TRACE(name);
+        const auto expected = notes_test::roce_repeats(RDMASCOPE_PCAPS "/" + std::string(name));
+        if (!expected) GTEST_SKIP() << "no tshark";
+        std::vector<support::KeptFrame> frames;
+        support::load_capture(RDMASCOPE_PCAPS "/" + std::string(name), SIZE_MAX, frames);
+        const Noted noted(frames);
+        std::size_t repeats = 0;
+        for (std::uint64_t frame = 1; frame <= noted.frames; ++frame)
+            for (const FrameNote* note : noted.of(frame)) {
+                EXPECT_EQ(note->repeats_frame, (*expected)[frame]) << frame;
+                repeats += note->repeats_frame != 0 ? 1 : 0;
+            }
+        EXPECT_EQ(repeats == 0, std::string(name) == "rxe-rping.pcap");
+    }
+}
+
 /// Every answer stands in two places, which agree.
 void check_links(const Noted& noted) {
     const auto holds = [&](std::uint64_t frame, bool answers, const FrameNote::Message& message) {

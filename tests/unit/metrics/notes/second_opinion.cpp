@@ -123,6 +123,25 @@ std::optional<std::vector<Answer>> roce_answers(const std::string& path, std::ui
     return answers;
 }
 
+std::optional<std::vector<std::uint64_t>> roce_repeats(const std::string& path) {
+    const auto rows = tshark(path, {"ip.src", "infiniband.bth.opcode", "infiniband.bth.destqp", "infiniband.bth.psn"});
+    if (!rows) return std::nullopt;
+    std::vector<std::uint64_t> repeats(rows->size() + 1);
+    std::map<std::string, std::uint64_t> frames;
+    for (std::size_t i = 0; i < rows->size(); ++i) {
+        const Row& row = (*rows)[i];
+        if (row[1].empty() || number(row[2]) <= 1) continue;
+        constexpr std::uint32_t first_response = 13, last_response = 16, acknowledge = 17, atomic_acknowledge = 18;
+        const std::uint32_t opcode = number(row[1]);
+        if (opcode == acknowledge || opcode == atomic_acknowledge) continue;
+        const bool response = opcode >= first_response && opcode <= last_response;
+        std::uint64_t& frame = frames[row[0] + ' ' + row[2] + ' ' + row[3] + (response ? " response" : "")];
+        repeats[i + 1] = frame;
+        frame = i + 1;
+    }
+    return repeats;
+}
+
 namespace {
 
 /// The rows of a capture with iWARP, one after the other.

@@ -19,6 +19,8 @@ struct Answer {
 
 /// Absent where tshark is not installed.
 std::optional<std::vector<Answer>> roce_answers(const std::string& path, std::uint32_t path_mtu);
+/// By frame, from 0: the last one before it with a request, or a response, of the same PSN; 0: none.
+std::optional<std::vector<std::uint64_t>> roce_repeats(const std::string& path);
 std::optional<std::vector<Answer>> iwarp_answers(const std::string& path);
 
 }  // namespace notes_test
