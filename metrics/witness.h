@@ -22,7 +22,7 @@ public:
     /// What FlowSnapshot::exhibits counts. `value` as EventKind says.
     virtual void event(std::uint64_t flow, EventKind kind, std::uint64_t frame, std::uint64_t value) = 0;
 
-    /// The time between two data packets, in its two parts: docs/metrics.md, "Where the time goes".
+    /// The time between two data packets, in its two parts: docs/metrics.md, "Where the time went".
     struct Gap {
         State state{};              ///< that names the gap
         std::uint64_t ns = 0;       ///< without the packet's own wire time, unless that was all

@@ -45,8 +45,8 @@ struct FrameNote {
 };
 
 /// Frames in, notes on each of them out: an Analyzer with a witness. Notes are kept for all frames (a protocol analyser
-/// has all frames at hand, too): 56 octets a packet of a flow, 72 a message, 24 an event or repeat; of a flow 64. A
-/// frame holds at most as many messages as FPDUs end in it, or one packet's.
+/// has all frames at hand, too): 56 octets a packet of a flow, 64 a message, 24 an event or repeat; of a flow about
+/// 100. A frame ends as many messages as it has FPDUs, or one packet's.
 class FrameNotes {
 public:
     FrameNotes(const EngineOptions& engine, const dissect::DissectorOptions& dissector);

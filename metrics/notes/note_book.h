@@ -70,6 +70,7 @@ private:
         std::uint32_t next = none;  ///< until it is answered, the next that waits; then, as `in_note`, of the answers
         Operation operation{};
     };
+    static_assert(sizeof(Note) == 56 && sizeof(KeptMessage) == 64, "frame_notes.h says so");
     /// An event, or a frame that is repeated.
     struct Event {
         std::uint64_t value = 0;
