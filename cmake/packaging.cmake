@@ -13,6 +13,8 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+# Each package has its own; the project's would stand before both.
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
 set(summary "sees RDMA traffic, RoCE, InfiniBand and iWARP, and understands every message")
 
 # The program and the headers of its iWARP stack are one package, as they always were.
