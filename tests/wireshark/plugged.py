@@ -103,11 +103,15 @@ def faults(result):
 
 
 def fields_of(printed, names):
-    """Lines of `-T fields` as {frame: {name: [values]}}; the frame's number is the first column."""
+    """Lines of `-T fields` as {frame: {name: [values]}}; the frame's number is the first column. What `dump` finds when
+    the file ends has a line of its own, with the last frame's number."""
     frames = {}
     for line in printed.splitlines():
         number, *columns = line.split("\t")
-        frames[int(number)] = {n: c.split("|") for n, c in zip(names, columns) if c}
+        fields = frames.setdefault(int(number), {})
+        for name, column in zip(names, columns):
+            if column:
+                fields.setdefault(name, []).extend(column.split("|"))
     return frames
 
 
