@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unistd.h>
@@ -49,6 +50,9 @@ public:
     std::string trigger(const std::string& /*reason*/) override { return "nothing is recorded here"; }
     std::string reload() override { return {}; }
     std::string history_directory() const override { return {}; }
+    wire::Result<std::unique_ptr<service::FrameStream>, std::string> frames(service::FramesOf /*which*/) override {
+        return wire::Failure{std::string("nothing is captured here")};
+    }
 
 private:
     void feed(std::size_t count) {
