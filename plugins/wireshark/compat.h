@@ -30,5 +30,6 @@ inline std::size_t captured_octets(tvbuff_t* tvb) { return static_cast<std::size
 }  // namespace plugin
 
 #if WIRESHARK_VERSION_MAJOR > 4 || WIRESHARK_VERSION_MINOR >= 4
+#include <wsutil/plugins.h>
 #define RDMASCOPE_PLUGIN_DESCRIBE 1  // Wireshark asks a plugin what it is
 #endif

@@ -1,6 +1,7 @@
 """tshark with the plugin: run as a user who may load it, with a home of its own, so that nothing of the system changes."""
 import atexit
 import collections
+import concurrent.futures
 import functools
 import os
 import pathlib
@@ -126,6 +127,22 @@ def plugin_fields(path, names, *arguments):
 def dump_fields(path, names):
     chosen = [word for name in names for word in ("-e", name)]
     return fields_of(rdmascope("dump", "-r", path, "-T", "fields", "-E", "aggregator=|", "-e", "frame.number", *chosen), names)
+
+
+def side_by_side(work, items):
+    """(item, call) of each, in order: call() gives work(item), or raises what that raised. As many run at once as there are
+    processors, since tshark uses one and most of its time goes into starting."""
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        pending = collections.deque()
+        rest = iter(items)
+        while True:
+            # Few are ahead of who takes them: what tshark prints of all captures would fill the memory.
+            while len(pending) < 2 * os.cpu_count() and (item := next(rest, None)) is not None:
+                pending.append((item, pool.submit(work, item)))
+            if not pending:
+                return
+            item, future = pending.popleft()
+            yield item, future.result
 
 
 def counted(frames, name):

@@ -1,8 +1,9 @@
 """Every capture with the plugin: what it says, frame by frame, is what `rdmascope` says of the same capture."""
+import functools
 import json
 import unittest
 
-from plugged import TestCase, captures, counted, dump_fields, faults, plugin_fields, rdmascope, tshark
+from plugged import (TestCase, captures, counted, dump_fields, faults, plugin_fields, rdmascope, side_by_side, tshark)
 
 UNIT_FIELDS = ["rdma.transport", "rdma.service", "rdma.operation", "rdma.position", "rdma.length", "rdma.crc",
                "rdma.repeats_frame", "rdma.first_frame", "rdma.stream", "rdma.from_client", "rdma.tcp_sequence",
@@ -10,36 +11,41 @@ UNIT_FIELDS = ["rdma.transport", "rdma.service", "rdma.operation", "rdma.positio
 # Of a frame that has no unit, `dump` tells the outcome, too, whatever it carries.
 OUTCOME_FIELDS = ["rdma.outcome", "rdma.reason", "rdma.layer", "rdma.odd"]
 ANALYSIS_FIELDS = ["rdma.flow", "rdma.message.operation", "rdma.message.number", "rdma.message.bytes", "rdma.event",
-                   "rdma.retransmission", "rdma.repeats_frame"]
+                   "rdma.retransmission"]
 OPERATIONS = ("send", "send_immediate", "send_invalidate", "write", "write_immediate", "read", "fetch_add", "compare_swap")
 
 
 class Captures(TestCase):
-    def test_the_units_are_those_of_dump(self):
-        names = UNIT_FIELDS + OUTCOME_FIELDS
-        for path in captures():
-            with self.subTest(capture=path.name):
-                expected = dump_fields(path, names)
-                found = plugin_fields(path, names, "-2")
-                self.assertEqual(expected.keys(), found.keys())
-                for frame, fields in expected.items():
-                    if "rdma.transport" not in fields:
-                        fields = {n: v for n, v in fields.items() if n not in OUTCOME_FIELDS}
-                        found[frame] = {n: v for n, v in found[frame].items() if n not in OUTCOME_FIELDS}
-                    self.assertEqual(fields, found[frame], f"frame {frame}")
+    def test_the_frames_say_what_dump_says_and_add_up_to_the_flows(self):
+        def both(path):
+            return (dump_fields(path, UNIT_FIELDS + OUTCOME_FIELDS), json.loads(rdmascope("flows", "--json", "-r", path))["flows"],
+                    plugin_fields(path, UNIT_FIELDS + OUTCOME_FIELDS + ANALYSIS_FIELDS, "-2"))
 
-    def test_messages_events_and_retransmissions_add_up_to_the_flows(self):
-        for path in captures():
+        for path, told in side_by_side(both, captures()):
             with self.subTest(capture=path.name):
-                flows = json.loads(rdmascope("flows", "--json", "-r", path))["flows"]
-                frames = plugin_fields(path, ANALYSIS_FIELDS, "-2")
-                operations = counted(frames, "rdma.message.operation")
-                for operation in OPERATIONS:
-                    self.assertEqual(sum(f["messages"][operation]["count"] for f in flows), operations[operation], operation)
-                self.check_lengths(path, flows, frames)
-                self.check_events(flows, counted(frames, "rdma.event"))
-                self.check_retransmissions(flows, frames)
-                self.assertLessEqual({int(f) for f in counted(frames, "rdma.flow")}, {f["id"] for f in flows})
+                dumped, flows, frames = told()
+                with self.subTest("units"):
+                    self.check_units(dumped, frames)
+                with self.subTest("sums"):
+                    self.check_sums(path, flows, frames)
+
+    def check_units(self, expected, frames):
+        self.assertEqual(expected.keys(), frames.keys())
+        for number, fields in expected.items():
+            found = {n: v for n, v in frames[number].items() if n in UNIT_FIELDS + OUTCOME_FIELDS}
+            if "rdma.transport" not in fields:
+                fields = {n: v for n, v in fields.items() if n not in OUTCOME_FIELDS}
+                found = {n: v for n, v in found.items() if n not in OUTCOME_FIELDS}
+            self.assertEqual(fields, found, f"frame {number}")
+
+    def check_sums(self, path, flows, frames):
+        operations = counted(frames, "rdma.message.operation")
+        for operation in OPERATIONS:
+            self.assertEqual(sum(f["messages"][operation]["count"] for f in flows), operations[operation], operation)
+        self.check_lengths(path, flows, frames)
+        self.check_events(flows, counted(frames, "rdma.event"))
+        self.check_retransmissions(flows, frames)
+        self.assertLessEqual({int(f) for f in counted(frames, "rdma.flow")}, {f["id"] for f in flows})
 
     def check_lengths(self, path, flows, frames):
         """A message's own length is known where all of it passed in order; flows also count what they infer."""
@@ -67,9 +73,10 @@ class Captures(TestCase):
         self.assertEqual(again, damaged + sum("rdma.retransmission" in fields for fields in frames.values()))
 
     def test_whole_trees_and_expert_information_are_drawn(self):
-        for path in captures():
+        drawn = functools.partial(tshark, "-n", "-2", "-V", "-z", "expert", "-r")
+        for path, result in side_by_side(drawn, captures()):
             with self.subTest(capture=path.name):
-                result = tshark("-n", "-r", path, "-V", "-2", "-z", "expert")
+                result = result()
                 self.assertEqual(result.returncode, 0, result.stderr[-2000:])
                 self.assertEqual([], faults(result))
                 self.assertNotRegex(result.stdout, r"Malformed Packet: RDMA\b|Dissector bug, protocol RDMA\b")

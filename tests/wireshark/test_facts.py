@@ -1,7 +1,7 @@
 """Facts depend on frames, not on how often and in which order Wireshark looks at them."""
 import unittest
 
-from plugged import TestCase, capture, captures, plugin_fields
+from plugged import TestCase, capture, captures, plugin_fields, side_by_side
 
 # Known when the frame is read for the first time. What a later frame adds is forward: answers, the pairing and what
 # follows from it.
@@ -14,20 +14,27 @@ FORWARD = ["rdma.response_in", "rdma.message.latency"]
 
 class Passes(TestCase):
     def test_two_passes_say_what_one_says(self):
-        for path in captures():
+        def passes(path):
+            return plugin_fields(path, BACKWARD), plugin_fields(path, BACKWARD, "-2")
+
+        for path, told in side_by_side(passes, captures()):
             with self.subTest(capture=path.name):
-                once = plugin_fields(path, BACKWARD)
-                twice = plugin_fields(path, BACKWARD, "-2")
+                once, twice = told()
                 self.assertEqual(once.keys(), twice.keys())
                 for frame, fields in once.items():
                     self.assertEqual(fields, twice[frame], f"frame {frame}")
 
     def test_a_filtered_read_says_the_same_of_the_frames_that_pass(self):
+        filters = ("frame.number", "rdma.event", "frame.number % 7 == 3", "rdma.response_in")
         for name in ("rxe-loss1pct-send-bw", "rxe-verbs-rnr", "rxe-rxdrop2pct-read-bw", "siw-loss1pct-send-bw", "rxe-ecn-ce-write-bw"):
-            for wanted in ("rdma.event", "frame.number % 7 == 3", "rdma.response_in"):
+            def filtered(wanted):
+                return plugin_fields(capture(name), BACKWARD + FORWARD, "-2", "-Y", wanted)
+
+            (_, everything), *others = list(side_by_side(filtered, filters))
+            whole = everything()
+            for wanted, passed in others:
                 with self.subTest(capture=name, filter=wanted):
-                    whole = plugin_fields(capture(name), BACKWARD + FORWARD, "-2")
-                    passed = plugin_fields(capture(name), BACKWARD + FORWARD, "-2", "-Y", wanted)
+                    passed = passed()
                     self.assertEqual({f: whole[f] for f in passed}, passed)
                     if wanted == "rdma.event":
                         self.assertTrue(passed)

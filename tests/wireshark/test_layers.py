@@ -4,7 +4,7 @@ import struct
 import tempfile
 import unittest
 
-from plugged import TestCase, capture, captures, counted, dump_fields, plugin_fields, tshark
+from plugged import TestCase, capture, captures, counted, dump_fields, plugin_fields, side_by_side, tshark
 
 LAYERS = {
     "dissect_cnp": ["rdma.cnp.reserved"],
@@ -20,10 +20,9 @@ class Layers(TestCase):
     def test_they_are_read_as_dump_reads_them(self):
         names = [name for group in LAYERS.values() for name in group]
         seen = set()
-        for path in captures():
+        for path, told in side_by_side(lambda path: (dump_fields(path, names), plugin_fields(path, names)), captures()):
             with self.subTest(capture=path.name):
-                expected = dump_fields(path, names)
-                found = plugin_fields(path, names)
+                expected, found = told()
                 for frame, fields in expected.items():
                     self.assertEqual(fields, found[frame], f"frame {frame}")
                     seen |= fields.keys()
@@ -40,11 +39,13 @@ class Layers(TestCase):
 
     def test_what_wireshark_reads_itself_is_not_added_again(self):
         names = ["iwarp_ddp.stag", "iwarp_ddp.msn", "iwarp_rdma.opcode", "iwarp_mpa.ulpdulength", "infiniband.reth.va"]
+        chosen = [word for each in names for word in ("-e", each)]
         for name in ("siw-rping-crc", "siw-write-bw-64k-crc", "siw-verbs-srq", "rxe-write-bw-64k", "made-terminate"):
             with self.subTest(capture=name):
-                chosen = [word for each in names for word in ("-e", each)]
                 arguments = ("-n", "-r", capture(name), "-T", "fields", *chosen)
-                self.assertEqual(tshark(*arguments, plugged=False).stdout, tshark(*arguments).stdout)
+                (_, without), (_, plugged) = side_by_side(lambda plugged: tshark(*arguments, plugged=plugged).stdout, (False, True))
+                self.assertTrue(without().strip())
+                self.assertEqual(without(), plugged())
 
 
 class Midway(TestCase):

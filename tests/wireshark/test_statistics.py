@@ -3,31 +3,29 @@ import json
 import re
 import unittest
 
-from plugged import OTHER_TIMES, TestCase, capture, captures, faults, rdmascope, tshark
+from plugged import OTHER_TIMES, TestCase, capture, captures, faults, rdmascope, side_by_side, tshark
 
 
 class Statistics(TestCase):
-    def statistics(self, path, option):
-        result = tshark("-n", "-q", "-r", path, "-z", option)
+    def statistics(self, path, *options):
+        result = tshark("-n", "-q", "-r", path, *(word for option in options for word in ("-z", option)))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual([], faults(result))
         return result.stdout
 
-    def test_flows_prints_the_table_of_rdmascope_flows(self):
-        for path in (p for p in captures() if p.name not in OTHER_TIMES):
-            with self.subTest(capture=path.name):
-                expected = rdmascope("flows", "-n", "-r", path) or "The capture holds no RDMA.\n"
-                self.assertEqual(expected, self.statistics(path, "rdma,flows"))
+    def test_flows_and_why_print_what_rdmascope_prints(self):
+        def texts(path):
+            return (rdmascope("flows", "-n", "-r", path) or "The capture holds no RDMA.\n", rdmascope("why", "-n", "-r", path),
+                    self.statistics(path, "rdma,why", "rdma,flows"))
 
-    def test_why_prints_the_page_of_rdmascope_why(self):
-        for path in (p for p in captures() if p.name not in OTHER_TIMES):
+        for path, told in side_by_side(texts, (p for p in captures() if p.name not in OTHER_TIMES)):
             with self.subTest(capture=path.name):
-                expected = rdmascope("why", "-n", "-r", path)
+                flows, why, found = told()
                 # The command names the file that its frames are to be looked at in; here they are at hand.
-                expected = re.sub(r"  See:  rdmascope dump .*\{(.*)\}'", r"  See: \1", expected)
-                found = re.sub(r"  See:  frames? (.*(?:\n {8}.*)*)", lambda m: "  See: " + " ".join(m[1].split()),
-                               self.statistics(path, "rdma,why"))
-                self.assertEqual(expected, found)
+                why = re.sub(r"  See:  rdmascope dump .*\{(.*)\}'", r"  See: \1", why)
+                found = re.sub(r"  See:  frames? (.*(?:\n {8}.*)*)", lambda m: "  See: " + " ".join(m[1].split()), found)
+                # Wireshark draws the statistics that it was asked for last first.
+                self.assertEqual(flows + why, found)
 
     def test_srt_counts_what_the_flows_count(self):
         for name in ("rxe-read-bw-4k", "rxe-verbs-mix", "siw-verbs-mix"):
