@@ -94,10 +94,15 @@ def rdmascope(*arguments):
     return result.stdout
 
 
+def said(text):
+    """The lines of a standard error that the plugin is to blame for: an exception, a sanitizer, a dissector bug in its name."""
+    return [line for line in text.splitlines()
+            if re.search(r"rdmascope(:|\.so)|Sanitizer|runtime error:|[Dd]issector bug, protocol RDMA\b", line)]
+
+
 def faults(result):
-    """What the plugin is to blame for in a run: a crash, an exception, a dissector bug in its name."""
-    found = [line for line in result.stderr.splitlines()
-             if "rdmascope" in line or "Sanitizer" in line or re.search(r"[Dd]issector bug, protocol RDMA\b", line)]
+    """What the plugin is to blame for in a run: a crash, or what it said."""
+    found = said(result.stderr)
     if result.returncode < 0 or result.returncode > 2:
         found.append(f"exit status {result.returncode}: {result.stderr[-2000:]}")
     return found

@@ -1,4 +1,5 @@
-"""Damaged captures with the plugin loaded: RDMASCOPE_MUTATIONS files (default 30), reproducible by number."""
+"""Damaged captures with the plugin loaded: RDMASCOPE_MUTATIONS files (default 300), reproducible by number. sharkd opens them one
+after another, looks at their frames forwards, again, backwards and as trees; and tshark tells of some what our own commands tell."""
 import os
 import pathlib
 import random
@@ -6,10 +7,14 @@ import struct
 import tempfile
 import unittest
 
-from plugged import TestCase, captures, faults, tshark
+from plugged import (OTHER_TIMES, TestCase, captures, dump_fields, faults, plugin_fields, rdmascope, said, side_by_side, tshark)
+from session import Ended, Session
 
-COUNT = int(os.environ.get("RDMASCOPE_MUTATIONS", "30"))
+COUNT = int(os.environ.get("RDMASCOPE_MUTATIONS", "300"))
 MAX_OCTETS = 200_000
+SHARD = 25  # files that one process opens
+COMPARED = 50  # one in so many is compared
+MAX_TREES = 100
 
 
 def packets_of(octets):
@@ -40,21 +45,81 @@ def mutated(octets, seed):
     return bytes(out)
 
 
+def sources():
+    small = (p for p in captures() if p.name.endswith(".pcap") and 24 < p.stat().st_size < MAX_OCTETS)
+    return [p for p in small if any(length for _, length in packets_of(p.read_bytes()))]
+
+
+def look_at(session, path, chance):
+    """Wireshark's own paths: the list of packets, Expert Information, and trees in any order."""
+    session.open(path)
+    numbers = list(session.rows("rdma.flow", "rdma.event", "rdma.message.latency", "rdma.response_in"))
+    session.ask("tap", tap0="expert")
+    for number in chance.sample(numbers, min(len(numbers), MAX_TREES)):
+        session.tree(number)
+    session.rows("rdma.gap.time", "rdma.crc")
+
+
 class Mutations(TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="rdmascope-mutations-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.folder.chmod(0o755)
+        self.sources = sources()
+
+    def file_of(self, seed):
+        source = self.sources[seed % len(self.sources)]
+        path = self.folder / f"{source.stem}-{seed}.pcap"
+        path.write_bytes(mutated(source.read_bytes(), seed))
+        path.chmod(0o644)
+        return path
+
+    def faults_of(self, first):
+        """[(file, what was wrong)] of one process' files; the next one goes on behind the file that has ended it."""
+        found = []
+        session = Session()
+        try:
+            for seed in range(first, min(first + SHARD, COUNT)):
+                path = self.file_of(seed)
+                wrong = []
+                try:
+                    look_at(session, path, random.Random(seed))
+                except Ended as how:
+                    wrong.append(str(how))
+                wrong += said(session.complaints())
+                if wrong:
+                    found.append((path.name, wrong))
+                    session.__exit__()
+                    session = Session()
+                path.unlink()
+        finally:
+            session.__exit__()
+        return found
+
     def test_no_damage_brings_the_plugin_down(self):
-        sources = [p for p in captures() if p.name.endswith(".pcap") and 24 < p.stat().st_size < MAX_OCTETS]
-        sources = [p for p in sources if any(length for _, length in packets_of(p.read_bytes()))]
-        with tempfile.TemporaryDirectory(prefix="rdmascope-mutations-") as folder:
-            os.chmod(folder, 0o755)
-            path = pathlib.Path(folder) / "mutated.pcap"
-            for seed in range(COUNT):
-                source = sources[seed % len(sources)]
-                path.write_bytes(mutated(source.read_bytes(), seed))
-                path.chmod(0o644)
-                with self.subTest(source=source.name, seed=seed):
-                    result = tshark("-n", "-r", path, "-V", *(["-2"] if seed % 2 else []))
-                    self.assertEqual([], faults(result))
-                    self.assertNotRegex(result.stdout, r"Malformed Packet: RDMA\b|Dissector bug, protocol RDMA\b")
+        for first, found in side_by_side(self.faults_of, range(0, COUNT, SHARD)):
+            for name, wrong in found():
+                with self.subTest(file=name):
+                    self.fail("\n".join(wrong))
+
+    def test_what_is_said_of_damaged_captures_is_what_rdmascope_says(self):
+        names = ["rdma.transport", "rdma.operation", "rdma.length", "rdma.crc", "rdma.notice"]
+
+        def told(seed):
+            path = self.file_of(seed)
+            flows = rdmascope("flows", "-n", "-r", path) or "The capture holds no RDMA.\n"
+            return flows, tshark("-n", "-q", "-r", path, "-z", "rdma,flows"), dump_fields(path, names), plugin_fields(path, names, "-2")
+
+        for seed, answer in side_by_side(told, range(COMPARED - 1, COUNT, COMPARED)):
+            source = self.sources[seed % len(self.sources)].name
+            if source in OTHER_TIMES:
+                continue
+            with self.subTest(source=source, seed=seed):
+                flows, result, dumped, frames = answer()
+                self.assertEqual([], faults(result))
+                self.assertEqual(flows, result.stdout)
+                self.assertEqual(dumped, frames)
 
 
 if __name__ == "__main__":
