@@ -1,5 +1,7 @@
 # `./dev package`: Debian packages of what `cmake --install` installs; what belongs to Wireshark is one of its own, which
 # only that version of Wireshark can load.
+include(GNUInstallDirs)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/rdmascope RENAME copyright)
 set(CPACK_PACKAGE_NAME rdmascope)
 set(CPACK_PACKAGE_VENDOR "the rdmascope developers")
 set(CPACK_PACKAGE_CONTACT "the rdmascope developers <developers@rdmascope.invalid>")

@@ -1,8 +1,10 @@
 #include "plugins/extcap/choices.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <system_error>
 
 #include "capture/bpf.h"
 #include "capture/link_watch.h"
@@ -11,7 +13,14 @@
 namespace extcap {
 namespace {
 
-constexpr const char* manual = "file://" RDMASCOPE_DOCDIR "/extcap.md";
+/// Where it was installed together with this program, wherever a package has put both; else where it was built to be.
+std::string manual() {
+    std::error_code error;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+    const auto beside = (program.parent_path() / RDMASCOPE_DOCDIR_FROM_HERE / "extcap.md").lexically_normal();
+    const bool found = !error && std::filesystem::exists(beside, error);
+    return "file://" + (found ? beside.string() : std::string(RDMASCOPE_DOCDIR "/extcap.md"));
+}
 
 /// Braces end a value, and nothing can quote them.
 std::string value_of(std::string text) {
@@ -66,7 +75,8 @@ std::string socket_option() {
 }  // namespace
 
 std::string version_sentence() {
-    return fmt::format("extcap {{version={}}}{{help={}}}{{display=rdmascope}}\n", RDMASCOPE_VERSION, manual);
+    return fmt::format("extcap {{version={}}}{{help={}}}{{display=rdmascope}}\n", RDMASCOPE_VERSION,
+                       value_of(manual()));
 }
 
 std::string interface_sentences() {

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "exporters/flow_fields.h"
 #include "metrics/why/words.h"
@@ -142,16 +145,14 @@ private:
     packet_info* pinfo_;
 };
 
-/// Behind the heading of the tree, and in the Info column.
-std::string brief(const FrameNote& note) {
-    std::string text;
+/// What happened at the frame, for the heading of the tree and the Info column.
+void append_brief(const FrameNote& note, std::vector<std::string>& pieces) {
     for (const FrameNote::Event& event : note.events)
-        if (const std::string piece = Events::brief(event); !piece.empty()) text += fmt::format(" [{}]", piece);
+        if (std::string piece = Events::brief(event); !piece.empty()) pieces.push_back(std::move(piece));
     if (is_retransmission(note) && note.repeats_frame != 0)
-        text += fmt::format(" [Retransmission of frame {}]", note.repeats_frame);
+        pieces.push_back(fmt::format("Retransmission of frame {}", note.repeats_frame));
     else if (is_retransmission(note))
-        text += " [Retransmission]";
-    return text;
+        pieces.emplace_back("Retransmission");
 }
 
 /// Whether a filter, a column or an open tree asks for a protocol's fields.
@@ -165,9 +166,10 @@ bool is_wanted(proto_tree* tree, std::span<const int> protocols) {
 void show(const Analysis& analysis, const Registrations& registered, const ShowOptions& options, tvbuff_t* tvb,
           packet_info* pinfo, proto_tree* tree, std::uint32_t frame_offset) {
     const std::vector<const FrameNote*> notes = analysis.notes(pinfo->num);
-    std::string events;
-    for (const FrameNote* note : notes) events += brief(*note);
-    if (options.info_column && !events.empty()) col_append_str(pinfo->cinfo, COL_INFO, events.c_str());
+    std::vector<std::string> events;
+    for (const FrameNote* note : notes) append_brief(*note, events);
+    if (options.info_column)
+        for (const std::string& event : events) col_append_fstr(pinfo->cinfo, COL_INFO, " [%s]", event.c_str());
     const bool wanted = is_wanted(tree, {&registered.protocol, 1});
     const bool layers = analysis.describes_layers(pinfo->num) && is_wanted(tree, registered.filled_protocols);
     const bool units = layers || (wanted && options.units && analysis.describes(pinfo->num));
@@ -179,7 +181,7 @@ void show(const Analysis& analysis, const Registrations& registered, const ShowO
 
     proto_item* heading = proto_tree_add_item(tree, registered.protocol, tvb, 0, 0, ENC_NA);
     proto_item_set_generated(heading);
-    if (!events.empty()) proto_item_append_text(heading, "%s", events.c_str());
+    if (!events.empty()) proto_item_append_text(heading, ": %s", fmt::to_string(fmt::join(events, ", ")).c_str());
     proto_tree* below = proto_item_add_subtree(heading, registered.fold);
     Presentation presentation(analysis, registered, tvb, pinfo);
     for (const FrameNote* note : notes) {

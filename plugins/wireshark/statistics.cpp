@@ -98,10 +98,11 @@ void open_window(void* data) {
 }
 
 std::span<Command> commands(CurrentAnalysis current) {
+    // No submenu: Wireshark makes one of a path with slashes in its menu Tools alone.
     static Command all[] = {
-        {Report::flows, "rdma,flows", "RDMA flows", "RDMA/Flows", current},
-        {Report::why, "rdma,why", "Why RDMA is slow", "RDMA/Why", current},
-        {Report::srt, "rdma,srt", "RDMA response times", "RDMA/Response Times", current},
+        {Report::flows, "rdma,flows", "RDMA flows", "RDMA Flows", current},
+        {Report::why, "rdma,why", "Why RDMA is slow", "RDMA: Why Slow", current},
+        {Report::srt, "rdma,srt", "RDMA response times", "RDMA Response Times", current},
     };
     return all;
 }

@@ -11,7 +11,7 @@ using CurrentAnalysis = Analysis* (*)();
 /// `tshark -z rdma,flows` and its like, each with a display filter behind it if wanted: then the report is about the
 /// flows of the frames that pass.
 void register_statistics_commands(CurrentAnalysis current);
-/// Wireshark's menu Statistics > RDMA: the same reports in a window of text.
+/// Wireshark's menu Statistics: the same reports in a window of text.
 void register_statistics_menu(CurrentAnalysis current);
 
 /// Tells the taps which flows a frame belongs to.
