@@ -47,7 +47,7 @@ class Installed(TestCase):
         self.assertEqual(page, self.files["extcap.md"])
 
     def test_the_profile_and_the_manual_are_there(self):
-        for name in ("preferences", "colorfilters", "dfilter_buttons"):
+        for name in ("preferences", "recent", "colorfilters", "dfilter_buttons"):
             self.assertTrue((self.prefix / "share/wireshark/profiles/RDMA" / name).is_file(), name)
         for name in ("rdmascope-wireshark.7", "rdmascope-extcap.1", "wireshark.md", "wireshark-filters.md"):
             self.assertIn(name, self.files)
