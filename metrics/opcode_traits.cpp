@@ -32,6 +32,7 @@ std::array<OpcodeTraits, 256> make_traits() {
         traits.starts = opcode.starts_message();
         traits.ends = opcode.ends_message();
         traits.has_reth = opcode.has(wire::ExtendedHeader::reth);
+        traits.has_deth = opcode.has(wire::ExtendedHeader::deth);
         traits.takes_receive =
             traits.starts && (opcode.operation == wire::BthOperation::send || opcode.has_immediate());
     }

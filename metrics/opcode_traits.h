@@ -26,6 +26,7 @@ struct alignas(8) OpcodeTraits {
     bool starts : 1 = false;       ///< a message
     bool ends : 1 = false;
     bool has_reth : 1 = false;
+    bool has_deth : 1 = false;
     bool takes_receive : 1 = false;  ///< the message that it starts takes a receive work request
     bool only() const { return starts && ends; }
 };

@@ -8,6 +8,7 @@
 #include "metrics/opcode_traits.h"
 #include "wire/bth_opcode.h"
 #include "wire/frame.h"
+#include "wire/mad.h"
 #include "wire/udp_port.h"
 
 namespace metrics {
@@ -38,6 +39,13 @@ inline constexpr std::uint32_t plain_bth_offset = 14 + 20 + 8;
 /// Where IPv4's addresses are in a plain frame, or a plain segment's.
 inline constexpr std::uint32_t plain_addresses_offset = 14 + 12;
 
+/// Whether the DETH of a datagram whose headers are all there names a management queue pair as its sender: a dissector
+/// takes what follows for a MAD then. IBTA vol. 1, 13.5.1.
+inline bool comes_from_management(const OpcodeTraits& traits, const std::byte* bth) {
+    const std::uint32_t rdeth = traits.service == Service::rd ? 4 : 0;
+    return wire::is_management_qp(wire::load_be24(bth + 12 + rdeth + 5));
+}
+
 /// Ethernet, IPv4 without options, UDP, and a BTH with all of its extended headers and its ICRC, every length of which
 /// agrees with every other, captured whole, and no management datagram: nothing that a dissector would say more of.
 /// The traits of its opcode, and how much is not headers; nullptr where the frame is not of that shape.
@@ -66,6 +74,8 @@ inline const OpcodeTraits* plain_opcode(const wire::Frame& frame, std::uint32_t&
     constexpr std::uint64_t queue_pair = 0xfffffe;  // 0 and 1 are management's
     if (!traits.known || (bth & version) != 0 || (bth & queue_pair) == 0 || size < headers ||
         (size != headers && !traits.has_payload))
+        return nullptr;
+    if (traits.has_deth && comes_from_management(traits, frame.bytes.data() + plain_bth_offset)) [[unlikely]]
         return nullptr;
     payload = static_cast<std::uint32_t>(size) - headers;
     return &traits;

@@ -75,6 +75,29 @@ TEST(Shortcut, ChangesNoFigureOfDamagedFrames) {
     }
 }
 
+/// Datagrams from the management queue pairs carry MADs, wherever they go to. IBTA vol. 1, 13.5.1.
+TEST(Shortcut, ChangesNoFigureOfDatagramsFromManagement) {
+    constexpr std::size_t bth = 14 + 20 + 8;
+    constexpr std::size_t source_qp = bth + 12 + 5;
+    unsigned changed = 0;
+    for (const support::KeptCapture& capture : captures()) {
+        if (capture.name.find("rxe-ud-") != 0) continue;
+        SCOPED_TRACE(capture.name);
+        for (const std::uint8_t sender : {std::uint8_t{0}, std::uint8_t{1}}) {
+            std::vector<support::KeptFrame> frames = capture.frames;
+            for (std::size_t i = 0; i < frames.size(); i += 3) {
+                std::vector<std::byte>& octets = frames[i].octets;
+                if (octets.size() < source_qp + 3 || octets[bth] != std::byte{0x64}) continue;  // UD SEND Only
+                octets[source_qp] = octets[source_qp + 1] = std::byte{0};
+                octets[source_qp + 2] = std::byte{sender};
+                ++changed;
+            }
+            EXPECT_EQ(figures_of(frames, true, false), figures_of(frames, false, false));
+        }
+    }
+    EXPECT_GT(changed, 10u);
+}
+
 bool is_whole_and_sound(const dissect::Dissection& dissection) {
     return dissection.has(dissect::LayerId::bth) && dissection.has(dissect::LayerId::udp) &&
            !dissection.has(dissect::LayerId::mad);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <map>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -109,6 +110,32 @@ public:
     HostClock clock;
     std::uint64_t frames = 0;
 };
+
+TEST(PlainOpcode, LeavesDatagramsFromManagementToTheDissector) {
+    struct Case {
+        std::uint8_t opcode;
+        std::size_t deth;
+    };
+    constexpr std::size_t bth = 14 + 20 + 8;
+    // SEND Only of UD, and of RD, whose RDETH takes the first four octets.
+    for (const Case& each : {Case{0x64, bth + 12}, Case{0x44, bth + 12 + 4}}) {
+        for (const unsigned qp : {0u, 1u, 2u, 0x10000u}) {
+            Packet packet;
+            packet.opcode = each.opcode;
+            Octets octets = roce(packet);
+            octets[each.deth + 5] = static_cast<std::byte>(qp >> 16);
+            octets[each.deth + 7] = static_cast<std::byte>(qp & 0xff);
+            wire::Frame frame;
+            frame.bytes = octets;
+            frame.wire_length = static_cast<std::uint32_t>(octets.size());
+            auto dissection = std::make_unique<dissect::Dissection>();
+            dissect::dissect_frame(frame, {}, *dissection);
+            std::uint32_t payload = 0;
+            EXPECT_EQ(plain_opcode(frame, payload) == nullptr, dissection->has(dissect::LayerId::mad)) << qp;
+            EXPECT_EQ(dissection->has(dissect::LayerId::mad), qp <= 1) << qp;
+        }
+    }
+}
 
 TEST(HostClock, EveryCaptureSaysWhatTheDissectorSays) {
     std::uint64_t compared = 0;
