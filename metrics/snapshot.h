@@ -154,8 +154,17 @@ struct TcpFigures {
     std::uint64_t window_limited_ns = 0;
 };
 
+/// Ids of flows that were first seen in one frame lie so far apart: a round number, and JSON's numbers are exact beyond
+/// its eightfold.
+inline constexpr std::uint64_t flow_ids_apart = 1'000'000'000'000'000;
+/// Of the flow that is the `place`-th, from 0, to be first seen in that frame.
+constexpr std::uint64_t flow_id(std::uint64_t frame, std::uint64_t place) { return frame + place * flow_ids_apart; }
+constexpr std::uint64_t first_frame_of(std::uint64_t flow_id) { return flow_id % flow_ids_apart; }
+
 struct FlowSnapshot {
-    std::uint64_t id = 0;  ///< number of the frame in which the flow was first seen: the same in every run
+    /// Number of the frame in which the flow was first seen: the same in every run. Of a second flow that the same
+    /// frame was the first of, flow_ids_apart more.
+    std::uint64_t id = 0;
     dissect::Transport transport{};
     Service service{};
     Endpoint source;

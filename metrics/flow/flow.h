@@ -216,7 +216,7 @@ struct alignas(64) Flow {
 
     FlowKey key;
     std::uint32_t hash = 0;
-    std::uint64_t id = 0;  ///< number of the frame in which it was first seen
+    std::uint64_t id = 0;  ///< FlowSnapshot::id
     std::uint32_t exhibits = no_block;
     std::uint32_t stream = no_block;       ///< iWARP: the tracker's block
     std::uint32_t source_qp = 0xffffffff;  ///< as a DETH or CM said it

@@ -41,9 +41,36 @@ FlowIndex FlowStore::obtain(const FlowKey& key, std::uint32_t hash, std::uint64_
         ++evicted;
     }
     ++seen;
-    const FlowIndex fresh = table.add(key, hash, frame, now_ns);
-    if (watch != nullptr && fresh != no_flow) watch->by_id[frame] = fresh;
+    const std::uint64_t id = next_id(key, frame);
+    const FlowIndex fresh = table.add(key, hash, id, now_ns);
+    if (watch != nullptr && fresh != no_flow) watch->by_id[id] = fresh;
     return fresh;
+}
+
+/// One frame can show several flows: an acknowledgement that releases what the other direction was waiting for, or what
+/// several streams still held when the capture ended.
+std::uint64_t FlowStore::next_id(const FlowKey& key, std::uint64_t frame) {
+    if (frame > newest_) {
+        newest_ = frame;
+        newest_count_ = 0;
+    }
+    if (frame == newest_) return flow_id(frame, newest_count_++);
+    // A packet that has waited for others to be worked off with: it is the only one of its frame.
+    if (key.transport != dissect::Transport::iwarp) return flow_id(frame, 0);
+    if (frame != last_ || last_count_ == 0) {
+        last_ = frame;
+        last_count_ = ids_made_of(frame);
+    }
+    return flow_id(frame, last_count_++);
+}
+
+std::uint64_t FlowStore::ids_made_of(std::uint64_t frame) const {
+    std::uint64_t count = 0;
+    for (FlowIndex index = 0; index < table.extent(); ++index) {
+        const Flow& flow = table[index];
+        if (flow.live && first_frame_of(flow.id) == frame) count = std::max(count, flow.id / flow_ids_apart + 1);
+    }
+    return count;
 }
 
 void FlowStore::pair(FlowIndex one, FlowIndex other, PairingMethod method, double confidence) {

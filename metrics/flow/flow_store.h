@@ -17,7 +17,7 @@ class FlowStore {
 public:
     explicit FlowStore(const EngineOptions& options);
 
-    /// Finds the flow or makes it, evicting the idlest where there is no room. `frame` becomes the id of a new one.
+    /// Finds the flow or makes it, evicting the idlest where there is no room. A new one's id is made of `frame`.
     FlowIndex obtain(const FlowKey& key, std::uint32_t hash, std::uint64_t frame, std::int64_t now_ns);
     /// Lets the two be each other's reverse.
     void pair(FlowIndex one, FlowIndex other, PairingMethod method, double confidence);
@@ -99,10 +99,16 @@ public:
 private:
     void close_watched_gap(Flow& flow, const Situation& situation, std::uint64_t frame);
     void leave_watch(const Flow& flow, FlowIndex index);
+    std::uint64_t next_id(const FlowKey& key, std::uint64_t frame);
+    std::uint64_t ids_made_of(std::uint64_t frame) const;
     bool take_histogram(Flow& flow, FlowHistogram which);
     void record_unusual_message(Flow& flow, std::uint64_t bytes);
     OperationCounts::Count& count_other(Flow& flow, Operation operation);
 
+    std::uint64_t newest_ = 0;        ///< frame that an id was made of
+    std::uint64_t newest_count_ = 0;  ///< how many
+    std::uint64_t last_ = 0;          ///< the same of the frame that what waited at the end stands for
+    std::uint64_t last_count_ = 0;
     FlowTrouble spare_;
     ResponseState spare_responder_;
     OperationCounts::Count spare_count_;

@@ -240,7 +240,7 @@ SequenceTrace::~SequenceTrace() = default;
 void SequenceTrace::follow(const metrics::FlowSnapshot& flow) {
     State& state = *state_;
     state.flow = flow.id;
-    state.first_frame = std::min(flow.id, flow.reverse.value_or(flow.id));
+    state.first_frame = metrics::first_frame_of(std::min(flow.id, flow.reverse.value_or(flow.id)));
     state.source = flow.source;
     state.destination = flow.destination;
     state.transport = flow.transport;

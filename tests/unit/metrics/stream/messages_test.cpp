@@ -35,6 +35,23 @@ TEST(Messages, both_directions_are_flows_of_a_pair_from_their_first_frames_on) {
     EXPECT_EQ(script.flow(false)->request.reaction_min_ns, 100'000u);
 }
 
+TEST(Messages, flows_that_one_frame_is_the_first_of_have_ids_of_their_own) {
+    Script script;
+    script.handshake();
+    // The client's request is missing, so what follows it waits. The server's reply acknowledges both: now the client's
+    // FPDU is read, and both directions are met in the reply's frame.
+    const Octets sent = send_of(1, 100) + send_of(2, 100);
+    script.segment(true, 20, sent, 0);
+    ASSERT_EQ(script.flows(), 0u);
+    script.segment(false, 0, mpa_start(false), 20 + static_cast<std::int64_t>(sent.size()));
+    ASSERT_NE(script.flow(true), nullptr);
+    ASSERT_NE(script.flow(false), nullptr);
+    EXPECT_EQ(first_frame_of(script.flow(true)->id), 5u);
+    EXPECT_EQ(first_frame_of(script.flow(false)->id), 5u);
+    EXPECT_NE(script.flow(true)->id, script.flow(false)->id);
+    EXPECT_EQ(std::min(script.flow(true)->id, script.flow(false)->id), 5u);
+}
+
 TEST(Messages, sends_and_writes_count_when_their_last_segment_passes) {
     Script script;
     script.establish();
