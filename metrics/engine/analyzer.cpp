@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "metrics/engine/crew.h"
+#include "metrics/engine/dissector_sums.h"
 #include "metrics/engine/worker.h"
 #include "metrics/hosts/host_clock.h"
 #include "metrics/hosts/reuse.h"
@@ -30,19 +32,6 @@ EngineOptions share_of(EngineOptions options, unsigned threads) {
     __builtin_prefetch(bytes.data() + std::min<std::size_t>(bytes.size() - 1, 64));
 }
 
-void add(dissect::DissectorCounters& sum, const dissect::DissectorCounters& more) {
-    sum.frames += more.frames;
-    sum.units += more.units;
-    sum.truncated += more.truncated;
-    sum.malformed += more.malformed;
-    sum.odd += more.odd;
-    sum.unsupported += more.unsupported;
-    sum.streams_evicted += more.streams_evicted;
-    sum.stream_octets_lost += more.stream_octets_lost;
-    sum.stream_octets_skipped += more.stream_octets_skipped;
-    sum.datagrams_evicted += more.datagrams_evicted;
-}
-
 }  // namespace
 
 struct Analyzer::State {
@@ -53,7 +42,7 @@ struct Analyzer::State {
         dissector.find_repeats =
             given.engine.witness != nullptr;  // flows know their own repeats, but not of which frame
         for (unsigned i = 0; i < threads; ++i)
-            workers.push_back(std::make_unique<Worker>(dissector, share_of(given.engine, threads)));
+            workers.push_back(std::make_unique<Worker>(dissector, share_of(given.engine, threads), given.listener));
         if (threads == 1) return;
         crew.emplace(threads, Crew::Stages{[this](Chunk& chunk) { observe(chunk); },
                                            [this](std::size_t share, Chunk& chunk) { work(share, chunk); }});
@@ -124,8 +113,12 @@ void Analyzer::feed(std::span<const wire::Frame> frames, bool lasting) {
             worker.expect(some[i], contexts[i]);
         }
         worker.fetch();
-        for (std::size_t i = 0; i < some.size(); ++i)
-            if (!contexts[i].seen_twice) worker.work(some[i], contexts[i]);
+        for (std::size_t i = 0; i < some.size(); ++i) {
+            if (!contexts[i].seen_twice)
+                worker.work(some[i], contexts[i]);
+            else
+                worker.seen_twice(some[i]);
+        }
     }
 }
 
@@ -159,7 +152,7 @@ const dissect::DissectorCounters& Analyzer::counters() {
     state_->settle();
     state_->counters = {};
     for (const auto& worker : state_->workers) {
-        add(state_->counters, worker->dissector().counters());
+        apply(std::plus<>(), state_->counters, worker->counters());
         state_->counters.frames += worker->engine().plain_frames();
         state_->counters.units += worker->engine().plain_frames();
     }
@@ -195,11 +188,8 @@ Snapshot Analyzer::snapshot() {
               [](const ConnectionAttempt& one, const ConnectionAttempt& other) {
                   return one.request_frame < other.request_frame;
               });
-    // Both directions of a flow may have been met in one frame; the key decides then.
-    std::sort(out.flows.begin(), out.flows.end(), [](const FlowSnapshot& one, const FlowSnapshot& other) {
-        if (one.id != other.id) return one.id < other.id;
-        return one.source.address < other.source.address;
-    });
+    std::sort(out.flows.begin(), out.flows.end(),
+              [](const FlowSnapshot& one, const FlowSnapshot& other) { return one.id < other.id; });
     for (FlowSnapshot& flow : out.flows) {
         const auto host =
             std::lower_bound(out.hosts.begin(), out.hosts.end(), flow.source.address,

@@ -14,6 +14,9 @@ struct AnalyzerOptions {
     EngineOptions engine;
     dissect::DissectorOptions dissector;  ///< for each worker; its parse options say whether CRCs are verified
     unsigned threads = 1;                 ///< workers; results are the same for any number
+    /// With a witness: is told all that the dissector finds, in every frame, those that were captured twice too, before
+    /// the engine is. Nobody has to take frames apart a second time. It must outlive the analyzer.
+    dissect::Sink* listener = nullptr;
 };
 
 /// Frames in, snapshots out: the whole way from a source to the figures. Frames are dealt to workers by the unordered

@@ -1,17 +1,24 @@
 #pragma once
+#include <functional>
+
 #include "dissect/dissector.h"
+#include "metrics/engine/dissector_sums.h"
 #include "metrics/engine/engine.h"
+#include "metrics/engine/tee.h"
 #include "metrics/frame_context.h"
 #include "wire/frame.h"
 
 namespace metrics {
 
-/// A dissector with its engine: all that is done for the flows of one share of the addresses.
+/// A dissector with its engine: all that is done for the flows of one share of the addresses. With a witness there may
+/// be a listener, who is told of every frame what the dissector finds.
 class Worker {
 public:
-    Worker(const dissect::DissectorOptions& dissector, const EngineOptions& engine)
+    Worker(const dissect::DissectorOptions& dissector, const EngineOptions& engine, dissect::Sink* listener)
         : engine_(engine),
           dissector_(dissector),
+          both_(listener, engine_),
+          listener_(engine.witness == nullptr ? nullptr : listener),
           shortcut_(engine.shortcut && engine.witness == nullptr),
           verify_crc_(dissector.parse.verify_crc) {}
 
@@ -24,8 +31,16 @@ public:
         if (context.plain_segment && shortcut_)
             dissector_.dissect_plain(frame, engine_);
         else
-            dissector_.dissect(frame, engine_);
+            dissector_.dissect(frame, sink());
         if (!shortcut_) engine_.end_frame();
+    }
+    /// A frame that the capture holds twice counts once. The listener is told of both.
+    void seen_twice(const wire::Frame& frame) {
+        if (listener_ == nullptr) return;
+        const dissect::DissectorCounters before = dissector_.counters();
+        dissector_.dissect(frame, *listener_);
+        apply(std::plus<>(), uncounted_, dissector_.counters());
+        apply(std::minus<>(), uncounted_, before);
     }
     /// Frames that work() will be called with soon, in their order; then fetch(), and then work().
     void expect(const wire::Frame& frame, const FrameContext& context) {
@@ -33,14 +48,23 @@ public:
     }
     void fetch() { engine_.fetch(); }
 
-    void finish() { dissector_.finish(engine_); }
+    void finish() { dissector_.finish(sink()); }
 
     Engine& engine() { return engine_; }
-    dissect::Dissector& dissector() { return dissector_; }
+    dissect::DissectorCounters counters() const {
+        dissect::DissectorCounters counted = dissector_.counters();
+        apply(std::minus<>(), counted, uncounted_);
+        return counted;
+    }
 
 private:
+    dissect::Sink& sink() { return listener_ == nullptr ? static_cast<dissect::Sink&>(engine_) : both_; }
+
     Engine engine_;
     dissect::Dissector dissector_;
+    Tee both_;
+    dissect::Sink* listener_;
+    dissect::DissectorCounters uncounted_;  ///< of what the listener alone was told
     bool shortcut_;
     bool verify_crc_;
 };
