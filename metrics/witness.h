@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "metrics/operation.h"
+#include "metrics/repair.h"
 #include "metrics/snapshot.h"
 #include "metrics/state.h"
 
@@ -33,6 +34,10 @@ public:
     virtual void gap(std::uint64_t flow, const Gap& gap, std::uint64_t frame) = 0;
     /// The frame repeats what an earlier one carried; 0 where that one is not known.
     virtual void repeats(std::uint64_t flow, std::uint64_t frame, std::uint64_t of_frame) = 0;
+
+    /// The packet of the flow in the frame begins to repair a loss. What the figures hold of `repair` is recorded
+    /// there, too, where the times are known without remembering frames.
+    virtual void repaired(std::uint64_t flow, const Repair& repair, std::uint64_t frame) = 0;
 
     struct Message {
         Operation operation{};

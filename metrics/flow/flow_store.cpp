@@ -296,6 +296,7 @@ void FlowStore::close_watched_gap(Flow& flow, const Situation& situation, std::u
 
 void FlowStore::leave_watch(const Flow& flow, FlowIndex index) {
     watch->give_up(flow);
+    watch->forget_signals(flow);
     const auto found = watch->by_id.find(flow.id);
     if (found != watch->by_id.end() && found->second == index) watch->by_id.erase(found);
 }

@@ -1,6 +1,9 @@
 #pragma once
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "metrics/flow/flow.h"
@@ -18,6 +21,40 @@ struct Watch {
     struct Messages {
         Beginning present;
         Beginning past;  ///< of one that has packets missing, or is being sent again
+    };
+
+    /// What the repair of a flow's next loss may be put down to: the frames that the engine knows the times of.
+    struct Signals {
+        std::uint64_t past_hole_frame = 0;      ///< the first packet past the present hole
+        std::uint64_t response_frame = 0;       ///< the READ response before which another one was missing
+        std::uint64_t nak_frame = 0;            ///< the NAK that is waiting to be heeded, or the first duplicate ACK
+        std::uint64_t nak_past_hole_frame = 0;  ///< where that NAK's hole began
+        std::optional<std::uint64_t> nak_generation_ns;  ///< from there to the NAK
+        /// iWARP, where holes are filled one by one: when the last of them were noticed, and where.
+        std::array<std::pair<std::int64_t, std::uint64_t>, 16> holes{};
+        unsigned next_hole = 0;
+
+        void note_hole(std::int64_t noticed_ns, std::uint64_t frame) {
+            holes[next_hole++ % holes.size()] = {noticed_ns, frame};
+        }
+        std::uint64_t hole_frame(std::int64_t noticed_ns) const {
+            for (const auto& [when, frame] : holes)
+                if (when == noticed_ns) return frame;
+            return 0;
+        }
+        void note_nak(std::uint64_t frame, std::uint64_t from_frame, std::optional<std::uint64_t> generation_ns) {
+            nak_frame = frame;
+            nak_past_hole_frame = generation_ns ? from_frame : 0;
+            nak_generation_ns = generation_ns;
+        }
+        void put_nak(Repair& repair) const {
+            repair.nak_frame = nak_frame;
+            repair.nak_generation_ns = nak_generation_ns;
+        }
+        void heeded() {
+            note_nak(0, 0, {});
+            response_frame = 0;
+        }
     };
 
     explicit Watch(Witness& told) : witness(told) {}
@@ -39,6 +76,10 @@ struct Watch {
         return beginnings_[index];
     }
 
+    /// Of a flow that has met trouble; made when first asked for.
+    Signals& signals(const Flow& flow) { return signals_[flow.id]; }
+    void forget_signals(const Flow& flow) { signals_.erase(flow.id); }
+
     Witness& witness;
     std::uint64_t frame = 0;         ///< of the last packet
     std::vector<FlowIndex> counted;  ///< the flows of the present frame's packets
@@ -46,6 +87,7 @@ struct Watch {
 
 private:
     std::vector<Messages> beginnings_;
+    std::unordered_map<std::uint64_t, Signals> signals_;
 };
 
 }  // namespace metrics

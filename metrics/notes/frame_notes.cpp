@@ -27,19 +27,21 @@ private:
 
 constexpr std::size_t kept_flows = 64;
 
-AnalyzerOptions watched(const EngineOptions& engine, const dissect::DissectorOptions& dissector, Witness& witness) {
+AnalyzerOptions watched(const EngineOptions& engine, const dissect::DissectorOptions& dissector, Witness& witness,
+                        dissect::Sink* listener) {
     AnalyzerOptions options;
     options.engine = engine;
     options.engine.witness = &witness;
     options.dissector = dissector;
+    options.listener = listener;
     return options;
 }
 
 }  // namespace
 
 struct FrameNotes::State {
-    State(const EngineOptions& engine, const dissect::DissectorOptions& dissector)
-        : analyzer(watched(engine, dissector, book)) {}
+    State(const EngineOptions& engine, const dissect::DissectorOptions& dissector, dissect::Sink* listener)
+        : analyzer(watched(engine, dissector, book, listener)) {}
 
     NoteBook book;
     Analyzer analyzer;
@@ -47,12 +49,12 @@ struct FrameNotes::State {
     Shelf<FlowSnapshot, kept_flows> flows;
 };
 
-FrameNotes::FrameNotes(const EngineOptions& engine, const dissect::DissectorOptions& dissector)
-    : state_(std::make_unique<State>(engine, dissector)) {}
+FrameNotes::FrameNotes(const EngineOptions& engine, const dissect::DissectorOptions& dissector, dissect::Sink* listener)
+    : state_(std::make_unique<State>(engine, dissector, listener)) {}
 FrameNotes::~FrameNotes() = default;
 
 void FrameNotes::feed(const wire::Frame& frame) {
-    state_->book.begin_frame(frame.number);
+    state_->book.begin_frame(frame.number, frame.time_ns);
     state_->analyzer.feed({&frame, 1});
 }
 

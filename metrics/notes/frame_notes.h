@@ -6,6 +6,7 @@
 
 #include "dissect/dissector.h"
 #include "metrics/options.h"
+#include "metrics/repair.h"
 #include "metrics/snapshot.h"
 #include "wire/frame.h"
 
@@ -36,6 +37,7 @@ struct FrameNote {
     std::vector<Event> events;
     std::uint64_t repeats_frame = 0;  ///< that carried the same before; 0: nothing is repeated, or it is unknown
     bool repeats = false;             ///< it carries what was carried before, whether or not that frame is known
+    std::optional<Repair> repair;     ///< it begins to repair a loss
     std::optional<State> gap_state;   ///< where the time before this frame went, since the flow's last data packet
     std::uint64_t gap_ns = 0;         ///< of that time, what `gap_state` names
     std::uint64_t wire_ns = 0;        ///< and the rest: what the packet itself took on the wire
@@ -45,11 +47,14 @@ struct FrameNote {
 };
 
 /// Frames in, notes on each of them out: an Analyzer with a witness. Notes are kept for all frames (a protocol analyser
-/// has all frames at hand, too): 56 octets a packet of a flow, 64 a message, 24 an event or repeat; of a flow about
+/// has all frames at hand, too): 64 octets a packet of a flow, 64 a message, 24 an event or repeat; of a flow about
 /// 100. A frame ends as many messages as it has FPDUs, or one packet's.
 class FrameNotes {
 public:
-    FrameNotes(const EngineOptions& engine, const dissect::DissectorOptions& dissector);
+    /// `listener`, where there is one, is told what the dissector finds in each frame while that is fed, in frames that
+    /// were captured twice, too; it must outlive the notes.
+    FrameNotes(const EngineOptions& engine, const dissect::DissectorOptions& dissector,
+               dissect::Sink* listener = nullptr);
     ~FrameNotes();
 
     /// Frames in ascending order of their numbers; the octets are not needed afterwards. Of frames with the same number

@@ -12,8 +12,9 @@ std::uint32_t bounded(std::uint64_t value) {
 
 }  // namespace
 
-void NoteBook::begin_frame(std::uint64_t frame) {
+void NoteBook::begin_frame(std::uint64_t frame, std::int64_t time_ns) {
     frame_ = frame;
+    time_ns_ = time_ns;
     last_packet_ = none;
     notes_before_ = notes_.size();
     strays_before_ = strays_.size();
@@ -36,12 +37,13 @@ std::uint32_t NoteBook::add_note(std::uint32_t flow, std::uint64_t frame) {
     if (behind) strays_of_.emplace(frame, at |= stray);
     Note& fresh = notes.emplace_back();
     fresh.frame = frame;
+    if (frame == frame_) fresh.time_ns = time_ns_;
     fresh.flow = flow;
     return at;
 }
 
 /// The newest of a few; none where there is none.
-std::uint32_t NoteBook::find_note(std::uint32_t flow, std::uint64_t frame) {
+std::uint32_t NoteBook::find_note(std::uint32_t flow, std::uint64_t frame) const {
     constexpr std::size_t most = 16;
     const auto search = [&](const std::deque<Note>& notes, std::size_t begin, std::size_t end, std::uint32_t flag) {
         for (std::size_t at = end; at > begin && end - at < most; --at)
@@ -88,7 +90,8 @@ void NoteBook::taken_back(std::uint64_t flow, std::uint64_t frame) {
     Note& old = note(at);
     old.packet = false;
     if (at == last_packet_) last_packet_ = none;
-    const bool empty = old.events == none && old.messages == none && old.answers == none && !old.has_gap;
+    const bool empty =
+        old.events == none && old.messages == none && old.answers == none && !old.has_gap && !old.repairs;
     if (empty && at + std::size_t{1} == notes_.size()) notes_.pop_back();
 }
 
@@ -111,6 +114,12 @@ void NoteBook::gap(std::uint64_t flow, const Gap& gap, std::uint64_t frame) {
     here.gap_ns = gap.ns;
     here.wire_ns = bounded(gap.wire_ns);
     here.sent_again = gap.again;
+}
+
+void NoteBook::repaired(std::uint64_t flow, const Repair& repair, std::uint64_t frame) {
+    const std::uint32_t at = note_of(place_of(flow), frame);
+    note(at).repairs = true;
+    repairs_[at] = repair;
 }
 
 void NoteBook::outstanding(std::uint64_t flow, std::uint64_t messages, std::uint64_t bytes, std::uint64_t frame) {
@@ -256,10 +265,16 @@ void NoteBook::forgotten(std::uint64_t flow, bool apart) {
 
 std::vector<std::uint32_t> NoteBook::find(std::uint64_t frame) const {
     std::vector<std::uint32_t> found;
+    // Mostly one frame is asked for after the other.
+    const bool next = asked_ <= notes_.size() && (asked_ == 0 || notes_[asked_ - 1].frame < frame) &&
+                      (asked_ == notes_.size() || notes_[asked_].frame >= frame);
     const auto before = [](const Note& one, std::uint64_t number) { return one.frame < number; };
-    const auto begin = std::lower_bound(notes_.begin(), notes_.end(), frame, before);
-    for (auto at = begin; at != notes_.end() && at->frame == frame; ++at)
-        found.push_back(static_cast<std::uint32_t>(at - notes_.begin()));
+    if (!next)
+        asked_ =
+            static_cast<std::size_t>(std::lower_bound(notes_.begin(), notes_.end(), frame, before) - notes_.begin());
+    for (; asked_ < notes_.size() && notes_[asked_].frame == frame; ++asked_)
+        found.push_back(static_cast<std::uint32_t>(asked_));
+    if (strays_of_.empty()) return found;
     const auto [first, last] = strays_of_.equal_range(frame);
     for (auto at = first; at != last; ++at) found.push_back(at->second);
     return found;
@@ -277,8 +292,22 @@ FrameNote::Message NoteBook::shown(const KeptMessage& message) const {
     return out;
 }
 
+/// The engine does not remember when a packet passed that is sent again; the notes do.
+Repair NoteBook::shown_repair(std::uint32_t at, std::uint64_t lost_frame) const {
+    Repair out = repairs_.at(at);
+    const Note& here = note(at);
+    // What fills a hole was lost before the tap, whether or not it was sent another time before that.
+    if (!out.of_lost || out.first_out_of_sequence_frame != 0 || lost_frame == 0) return out;
+    out.lost_frame = lost_frame;
+    if (out.total_ns) return out;
+    const std::uint32_t lost = find_note(here.flow, lost_frame);
+    if (lost == none || note(lost).time_ns == no_time || here.time_ns < note(lost).time_ns) return out;
+    out.total_ns = static_cast<std::uint64_t>(here.time_ns) - static_cast<std::uint64_t>(note(lost).time_ns);
+    return out;
+}
+
 void NoteBook::read(std::uint32_t at, FrameNote& out) const {
-    const Note& note = (at & stray) != 0 ? strays_[at & ~stray] : notes_[at];
+    const Note& note = this->note(at);
     out = {};
     out.frame = note.frame;
     out.flow = flows_[note.flow].id;
@@ -299,6 +328,7 @@ void NoteBook::read(std::uint32_t at, FrameNote& out) const {
         else
             out.events.push_back({events_[i].kind, events_[i].value, flows_[events_[i].flow].id});
     }
+    if (note.repairs) out.repair = shown_repair(at, out.repeats_frame);
     std::reverse(out.messages.begin(), out.messages.end());
     std::sort(out.answers.begin(), out.answers.end(),
               [](const FrameNote::Message& one, const FrameNote::Message& other) { return one.number < other.number; });
@@ -309,7 +339,7 @@ std::size_t NoteBook::octets() const {
     constexpr std::size_t node = 48;  // of the standard library's maps, about
     return (notes_.size() + strays_.size()) * sizeof(Note) + messages_.size() * sizeof(KeptMessage) +
            events_.size() * sizeof(Event) + flows_.capacity() * sizeof(Flow) +
-           (places_.size() + strays_of_.size()) * node;
+           (places_.size() + strays_of_.size()) * node + repairs_.size() * (sizeof(Repair) + node);
 }
 
 }  // namespace metrics

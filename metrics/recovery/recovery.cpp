@@ -284,9 +284,9 @@ void Recovery::go_on(const RecoveryPacket& packet, const RecoveryVantage& vantag
     if (suspicion_ == Suspicion::skipped_start && vantage.at_sender && next) settle(true, findings);
 }
 
-void Recovery::see_nak(std::int64_t now_ns, std::uint64_t position, NakKind kind, std::int64_t sent_ns,
+bool Recovery::see_nak(std::int64_t now_ns, std::uint64_t position, NakKind kind, std::int64_t sent_ns,
                        Findings& findings) {
-    if (position >= next_) return;  // the tap has not seen what it is about
+    if (position >= next_) return false;  // the tap has not seen what it is about
     if (suspicion_ == Suspicion::skipped || suspicion_ == Suspicion::skipped_start) {
         // The receiver lacks it: it was sent, and lost before the tap.
         if (position < suspect_first_ + suspect_count_) settle(false, findings);
@@ -295,7 +295,7 @@ void Recovery::see_nak(std::int64_t now_ns, std::uint64_t position, NakKind kind
     oldest_ = std::max(oldest_, position);
     const bool heard = heard_;
     heard_ = true;
-    if (kind == NakKind::other) return;
+    if (kind == NakKind::other) return false;
 
     if (kind == NakKind::sequence) {
         if (!disordered_ && heard && position < oldest_before) {
@@ -315,20 +315,21 @@ void Recovery::see_nak(std::int64_t now_ns, std::uint64_t position, NakKind kind
     }
     told_ = true;
     if (pending_ == RepeatCause::rnr_nak && kind == NakKind::sequence) {
-        return;  // packets behind the one that found no receive: rxe complains of them, too; the timer decides
+        return false;  // packets behind the one that found no receive: rxe complains of them, too; the timer decides
     }
     if (pending_ != RepeatCause::none && !implied_ && !passed_ && signal_ == position && kind == NakKind::sequence)
-        return;
+        return false;
     pending_ = kind == NakKind::rnr ? RepeatCause::rnr_nak : RepeatCause::nak;
     passed_ = implied_ = false;
     signal_ = position;
     signal_ns_ = now_ns;
     oldest_before_ = oldest_before;
     lost_ns_ = before_tap ? hole_ns_ : sent_ns;
+    return true;
 }
 
-void Recovery::response_missing(std::int64_t now_ns, std::uint64_t missing) {
-    if (missing >= next_ || (pending_ != RepeatCause::none && !passed_)) return;
+bool Recovery::response_missing(std::int64_t now_ns, std::uint64_t missing) {
+    if (missing >= next_ || (pending_ != RepeatCause::none && !passed_)) return false;
     pending_ = RepeatCause::nak;
     implied_ = true;
     passed_ = false;
@@ -336,6 +337,7 @@ void Recovery::response_missing(std::int64_t now_ns, std::uint64_t missing) {
     signal_ns_ = now_ns;
     lost_ns_ = now_ns;
     oldest_before_ = 0;
+    return true;
 }
 
 void Recovery::see_acknowledged(std::uint64_t position, Findings& findings) {

@@ -65,12 +65,13 @@ public:
         return cause;
     }
     /// A NAK, which also acknowledges all before `position`: tell the NAK alone. `sent_ns`: when the packet that it
-    /// names was last sent, where that is known.
+    /// names was last sent, where that is known. False where nothing is put down to it: another one is pending.
     template <class Report>
-    void nak(std::int64_t now_ns, std::uint64_t position, NakKind kind, std::int64_t sent_ns, Report&& report) {
+    bool nak(std::int64_t now_ns, std::uint64_t position, NakKind kind, std::int64_t sent_ns, Report&& report) {
         Findings findings;
-        see_nak(now_ns, position, kind, sent_ns, findings);
+        const bool heeded = see_nak(now_ns, position, kind, sent_ns, findings);
         findings.deliver(report);
+        return heeded;
     }
     /// Everything up to and including `position` is acknowledged, by an ACK or by a READ or atomic response in order.
     template <class Report>
@@ -80,8 +81,8 @@ public:
         findings.deliver(report);
     }
     /// A READ response came while the one at `missing` has not: that is as good as a NAK for the requester. IBTA vol.
-    /// 1, 9.7.5.2.
-    void response_missing(std::int64_t now_ns, std::uint64_t missing);
+    /// 1, 9.7.5.2. False as nak().
+    bool response_missing(std::int64_t now_ns, std::uint64_t missing);
     /// Packets may have passed unseen: what is pending is not judged.
     void lost_sight();
     /// The last packet, taken for the first of a run or for one of it, had only been late. The signal that it seemed to
@@ -94,6 +95,14 @@ public:
     bool running() const { return running_; }
     /// The last packet leapt ahead of the run, over what the receiver is not known to have.
     bool leapt() const { return leap_ != 0; }
+    /// Packets have passed the tap while the one at `position` has not.
+    bool lacks(std::uint64_t position) const { return past_ != 0 && position == expected_; }
+    /// The same of any packet.
+    bool past_hole() const { return past_ != 0; }
+    /// The last signal to repeat (NAK, missing response) named the packet at `position`.
+    bool signalled(std::uint64_t position) const { return position == signal_; }
+    /// That signal was a missing response.
+    bool implied() const { return implied_; }
     /// Packets of the present run of repeated ones, or of the last.
     std::uint32_t run_packets() const { return run_packets_; }
 
@@ -122,7 +131,7 @@ private:
     enum class Suspicion : std::uint8_t { none, skipped_start, skipped, too_far_back, second_start };
 
     RepeatCause see_data(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings);
-    void see_nak(std::int64_t now_ns, std::uint64_t position, NakKind kind, std::int64_t sent_ns, Findings& findings);
+    bool see_nak(std::int64_t now_ns, std::uint64_t position, NakKind kind, std::int64_t sent_ns, Findings& findings);
     void see_acknowledged(std::uint64_t position, Findings& findings);
     RepeatCause begin_run(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings);
     void start(const RecoveryPacket& packet);

@@ -1,5 +1,6 @@
 // What responders send: acknowledgements, NAKs, READ responses, notifications.
 #include <algorithm>
+#include <optional>
 
 #include "metrics/roce/credit.h"
 #include "metrics/roce/missing.h"
@@ -137,7 +138,8 @@ void RoceTracker::lost_response(Flow& requester, const PacketRecord& record, std
     FlowTrouble& trouble = store_.trouble(requester);
     if (!requester.request.recovering)
         trouble.recovery.resume(requester.request.next, requester.request.acknowledged, requester.request.last_data_ns);
-    trouble.recovery.response_missing(record.time_ns, position);
+    const bool heeded = trouble.recovery.response_missing(record.time_ns, position);
+    if (heeded && store_.watch != nullptr) store_.watch->signals(requester).response_frame = record.frame;
     requester.request.recovering = trouble.recovery.busy();
     if (trouble.response_gap_ns == Situation::never) trouble.response_gap_ns = record.time_ns;
 }
@@ -227,12 +229,20 @@ void RoceTracker::refused(Flow& carrier, Flow* requester, const PacketRecord& re
     if (!request.recovering) recovering.recovery.resume(request.next, request.acknowledged, request.last_data_ns);
     const NakKind kind = rnr ? NakKind::rnr : value == 0 ? NakKind::sequence : NakKind::other;
     const std::int64_t sent_ns = position == request.last_position ? request.last_data_ns : Situation::never;
-    recovering.recovery.nak(record.time_ns, position, kind, sent_ns, [&](auto what, std::uint64_t figure) {
-        if constexpr (std::is_same_v<decltype(what), EventKind>)
+    std::optional<std::uint64_t> generation_ns;
+    const auto report = [&](auto what, std::uint64_t figure) {
+        if constexpr (std::is_same_v<decltype(what), EventKind>) {
             store_.show(*requester, what, record.frame, figure);
-        else if (what == RecoveryStep::nak_generation)
+        } else if (what == RecoveryStep::nak_generation) {
             store_.record(*requester, FlowHistogram::nak_generation, figure);
-    });
+            generation_ns = figure;
+        }
+    };
+    const bool heeded = recovering.recovery.nak(record.time_ns, position, kind, sent_ns, report);
+    if (heeded && store_.watch != nullptr) {
+        Watch::Signals& signals = store_.watch->signals(*requester);
+        signals.note_nak(record.frame, signals.past_hole_frame, generation_ns);
+    }
     request.recovering = recovering.recovery.busy();
     // It acknowledges what lies before it; recovery knows that already.
     acknowledge(*requester, position - 1, record.time_ns, record.frame);

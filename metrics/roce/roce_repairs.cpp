@@ -22,6 +22,9 @@ RepeatCause RoceTracker::tell_recovery(Flow& flow, const PacketRecord& record, s
     FlowTrouble& trouble = store_.trouble(flow);
     const Vantage vantage = vantage_of(flow, flow.reverse == no_flow ? nullptr : &store_.table[flow.reverse]);
     const RecoveryPacket packet{record.time_ns, position, std::max<std::uint32_t>(span, 1), read, late};
+    Repair repair;
+    const bool past_hole = trouble.recovery.past_hole();
+    const bool fills_hole = trouble.recovery.lacks(position);
     const auto report = [&](auto what, std::uint64_t value) {
         if constexpr (std::is_same_v<decltype(what), EventKind>) {
             store_.show(flow, what, record.frame, value);
@@ -29,8 +32,14 @@ RepeatCause RoceTracker::tell_recovery(Flow& flow, const PacketRecord& record, s
             switch (what) {
                 case RecoveryStep::begun: break;
                 case RecoveryStep::nak_generation: store_.record(flow, FlowHistogram::nak_generation, value); break;
-                case RecoveryStep::nak_reaction: store_.record(flow, FlowHistogram::nak_reaction, value); break;
-                case RecoveryStep::total: store_.record(flow, FlowHistogram::recovery_total, value); break;
+                case RecoveryStep::nak_reaction:
+                    store_.record(flow, FlowHistogram::nak_reaction, value);
+                    repair.nak_reaction_ns = value;
+                    break;
+                case RecoveryStep::total:
+                    store_.record(flow, FlowHistogram::recovery_total, value);
+                    repair.total_ns = value;
+                    break;
             }
         }
     };
@@ -39,6 +48,13 @@ RepeatCause RoceTracker::tell_recovery(Flow& flow, const PacketRecord& record, s
         {vantage == Vantage::sender, vantage == Vantage::receiver, std::uint64_t{flow.request.ack_timeout_us} * 1000},
         report);
     flow.request.recovering = trouble.recovery.busy();
+    if (store_.watch != nullptr) {
+        Watch::Signals& signals = store_.watch->signals(flow);
+        if (fills_hole) repair.first_out_of_sequence_frame = signals.past_hole_frame;
+        if (!past_hole && trouble.recovery.past_hole()) signals.past_hole_frame = record.frame;
+        repair.of_lost = cause == RepeatCause::timeout || trouble.recovery.signalled(position);
+        watch_repair(flow, trouble.recovery, record.frame, cause, repair);
+    }
     return cause;
 }
 

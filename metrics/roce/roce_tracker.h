@@ -67,6 +67,8 @@ private:
     std::uint32_t read_span(const Flow& flow, std::uint32_t length) const;
 
     // For the witness, where there is one.
+    void watch_repair(const Flow& flow, const Recovery& recovery, std::uint64_t frame, RepeatCause cause,
+                      Repair& repair);
     void watch_packet(FlowIndex index, std::uint64_t frame);
     void watch_request(FlowIndex index, const Progress& packet, std::uint64_t frame);
     void watch_end_unseen(FlowIndex index, std::uint64_t position);

@@ -8,6 +8,26 @@ void RoceTracker::watch_packet(FlowIndex index, std::uint64_t frame) {
     store_.watch->packet(store_.table[index], index, frame);
 }
 
+/// A packet that may begin to repair a loss; `repair` says what is known of times, and of its hole.
+void RoceTracker::watch_repair(const Flow& flow, const Recovery& recovery, std::uint64_t frame, RepeatCause cause,
+                               Repair& repair) {
+    if (cause == RepeatCause::none) return;
+    Watch::Signals& signals = store_.watch->signals(flow);
+    if (cause == RepeatCause::timeout) {
+        repair.cause = RepairCause::timeout;
+    } else if (recovery.implied()) {
+        repair.cause = RepairCause::missing_response;
+        repair.first_out_of_sequence_frame = signals.response_frame;
+    } else {
+        repair.cause = RepairCause::nak;
+        repair.first_out_of_sequence_frame = signals.nak_past_hole_frame;
+        signals.put_nak(repair);
+    }
+    // A receiver that was not ready has lost nothing.
+    if (cause != RepeatCause::rnr_nak) store_.watch->witness.repaired(flow.id, repair, frame);
+    if (recovery.pending() == RepeatCause::none) signals.heeded();
+}
+
 /// Before a packet of a new position moves the flow forward.
 void RoceTracker::watch_request(FlowIndex index, const Progress& packet, std::uint64_t frame) {
     const Flow& flow = store_.table[index];

@@ -1,6 +1,7 @@
 #include "metrics/stream/sender.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "dissect/stream/tcp_checksum.h"
 #include "metrics/stream/sender_usual.h"
@@ -133,6 +134,7 @@ void Sender::note_hole(const Half& half, const Arrival& arrival, std::uint64_t b
         if (direction.holes == Slab<Holes>::none) direction.holes = Flow::no_block;
     }
     Holes* const holes = holes_of(direction);
+    if (store_.watch != nullptr) store_.watch->signals(*half.flow).note_hole(arrival.now_ns(), arrival.frame());
     const bool kept =
         holes != nullptr && holes->note({begin, end, arrival.now_ns(), order_of(direction, arrival), false});
     if (!kept) direction.holes_lost = arrival.end;
@@ -189,6 +191,7 @@ bool Sender::past_data(const Half& half, const Arrival& arrival, Situation& situ
     RequestState& request = half.request();
     Holes* const holes = holes_of(direction);
     const SendOrder order = order_of(direction, arrival);
+    std::int64_t hole_ns = Situation::never;
     if (Hole* hole = holes == nullptr ? nullptr : holes->find(arrival.begin, arrival.end, false); hole != nullptr) {
         if (late(half, *hole, arrival)) {
             if (request.missing > 0) --request.missing;
@@ -196,7 +199,8 @@ bool Sender::past_data(const Half& half, const Arrival& arrival, Situation& situ
             holes->fill(*hole, arrival.begin, arrival.end);
             return false;
         }
-        store_.record(*half.flow, FlowHistogram::recovery_total, elapsed(hole->noticed_ns, arrival.now_ns()));
+        hole_ns = hole->noticed_ns;
+        store_.record(*half.flow, FlowHistogram::recovery_total, elapsed(hole_ns, arrival.now_ns()));
         for (; hole != nullptr; hole = holes->find(arrival.begin, arrival.end, false))
             holes->fill(*hole, arrival.begin, arrival.end);
         holes->note({arrival.begin, arrival.end, arrival.now_ns(), order, true});
@@ -221,7 +225,7 @@ bool Sender::past_data(const Half& half, const Arrival& arrival, Situation& situ
     if (order.compare(direction.newest) > 0) direction.newest = order;
     // Without it the gap goes on, and is named by what ends it.
     if (probes(half, arrival)) return false;
-    sent_again(half, arrival, situation);
+    sent_again(half, arrival, hole_ns, situation);
     return true;
 }
 
@@ -255,7 +259,8 @@ bool Sender::probes(const Half& half, const Arrival& arrival) {
     return true;
 }
 
-void Sender::sent_again(const Half& half, const Arrival& arrival, Situation& situation) {
+/// `hole_ns`: when the hole that it fills was noticed, where it fills one.
+void Sender::sent_again(const Half& half, const Arrival& arrival, std::int64_t hole_ns, Situation& situation) {
     Direction& direction = *half.direction;
     RequestState& request = half.request();
     situation.again = true;
@@ -263,6 +268,7 @@ void Sender::sent_again(const Half& half, const Arrival& arrival, Situation& sit
     const bool head_lost_again =
         direction.head_again == arrival.begin && direction.evidence_ns <= direction.head_again_ns;
     const bool begins = !direction.running || arrival.begin <= direction.run_position || head_lost_again;
+    Repair repair;
     if (begins) {
         const bool told = arrival.begin < direction.evidence_end && !head_lost_again;
         situation.cause = told ? RepeatCause::nak : RepeatCause::timeout;
@@ -273,12 +279,14 @@ void Sender::sent_again(const Half& half, const Arrival& arrival, Situation& sit
             store_.show(*half.flow, EventKind::timeout, arrival.frame(),
                         elapsed(request.last_data_ns, arrival.now_ns()));
         } else if (direction.first_duplicate_ns != Situation::never) {
-            store_.record(*half.flow, FlowHistogram::nak_reaction,
-                          elapsed(direction.first_duplicate_ns, arrival.now_ns()));
+            repair.nak_reaction_ns = elapsed(direction.first_duplicate_ns, arrival.now_ns());
+            store_.record(*half.flow, FlowHistogram::nak_reaction, *repair.nak_reaction_ns);
             direction.first_duplicate_ns = Situation::never;
         }
         direction.cause = situation.cause;
     }
+    if (store_.watch != nullptr && (begins || hole_ns != Situation::never))
+        watch_repair(half, arrival, hole_ns, repair);
     if (arrival.begin <= request.acknowledged) {
         direction.head_again = arrival.begin;
         direction.head_again_ns = arrival.now_ns();
@@ -286,6 +294,22 @@ void Sender::sent_again(const Half& half, const Arrival& arrival, Situation& sit
     direction.running = true;
     direction.run_position = arrival.begin;
     direction.recover = std::max(direction.recover, request.next);
+}
+
+/// For the witness: a segment that begins to repair a loss, or fills a hole. `repair` has the reaction alone.
+void Sender::watch_repair(const Half& half, const Arrival& arrival, std::int64_t hole_ns, Repair repair) {
+    Watch::Signals& signals = store_.watch->signals(*half.flow);
+    repair.cause = half.direction->cause == RepeatCause::timeout ? RepairCause::timeout : RepairCause::duplicate_acks;
+    repair.of_lost = true;
+    if (hole_ns != Situation::never) {
+        repair.first_out_of_sequence_frame = signals.hole_frame(hole_ns);
+        repair.total_ns = elapsed(hole_ns, arrival.now_ns());
+    }
+    if (repair.nak_reaction_ns) {
+        signals.put_nak(repair);
+        signals.heeded();
+    }
+    store_.watch->witness.repaired(half.flow->id, repair, arrival.frame());
 }
 
 /// The sequence goes on far away: what was known is of no use.
@@ -404,8 +428,12 @@ void Sender::repeated(const Half& half, const Segment& segment, std::uint64_t po
         direction.first_duplicate_ns = now_ns;
         Holes* const holes = holes_of(direction);
         const Hole* hole = holes == nullptr ? nullptr : holes->find(position, position + 1, false);
-        if (hole != nullptr)
-            store_.record(*half.flow, FlowHistogram::nak_generation, elapsed(hole->noticed_ns, now_ns));
+        std::optional<std::uint64_t> generation_ns;
+        if (hole != nullptr) {
+            generation_ns = elapsed(hole->noticed_ns, now_ns);
+            store_.record(*half.flow, FlowHistogram::nak_generation, *generation_ns);
+        }
+        if (store_.watch != nullptr) store_.watch->signals(*half.flow).note_nak(segment.frame.number, 0, generation_ns);
     }
     if (direction.duplicate_run >= duplicates_that_tell) believe(direction, request.next, now_ns);
 }
@@ -418,7 +446,9 @@ void Sender::selective(const Half& half, const Segment& segment, std::uint64_t p
     direction.sack_blocks += options.sack_blocks;
     if (!options.sack_above || position != request.acknowledged) return;
     believe(direction, std::min(position_of(request.next, options.sack_top), request.next), segment.now_ns());
-    if (direction.first_duplicate_ns == Situation::never) direction.first_duplicate_ns = segment.now_ns();
+    if (direction.first_duplicate_ns != Situation::never) return;
+    direction.first_duplicate_ns = segment.now_ns();
+    if (store_.watch != nullptr) store_.watch->signals(*half.flow).note_nak(segment.frame.number, 0, {});
 }
 
 }  // namespace metrics::stream

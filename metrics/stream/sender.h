@@ -55,7 +55,8 @@ private:
     void begin(const Half& half, const Segment& segment);
     void new_data(const Half& half, const Arrival& arrival);
     bool past_data(const Half& half, const Arrival& arrival, Situation& situation);
-    void sent_again(const Half& half, const Arrival& arrival, Situation& situation);
+    void sent_again(const Half& half, const Arrival& arrival, std::int64_t hole_ns, Situation& situation);
+    void watch_repair(const Half& half, const Arrival& arrival, std::int64_t hole_ns, Repair repair);
     void repeats(const Half& half, const Arrival& arrival);
     bool probes(const Half& half, const Arrival& arrival);
     bool doubled(const Half& half, const Arrival& arrival) const;

@@ -44,6 +44,11 @@ std::map<std::uint64_t, Sums> Noted::sums() const {
                 if (message.number != 0 || !message.latency_ns || carrier == nullptr || !carrier->reverse) continue;
                 out[*carrier->reverse].latencies[index_of(message.operation)].record(*message.latency_ns);
             }
+            if (note->repair) {
+                if (note->repair->nak_generation_ns) sums.nak_generation.record(*note->repair->nak_generation_ns);
+                if (note->repair->nak_reaction_ns) sums.nak_reaction.record(*note->repair->nak_reaction_ns);
+                if (note->repair->total_ns) sums.recovery_total.record(*note->repair->total_ns);
+            }
             if (!note->gap_state) continue;
             const State transmit = note->sent_again ? State::transmit_again : State::transmit_new;
             sums.state_ns[index_of(*note->gap_state)] += note->gap_ns;

@@ -17,6 +17,9 @@ struct Sums {
     std::array<std::uint64_t, metrics::operation_count> messages{};
     std::array<metrics::Histogram, metrics::operation_count> latencies;
     metrics::StateTimes state_ns{};
+    metrics::Histogram nak_generation;
+    metrics::Histogram nak_reaction;
+    metrics::Histogram recovery_total;
     std::uint64_t highest_number = 0;
 };
 
