@@ -46,6 +46,12 @@ public:
     }
     void on_unit(const dissect::Unit& unit) override {
         has_units_ = true;
+        // Most packets are never looked at, or long after.
+        if (unit.in_frame) {
+            journal_.keep({unit.transport, unit.repeats_frame});
+            if (lacks_packet(unit.dissection, options_)) journal_.mark_layers();
+            return;
+        }
         dissect::output::describe_unit(unit, journal_);
         journal_.describing(unit.bytes);
         if (describe_lacking(unit, found(unit), options_, journal_)) journal_.mark_layers();
@@ -74,30 +80,38 @@ private:
 
 Analysis::Analysis(const AnalysisOptions& options)
     : options_(options),
-      notes_(engine_options(options), dissector_options(options)),
-      dissector_(dissector_options(options)),
-      recorder_(std::make_unique<Recorder>(journal_, options.lacking)) {}
+      recorder_(std::make_unique<Recorder>(journal_, options.lacking)),
+      notes_(engine_options(options), dissector_options(options), recorder_.get()) {}
 Analysis::~Analysis() = default;
 
 void Analysis::feed(const wire::Frame& frame, const FoundLayers& layers) {
     if (finished_ || frame.number <= last_frame_) return;
     last_frame_ = frame.number;
-    notes_.feed(frame);
     recorder_->begin(frame, layers);
-    dissector_.dissect(frame, *recorder_);
+    notes_.feed(frame);
     recorder_->end();
 }
 
 void Analysis::finish() {
     if (finished_) return;
     finished_ = true;
-    notes_.finish();
     // What streams still held belongs to the last frame.
     wire::Frame last;
     last.number = last_frame_;
     recorder_->begin(last, {});
-    dissector_.finish(*recorder_);
+    notes_.finish();
     recorder_->end();
+}
+
+void Analysis::describe(const wire::Frame& frame, dissect::Visitor& visitor) const {
+    const std::optional<Journal::Packet> packet = journal_.packet(frame.number);
+    if (!packet) return journal_.replay(frame.number, visitor);
+    dissect::Dissection& dissection = *scratch_;
+    dissect::dissect_frame(frame, dissector_options(options_).parse, dissection);
+    const dissect::Unit unit{frame, dissection,        dissection,   frame.bytes,
+                             true,  packet->transport, frame.number, packet->repeats_frame};
+    dissect::output::describe_unit(unit, visitor);
+    describe_lacking(unit, {}, options_.lacking, visitor);
 }
 
 }  // namespace plugin

@@ -33,8 +33,8 @@ public:
     const metrics::FlowSnapshot* flow(std::uint64_t id) const { return notes_.flow(id); }
     bool describes(std::uint64_t frame) const { return journal_.holds(frame); }
     bool describes_layers(std::uint64_t frame) const { return journal_.holds_layers(frame); }
-    /// Shows the message units of a frame, and the layers that Wireshark lacks.
-    void describe(std::uint64_t frame, dissect::Visitor& visitor) const { journal_.replay(frame, visitor); }
+    /// Shows the message units of a frame that was fed, and the layers that Wireshark lacks.
+    void describe(const wire::Frame& frame, dissect::Visitor& visitor) const;
     metrics::Snapshot snapshot() const { return notes_.snapshot(); }
     bool verifies_crc() const { return options_.verify_crc; }
 
@@ -42,10 +42,10 @@ private:
     class Recorder;
 
     AnalysisOptions options_;
-    metrics::FrameNotes notes_;
-    dissect::Dissector dissector_;
+    std::unique_ptr<dissect::Dissection> scratch_ = std::make_unique<dissect::Dissection>();
     Journal journal_;
     std::unique_ptr<Recorder> recorder_;
+    metrics::FrameNotes notes_;
     std::uint64_t last_frame_ = 0;
     bool finished_ = false;
 };

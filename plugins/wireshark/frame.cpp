@@ -63,6 +63,12 @@ void append_erf_header(std::vector<std::byte>& out, const erf_mc_phdr& header) {
 
 }  // namespace
 
+bool has_protocol(const packet_info& pinfo, int protocol) {
+    for (wmem_list_frame_t* at = wmem_list_head(pinfo.layers); at != nullptr; at = wmem_list_frame_next(at))
+        if (reinterpret_cast<std::intptr_t>(wmem_list_frame_data(at)) == protocol) return true;
+    return false;
+}
+
 wire::Frame frame_of(tvbuff_t* tvb, const packet_info& pinfo, std::vector<std::byte>& rebuilt) {
     wire::Frame frame;
     const std::size_t size = captured_octets(tvb);
@@ -74,7 +80,8 @@ wire::Frame frame_of(tvbuff_t* tvb, const packet_info& pinfo, std::vector<std::b
     const wtap_packet_header& header = pinfo.rec->rec_header.packet_header;
     frame.link_type = link_type_of(header.pkt_encap);
     // Wireshark's PPI dissector leaves the inner encapsulation there; the frame still begins with PPI's header.
-    if (proto_is_frame_protocol(pinfo.layers, "ppi")) frame.link_type = wire::LinkType::ppi;
+    static const int ppi = proto_get_id_by_filter_name("ppi");
+    if (has_protocol(pinfo, ppi)) frame.link_type = wire::LinkType::ppi;
     if ((pinfo.rec->presence_flags & WTAP_HAS_INTERFACE_ID) != 0) frame.interface = header.interface_id;
     if (frame.link_type == wire::LinkType::erf && pinfo.pseudo_header != nullptr) {
         rebuilt.clear();

@@ -11,4 +11,7 @@ namespace plugin {
 /// `rebuilt`, which must live as long as the frame.
 wire::Frame frame_of(tvbuff_t* tvb, const packet_info& pinfo, std::vector<std::byte>& rebuilt);
 
+/// Whether Wireshark has found a protocol in the frame. Unlike proto_is_frame_protocol() it compares no names.
+bool has_protocol(const packet_info& pinfo, int protocol);
+
 }  // namespace plugin

@@ -24,7 +24,18 @@ void Journal::begin(std::uint64_t frame, wire::Bytes frame_octets) {
     frame_octets_ = frame_octets;
     described_ = frame_octets;
     const auto number = static_cast<std::uint32_t>(frame);
-    if (entries_.empty() || entries_.back().frame < number) entries_.push_back({number, false, octets_.size()});
+    if (entries_.empty() || entries_.back().frame < number) {
+        Entry& fresh = entries_.emplace_back();
+        fresh.frame = number;
+        fresh.begin = octets_.size();
+    }
+}
+
+void Journal::keep(const Packet& packet) {
+    if (entries_.empty()) return;
+    entries_.back().packet = true;
+    entries_.back().transport = packet.transport;
+    put(packet.repeats_frame);
 }
 
 void Journal::mark_layers() {
@@ -89,6 +100,14 @@ public:
     Reader(const Journal& journal, std::uint64_t begin, std::uint64_t end) : journal_(journal), at_(begin), end_(end) {}
 
     bool at_end() const { return at_ >= end_; }
+    std::uint64_t number() {
+        std::uint64_t value = 0;
+        for (unsigned shift = 0;; shift += 7) {
+            const std::uint8_t octet = journal_.octets_[at_++];
+            value |= std::uint64_t{octet & 0x7fu} << shift;
+            if ((octet & 0x80) == 0) return value;
+        }
+    }
 
     void step(dissect::Visitor& visitor) {
         const std::uint64_t head = number();
@@ -108,14 +127,6 @@ public:
     }
 
 private:
-    std::uint64_t number() {
-        std::uint64_t value = 0;
-        for (unsigned shift = 0;; shift += 7) {
-            const std::uint8_t octet = journal_.octets_[at_++];
-            value |= std::uint64_t{octet & 0x7fu} << shift;
-            if ((octet & 0x80) == 0) return value;
-        }
-    }
     Value value(Kind kind) {
         Value found;
         if (kind == Kind::string) found.text = journal_.texts_[number()];
@@ -151,6 +162,12 @@ bool Journal::holds(std::uint64_t frame) const {
 bool Journal::holds_layers(std::uint64_t frame) const {
     const auto entry = find(frame);
     return entry != entries_.end() && entry->layers;
+}
+
+std::optional<Journal::Packet> Journal::packet(std::uint64_t frame) const {
+    const auto entry = find(frame);
+    if (entry == entries_.end() || !entry->packet) return std::nullopt;
+    return Packet{entry->transport, Reader(*this, entry->begin, end_of(entry)).number()};
 }
 
 void Journal::replay(std::uint64_t frame, dissect::Visitor& visitor) const {

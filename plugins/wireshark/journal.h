@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "dissect/describe.h"
+#include "dissect/dissector.h"
 #include "wire/field.h"
 
 namespace plugin {
@@ -21,6 +23,12 @@ public:
     /// places in `frame`, where they lie in it.
     void begin(std::uint64_t frame, wire::Bytes frame_octets);
     void describing(wire::Bytes described);
+    /// The frame is one packet that can be taken apart again whenever it is shown: what cannot be seen in it alone.
+    struct Packet {
+        dissect::Transport transport{};
+        std::uint64_t repeats_frame = 0;
+    };
+    void keep(const Packet& packet);
     /// Layers of the frame follow: what Wireshark's own fields are asked for in.
     void mark_layers();
 
@@ -30,7 +38,8 @@ public:
 
     bool holds(std::uint64_t frame) const;
     bool holds_layers(std::uint64_t frame) const;
-    /// Shows what was kept of a frame. An extent of no octets has no place in the frame.
+    std::optional<Packet> packet(std::uint64_t frame) const;
+    /// Shows what was kept of a frame that is no such packet. An extent of no octets has no place in the frame.
     void replay(std::uint64_t frame, dissect::Visitor& visitor) const;
     std::size_t memory_octets() const;
 
@@ -38,8 +47,10 @@ private:
     enum class Step : std::uint8_t { open, field, close };
     struct Entry {
         std::uint32_t frame;
-        bool layers;
-        std::uint64_t begin;
+        bool layers = false;
+        bool packet = false;
+        dissect::Transport transport{};
+        std::uint64_t begin = 0;
     };
     class Reader;
 

@@ -73,14 +73,17 @@ void describe_part(const dissect::Unit& unit, LayerId layer, std::string_view pr
 bool is_reliable_datagram(const dissect::Dissection& d) { return d.bth.opcode >> 5 == 2; }
 
 bool describe_packet(const dissect::Unit& unit, const LackingOptions& options, dissect::Visitor& visitor) {
-    const dissect::Dissection& d = unit.dissection;
-    const bool wanted = (options.cnp && d.has(LayerId::cnp)) || (options.xrc && d.has(LayerId::xrceth)) ||
-                        (options.rd && is_reliable_datagram(d));
-    if (wanted) dissect::describe(d, unit.bytes, visitor, behind_bth());
+    const bool wanted = lacks_packet(unit.dissection, options);
+    if (wanted) dissect::describe(unit.dissection, unit.bytes, visitor, behind_bth());
     return wanted;
 }
 
 }  // namespace
+
+bool lacks_packet(const dissect::Dissection& d, const LackingOptions& options) {
+    return (options.cnp && d.has(LayerId::cnp)) || (options.xrc && d.has(LayerId::xrceth)) ||
+           (options.rd && is_reliable_datagram(d));
+}
 
 bool describe_lacking(const dissect::Unit& unit, const FoundLayers& found, const LackingOptions& options,
                       dissect::Visitor& visitor) {

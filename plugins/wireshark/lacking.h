@@ -21,6 +21,8 @@ struct FoundLayers {
     bool mpa = false;  ///< MPA, and behind it DDP and RDMAP
 };
 
+/// Whether describe_lacking() visits any layer of an InfiniBand transport packet.
+bool lacks_packet(const dissect::Dissection& packet, const LackingOptions& options);
 /// Visits the layers of a unit that Wireshark lacks; none, and false, for most.
 bool describe_lacking(const dissect::Unit& unit, const FoundLayers& found, const LackingOptions& options,
                       dissect::Visitor& visitor);

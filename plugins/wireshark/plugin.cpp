@@ -38,21 +38,18 @@ void end_of_frames() {
     });
 }
 
-bool has_layer(const packet_info* pinfo, const char* name) { return proto_is_frame_protocol(pinfo->layers, name) != 0; }
-
-void feed(const wire::Frame& frame, const packet_info* pinfo) {
+void feed(const wire::Frame& frame, const packet_info& pinfo) {
     if (!analysis()) analysis() = std::make_unique<Analysis>(preferences().analysis());
-    analysis()->feed(frame, {has_layer(pinfo, "iwarp_mpa")});
+    analysis()->feed(frame, {has_protocol(pinfo, registered().mpa)});
 }
 
 void analyse(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree) {
     if (pinfo->rec == nullptr || pinfo->rec->rec_type != REC_TYPE_PACKET) return;
     std::vector<std::byte> rebuilt;
     const wire::Frame frame = frame_of(tvb, *pinfo, rebuilt);
-    if (!PINFO_FD_VISITED(pinfo)) feed(frame, pinfo);
+    if (!PINFO_FD_VISITED(pinfo)) feed(frame, *pinfo);
     if (!analysis()) return;
-    const auto hidden = static_cast<std::uint32_t>(frame.bytes.size() - captured_octets(tvb));
-    show(*analysis(), registered(), preferences().show(), tvb, pinfo, tree, hidden);
+    show(*analysis(), registered(), preferences().show(), frame, tvb, pinfo, tree);
     offer_to_taps(*analysis(), registered().tap, pinfo);
 }
 
@@ -80,7 +77,8 @@ void register_protocol() {
 
 void hand_off() {
     Registrations& r = registered();
-    r.filled_protocols = {proto_get_id_by_filter_name("infiniband"), proto_get_id_by_filter_name("iwarp_mpa"),
+    r.mpa = proto_get_id_by_filter_name("iwarp_mpa");
+    r.filled_protocols = {proto_get_id_by_filter_name("infiniband"), r.mpa,
                           proto_get_id_by_filter_name("iwarp_ddp_rdmap")};
 }
 

@@ -83,6 +83,7 @@ public:
         for (const FrameNote::Message& message : note.messages) posted(message, add);
         for (const FrameNote::Message& message : note.answers) answered(message, add);
         if (is_retransmission(note)) add.frame(FieldId::retransmission_of, note.repeats_frame);
+        if (note.repair) recovery(*note.repair, add);
         if (note.gap_state) {
             add.text(FieldId::gap_state, std::string(metrics::name_of(*note.gap_state)));
             add.time(FieldId::gap_time, note.gap_ns);
@@ -133,6 +134,19 @@ private:
         below.frame(FieldId::request_in, message.last_frame);
         if (message.latency_ns) below.time(FieldId::response_time, *message.latency_ns);
     }
+    void recovery(const metrics::Repair& repair, Adder& add) {
+        const std::string cause(metrics::name_of(repair.cause));
+        const std::string total =
+            repair.total_ns ? ", " + words::duration(static_cast<double>(*repair.total_ns)) : std::string();
+        Adder below = add.below(add.text(FieldId::recovery, cause + total));
+        below.text(FieldId::recovery_cause, cause);
+        if (repair.nak_generation_ns) below.time(FieldId::recovery_nak_generation, *repair.nak_generation_ns);
+        if (repair.nak_reaction_ns) below.time(FieldId::recovery_nak_reaction, *repair.nak_reaction_ns);
+        if (repair.total_ns) below.time(FieldId::recovery_total, *repair.total_ns);
+        below.frame(FieldId::recovery_lost_frame, repair.lost_frame);
+        below.frame(FieldId::recovery_first_out_of_sequence_frame, repair.first_out_of_sequence_frame);
+        below.frame(FieldId::recovery_nak_frame, repair.nak_frame);
+    }
     void figures(const FrameNote::Message& message, Adder& below) {
         below.number(FieldId::message_number, message.number);
         below.text(FieldId::message_operation, std::string(metrics::name_of(message.operation)));
@@ -163,8 +177,8 @@ bool is_wanted(proto_tree* tree, std::span<const int> protocols) {
 
 }  // namespace
 
-void show(const Analysis& analysis, const Registrations& registered, const ShowOptions& options, tvbuff_t* tvb,
-          packet_info* pinfo, proto_tree* tree, std::uint32_t frame_offset) {
+void show(const Analysis& analysis, const Registrations& registered, const ShowOptions& options,
+          const wire::Frame& frame, tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree) {
     const std::vector<const FrameNote*> notes = analysis.notes(pinfo->num);
     std::vector<std::string> events;
     for (const FrameNote* note : notes) append_brief(*note, events);
@@ -189,8 +203,9 @@ void show(const Analysis& analysis, const Registrations& registered, const ShowO
         presentation.events(*note, below);
     }
     if (!units) return;
-    TreeWriter writer(registered.house_fields, below, tvb, registered.fold, frame_offset);
-    analysis.describe(pinfo->num, writer);
+    const auto hidden = static_cast<std::uint32_t>(frame.bytes.size() - captured_octets(tvb));
+    TreeWriter writer(registered.house_fields, below, tvb, registered.fold, hidden);
+    analysis.describe(frame, writer);
 }
 
 }  // namespace plugin

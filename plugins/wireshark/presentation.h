@@ -11,6 +11,7 @@ namespace plugin {
 struct Registrations {
     int protocol = -1;
     int tap = -1;
+    int mpa = -1;                                     ///< Wireshark's
     int fold = -1;                                    ///< subtree type of all our headings
     std::array<int, 3> filled_protocols{-1, -1, -1};  ///< Wireshark's, that layers are added to
     Fields fields;
@@ -23,8 +24,9 @@ struct ShowOptions {
     bool info_column = true;  ///< events in the Info column
 };
 
-/// Adds to Wireshark's tree, columns and expert items what the analysis says of the frame by now.
-void show(const Analysis& analysis, const Registrations& registered, const ShowOptions& options, tvbuff_t* tvb,
-          packet_info* pinfo, proto_tree* tree, std::uint32_t frame_offset);
+/// Adds to Wireshark's tree, columns and expert items what the analysis says of the frame by now. `tvb` holds the
+/// frame's octets but for those in front that Wireshark has taken for itself.
+void show(const Analysis& analysis, const Registrations& registered, const ShowOptions& options,
+          const wire::Frame& frame, tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree);
 
 }  // namespace plugin
