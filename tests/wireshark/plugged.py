@@ -72,14 +72,15 @@ def sanitizer():
     return {}
 
 
-def tshark(*arguments, plugged=True, **options):
+def tshark(*arguments, plugged=True, under=(), **options):
+    """`under`: a command that runs it."""
     environment = {**os.environ, "TZ": "UTC", "LC_ALL": "C.UTF-8", "HOME": home(plugged)}
     if plugged:
         environment.update(sanitizer())
     if os.getuid() == 0:
         options = {"user": NOBODY, "group": NOBODY, "extra_groups": [], **options}
     options = {"capture_output": True, "timeout": 600, "env": environment, "cwd": "/", **options}
-    result = subprocess.run(["tshark", *map(str, arguments)], **options)
+    result = subprocess.run([*under, "tshark", *map(str, arguments)], **options)
     if options["capture_output"]:
         result.stdout = result.stdout.decode("utf-8", "replace")
         result.stderr = result.stderr.decode("utf-8", "replace")

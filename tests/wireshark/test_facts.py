@@ -1,4 +1,8 @@
 """Facts depend on frames, not on how often and in which order Wireshark looks at them."""
+import os
+import pathlib
+import struct
+import tempfile
 import unittest
 
 from plugged import TestCase, capture, captures, plugin_fields, side_by_side
@@ -194,6 +198,46 @@ class Recoveries(TestCase):
                     totals += total is not None
             self.assertGreater(reactions, 1)
             self.assertGreater(totals, 1)
+
+
+class Checksums(TestCase):
+    def test_every_packet_has_its_verdict(self):
+        """One for each BTH and each FPDU that Wireshark itself shows; none where the stream has no CRC."""
+        icrcs = fpdus = 0
+        for name in ("rxe-write-bw-64k", "rxe-send-lat-64", "rxe-ud-pingpong", "rxe-verbs-atomic", "rxe-loss1pct-send-bw",
+                     "siw-write-bw-64k-crc", "siw-read-bw-4k-crc", "siw-write-bw-64k-nocrc"):
+            names = ["rdma.crc", "infiniband.bth.opcode", "iwarp_mpa.ulpdulength"]
+            for frame, fields in plugin_fields(capture(name), names).items():
+                with self.subTest(capture=name, frame=frame):
+                    packets, units = (fields.get(n, []) for n in names[1:])
+                    expected = 0 if name.endswith("nocrc") else len(packets) + len(units)
+                    self.assertEqual(["good"] * expected, fields.get("rdma.crc", []))
+                    icrcs += len(packets)
+                    fpdus += len(units)
+        self.assertGreater(icrcs, 1000)
+        self.assertGreater(fpdus, 500)
+
+    def test_damaged_packets_are_told_from_the_others(self):
+        octets = bytearray(capture("rxe-write-bw-64k").read_bytes())
+        self.assertEqual(b"\xd4\xc3\xb2\xa1", octets[:4], "a little-endian pcap file is walked through here")
+        damaged = set()
+        at, frame = 24, 1
+        while at < len(octets):
+            length = struct.unpack_from("<I", octets, at + 8)[0]
+            if frame % 10 == 0 and length > 600:
+                octets[at + 16 + 500] ^= 1
+                damaged.add(frame)
+            at += 16 + length
+            frame += 1
+        self.assertGreater(len(damaged), 50)
+        with tempfile.TemporaryDirectory(prefix="rdmascope-checksums-") as folder:
+            os.chmod(folder, 0o755)
+            path = pathlib.Path(folder) / "damaged.pcap"
+            path.write_bytes(octets)
+            path.chmod(0o644)
+            frames = plugin_fields(path, ["rdma.crc", "rdma.icrc_bad"])
+        self.assertEqual(damaged, {f for f, v in frames.items() if v.get("rdma.crc") == ["bad"]})
+        self.assertEqual(damaged, {f for f, v in frames.items() if "rdma.icrc_bad" in v})
 
 
 if __name__ == "__main__":
