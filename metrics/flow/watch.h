@@ -34,17 +34,17 @@ struct Watch {
         std::array<std::pair<std::int64_t, std::uint64_t>, 16> holes{};
         unsigned next_hole = 0;
 
-        void note_hole(std::int64_t noticed_ns, std::uint64_t frame) {
-            holes[next_hole++ % holes.size()] = {noticed_ns, frame};
+        void note_hole(std::int64_t noticed_ns, std::uint64_t number) {
+            holes[next_hole++ % holes.size()] = {noticed_ns, number};
         }
         std::uint64_t hole_frame(std::int64_t noticed_ns) const {
-            for (const auto& [when, frame] : holes)
-                if (when == noticed_ns) return frame;
+            for (const auto& [when, number] : holes)
+                if (when == noticed_ns) return number;
             return 0;
         }
-        void note_nak(std::uint64_t frame, std::uint64_t from_frame, std::optional<std::uint64_t> generation_ns) {
-            nak_frame = frame;
-            nak_past_hole_frame = generation_ns ? from_frame : 0;
+        void note_nak(std::uint64_t number, std::uint64_t past_hole, std::optional<std::uint64_t> generation_ns) {
+            nak_frame = number;
+            nak_past_hole_frame = generation_ns ? past_hole : 0;
             nak_generation_ns = generation_ns;
         }
         void put_nak(Repair& repair) const {
