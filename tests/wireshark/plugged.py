@@ -113,12 +113,13 @@ def fields_of(printed, names):
     """Lines of `-T fields` as {frame: {name: [values]}}; the frame's number is the first column. What `dump` finds when
     the file ends has a line of its own, with the last frame's number."""
     frames = {}
+    as_number = {"True": "1", "False": "0"}  # booleans, as Wireshark prints them since 4.2
     for line in printed.splitlines():
         number, *columns = line.split("\t")
         fields = frames.setdefault(int(number), {})
         for name, column in zip(names, columns):
             if column:
-                fields.setdefault(name, []).extend(column.split("|"))
+                fields.setdefault(name, []).extend(as_number.get(value, value) for value in column.split("|"))
     return frames
 
 
