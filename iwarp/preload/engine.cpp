@@ -1,0 +1,1 @@
+#include "iwarp/preload/engine.h"
