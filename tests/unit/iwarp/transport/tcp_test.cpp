@@ -289,6 +289,7 @@ TEST(Tcp, ARefusedConnectionHasWords) {
     for (int i = 0; i < 1000 && client->events.empty(); ++i) transport.progress(10 * ms);
     EXPECT_EQ(client->story(), "failed");
     EXPECT_EQ(client->why, "Connection refused by 127.0.0.1:" + std::to_string(port));
+    EXPECT_EQ(client->failure, iwarp::Failure::refused);
     EXPECT_EQ(client.use_count(), 1);
     EXPECT_EQ(transport.connections(), 0u);
 }
@@ -311,6 +312,7 @@ TEST(Tcp, AConnectIsGivenUpAtItsTimeOut) {
     for (int i = 0; i < 1000 && client->events.empty(); ++i) transport.progress(30 * ms);
     ASSERT_EQ(client->story(), "failed");
     EXPECT_EQ(client->why, "Connection timed out: 127.0.0.1:" + std::to_string(port));
+    EXPECT_EQ(client->failure, iwarp::Failure::timed_out);
     EXPECT_GE(client->times_of("failed")[0], start + 50 * ms);
 }
 
@@ -335,6 +337,24 @@ TEST(Tcp, CongestionControlIsChosenByName) {
     EXPECT_THAT(bad->why, HasSubstr("horse-drawn"));
     FakeAcceptor acceptor;
     EXPECT_THROW(loopback.server.listen("127.0.0.1", 0, 1, options, acceptor), iwarp::Error);
+}
+
+TEST(Tcp, TheSourceOfAConnectionCanBeSaid) {
+    Loopback loopback;
+    ConnectionOptions options;
+    options.source = "127.0.0.2";
+    auto client = loopback.connect(options);
+    EXPECT_TRUE(loopback.drive([&] { return !client->events.empty() && !loopback.acceptor.streams.empty(); }));
+    const std::string local = loopback.client.local(*client);
+    EXPECT_THAT(local, StartsWith("127.0.0.2:"));
+    EXPECT_EQ(loopback.acceptor.streams.front()->peer_name, local);
+    EXPECT_EQ(loopback.server.local(*loopback.acceptor.streams.front()), client->peer_name);
+
+    options.source = "192.0.2.1";  // TEST-NET-1: no machine has it
+    auto nowhere = loopback.connect(options);
+    EXPECT_TRUE(loopback.drive([&] { return !nowhere->events.empty(); }));
+    EXPECT_EQ(nowhere->story(), "failed");
+    EXPECT_EQ(nowhere->failure, iwarp::Failure::unreachable);
 }
 
 TEST(Tcp, APortInUseHasWords) {
