@@ -149,6 +149,7 @@ struct Completion {
     bool solicited = false;
     std::optional<std::uint64_t> immediate = std::nullopt;
     std::optional<std::uint32_t> invalidated_stag = std::nullopt;
+    std::int64_t time_ns = 0;  ///< when it came, by CLOCK_MONOTONIC; 0 without CompletionQueue::stamp_completions
 };
 
 /// What a Terminate said. RFC 5040 section 4.8.
@@ -281,6 +282,8 @@ public:
     /// The next completion (`solicited_only`: or the next solicited or failed one) raises Event::Kind::completion,
     /// once.
     void request_event(bool solicited_only = false);
+    /// From now on each tells its time.
+    void stamp_completions();
     bool overflowed() const;  ///< completions were lost; its queue pairs are in error
     void* context = nullptr;  ///< the user's own
     Impl& impl() { return *impl_; }

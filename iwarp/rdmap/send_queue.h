@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "iwarp/iwarp.h"
@@ -42,7 +43,8 @@ struct WorkRequest {
     std::shared_ptr<StagHandle> window;
     std::shared_ptr<StagHandle> region;
     std::byte* address = nullptr;
-    std::uint64_t local_length = 0;  ///< of bind_window and register_region
+    std::uint64_t local_length = 0;     ///< of bind_window and register_region
+    std::optional<std::uint8_t> key{};  ///< of bind_window
 
     bool awaits_answer() const {
         return operation == Operation::read || operation == Operation::fetch_add ||
