@@ -43,6 +43,20 @@ public:
     virtual void queue_pair_destroyed(Qp& qp) = 0;
 };
 
+/// One line on standard error, with the library's name before it.
+void say(const std::string& line);
+
+/// The same, but once in the life of this object: programs try again, and again.
+class Complaint {
+public:
+    void say(const std::string& line) {
+        if (!said_.exchange(true, std::memory_order_relaxed)) preload::say(line);
+    }
+
+private:
+    std::atomic<bool> said_{false};
+};
+
 class Engine {
 public:
     /// The ABI has no place for a handle before a device is opened.
@@ -62,9 +76,7 @@ public:
     Device& device();
     /// Sends, receives and keeps time without waiting, and hands out the events.
     void drive();
-    /// Something was posted or begun that drive() has yet to perform: by who polls, else by the service thread, soon.
-    void kick();
-    /// Who is going to sleep until an event comes calls this instead: the service thread no longer gives way.
+    /// Who is going to sleep until an event comes says so: the service thread no longer gives way.
     void yield_driving();
     void observe(ConnectionObserver* observer) { observer_ = observer; }
     ConnectionObserver* observer() const { return observer_; }
@@ -73,28 +85,18 @@ private:
     class Service;
     Engine() = default;
     ~Engine() = default;
-    void dispatch();
+    bool turn();
     void hand_out(const Event& event);
+    static void before_fork();
+    static void after_fork();
+    static void after_fork_in_child();
 
     Lock lock_;
     std::shared_ptr<Device> device_;
     std::unique_ptr<Service> service_;
     ConnectionObserver* observer_ = nullptr;
     std::atomic<bool> forked_{false};
-    std::atomic<bool> complained_{false};
-};
-
-/// One line on standard error, with the library's name before it.
-void say(const std::string& line);
-/// The same once a process for each `place`.
-class Once {
-public:
-    void say(const std::string& line) {
-        if (!said_.exchange(true, std::memory_order_relaxed)) preload::say(line);
-    }
-
-private:
-    std::atomic<bool> said_{false};
+    Complaint complaint_;
 };
 
 /// The errno that stands for the exception being handled; says what an Error said on standard error.

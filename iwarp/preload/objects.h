@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <infiniband/verbs.h>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "iwarp/iwarp.h"
@@ -41,7 +42,8 @@ inline Pd& to_pd(ibv_pd* pd) { return static_cast<Pd&>(*pd); }
 
 struct Mr : ibv_mr {
     std::shared_ptr<MemoryRegion> region;
-    std::uint32_t windows = 0;
+    Access rights = Access::none;
+    std::uint64_t first_offset = 0;  ///< what the program, its peers and its work requests count from
 };
 inline Mr& to_mr(ibv_mr* mr) { return static_cast<Mr&>(*mr); }
 
@@ -59,6 +61,8 @@ inline Channel& to_channel(ibv_comp_channel* channel) { return static_cast<Chann
 /// An ibv_cq is the beginning of an ibv_cq_ex: every one can be used as both.
 struct Cq : ibv_cq_ex {
     std::shared_ptr<CompletionQueue> queue;
+    std::mutex polling;               ///< from start_poll to end_poll, taken before the Engine's lock
+    bool single_threaded = false;     ///< the program's promise that this is not needed
     Completion current;               ///< of start_poll and next_poll
     std::uint32_t users = 0;          ///< queue pairs, one for each of its sides
     std::uint32_t comp_reported = 0;  ///< events that the program has taken and must acknowledge
@@ -78,10 +82,29 @@ struct Srq : ibv_srq {
 };
 inline Srq& to_srq(ibv_srq* srq) { return static_cast<Srq&>(*srq); }
 
+/// What ibv_wr_* collects until it is posted as a whole.
+struct Batch {
+    struct Request {
+        ibv_send_wr request{};
+        ibv_sge inline_piece{};
+        std::size_t first_piece = 0;
+        std::size_t first_octet = 0;
+    };
+    std::vector<Request> requests;
+    std::vector<ibv_sge> pieces;
+    std::vector<std::byte> octets;  ///< of inline data
+    void clear() {
+        requests.clear();
+        pieces.clear();
+        octets.clear();
+    }
+};
+
 /// An ibv_qp is the beginning of an ibv_qp_ex.
 struct Qp : ibv_qp_ex {
     std::shared_ptr<QueuePair> pair;
-    QueuePairOptions options;              ///< as granted
+    QueuePairOptions options;  ///< as granted
+    Batch batch;
     void* cm = nullptr;                    ///< the connection manager's identifier of it
     unsigned access = 0;                   ///< as set by ibv_modify_qp, to be read back
     std::uint8_t responder_resources = 0;  ///< the connection manager keeps what was agreed
@@ -91,5 +114,7 @@ struct Qp : ibv_qp_ex {
 inline Qp& to_qp(ibv_qp* qp) { return static_cast<Qp&>(*reinterpret_cast<ibv_qp_ex*>(qp)); }
 inline Qp& to_qp(ibv_qp_ex* qp) { return static_cast<Qp&>(*qp); }
 inline ibv_qp* to_abi(Qp& qp) { return &qp.qp_base; }
+/// By its number; null where there is none. With the lock held.
+Qp* find_qp(std::uint32_t number);
 
 }  // namespace iwarp::preload

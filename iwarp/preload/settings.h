@@ -16,10 +16,12 @@ namespace iwarp::preload {
 /// | PEER_TO_PEER | on, off: the initiator sends a ready-to-receive message | off |
 /// | MARKERS | on, off: asked for in what is received | off |
 /// | STRICT | on, off: octets reach memory only after their CRC | off |
-/// | MAX_ULPDU | 128 to 64768 octets, 0: what fits a segment of the path | 64768 |
+/// | VERBOSE | on, off: why connections failed or ended is said on standard error | off |
+/// | MAX_ULPDU | 128 to 64768 octets, 0: what fits a segment of the path | 0 |
 struct Settings {
     std::vector<std::string> addresses;  ///< numeric; empty: all
     ConnectionOptions connection;
+    bool verbose = false;
 
     /// Throws Error that names the variable and says what it may be.
     static Settings from_environment();
