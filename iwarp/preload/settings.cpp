@@ -55,6 +55,7 @@ Settings Settings::from_environment() {
     Settings settings;
     ConnectionOptions& connection = settings.connection;
     connection.strict = false;
+    connection.peer_to_peer = true;  // in verbs either side may speak first, in MPA the initiator must
     take_addresses(settings.addresses);
     take_switch("CRC", connection.crc);
     take_switch("MARKERS", connection.markers);
@@ -64,8 +65,11 @@ Settings Settings::from_environment() {
     take_number("MPA_REVISION", connection.revision, "1 or 2", [](std::uint32_t n) { return n == 1 || n == 2; });
     take_number("MAX_ULPDU", connection.max_ulpdu, "128 to 64768, or 0 for what fits a segment",
                 [](std::uint32_t n) { return n == 0 || (n >= 128 && n <= 64768); });
-    if (connection.peer_to_peer && connection.revision == 1)
-        throw Error("RDMASCOPE_SOFTWARE_PEER_TO_PEER=on needs RDMASCOPE_SOFTWARE_MPA_REVISION=2");
+    if (connection.revision == 1) {
+        if (variable("PEER_TO_PEER") == "on")
+            throw Error("RDMASCOPE_SOFTWARE_PEER_TO_PEER=on needs RDMASCOPE_SOFTWARE_MPA_REVISION=2");
+        connection.peer_to_peer = false;
+    }
     return settings;
 }
 

@@ -13,7 +13,7 @@ namespace iwarp::preload {
 /// | ADDRESS | addresses that the device answers for, with commas between | all of this machine |
 /// | CRC | on, off: asked for in connections | on |
 /// | MPA_REVISION | 1, 2: of connections begun, and the highest accepted | 2 |
-/// | PEER_TO_PEER | on, off: the initiator sends a ready-to-receive message | off |
+/// | PEER_TO_PEER | on, off: the initiator sends a ready-to-receive message | on with revision 2 |
 /// | MARKERS | on, off: asked for in what is received | off |
 /// | STRICT | on, off: octets reach memory only after their CRC | off |
 /// | VERBOSE | on, off: why connections failed or ended is said on standard error | off |
