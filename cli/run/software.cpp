@@ -67,7 +67,8 @@ int run_on_software(const Options& options) {
     if (!program.note.empty()) tell("rdmascope run: {}", program.note);
 
     const char* const earlier = std::getenv("LD_PRELOAD");
-    const std::string all = earlier != nullptr && *earlier != '\0' ? library + ":" + earlier : library;
+    // Behind what was there: a sanitizer must be the first, and whoever wraps these functions stands above them.
+    const std::string all = earlier != nullptr && *earlier != '\0' ? std::string(earlier) + ":" + library : library;
     setenv("LD_PRELOAD", all.c_str(), 1);
     for (const auto& [name, value] : options.variables) setenv(name.c_str(), value.c_str(), 1);
 

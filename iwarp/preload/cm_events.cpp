@@ -122,6 +122,10 @@ void Observer::established(Id& id, const Event& event) {
     if (const auto agreement = event.queue_pair->agreement()) {
         box->param.conn.responder_resources = depth(agreement->ird);
         box->param.conn.initiator_depth = depth(agreement->ord);
+        if (id.pair != nullptr) {
+            id.pair->responder_resources = depth(agreement->ird);
+            id.pair->initiator_depth = depth(agreement->ord);
+        }
     }
     put_private_data(*box, event.private_data);
     deliver(std::move(box));

@@ -146,15 +146,13 @@ RDMA_ABI void rdma_destroy_srq(rdma_cm_id* id) {
 
 RDMA_ABI int rdma_init_qp_attr(rdma_cm_id* id, ibv_qp_attr* attributes, int* mask) {
     if (id == nullptr || attributes == nullptr || mask == nullptr || id->verbs == nullptr) return fail(EINVAL);
-    // As the kernel's iw_cm: the connection manager makes the transitions, the program permits accesses.
-    switch (attributes->qp_state) {
-        case IBV_QPS_INIT:
-        case IBV_QPS_RTR:
-            attributes->qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-            attributes->port_num = 1;
-            *mask = IBV_QP_STATE | IBV_QP_ACCESS_FLAGS;
-            return 0;
-        case IBV_QPS_RTS: *mask = 0; return 0;
-        default: return fail(EINVAL);
-    }
+    const ibv_qp_state state = attributes->qp_state;
+    if (state != IBV_QPS_INIT && state != IBV_QPS_RTR && state != IBV_QPS_RTS) return fail(EINVAL);
+    // The connection makes it ready to receive and to send. A program that does so itself, before it accepts or once it
+    // is connected, has nothing left to change.
+    attributes->qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+    attributes->port_num = 1;
+    *mask = state == IBV_QPS_RTS ? 0 : IBV_QP_ACCESS_FLAGS;
+    if (state == IBV_QPS_INIT && to_id(id).stage != cm::Stage::connected) *mask |= IBV_QP_STATE;
+    return 0;
 }
