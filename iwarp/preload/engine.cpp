@@ -60,8 +60,13 @@ void Engine::drive() {
 
 bool Engine::turn() {
     const bool moved = device_->progress();
-    while (const std::optional<Event> event = device_->next_event()) hand_out(*event);
+    hand_out_events();
     return moved;
+}
+
+void Engine::hand_out_events() {
+    if (!device_) return;
+    while (const std::optional<Event> event = device_->next_event()) hand_out(*event);
 }
 
 void Engine::yield_driving() {

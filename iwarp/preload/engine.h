@@ -76,6 +76,8 @@ public:
     Device& device();
     /// Sends, receives and keeps time without waiting, and hands out the events.
     void drive();
+    /// Hands out the events that a call of the program itself has raised.
+    void hand_out_events();
     /// Who is going to sleep until an event comes says so: the service thread no longer gives way.
     void yield_driving();
     void observe(ConnectionObserver* observer) { observer_ = observer; }
@@ -109,7 +111,9 @@ int performed(const char* function, Body body) {
     if (!engine.usable()) return EPERM;
     const Lock::Hold hold(engine.lock());
     try {
-        return body(engine);
+        const int result = body(engine);
+        engine.hand_out_events();
+        return result;
     } catch (...) {
         return errno_of_exception(function);
     }

@@ -113,10 +113,13 @@ int complete(ibv_qp_ex* abi) {
     return performed("ibv_wr_complete", [&](Engine&) {
         Qp& qp = to_qp(abi);
         point_to_pieces(qp.batch);
-        const rdmap::SendQueue& sends = qp.pair->impl().sends;
-        int failure = sends.capacity() - sends.size() < qp.batch.requests.size() ? ENOMEM : 0;
+        rdmap::SendQueue& sends = qp.pair->impl().sends;
+        const std::uint32_t before = sends.size();
+        int failure = 0;
         for (const Batch::Request& made : qp.batch.requests)
             if (failure == 0) failure = post_one(qp, made.request);
+        if (failure != 0)
+            while (sends.size() > before) sends.take_back();
         qp.batch.clear();
         return failure;
     });

@@ -116,6 +116,13 @@ Posted SendQueue::post(const SendRequest& request, std::shared_ptr<StagHandle> w
     return Posted::ok;
 }
 
+void SendQueue::take_back() {
+    if (next_ == end_) return;
+    WorkRequest& work = slot(--end_);
+    work.window.reset();
+    work.region.reset();
+}
+
 WorkRequest* SendQueue::next() { return next_ == end_ ? nullptr : &slot(next_); }
 
 void SendQueue::answered(std::uint64_t ticket, Status status) {
