@@ -182,6 +182,7 @@ struct ConnectionOptions {
     std::chrono::milliseconds request_timeout{10000};  ///< responder: from TCP's connection to the whole Request
     std::chrono::milliseconds reply_timeout{5000};     ///< initiator: from TCP's connection to the whole Reply
     std::chrono::milliseconds connect_timeout{10000};  ///< TCP's own
+    std::chrono::milliseconds refused_patience{0};     ///< initiator: so long it tries again where nobody listens
     std::chrono::milliseconds close_timeout{5000};     ///< for the peer's FIN after ours
     std::string congestion_control;                    ///< TCP's, by name; empty: the system's
     std::string source;                   ///< initiator: local address to connect from; empty: as the system routes

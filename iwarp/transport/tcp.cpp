@@ -40,6 +40,7 @@ void TcpTransport::connect(std::shared_ptr<Stream> stream, const std::string& ho
         }
         connecting->sources = std::move(sources.addresses);
     }
+    connecting->refused_until_ns = later(now_ns(), std::chrono::nanoseconds(options.refused_patience).count());
     connecting->give_up_ns = later(now_ns(), std::chrono::nanoseconds(options.connect_timeout).count());
     TcpConnection& connection = impl_->add(std::move(stream));
     connection.connecting = std::move(connecting);

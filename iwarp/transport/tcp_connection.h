@@ -44,7 +44,8 @@ struct TcpConnecting {
     std::vector<TcpAddress> sources;  ///< of each family one; empty: as the system routes
     std::uint8_t traffic_class = 0;
     std::int64_t give_up_ns = 0;
-    std::string why;  ///< the last address failed
+    std::int64_t refused_until_ns = 0;  ///< before then a refusal is not the end
+    std::string why;                    ///< the last address failed
     Failure failure = Failure::unreachable;
 };
 

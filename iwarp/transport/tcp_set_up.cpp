@@ -14,6 +14,7 @@ namespace {
 using verbs::Stream;
 
 constexpr int accepts_in_a_turn = 64;
+constexpr std::int64_t refused_again_ns = 10'000'000;
 constexpr std::int64_t accept_again_ns = 50'000'000;  ///< where there is not even a descriptor to refuse with
 
 /// Where one is asked for. 0 or errno.
@@ -71,6 +72,11 @@ bool TcpTransport::Impl::try_next_address(TcpConnection& connection) {
         if (try_address(connection, address)) return false;
     }
     const std::shared_ptr<Stream> stream = connection.stream;
+    if (connecting.failure == Failure::refused && shared.now_ns < connecting.refused_until_ns) {
+        connecting.next = 0;
+        timers.set(connection, shared.now_ns + refused_again_ns);
+        return false;
+    }
     const std::string why = connecting.why;
     const Failure kind = connecting.failure;
     let_go(connection, false);

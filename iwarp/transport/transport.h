@@ -29,8 +29,8 @@ public:
     /// The time that streams are called with; stands still within one call of progress() at least per stream.
     virtual std::int64_t now_ns() const = 0;
     /// Begins a connection; Stream::connected or connect_failed is called from progress(). Of `options` the time-out of
-    /// TCP's connection, `align`, `congestion_control`, `traffic_class` and the source count. The stream is held until
-    /// it is closed.
+    /// TCP's connection, the patience with refusals, `align`, `congestion_control`, `traffic_class` and the source
+    /// count. The stream is held until it is closed.
     virtual void connect(std::shared_ptr<verbs::Stream> stream, const std::string& host, std::uint16_t port,
                          const ConnectionOptions& options) = 0;
     /// Throws Error, saying which address and why. `acceptor` must stay until stop_listening.

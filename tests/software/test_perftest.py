@@ -29,7 +29,7 @@ class Perftest(TestCase):
                 self.assertEqual(row[0], size, rows)
             if count is not None:
                 self.assertEqual(row[1], count, rows)
-            self.assertTrue(all(value >= 0 for value in row) and row[3] > 0, rows)
+            self.assertTrue(all(value >= 0 for value in row) and max(row[2:]) > 0, rows)
         return rows
 
     def test_every_program(self):
@@ -62,7 +62,7 @@ class Perftest(TestCase):
                 self.check(program, "-b", "-s", 65536, "-n", 500, size=65536)
 
     def test_events_instead_of_polling(self):
-        for program in ("ib_send_bw", "ib_write_bw", "ib_read_bw", "ib_send_lat", "ib_read_lat"):
+        for program in ("ib_send_bw", "ib_read_bw", "ib_send_lat", "ib_read_lat"):  # perftest has it not for Writes
             with self.subTest(program=program):
                 self.check(program, "-e", "-s", 1024, "-n", 200, size=1024, count=200)
 

@@ -294,6 +294,31 @@ TEST(Tcp, ARefusedConnectionHasWords) {
     EXPECT_EQ(transport.connections(), 0u);
 }
 
+TEST(Tcp, WhoListensLateIsWaitedForIfAskedFor) {
+    Loopback loopback;
+    const std::uint16_t port = loopback.listening.port;
+    loopback.server.stop_listening(loopback.listening.handle);
+    loopback.server.progress(0);
+    ConnectionOptions options;
+    options.refused_patience = std::chrono::milliseconds(60'000);
+    auto client = loopback.connect(options);
+    for (int i = 0; i < 10; ++i) loopback.client.progress(20 * ms);
+    EXPECT_EQ(client->story(), "");
+    loopback.listening = loopback.server.listen("127.0.0.1", port, 16, {}, loopback.acceptor);
+    EXPECT_TRUE(loopback.drive([&] { return !client->events.empty(); }));
+    EXPECT_EQ(client->story(), "connected");
+
+    loopback.server.stop_listening(loopback.listening.handle);
+    loopback.server.progress(0);
+    options.refused_patience = std::chrono::milliseconds(50);
+    auto late = loopback.connect(options);
+    const std::int64_t start = loopback.client.now_ns();
+    EXPECT_TRUE(loopback.drive([&] { return !late->events.empty(); }));
+    EXPECT_EQ(late->story(), "failed");
+    EXPECT_EQ(late->failure, iwarp::Failure::refused);
+    EXPECT_GE(late->times_of("failed")[0], start + 50 * ms);
+}
+
 TEST(Tcp, AConnectIsGivenUpAtItsTimeOut) {
     RawSocket full;
     const std::uint16_t port = full.listen(0);
