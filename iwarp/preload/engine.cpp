@@ -24,7 +24,7 @@ Engine& Engine::instance() {
 }
 
 const Settings& Engine::settings() {
-    static const Settings settings = Settings::from_environment();
+    static const Settings& settings = *new Settings(Settings::from_environment());
     return settings;
 }
 

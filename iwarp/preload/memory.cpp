@@ -1,6 +1,8 @@
 #include "iwarp/preload/memory.h"
 
 #include <cerrno>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "iwarp/preload/abi.h"
 #include "iwarp/preload/engine.h"
@@ -14,6 +16,24 @@
 namespace iwarp::preload {
 namespace {
 
+/// The kernel pins what is registered, and refuses memory that is not there or may not be written. Here all of its
+/// pages are brought in, with the same outcome; 0, or the errno of it.
+int populate(void* memory, std::size_t length, bool writable) {
+    const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+    const auto pages_of = [&](const void* of, std::size_t octets, int advice) {
+        const std::uint64_t first = std::bit_cast<std::uint64_t>(of) & ~(page - 1);
+        const std::uint64_t end = std::bit_cast<std::uint64_t>(of) + octets;
+        if (end < first) return EFAULT;
+        return madvise(std::bit_cast<void*>(first), end - first, advice) == 0 ? 0 : errno;
+    };
+    static const int here = 0;
+    static const bool can = pages_of(&here, sizeof here, MADV_POPULATE_READ) == 0;  // Linux 5.14
+    if (!can) return 0;
+    const int failure = pages_of(memory, length, writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+    const bool not_there = failure == ENOMEM || failure == EINVAL;  // not mapped, not permitted
+    return not_there ? EFAULT : failure;
+}
+
 void show_region(Mr& mr) {
     mr.lkey = mr.rkey = mr.region->stag();
     ShiftedRegions::instance().insert(mr.lkey, mr.addr, mr.first_offset);
@@ -26,6 +46,10 @@ ibv_mr* register_region(const char* function, ibv_pd* pd, void* memory, std::siz
         const auto rights = to_access(flags);
         if (!rights || length == 0 || memory == nullptr) {
             errno = rights ? EINVAL : EOPNOTSUPP;
+            return nullptr;
+        }
+        if (const int missing = populate(memory, length, permits(*rights, Access::local_write)); missing != 0) {
+            errno = missing;
             return nullptr;
         }
         auto mr = std::make_unique<Mr>();
@@ -153,6 +177,8 @@ RDMA_ABI int ibv_rereg_mr(ibv_mr* abi, int flags, ibv_pd* pd, void* memory, std:
         const std::size_t octets = moves ? length : mr.length;
         std::uint64_t offset = moves ? address_of(memory) : mr.first_offset;
         if (permits(*rights, Access::zero_based)) offset = 0;
+        if (const int missing = populate(first, octets, permits(*rights, Access::local_write)); missing != 0)
+            return missing;
         auto region = to_pd(to).domain->register_memory({static_cast<std::byte*>(first), octets}, *rights, offset);
         ShiftedRegions::instance().erase(mr.lkey);
         mr.region = std::move(region);

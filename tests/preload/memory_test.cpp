@@ -1,5 +1,7 @@
 #include <cerrno>
 #include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "tests/preload/harness.h"
 
@@ -47,6 +49,24 @@ TEST(PreloadMemory, RightsThatContradictEachOtherAreRefused) {
                                            IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING | IBV_ACCESS_HUGETLB);
     ASSERT_NE(hinted, nullptr);
     EXPECT_EQ(ibv_dereg_mr(hinted), 0);
+}
+
+TEST(PreloadMemory, WhatIsNotThereCannotBeRegistered) {
+    Side side({});
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    void* const pages = mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(pages, MAP_FAILED);
+    auto* const first = static_cast<std::uint8_t*>(pages);
+    ASSERT_EQ(munmap(first + page, page), 0);
+    ASSERT_EQ(mprotect(first + 2 * page, page, PROT_READ), 0);
+    EXPECT_EQ(register_memory(side, first, page + 1, IBV_ACCESS_LOCAL_WRITE), nullptr);
+    EXPECT_EQ(errno, EFAULT);
+    EXPECT_EQ(register_memory(side, first + 2 * page, page, IBV_ACCESS_LOCAL_WRITE), nullptr);
+    EXPECT_EQ(errno, EFAULT);
+    ibv_mr* const read_only = register_memory(side, first + 2 * page + 5, 100, IBV_ACCESS_REMOTE_READ);
+    ASSERT_NE(read_only, nullptr);
+    EXPECT_EQ(ibv_dereg_mr(read_only), 0);
+    ASSERT_EQ(munmap(pages, 3 * page), 0);
 }
 
 TEST(PreloadMemory, DomainInUseStays) {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tests/preload/harness.h"
+#include "tests/support/allocations.h"
 
 // Work requests of each kind, and what completes.
 namespace {
@@ -207,6 +208,21 @@ TEST(PreloadOperations, FullQueueSaysSo) {
     EXPECT_EQ(bad, &list[2]);
     EXPECT_EQ(connection.active.completion().status, IBV_WC_SUCCESS);
     EXPECT_EQ(connection.active.completion().status, IBV_WC_SUCCESS);
+}
+
+TEST(PreloadOperations, AllocateNothingOnceWarm) {
+    Connection connection;
+    ibv_sge from = connection.active.piece(0, 64);
+    const auto round = [&](std::uint64_t id) {
+        ASSERT_EQ(connection.passive.receive(id, 64, 64), 0);
+        ASSERT_EQ(connection.active.send(connection.active.request(IBV_WR_SEND, id, &from, 1)), 0);
+        ASSERT_EQ(connection.active.completion().wr_id, id);
+        ASSERT_EQ(connection.passive.completion().wr_id, id);
+    };
+    for (std::uint64_t i = 0; i < 200; ++i) round(i);
+    const std::uint64_t before = support::allocations();
+    for (std::uint64_t i = 0; i < 1000; ++i) round(i);
+    EXPECT_EQ(support::allocations(), before);
 }
 
 TEST(PreloadOperations, MessageLongerThanItsReceiveEndsBothSides) {
