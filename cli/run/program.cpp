@@ -116,7 +116,9 @@ void examine(Program& program, const std::string& path, int depth) {
     const File file(path);
     if (!file) {
         // Executable but unreadable: nothing can be said of it, and nothing against it.
-        program.found = Program::Found::yes;
+        const bool there = access(path.c_str(), X_OK) == 0;
+        program.found = there ? Program::Found::yes : Program::Found::unusable;
+        if (!there) program.reason = fmt::format("{}: {}", path, std::strerror(errno));
         return;
     }
     program.found = Program::Found::unusable;
