@@ -67,7 +67,7 @@ constexpr std::array rows{
         want_revision,
         nullptr},
     Row{{0, "peer-to-peer", "on|off",
-         "the initiator begins with a ready-to-receive message (RFC 6581), revision 2 only (default off)"},
+         "the initiator begins with a ready-to-receive message (RFC 6581), revision 2 only (default on)"},
         "RDMASCOPE_SOFTWARE_PEER_TO_PEER",
         want_switch,
         nullptr},
