@@ -12,6 +12,7 @@
 #include "cli/dump/dump.h"
 #include "cli/endpoint/endpoint.h"
 #include "cli/flows/flows.h"
+#include "cli/run/run.h"
 #include "cli/top/top.h"
 #include "cli/why/why.h"
 #include "dissect/registry.h"
@@ -30,6 +31,8 @@ int main(int argc, char** argv) {
                      cli::daemon::run, cli::daemon::help},
         cli::Command{"endpoint", "an iWARP endpoint in software: serve, ping, bench, listen", cli::endpoint::run,
                      cli::endpoint::help},
+        cli::Command{"run", "a program of libibverbs and librdmacm, unmodified, over the software iWARP stack",
+                     cli::launch::run, cli::launch::help},
         cli::Command{"demo", "real iWARP traffic on the loopback interface, captured, measured and explained",
                      cli::demo::run, cli::demo::help},
     };

@@ -51,8 +51,11 @@ void append_help(std::string& out, const OptionText& option) {
 }
 
 OptionScanner::OptionScanner(std::vector<OptionText> options, const std::vector<std::string>& arguments,
-                             std::string_view (*elsewhere)(char letter))
-    : options_(std::move(options)), words_{"rdmascope"}, elsewhere_(elsewhere) {
+                             std::string_view (*elsewhere)(char letter), Order order)
+    : options_(std::move(options)),
+      words_{"rdmascope"},
+      elsewhere_(elsewhere),
+      letters_(order == Order::first ? "+:" : ":") {  // ':': a missing value is told from an unknown letter
     words_.insert(words_.end(), arguments.begin(), arguments.end());
     for (std::string& word : words_) argv_.push_back(word.data());
     argv_.push_back(nullptr);
@@ -93,6 +96,10 @@ std::string OptionScanner::rest() const {
         text += argv_[static_cast<std::size_t>(i)];
     }
     return text;
+}
+
+std::vector<std::string> OptionScanner::words() const {
+    return {argv_.begin() + std::min(optind, count()), argv_.begin() + count()};
 }
 
 int OptionScanner::index_of(int answer) const {

@@ -28,13 +28,18 @@ public:
         std::string error = {};
     };
 
+    /// Whether options may stand behind words; `first`: what begins with the first word is not looked at.
+    enum class Order : bool { any, first };
+
     /// `elsewhere` may tell where a user of another program should look for a letter; it begins with a semicolon.
     OptionScanner(std::vector<OptionText> options, const std::vector<std::string>& arguments,
-                  std::string_view (*elsewhere)(char letter) = nullptr);
+                  std::string_view (*elsewhere)(char letter) = nullptr, Order order = Order::any);
 
     Found next();
     /// What is left once next() has come to the end: the words of the expression.
     std::string rest() const;
+    /// The same, word by word.
+    std::vector<std::string> words() const;
 
 private:
     int count() const { return static_cast<int>(argv_.size()) - 1; }
@@ -47,7 +52,7 @@ private:
     std::vector<std::string> words_;
     std::string_view (*elsewhere_)(char letter);
     std::vector<char*> argv_ = {};
-    std::string letters_ = ":";  ///< so that a missing value is told from an unknown letter
+    std::string letters_;
     std::vector<option> longs_ = {};
 };
 

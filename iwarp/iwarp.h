@@ -57,7 +57,7 @@ enum class Operation : std::uint8_t {
     read,             ///< one Sge; with `invalidate` its STag is invalidated when the read is done
     fetch_add,        ///< one Sge of eight octets receives the original value
     compare_swap,
-    bind_window,       ///< local: type 2 window to region
+    bind_window,       ///< local: window to region; a length of 0 unbinds one of type 1
     register_region,   ///< local: fast registration of a region allocated for it
     local_invalidate,  ///< local
 };
@@ -90,6 +90,7 @@ struct SendRequest {
     std::byte* address = nullptr;    ///< of bind_window and register_region
     std::uint64_t length = 0;
     Access access = Access::none;
+    std::optional<std::uint8_t> key = std::nullopt;  ///< bind_window: low octet of its STag; absent: the next one
 };
 
 /// One work request for a receive queue. Verbs: ibv_recv_wr.
@@ -148,6 +149,7 @@ struct Completion {
     bool solicited = false;
     std::optional<std::uint64_t> immediate = std::nullopt;
     std::optional<std::uint32_t> invalidated_stag = std::nullopt;
+    std::int64_t time_ns = 0;  ///< when it came, by CLOCK_MONOTONIC; 0 without CompletionQueue::stamp_completions
 };
 
 /// What a Terminate said. RFC 5040 section 4.8.
@@ -180,9 +182,14 @@ struct ConnectionOptions {
     std::chrono::milliseconds request_timeout{10000};  ///< responder: from TCP's connection to the whole Request
     std::chrono::milliseconds reply_timeout{5000};     ///< initiator: from TCP's connection to the whole Reply
     std::chrono::milliseconds connect_timeout{10000};  ///< TCP's own
+    std::chrono::milliseconds refused_patience{0};     ///< initiator: so long it tries again where nobody listens
     std::chrono::milliseconds close_timeout{5000};     ///< for the peer's FIN after ours
     std::string congestion_control;                    ///< TCP's, by name; empty: the system's
-    std::vector<std::byte> private_data;               ///< at most 512 octets, 508 with revision 2
+    std::string source;                   ///< initiator: local address to connect from; empty: as the system routes
+    std::uint16_t source_port = 0;        ///< initiator: 0: any
+    std::uint8_t traffic_class = 0;       ///< of every packet: IPv4's type of service, IPv6's traffic class (RFC 2474)
+    bool ipv6_only = false;               ///< listener: "::" takes no IPv4 connections
+    std::vector<std::byte> private_data;  ///< at most 512 octets, 508 with revision 2
 };
 
 struct QueuePairOptions {
@@ -199,6 +206,7 @@ const char* name_of(QueuePairState);
 
 class Device;
 class QueuePair;
+class Listener;
 
 class ProtectionDomain {
 public:
@@ -208,8 +216,10 @@ public:
     std::uint32_t number() const;
 
     /// Registers memory. Throws Error where the device has no room, or rights contradict each other: remote writing or
-    /// atomics without local writing.
-    std::shared_ptr<MemoryRegion> register_memory(std::span<std::byte> memory, Access access);
+    /// atomics without local writing. `first_offset`: tagged offset of the first octet, where it is neither its address
+    /// nor 0.
+    std::shared_ptr<MemoryRegion> register_memory(std::span<std::byte> memory, Access access,
+                                                  std::optional<std::uint64_t> first_offset = std::nullopt);
     /// A region without memory, to be filled by Operation::register_region. Throws Error.
     std::shared_ptr<MemoryRegion> allocate_region(std::uint64_t max_length);
     /// Type 1 is bound by bind() and may be used on every queue pair of its domain; type 2 is bound by a work request,
@@ -231,7 +241,7 @@ public:
     std::uint32_t stag() const;  ///< local and remote key in one
     std::byte* address() const;
     std::uint64_t length() const;
-    std::uint64_t first_offset() const;  ///< tagged offset of the first octet: its address, or 0 if zero-based
+    std::uint64_t first_offset() const;  ///< tagged offset of the first octet: its address, unless told otherwise
     /// Other memory, rights, or both, under the same index and a new key; windows bound to it forbid it. Throws Error.
     void reregister(std::span<std::byte> memory, Access access);
     /// The key (low octet) that the next fast registration gives the STag.
@@ -273,7 +283,10 @@ public:
     /// The next completion (`solicited_only`: or the next solicited or failed one) raises Event::Kind::completion,
     /// once.
     void request_event(bool solicited_only = false);
+    /// From now on each tells its time.
+    void stamp_completions();
     bool overflowed() const;  ///< completions were lost; its queue pairs are in error
+    void* context = nullptr;  ///< the user's own
     Impl& impl() { return *impl_; }
 
 private:
@@ -290,6 +303,7 @@ public:
     void arm_limit(std::uint32_t limit);
     void resize(std::uint32_t max_receive);  ///< throws Error where more are posted
     std::uint32_t size() const;
+    void* context = nullptr;  ///< the user's own
     Impl& impl() { return *impl_; }
 
 private:
@@ -323,7 +337,8 @@ class QueuePair {
 public:
     struct Impl;
     explicit QueuePair(std::unique_ptr<Impl>);
-    ~QueuePair();  ///< an open connection is reset
+    /// An open connection is reset; one that disconnect() has sent the last request of ends in an orderly way.
+    ~QueuePair();
 
     std::uint32_t number() const;
     QueuePairState state() const;
@@ -344,7 +359,8 @@ public:
 
     std::optional<Agreement> agreement() const;
     std::optional<Terminate> terminate() const;
-    std::string peer() const;  ///< "192.0.2.1:4791", empty if never connected
+    std::string peer() const;   ///< "192.0.2.1:4791", empty if never connected
+    std::string local() const;  ///< this side's address, likewise; empty where the transport has none
     const QueuePairCounters& counters() const;
     void* context = nullptr;  ///< the user's own
     Impl& impl() { return *impl_; }
@@ -360,6 +376,8 @@ public:
     explicit ConnectionRequest(std::unique_ptr<Impl>);
     ~ConnectionRequest();  ///< unanswered: rejected
     std::string peer() const;
+    std::string local() const;  ///< the address that the initiator connected to; empty where the transport has none
+    const Listener* listener() const;  ///< where it came in; null once that is gone
     std::span<const std::byte> private_data() const;
     std::uint16_t ird() const;  ///< what the initiator will serve; 16383 where it did not say
     std::uint16_t ord() const;  ///< what it wants to have outstanding; 16383 where it did not say
@@ -387,6 +405,19 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
+/// What a connection that did not come about failed of.
+enum class Failure : std::uint8_t {
+    none,
+    refused,      ///< nobody listens there
+    unreachable,  ///< no route, no such host, no usable local address
+    timed_out,    ///< TCP's connection or the start frames
+    reset,        ///< the peer closed or reset before they were exchanged
+    protocol,     ///< no MPA, or no agreement
+    given_up,     ///< by this side
+    other,
+};
+const char* name_of(Failure);
+
 struct Event {
     enum class Kind : std::uint8_t {
         connect_request,  ///< `request`
@@ -408,6 +439,7 @@ struct Event {
     std::optional<Terminate> terminate;
     std::vector<std::byte> private_data;
     std::string text;
+    Failure failure = Failure::none;  ///< of connect_failed
 };
 const char* name_of(Event::Kind);
 

@@ -168,6 +168,37 @@ _rdmascope_endpoint() {
     fi
 }
 
+_rdmascope_run() {
+    # Behind its options stands somebody else's command.
+    local word at
+    for ((at = 2; at < COMP_CWORD; at++)); do
+        word=${COMP_WORDS[at]}
+        case $word in
+            --) ((at++)); break ;;
+            --address | --crc | --markers | --mpa-revision | --peer-to-peer | --strict | --max-ulpdu | --verbose)
+                [[ ${COMP_WORDS[at + 1]} == '=' ]] && ((at++))
+                ((at++)) ;;
+            -*) ;;
+            *) break ;;
+        esac
+    done
+    if ((at < COMP_CWORD)); then
+        _rdmascope_files
+        return
+    fi
+    case $previous in
+        --crc | --markers | --peer-to-peer | --strict | --verbose) _rdmascope_words 'on off'; return ;;
+        --mpa-revision) _rdmascope_words '1 2'; return ;;
+        --address | --max-ulpdu) return ;;
+    esac
+    if [[ $current == -* ]]; then
+        _rdmascope_words '--software --address --crc --markers --mpa-revision --peer-to-peer --strict --max-ulpdu --verbose
+            -h --help --version'
+    else
+        mapfile -t COMPREPLY < <(compgen -c -- "$current")
+    fi
+}
+
 _rdmascope_demo() {
     case $previous in
         --save) _rdmascope_files ;;
@@ -185,7 +216,7 @@ _rdmascope() {
     fi
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _rdmascope_words 'dump flows why top daemon endpoint demo help --help --version'
+        _rdmascope_words 'dump flows why top daemon endpoint run demo help --help --version'
     else
         case ${COMP_WORDS[1]} in
             dump) _rdmascope_dump ;;
@@ -194,8 +225,9 @@ _rdmascope() {
             top) _rdmascope_top ;;
             daemon) _rdmascope_daemon ;;
             endpoint) _rdmascope_endpoint ;;
+            run) _rdmascope_run ;;
             demo) _rdmascope_demo ;;
-            help) if ((COMP_CWORD == 2)); then _rdmascope_words 'dump flows why top daemon endpoint demo'; fi ;;
+            help) if ((COMP_CWORD == 2)); then _rdmascope_words 'dump flows why top daemon endpoint run demo'; fi ;;
         esac
     fi
 }

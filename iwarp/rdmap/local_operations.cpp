@@ -22,13 +22,20 @@ bool grants(const TaggedBuffer& region, Access access) {
     return consistent(access | (permits(region.access, Access::local_write) ? Access::local_write : Access::none));
 }
 
+/// A window counts like its region, unless either of them is zero-based.
+std::uint64_t first_offset(const TaggedBuffer& region, const Binding& binding) {
+    if (permits(binding.access, Access::zero_based)) return 0;
+    if (permits(region.access, Access::zero_based)) return address_of(binding.address);
+    return region.first_offset + static_cast<std::uint64_t>(binding.address - region.memory);
+}
+
 }  // namespace
 
-bool bind_window(ddp::TaggedBuffers& memory, StagHandle& window, const StagHandle& region, TaggedBuffer::Kind kind,
-                 const Binding& binding) {
+bool bind_window(ddp::TaggedBuffers& memory, StagHandle& window, const StagHandle& region, const Binding& binding) {
     TaggedBuffer* const bound = memory.find(window.stag);
-    if (bound == nullptr || bound->kind != kind || bound->domain != binding.domain) return false;
-    if (kind == TaggedBuffer::Kind::window_2 && bound->valid) return false;
+    if (bound == nullptr || bound->kind == TaggedBuffer::Kind::region || bound->domain != binding.domain) return false;
+    const bool belongs_to_pair = bound->kind == TaggedBuffer::Kind::window_2;
+    if (belongs_to_pair && (bound->valid || binding.queue_pair == 0)) return false;
     TaggedBuffer* const parent = memory.find(region.stag);
     if (parent == nullptr || parent->kind != TaggedBuffer::Kind::region || !parent->valid) return false;
     if (parent->domain != binding.domain || !grants(*parent, binding.access)) return false;
@@ -38,21 +45,22 @@ bool bind_window(ddp::TaggedBuffers& memory, StagHandle& window, const StagHandl
     ++parent->windows;
     bound->valid = true;
     bound->access = binding.access;
-    bound->queue_pair = binding.queue_pair;
+    bound->queue_pair = belongs_to_pair ? binding.queue_pair : 0;
     bound->parent = region.stag;
     bound->memory = binding.address;
     bound->length = binding.length;
-    bound->first_offset = permits(binding.access, Access::zero_based) ? 0 : address_of(binding.address);
-    window.stag = memory.renew(window.stag, static_cast<std::uint8_t>(window.stag + 1));
+    bound->first_offset = first_offset(*parent, binding);
+    window.stag = memory.renew(window.stag, binding.key.value_or(static_cast<std::uint8_t>(window.stag + 1)));
     return true;
 }
 
-bool unbind_window(ddp::TaggedBuffers& memory, StagHandle& window, std::uint32_t domain) {
+bool unbind_window(ddp::TaggedBuffers& memory, StagHandle& window, const Binding& binding) {
     TaggedBuffer* const bound = memory.find(window.stag);
-    if (bound == nullptr || bound->kind != TaggedBuffer::Kind::window_1 || bound->domain != domain) return false;
+    if (bound == nullptr || bound->kind != TaggedBuffer::Kind::window_1 || bound->domain != binding.domain)
+        return false;
     if (bound->valid) release_parent(memory, *bound);
     bound->valid = false;
-    window.stag = memory.renew(window.stag, static_cast<std::uint8_t>(window.stag + 1));
+    window.stag = memory.renew(window.stag, binding.key.value_or(static_cast<std::uint8_t>(window.stag + 1)));
     return true;
 }
 

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "iwarp/ddp/tagged_buffers.h"
 #include "iwarp/rdmap/send_queue.h"
@@ -21,15 +22,15 @@ struct Binding {
     std::uint64_t length = 0;
     Access access = Access::none;
     std::uint32_t domain = 0;
-    std::uint32_t queue_pair = 0;  ///< type 2: to which it belongs from now on
+    std::uint32_t queue_pair = 0;       ///< type 2: to which it belongs from now on
+    std::optional<std::uint8_t> key{};  ///< of the window from now on; absent: its next one
 };
 
-/// Binds a window of `kind` under its next key. `false`, and nothing changed, where window, region, range or rights
-/// refuse. A type 2 window must be free (invalidated since its last bind), a type 1 window is bound anew.
-bool bind_window(ddp::TaggedBuffers& memory, StagHandle& window, const StagHandle& region, ddp::TaggedBuffer::Kind kind,
-                 const Binding& binding);
-/// Makes a type 1 window name nothing, under its next key.
-bool unbind_window(ddp::TaggedBuffers& memory, StagHandle& window, std::uint32_t domain);
+/// Binds a window. `false`, and nothing changed, where window, region, range or rights refuse. A type 2 window must be
+/// free (invalidated since its last bind) and asked for by a queue pair, a type 1 window is bound anew.
+bool bind_window(ddp::TaggedBuffers& memory, StagHandle& window, const StagHandle& region, const Binding& binding);
+/// Makes a type 1 window name nothing. Of the binding, domain and key count.
+bool unbind_window(ddp::TaggedBuffers& memory, StagHandle& window, const Binding& binding);
 /// Takes a window out of its region's count.
 void release_parent(ddp::TaggedBuffers& memory, const ddp::TaggedBuffer& window);
 

@@ -269,9 +269,12 @@ void Outbound::request_atomic(WorkRequest& work, mpa::FpduWriter& writer, mpa::B
 
 void Outbound::perform(WorkRequest& work) {
     bool done = false;
-    if (work.operation == Operation::bind_window && work.region)
-        done = bind_window(memory_, *work.window, *work.region, ddp::TaggedBuffer::Kind::window_2,
-                           {work.address, work.local_length, work.access, settings_.domain, settings_.queue_pair});
+    const Binding binding{work.address,     work.local_length,    work.access,
+                          settings_.domain, settings_.queue_pair, work.key};
+    if (work.operation == Operation::bind_window && work.local_length == 0)
+        done = unbind_window(memory_, *work.window, binding);
+    else if (work.operation == Operation::bind_window)
+        done = bind_window(memory_, *work.window, *work.region, binding);
     else if (work.operation == Operation::register_region)
         done = register_region(memory_, *work.region, work.address, work.local_length, work.access, settings_.domain);
     else if (work.operation == Operation::local_invalidate)

@@ -101,6 +101,7 @@ Posted SendQueue::post(const SendRequest& request, std::shared_ptr<StagHandle> w
     work.region = std::move(region);
     work.address = request.address;
     work.local_length = request.length;
+    work.key = request.key;
     work.pieces.assign(request.pieces.begin(), request.pieces.end());
     if (request.inline_data && *length > 0) {
         if (!work.octets) work.octets = std::make_unique<std::byte[]>(max_inline_);
@@ -113,6 +114,13 @@ Posted SendQueue::post(const SendRequest& request, std::shared_ptr<StagHandle> w
     }
     ++end_;
     return Posted::ok;
+}
+
+void SendQueue::take_back() {
+    if (next_ == end_) return;
+    WorkRequest& work = slot(--end_);
+    work.window.reset();
+    work.region.reset();
 }
 
 WorkRequest* SendQueue::next() { return next_ == end_ ? nullptr : &slot(next_); }

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "iwarp/iwarp.h"
@@ -42,7 +43,8 @@ struct WorkRequest {
     std::shared_ptr<StagHandle> window;
     std::shared_ptr<StagHandle> region;
     std::byte* address = nullptr;
-    std::uint64_t local_length = 0;  ///< of bind_window and register_region
+    std::uint64_t local_length = 0;     ///< of bind_window and register_region
+    std::optional<std::uint8_t> key{};  ///< of bind_window
 
     bool awaits_answer() const {
         return operation == Operation::read || operation == Operation::fetch_add ||
@@ -68,6 +70,8 @@ public:
 
     Posted post(const SendRequest& request, std::shared_ptr<StagHandle> window, std::shared_ptr<StagHandle> region);
 
+    /// Takes the newest back; it must not have been begun: nobody has asked for next() since it was posted.
+    void take_back();
     /// The oldest that is not handed over; null where there is none.
     WorkRequest* next();
     std::uint64_t next_ticket() const { return next_; }

@@ -50,12 +50,14 @@ bool Host::answer(Pending& pending) {
     pending.stream.reset();
     const std::string name = pending.host + ":" + std::to_string(pending.port);
     if (pending.answer_ns > pending.give_up_ns) {
-        stream->connect_failed("Connection timed out: " + name, now);
+        stream->connect_failed(Failure::timed_out, "Connection timed out: " + name, now);
         return true;
     }
     const auto connection = wire_.connect(name_, this, {pending.host, pending.port});
     if (!connection) {
-        stream->connect_failed((wire_.known(pending.host) ? "Connection refused by " : "No such host: ") + name, now);
+        const bool known = wire_.known(pending.host);
+        stream->connect_failed(known ? Failure::refused : Failure::unreachable,
+                               (known ? "Connection refused by " : "No such host: ") + name, now);
         return true;
     }
     End& end = connection->ends[0];

@@ -1,6 +1,7 @@
 #include "iwarp/transport/tcp.h"
 
 #include <cerrno>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <system_error>
@@ -30,6 +31,16 @@ void TcpTransport::connect(std::shared_ptr<Stream> stream, const std::string& ho
     connecting->why = resolution.error + ": " + connecting->name;
     connecting->addresses = std::move(resolution.addresses);
     connecting->congestion_control = options.congestion_control;
+    connecting->traffic_class = options.traffic_class;
+    if (!options.source.empty() || options.source_port != 0) {
+        TcpResolution sources = resolve(options.source, options.source_port, true);
+        if (sources.addresses.empty()) {
+            connecting->why = sources.error + ": " + text_of(options.source, options.source_port);
+            connecting->addresses.clear();
+        }
+        connecting->sources = std::move(sources.addresses);
+    }
+    connecting->refused_until_ns = later(now_ns(), std::chrono::nanoseconds(options.refused_patience).count());
     connecting->give_up_ns = later(now_ns(), std::chrono::nanoseconds(options.connect_timeout).count());
     TcpConnection& connection = impl_->add(std::move(stream));
     connection.connecting = std::move(connecting);
@@ -53,6 +64,9 @@ Listening TcpTransport::listen(const std::string& host, std::uint16_t port, int 
             if (failure != 0)
                 throw Error(where + "congestion control \"" + options.congestion_control +
                             "\" cannot be had: " + message_of(failure));
+            set_traffic_class(socket, address.family(), options.traffic_class);
+            if (options.ipv6_only && address.family() == AF_INET6)
+                setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
         }
         TcpAddress bound;
         if (!listener->socket || bind(socket, address.data(), address.size) != 0 || ::listen(socket, backlog) != 0 ||
@@ -83,6 +97,14 @@ void TcpTransport::attention(Stream& stream) {
     connection.attention = true;
     impl_->queue(connection);
     if (impl_->timer && !impl_->in_progress) impl_->wind_timer();
+}
+
+std::string TcpTransport::local(const Stream& stream) const {
+    const auto* const connection = static_cast<const TcpConnection*>(stream.transport_data);
+    if (connection == nullptr || !connection->socket) return {};
+    TcpAddress address;
+    if (getsockname(connection->socket.number(), address.data(), &address.size) != 0) return {};
+    return text_of(address);
 }
 
 bool TcpTransport::progress(std::int64_t wait_ns) { return impl_->progress(wait_ns); }

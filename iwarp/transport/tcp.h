@@ -52,6 +52,7 @@ public:
                      Acceptor& acceptor) override;
     void stop_listening(std::uint64_t handle) override;
     void attention(verbs::Stream& stream) override;
+    std::string local(const verbs::Stream& stream) const override;
     bool progress(std::int64_t wait_ns) override;
     /// Readable also when a deadline has come or attention() was called; asking for it costs a timer from then on.
     int descriptor() const override;

@@ -219,6 +219,30 @@ int prepare_tcp_socket(int socket, const std::string& congestion_control) {
     return done == 0 ? 0 : errno;
 }
 
+int set_traffic_class(int socket, int family, std::uint8_t traffic_class) {
+    if (traffic_class == 0) return 0;
+    const int value = traffic_class;
+    const int done = family == AF_INET6 ? setsockopt(socket, IPPROTO_IPV6, IPV6_TCLASS, &value, sizeof value)
+                                        : setsockopt(socket, IPPROTO_IP, IP_TOS, &value, sizeof value);
+    return done == 0 ? 0 : errno;
+}
+
+Failure failure_of(int error) {
+    switch (error) {
+        case ECONNREFUSED: return Failure::refused;
+        case ECONNRESET:
+        case EPIPE: return Failure::reset;
+        case ETIMEDOUT: return Failure::timed_out;
+        case ENETUNREACH:
+        case EHOSTUNREACH:
+        case ENETDOWN:
+        case EHOSTDOWN:
+        case EADDRNOTAVAIL:
+        case EAFNOSUPPORT: return Failure::unreachable;
+        default: return Failure::other;
+    }
+}
+
 std::string message_of(int error) { return std::strerror(error); }
 
 std::string describe_tcp_error(int error, const std::string& peer) {

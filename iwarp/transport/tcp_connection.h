@@ -41,8 +41,12 @@ struct TcpConnecting {
     std::size_t next = 0;
     std::string name;  ///< as the caller put it, for messages
     std::string congestion_control;
+    std::vector<TcpAddress> sources;  ///< of each family one; empty: as the system routes
+    std::uint8_t traffic_class = 0;
     std::int64_t give_up_ns = 0;
-    std::string why;  ///< the last address failed
+    std::int64_t refused_until_ns = 0;  ///< before then a refusal is not the end
+    std::string why;                    ///< the last address failed
+    Failure failure = Failure::unreachable;
 };
 
 /// One socket and its stream. epoll reports edges; what is known of the socket since is kept in `readable`, `writable`.
@@ -89,6 +93,10 @@ struct TcpConnection : TcpSource, Timer {
 Descriptor tcp_socket(int family);
 /// Nagle's algorithm off, keepalive on; `congestion_control` if it is not empty. 0 or errno.
 int prepare_tcp_socket(int socket, const std::string& congestion_control);
+/// IPv4's type of service or IPv6's traffic class; 0 leaves the system's. 0 or errno.
+int set_traffic_class(int socket, int family, std::uint8_t traffic_class);
+/// What an errno of connect(2) or of a socket means for the connection to be.
+Failure failure_of(int error);
 /// "Address already in use"
 std::string message_of(int error);
 /// "Connection reset by 192.0.2.1:4791"

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <system_error>
 #include <utility>
@@ -12,7 +14,22 @@ namespace {
 using verbs::Stream;
 
 constexpr int accepts_in_a_turn = 64;
+constexpr std::int64_t refused_again_ns = 10'000'000;
 constexpr std::int64_t accept_again_ns = 50'000'000;  ///< where there is not even a descriptor to refuse with
+
+/// Where one is asked for. 0 or errno.
+int bind_source(int socket, const TcpAddress& target, const TcpConnecting& connecting) {
+    if (connecting.sources.empty()) return 0;
+    const auto source = std::ranges::find_if(connecting.sources,
+                                             [&](const TcpAddress& one) { return one.family() == target.family(); });
+    if (source == connecting.sources.end()) return EAFNOSUPPORT;
+    const int on = 1;
+    // A port that the system chooses is chosen by connect(2), when it knows the peer: there are more to choose from.
+    const bool any_port = port_of(*source) == 0;
+    setsockopt(socket, any_port ? IPPROTO_IP : SOL_SOCKET, any_port ? IP_BIND_ADDRESS_NO_PORT : SO_REUSEADDR, &on,
+               sizeof on);
+    return bind(socket, source->data(), source->size) == 0 ? 0 : errno;
+}
 
 }  // namespace
 
@@ -36,10 +53,12 @@ bool TcpTransport::Impl::continue_connecting(TcpConnection& connection) {
             return true;
         }
         connecting.why = describe_tcp_error(failure, peer);
+        connecting.failure = failure_of(failure);
     } else if (connection.place != Timer::nowhere || !connection.attention) {
         return false;
     } else {  // its timer has come
         connecting.why = describe_tcp_error(ETIMEDOUT, text_of(connecting.addresses[connecting.next - 1]));
+        connecting.failure = Failure::timed_out;
     }
     return try_next_address(connection);
 }
@@ -53,9 +72,15 @@ bool TcpTransport::Impl::try_next_address(TcpConnection& connection) {
         if (try_address(connection, address)) return false;
     }
     const std::shared_ptr<Stream> stream = connection.stream;
+    if (connecting.failure == Failure::refused && shared.now_ns < connecting.refused_until_ns) {
+        connecting.next = 0;
+        timers.set(connection, shared.now_ns + refused_again_ns);
+        return false;
+    }
     const std::string why = connecting.why;
+    const Failure kind = connecting.failure;
     let_go(connection, false);
-    stream->connect_failed(why, shared.now_ns);
+    stream->connect_failed(kind, why, shared.now_ns);
     return false;
 }
 
@@ -72,14 +97,18 @@ bool TcpTransport::Impl::try_address(TcpConnection& connection, const TcpAddress
         if (failure != 0) {
             connecting.why =
                 "congestion control \"" + connecting.congestion_control + "\" cannot be had: " + message_of(failure);
+            connecting.failure = Failure::other;
             connection.socket.close();
             return false;
         }
+        set_traffic_class(socket, address.family(), connecting.traffic_class);
+        failure = bind_source(socket, address, connecting);
     }
     if (failure == 0 && ::connect(socket, address.data(), address.size) != 0 && errno != EINPROGRESS) failure = errno;
     if (failure == 0 && !watch(socket, connection, EPOLLIN | EPOLLOUT | EPOLLRDHUP)) failure = errno;
     if (failure != 0) {
         connecting.why = describe_tcp_error(failure, peer);
+        connecting.failure = failure_of(failure);
         connection.socket.close();
         return false;
     }

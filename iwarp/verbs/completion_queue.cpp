@@ -32,6 +32,7 @@ void CompletionQueue::Impl::push(const Completion& completion) {
     std::size_t slot = first + count;
     if (slot >= ring.size()) slot -= ring.size();
     ring[slot] = completion;
+    if (stamps) ring[slot].time_ns = device->impl().transport->now_ns();
     ++count;
     if (armed) wake(completion);
 }
@@ -60,6 +61,7 @@ std::size_t CompletionQueue::poll(std::span<Completion> out) {
     return taken;
 }
 
+void CompletionQueue::stamp_completions() { impl_->stamps = true; }
 std::size_t CompletionQueue::capacity() const { return impl_->capacity; }
 std::size_t CompletionQueue::size() const { return impl_->count; }
 bool CompletionQueue::overflowed() const { return impl_->overflowed; }

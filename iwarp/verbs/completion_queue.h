@@ -21,6 +21,7 @@ struct CompletionQueue::Impl {
     std::size_t first = 0;
     std::size_t count = 0;
     bool overflowed = false;
+    bool stamps = false;
     bool armed = false;
     bool armed_for_solicited = false;
     bool event_pending = false;

@@ -79,15 +79,18 @@ void Connection::connected(const std::string& peer, std::uint32_t emss, std::int
     peer_ = peer;
     emss_ = emss;
     phase_ = Phase::exchanging;
-    if (pair_ != nullptr) pair_->peer = peer;
+    if (pair_ != nullptr) {
+        pair_->peer = peer;
+        pair_->local = device_.transport->local(*this);
+    }
     set_deadline(initiates_ ? options_.reply_timeout : options_.request_timeout);
     if (handshake_->state() == mpa::Handshake::State::failed) handshake_failed(handshake_->failure());
 }
 
-void Connection::connect_failed(const std::string& why, std::int64_t now_ns) {
+void Connection::connect_failed(Failure kind, const std::string& why, std::int64_t now_ns) {
     const Entry entry(*this, now_ns);
     if (phase_ == Phase::connecting)
-        start_ended(Event::Kind::connect_failed, fmt::format("cannot connect to {}: {}", target, why), Closing::reset);
+        start_ended(kind, fmt::format("cannot connect to {}: {}", target, why), Closing::reset);
 }
 
 /// What there is of a start frame; leaves octets that follow it, where they may.
@@ -125,7 +128,7 @@ void Connection::ask_user() {
 void Connection::accept(QueuePair::Impl& pair, const ConnectionOptions& options) {
     const Entry entry(*this);
     if (phase_ != Phase::requested) {
-        pair.connect_failed(Event::Kind::connect_failed,
+        pair.connect_failed(Failure::reset,
                             fmt::format("{} is gone: it closed, or the request was answered already", name()));
         return;
     }
@@ -142,6 +145,7 @@ void Connection::accept(QueuePair::Impl& pair, const ConnectionOptions& options)
     pair_ = &pair;
     pair.connection = std::static_pointer_cast<Connection>(shared_from_this());
     pair.peer = peer_;
+    pair.local = device_.transport->local(*this);
     pair.agreement.reset();
     pair.terminate.reset();
     phase_ = Phase::replying;
@@ -175,20 +179,20 @@ void Connection::forget_listener() {
 void Connection::refused() {
     const wire::Bytes octets = handshake_->private_data();
     const std::vector<std::byte> private_data(octets.begin(), octets.end());
-    start_ended(Event::Kind::rejected, fmt::format("{} rejected the connection", name()), Closing::full, private_data);
+    start_ended(Failure::none, fmt::format("{} rejected the connection", name()), Closing::full, private_data);
 }
 
-void Connection::handshake_failed(std::string why) {
+void Connection::handshake_failed(std::string why, Failure kind) {
     ++device_.counters.handshakes_failed;
     const auto fault = handshake_->failure_fault();
     const mpa::Terms terms = handshake_->terms();
     const std::string text = initiates_ ? fmt::format("no iWARP connection to {}: {}", name(), why) : std::move(why);
     if (!fault || !initiates_) {
-        start_ended(Event::Kind::connect_failed, text, Closing::full);
+        start_ended(kind, text, Closing::full);
         return;
     }
     // RFC 6581 section 9: FPDUs are possible, the first of them says why there are no more.
-    start_ended(Event::Kind::connect_failed, text, Closing::no);
+    start_ended(kind, text, Closing::no);
     ++device_.counters.terminates_sent;
     writer_ = std::make_unique<mpa::FpduWriter>(mpa::FpduWriter::Settings{terms.crc, terms.markers_sent});
     const auto body =
@@ -198,8 +202,8 @@ void Connection::handshake_failed(std::string why) {
     set_deadline(options_.close_timeout);
 }
 
-/// There will be no FPDUs. `Closing::no`: but the stream goes on.
-void Connection::start_ended(Event::Kind kind, std::string why, Closing how, std::span<const std::byte> private_data) {
+/// There will be no FPDUs. `Closing::no`: but the stream goes on. Failure::none: the peer rejected it.
+void Connection::start_ended(Failure kind, std::string why, Closing how, std::span<const std::byte> private_data) {
     if (how == Closing::no)
         deadline_ns_.reset();
     else
@@ -218,14 +222,13 @@ void Connection::peer_closed(std::int64_t now_ns) {
         case Phase::over:
         case Phase::terminating: return;
         case Phase::exchanging:
-            handshake_failed(initiates_ ? "it closed the connection without a Reply"
-                                        : "closed without a whole Request");
+            handshake_failed(initiates_ ? "it closed the connection without a Reply" : "closed without a whole Request",
+                             Failure::reset);
             return;
         case Phase::requested:
         case Phase::replying:
             ++device_.counters.handshakes_failed;
-            start_ended(Event::Kind::connect_failed, fmt::format("{} closed before it had the Reply", name()),
-                        Closing::full);
+            start_ended(Failure::reset, fmt::format("{} closed before it had the Reply", name()), Closing::full);
             return;
         case Phase::refusing: close(Closing::full); return;
         case Phase::operating: break;
@@ -246,8 +249,7 @@ void Connection::lost(const std::string& why, std::int64_t now_ns) {
         end(Closing::reset, ending_.empty() ? why : ending_);
     } else {
         if (phase_ == Phase::exchanging || phase_ == Phase::replying) ++device_.counters.handshakes_failed;
-        start_ended(Event::Kind::connect_failed, fmt::format("no iWARP connection to {}: {}", name(), why),
-                    Closing::reset);
+        start_ended(Failure::reset, fmt::format("no iWARP connection to {}: {}", name(), why), Closing::reset);
     }
 }
 
@@ -265,12 +267,12 @@ void Connection::tick(std::int64_t now_ns) {
             handshake_failed(initiates_
                                  ? fmt::format("no MPA Reply within {}; is an iWARP program listening there?",
                                                seconds(options_.reply_timeout))
-                                 : fmt::format("no whole MPA Request within {}", seconds(options_.request_timeout)));
+                                 : fmt::format("no whole MPA Request within {}", seconds(options_.request_timeout)),
+                             Failure::timed_out);
             return;
         case Phase::replying:
             ++device_.counters.handshakes_failed;
-            start_ended(Event::Kind::connect_failed, fmt::format("{} does not take the MPA Reply", name()),
-                        Closing::reset);
+            start_ended(Failure::timed_out, fmt::format("{} does not take the MPA Reply", name()), Closing::reset);
             return;
         case Phase::operating:
         case Phase::terminating:
@@ -303,15 +305,17 @@ void Connection::begin_close() {
 void Connection::abort(const std::string& why) {
     const Entry entry(*this);
     if (starting())
-        start_ended(Event::Kind::connect_failed, fmt::format("no connection to {}: {}", name(), why), Closing::reset);
+        start_ended(Failure::given_up, fmt::format("no connection to {}: {}", name(), why), Closing::reset);
     else
         end(Closing::reset, why);
     attention();
 }
 
 void Connection::abandon() {
+    // After disconnect() everything may be with the transport already: a reset would take it back from the peer.
+    const bool orderly = phase_ == Phase::operating && close_wanted_ && all_sent() && pair_->sends.empty();
     pair_ = nullptr;
-    close(Closing::reset);
+    close(orderly ? Closing::full : Closing::reset);
     attention();
 }
 

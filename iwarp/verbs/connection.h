@@ -38,7 +38,7 @@ public:
     // Stream: the transport's side.
     void connected(const std::string& peer, std::uint32_t emss, std::int64_t now_ns) override;
     void segment_size_changed(std::uint32_t emss, std::int64_t now_ns) override;
-    void connect_failed(const std::string& why, std::int64_t now_ns) override;
+    void connect_failed(Failure kind, const std::string& why, std::int64_t now_ns) override;
     void receive(wire::Bytes octets, std::int64_t now_ns) override;
     std::span<const wire::MutableBytes> room(std::size_t minimum) override;
     void received(std::size_t octets, std::int64_t now_ns) override;
@@ -71,6 +71,7 @@ public:
     /// The listener goes; what it has not answered is rejected.
     void forget_listener();
     const std::string& peer() const { return peer_; }
+    const Listener::Impl* listener() const { return listener_; }
 
     std::string target;     ///< whom the user asked for, in error messages
     std::size_t place = 0;  ///< in Device::Impl::streams
@@ -132,9 +133,9 @@ private:
     void take_start(wire::Bytes& octets);
     void ask_user();
     void begin_operating();
-    void handshake_failed(std::string why);
+    void handshake_failed(std::string why, Failure kind = Failure::protocol);
     void refused();
-    void start_ended(Event::Kind kind, std::string why, Closing how, std::span<const std::byte> private_data = {});
+    void start_ended(Failure kind, std::string why, Closing how, std::span<const std::byte> private_data = {});
     void operate(wire::Bytes octets);
     void inbound_fault(const Fault& fault);
     void terminate(const Fault& fault, wire::Bytes body, const std::string& text, std::uint64_t ticket = no_ticket,

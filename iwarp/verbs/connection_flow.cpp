@@ -236,7 +236,7 @@ void Connection::terminate(const Fault& fault, wire::Bytes body, const std::stri
 void Connection::fail(const std::string& why) {
     if (starting()) {
         QueuePair::Impl* const pair = pair_;
-        start_ended(Event::Kind::connect_failed, why, Closing::reset);
+        start_ended(Failure::other, why, Closing::reset);
         if (pair != nullptr) pair->fail(why);
         attention();
         return;

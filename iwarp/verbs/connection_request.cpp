@@ -1,6 +1,7 @@
 #include "iwarp/verbs/connection_request.h"
 
 #include "fmt/core.h"
+#include "iwarp/verbs/listener.h"
 #include "iwarp/verbs/queue_pair.h"
 
 namespace iwarp {
@@ -23,6 +24,11 @@ ConnectionRequest::~ConnectionRequest() {
 }
 
 std::string ConnectionRequest::peer() const { return impl_->connection->peer(); }
+std::string ConnectionRequest::local() const { return impl_->device->impl().transport->local(*impl_->connection); }
+const Listener* ConnectionRequest::listener() const {
+    const Listener::Impl* const listener = impl_->connection->listener();
+    return listener == nullptr ? nullptr : listener->self;
+}
 std::span<const std::byte> ConnectionRequest::private_data() const { return impl_->private_data; }
 std::uint16_t ConnectionRequest::ird() const { return impl_->ird; }
 std::uint16_t ConnectionRequest::ord() const { return impl_->ord; }

@@ -177,6 +177,7 @@ std::optional<Event> Device::next_event() {
         event.terminate = std::move(pending.terminate);
         event.private_data = std::move(pending.private_data);
         event.text = std::move(pending.text);
+        event.failure = pending.failure;
         return event;
     }
     return std::nullopt;

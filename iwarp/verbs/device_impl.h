@@ -28,6 +28,7 @@ struct PendingEvent {
     std::optional<Terminate> terminate;
     std::vector<std::byte> private_data;
     std::string text;
+    Failure failure = Failure::none;
 };
 
 }  // namespace verbs

@@ -20,7 +20,7 @@ std::shared_ptr<verbs::Stream> Listener::Impl::accepted(const std::string& peer)
     return verbs::Connection::responder(on, *this, options, peer);
 }
 
-Listener::Listener(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Listener::Listener(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) { impl_->self = this; }
 Listener::~Listener() = default;
 
 std::uint16_t Listener::port() const { return impl_->listening.port; }

@@ -12,6 +12,7 @@ struct Listener::Impl final : transport::Acceptor {
     ~Impl() override;
     std::shared_ptr<verbs::Stream> accepted(const std::string& peer) override;
 
+    const Listener* self = nullptr;
     std::shared_ptr<Device> device;
     ConnectionOptions options;
     transport::Listening listening;

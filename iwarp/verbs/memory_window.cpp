@@ -18,9 +18,9 @@ std::uint32_t MemoryWindow::stag() const { return impl_->handle->stag; }
 bool MemoryWindow::bind(MemoryRegion& region, std::byte* address, std::uint64_t length, Access access) {
     if (impl_->type != 1 || &region.impl().memory() != &impl_->memory()) return false;
     const std::uint32_t domain = impl_->domain->number();
-    if (length == 0) return rdmap::unbind_window(impl_->memory(), *impl_->handle, domain);
-    return rdmap::bind_window(impl_->memory(), *impl_->handle, *region.impl().handle, ddp::TaggedBuffer::Kind::window_1,
-                              {address, length, access, domain, 0});
+    const rdmap::Binding binding{address, length, access, domain};
+    if (length == 0) return rdmap::unbind_window(impl_->memory(), *impl_->handle, binding);
+    return rdmap::bind_window(impl_->memory(), *impl_->handle, *region.impl().handle, binding);
 }
 
 bool MemoryWindow::valid() const {

@@ -57,6 +57,20 @@ const char* name_of(QueuePairState state) {
     return "unknown";
 }
 
+const char* name_of(Failure failure) {
+    switch (failure) {
+        case Failure::none: return "none";
+        case Failure::refused: return "refused";
+        case Failure::unreachable: return "unreachable";
+        case Failure::timed_out: return "timed out";
+        case Failure::reset: return "reset";
+        case Failure::protocol: return "protocol";
+        case Failure::given_up: return "given up";
+        case Failure::other: return "other";
+    }
+    return "unknown";
+}
+
 const char* name_of(Event::Kind kind) {
     switch (kind) {
         case Event::Kind::connect_request: return "connect request";

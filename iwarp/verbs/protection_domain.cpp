@@ -33,14 +33,15 @@ ProtectionDomain::~ProtectionDomain() = default;
 
 std::uint32_t ProtectionDomain::number() const { return impl_->number; }
 
-std::shared_ptr<MemoryRegion> ProtectionDomain::register_memory(std::span<std::byte> memory, Access access) {
+std::shared_ptr<MemoryRegion> ProtectionDomain::register_memory(std::span<std::byte> memory, Access access,
+                                                                std::optional<std::uint64_t> first_offset) {
     verbs::check_registration(memory, access);
     ddp::TaggedBuffer buffer;
     buffer.valid = true;
     buffer.access = access;
     buffer.memory = memory.data();
     buffer.length = memory.size();
-    buffer.first_offset = verbs::first_offset_of(memory, access);
+    buffer.first_offset = first_offset.value_or(verbs::first_offset_of(memory, access));
     return region_of(impl_->self.lock(), insert(*impl_, buffer));
 }
 

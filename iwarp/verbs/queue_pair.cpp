@@ -147,10 +147,15 @@ void QueuePair::Impl::flush(std::uint64_t ticket, Status status) {
     }
 }
 
-void QueuePair::Impl::connect_failed(Event::Kind kind, std::string text, std::span<const std::byte> private_data) {
+void QueuePair::Impl::connect_failed(Failure failure, std::string text, std::span<const std::byte> private_data) {
     connection.reset();
     change_state(QueuePairState::idle);
-    raise(kind, std::move(text), private_data);
+    verbs::PendingEvent event;
+    event.kind = failure == Failure::none ? Event::Kind::rejected : Event::Kind::connect_failed;
+    event.failure = failure;
+    event.text = std::move(text);
+    event.private_data.assign(private_data.begin(), private_data.end());
+    raise(std::move(event));
 }
 
 void QueuePair::Impl::disconnected(std::string text) {
@@ -178,6 +183,7 @@ QueuePairState QueuePair::state() const { return impl_->state; }
 std::optional<Agreement> QueuePair::agreement() const { return impl_->agreement; }
 std::optional<Terminate> QueuePair::terminate() const { return impl_->terminate; }
 std::string QueuePair::peer() const { return impl_->peer; }
+std::string QueuePair::local() const { return impl_->local; }
 const QueuePairCounters& QueuePair::counters() const { return impl_->counters; }
 
 Posted QueuePair::post_send(const SendRequest& request) {
@@ -233,6 +239,7 @@ void QueuePair::connect(const std::string& host, std::uint16_t port, const Conne
         throw Error(fmt::format("the device has {} connections, and was opened with max_connections {}",
                                 device.connections, device.options.max_connections));
     impl.peer.clear();
+    impl.local.clear();
     impl.agreement.reset();
     impl.terminate.reset();
     impl.connection = verbs::Connection::initiator(device, impl, options);
@@ -266,6 +273,7 @@ void QueuePair::reset() {
     impl.agreement.reset();
     impl.terminate.reset();
     impl.peer.clear();
+    impl.local.clear();
     impl.forget_events();
     impl.change_state(QueuePairState::idle);
 }

@@ -35,8 +35,8 @@ struct QueuePair::Impl {
     void flush(std::uint64_t ticket = no_ticket, Status status = Status::flushed);
     void complete_send(const rdmap::WorkRequest& work, Status status);
     void complete_receive(const Completion& completion);
-    /// There will be no connection: as before connect(), receives stay posted.
-    void connect_failed(Event::Kind kind, std::string text, std::span<const std::byte> private_data = {});
+    /// There will be no connection: as before connect(), receives stay posted. Failure::none: the peer rejected it.
+    void connect_failed(Failure failure, std::string text, std::span<const std::byte> private_data = {});
     /// The connection is over.
     void disconnected(std::string text);
     /// A local error that ends the queue pair, connected or not.
@@ -58,6 +58,7 @@ struct QueuePair::Impl {
     std::optional<Agreement> agreement;
     std::optional<Terminate> terminate;
     std::string peer;
+    std::string local;
     QueuePairCounters counters;
 };
 

@@ -27,7 +27,7 @@ public:
         static_cast<void>(now_ns);
     }
     /// TCP will not be: refused, unreachable, timed out, in words.
-    virtual void connect_failed(const std::string& why, std::int64_t now_ns) = 0;
+    virtual void connect_failed(Failure kind, const std::string& why, std::int64_t now_ns) = 0;
     virtual void receive(wire::Bytes octets, std::int64_t now_ns) = 0;
     /// Where the transport may receive directly, if at least `minimum` octets fit; see mpa::FpduReader::room.
     virtual std::span<const wire::MutableBytes> room(std::size_t minimum) = 0;

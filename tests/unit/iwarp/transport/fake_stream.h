@@ -22,7 +22,8 @@ public:
         segment = emss;
         note("connected", now_ns);
     }
-    void connect_failed(const std::string& text, std::int64_t now_ns) override {
+    void connect_failed(iwarp::Failure kind, const std::string& text, std::int64_t now_ns) override {
+        failure = kind;
         why = text;
         note("failed", now_ns);
     }
@@ -113,6 +114,7 @@ public:
     // What it was told.
     std::string peer_name;
     std::uint32_t segment = 0;
+    iwarp::Failure failure = iwarp::Failure::none;
     std::string why;
     std::vector<std::byte> got;
     std::vector<std::size_t> pieces;

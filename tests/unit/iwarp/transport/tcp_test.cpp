@@ -289,8 +289,34 @@ TEST(Tcp, ARefusedConnectionHasWords) {
     for (int i = 0; i < 1000 && client->events.empty(); ++i) transport.progress(10 * ms);
     EXPECT_EQ(client->story(), "failed");
     EXPECT_EQ(client->why, "Connection refused by 127.0.0.1:" + std::to_string(port));
+    EXPECT_EQ(client->failure, iwarp::Failure::refused);
     EXPECT_EQ(client.use_count(), 1);
     EXPECT_EQ(transport.connections(), 0u);
+}
+
+TEST(Tcp, WhoListensLateIsWaitedForIfAskedFor) {
+    Loopback loopback;
+    const std::uint16_t port = loopback.listening.port;
+    loopback.server.stop_listening(loopback.listening.handle);
+    loopback.server.progress(0);
+    ConnectionOptions options;
+    options.refused_patience = std::chrono::milliseconds(60'000);
+    auto client = loopback.connect(options);
+    for (int i = 0; i < 10; ++i) loopback.client.progress(20 * ms);
+    EXPECT_EQ(client->story(), "");
+    loopback.listening = loopback.server.listen("127.0.0.1", port, 16, {}, loopback.acceptor);
+    EXPECT_TRUE(loopback.drive([&] { return !client->events.empty(); }));
+    EXPECT_EQ(client->story(), "connected");
+
+    loopback.server.stop_listening(loopback.listening.handle);
+    loopback.server.progress(0);
+    options.refused_patience = std::chrono::milliseconds(50);
+    auto late = loopback.connect(options);
+    const std::int64_t start = loopback.client.now_ns();
+    EXPECT_TRUE(loopback.drive([&] { return !late->events.empty(); }));
+    EXPECT_EQ(late->story(), "failed");
+    EXPECT_EQ(late->failure, iwarp::Failure::refused);
+    EXPECT_GE(late->times_of("failed")[0], start + 50 * ms);
 }
 
 TEST(Tcp, AConnectIsGivenUpAtItsTimeOut) {
@@ -311,6 +337,7 @@ TEST(Tcp, AConnectIsGivenUpAtItsTimeOut) {
     for (int i = 0; i < 1000 && client->events.empty(); ++i) transport.progress(30 * ms);
     ASSERT_EQ(client->story(), "failed");
     EXPECT_EQ(client->why, "Connection timed out: 127.0.0.1:" + std::to_string(port));
+    EXPECT_EQ(client->failure, iwarp::Failure::timed_out);
     EXPECT_GE(client->times_of("failed")[0], start + 50 * ms);
 }
 
@@ -335,6 +362,24 @@ TEST(Tcp, CongestionControlIsChosenByName) {
     EXPECT_THAT(bad->why, HasSubstr("horse-drawn"));
     FakeAcceptor acceptor;
     EXPECT_THROW(loopback.server.listen("127.0.0.1", 0, 1, options, acceptor), iwarp::Error);
+}
+
+TEST(Tcp, TheSourceOfAConnectionCanBeSaid) {
+    Loopback loopback;
+    ConnectionOptions options;
+    options.source = "127.0.0.2";
+    auto client = loopback.connect(options);
+    EXPECT_TRUE(loopback.drive([&] { return !client->events.empty() && !loopback.acceptor.streams.empty(); }));
+    const std::string local = loopback.client.local(*client);
+    EXPECT_THAT(local, StartsWith("127.0.0.2:"));
+    EXPECT_EQ(loopback.acceptor.streams.front()->peer_name, local);
+    EXPECT_EQ(loopback.server.local(*loopback.acceptor.streams.front()), client->peer_name);
+
+    options.source = "192.0.2.1";  // TEST-NET-1: no machine has it
+    auto nowhere = loopback.connect(options);
+    EXPECT_TRUE(loopback.drive([&] { return !nowhere->events.empty(); }));
+    EXPECT_EQ(nowhere->story(), "failed");
+    EXPECT_EQ(nowhere->failure, iwarp::Failure::unreachable);
 }
 
 TEST(Tcp, APortInUseHasWords) {

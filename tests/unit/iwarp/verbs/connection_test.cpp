@@ -227,6 +227,31 @@ TEST(Connecting, HandlesMayBeDroppedAtAnyTime) {
     two.client.pair.reset();
 }
 
+TEST(Closing, WhatIsWithTheTransportArrivesAlthoughTheQueuePairGoes) {
+    Options options;
+    options.impairment.delay_ns = 1'000'000;
+    Two two(options);
+    two.connect();
+    Memory message = pattern(100'000), place = zeros(100'000);
+    const auto source = two.client.share(message);
+    const auto sink = two.server.share(place);
+    ASSERT_EQ(two.server.receive(1, piece(*sink)), Posted::ok);
+    const std::vector<Sge> pieces{piece(*source)};
+    ASSERT_EQ(two.client.pair->post_send({.id = 2, .pieces = pieces}), Posted::ok);
+    while (two.client.send_queue->size() == 0) two.client.device->progress();
+    // As many programs do: disconnect, and do not wait for it.
+    two.client.pair->disconnect();
+    two.client.pair.reset();
+    two.run();
+    const auto received = two.server.received();
+    ASSERT_EQ(received.size(), 1U);
+    EXPECT_EQ(received.front().status, Status::success);
+    EXPECT_EQ(place, message);
+    const Event event = two.server.event();
+    EXPECT_EQ(event.kind, Event::Kind::disconnected);
+    EXPECT_EQ(event.text, "");
+}
+
 TEST(Closing, WhatIsPostedIsStillSent) {
     Options options;
     options.impairment.window = 20000;

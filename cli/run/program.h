@@ -1,0 +1,23 @@
+#pragma once
+#include <string>
+
+namespace cli::launch {
+
+/// A program as it was found, and whether a library can be loaded into it.
+struct Program {
+    enum class Found : unsigned char {
+        yes,
+        missing,   ///< no such file
+        unusable,  ///< it is there, but `reason`
+    };
+    Found found = Found::missing;
+    std::string path = {};
+    std::string reason = {};  ///< what is wrong and what to do
+    std::string note = {};    ///< what the user should know although it can be run
+};
+
+/// Looks for `name` as execvp(3) does, and at what it finds: LD_PRELOAD has no effect, silently, on programs that are
+/// set-user-ID, linked statically, or of another architecture or C library.
+Program find_program(const std::string& name);
+
+}  // namespace cli::launch

@@ -1,0 +1,13 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+
+/// `rdmascope run`: somebody else's program over the software iWARP stack.
+namespace cli::launch {
+
+int run(const std::vector<std::string>& arguments, const Environment& environment);
+std::string help();
+
+}  // namespace cli::launch

@@ -1,0 +1,114 @@
+#include "iwarp/preload/engine.h"
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <new>
+#include <pthread.h>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+
+#include "fmt/core.h"
+#include "iwarp/preload/async_events.h"
+#include "iwarp/preload/objects.h"
+#include "iwarp/preload/operations.h"
+#include "iwarp/preload/service.h"
+
+namespace iwarp::preload {
+
+Engine& Engine::instance() {
+    static Engine& engine = *new Engine;  // what a program does while it exits must still find it
+    return engine;
+}
+
+const Settings& Engine::settings() {
+    static const Settings& settings = *new Settings(Settings::from_environment());
+    return settings;
+}
+
+bool Engine::usable() {
+    if (!forked_.load(std::memory_order_relaxed)) return true;
+    complaint_.say(
+        "this process is the child of one that opened the software RDMA device; the device stays with the parent. Open "
+        "it after fork(), not before");
+    return false;
+}
+
+void Engine::before_fork() { instance().lock_.acquire(); }
+void Engine::after_fork() { instance().lock_.release(); }
+void Engine::after_fork_in_child() {
+    instance().forked_ = true;
+    instance().lock_.release();
+}
+
+Device& Engine::device() {
+    if (device_) return *device_;
+    settings();
+    std::shared_ptr<Device> device = Device::open(device_options());
+    service_ = std::make_unique<Service>(*this, device->descriptor());
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
+    device_ = std::move(device);
+    return *device_;
+}
+
+void Engine::drive() {
+    turn();
+    service_->driven();
+}
+
+bool Engine::turn() {
+    const bool moved = device_->progress();
+    hand_out_events();
+    return moved;
+}
+
+void Engine::hand_out_events() {
+    if (!device_) return;
+    while (const std::optional<Event> event = device_->next_event()) hand_out(*event);
+}
+
+void Engine::yield_driving() {
+    if (service_) service_->take_over();
+}
+
+void Engine::hand_out(const Event& event) {
+    switch (event.kind) {
+        case Event::Kind::completion: completion_event(*event.completion_queue); return;
+        case Event::Kind::completion_overflow: overflow_event(*event.completion_queue); return;
+        case Event::Kind::receive_limit: limit_event(*event.shared_receive_queue); return;
+        case Event::Kind::connect_request:
+            if (observer_ != nullptr) observer_->connection_requested(event);
+            return;
+        default: break;
+    }
+    auto* const qp = static_cast<Qp*>(event.queue_pair->context);
+    if (qp == nullptr) return;  // made by the stack's own interface, in a test
+    connection_event(*qp, event);
+    if (observer_ != nullptr) observer_->connection_changed(*qp, event);
+}
+
+void say(const std::string& line) {
+    // Not through stdio's buffers, which are the program's.
+    const std::string whole = "librdmascope-verbs: " + line + "\n";
+    static_cast<void>(!write(STDERR_FILENO, whole.data(), whole.size()));
+}
+
+int errno_of_exception(const char* function) {
+    try {
+        throw;
+    } catch (const Error& error) {
+        say(fmt::format("{}: {}", function, error.what()));
+        return EINVAL;
+    } catch (const std::bad_alloc&) {
+        return ENOMEM;
+    } catch (const std::system_error& error) {
+        say(fmt::format("{}: {}", function, error.what()));
+        return error.code().value();
+    } catch (...) {
+        return EIO;
+    }
+}
+
+}  // namespace iwarp::preload

@@ -1,0 +1,140 @@
+#pragma once
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "iwarp/iwarp.h"
+#include "iwarp/preload/lock.h"
+#include "iwarp/preload/settings.h"
+
+/// libibverbs and librdmacm over this stack, for programs that are not written for it (LD_PRELOAD).
+///
+/// **Who owns what.** The process has one Engine, never destroyed; it owns the iwarp::Device. The objects of objects.h
+/// belong to the program, which makes and destroys them through the ABI; each holds the stack's object by a shared_ptr.
+/// The connection manager's identifiers own listeners and connection requests. Back pointers (`Qp::of`, `Cq::of`) hold
+/// for as long as the program's object.
+///
+/// **Locks, in this order.** The Engine's lock: around every call of the stack, of the observer and on the lists of the
+/// face. Then the `mutex` within an ABI object, which guards its count of acknowledged events alone. Nobody waits for
+/// anything with the Engine's lock held: not for events, not for acknowledgements, not for a peer.
+///
+/// **Who drives.** Whoever finds its completion queue empty drives the device itself (drive()). A service thread sleeps
+/// on the device's descriptor and drives for programs that sleep or watch memory; while the program polls, it gives way
+/// and looks again in a short while. It is started with the first open, with all signals blocked, and does not survive
+/// fork(): in a child every call fails, and the first one says why.
+namespace iwarp::preload {
+
+struct Qp;
+struct Srq;
+struct Cq;
+
+/// What the connection manager hears of the device. Called with the lock held; must not block.
+class ConnectionObserver {
+public:
+    virtual ~ConnectionObserver() = default;
+    /// `event.request`; ConnectionRequest::listener() says whose it is.
+    virtual void connection_requested(const Event& event) = 0;
+    /// established, rejected, connect_failed, disconnected, terminated, communication_established. The state of `qp` is
+    /// up to date, and the completions that belong to the event can be polled.
+    virtual void connection_changed(Qp& qp, const Event& event) = 0;
+    /// The program destroys the queue pair; its `cm` is void from now on.
+    virtual void queue_pair_destroyed(Qp& qp) = 0;
+};
+
+/// One line on standard error, with the library's name before it.
+void say(const std::string& line);
+
+/// The same, but once in the life of this object: programs try again, and again.
+class Complaint {
+public:
+    void say(const std::string& line) {
+        if (!said_.exchange(true, std::memory_order_relaxed)) preload::say(line);
+    }
+
+private:
+    std::atomic<bool> said_{false};
+};
+
+class Engine {
+public:
+    /// The ABI has no place for a handle before a device is opened.
+    static Engine& instance();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    Lock& lock() { return lock_; }
+    /// Throws Error where the environment is wrong. May be called without the lock.
+    const Settings& settings();
+    /// Not in the child of a fork. Says why on standard error, once.
+    bool usable();
+
+    // With the lock held.
+
+    /// Opens it, and starts the service thread, with the first call. Throws Error, std::system_error.
+    Device& device();
+    /// Sends, receives and keeps time without waiting, and hands out the events.
+    void drive();
+    /// Hands out the events that a call of the program itself has raised.
+    void hand_out_events();
+    /// Who is going to sleep until an event comes says so: the service thread no longer gives way.
+    void yield_driving();
+    void observe(ConnectionObserver* observer) { observer_ = observer; }
+    ConnectionObserver* observer() const { return observer_; }
+
+private:
+    class Service;
+    Engine() = default;
+    ~Engine() = default;
+    bool turn();
+    void hand_out(const Event& event);
+    static void before_fork();
+    static void after_fork();
+    static void after_fork_in_child();
+
+    Lock lock_;
+    std::shared_ptr<Device> device_;
+    std::unique_ptr<Service> service_;
+    ConnectionObserver* observer_ = nullptr;
+    std::atomic<bool> forked_{false};
+    Complaint complaint_;
+};
+
+/// The errno that stands for the exception being handled; says what an Error said on standard error.
+int errno_of_exception(const char* function);
+
+/// The body of an ABI function that returns 0 or an errno: with the lock held, no exception leaves it.
+template <class Body>
+int performed(const char* function, Body body) {
+    Engine& engine = Engine::instance();
+    if (!engine.usable()) return EPERM;
+    const Lock::Hold hold(engine.lock());
+    try {
+        const int result = body(engine);
+        engine.hand_out_events();
+        return result;
+    } catch (...) {
+        return errno_of_exception(function);
+    }
+}
+
+/// The body of an ABI function that returns a new object, or null with errno set.
+template <class Body>
+auto made(const char* function, Body body) -> decltype(body(Engine::instance())) {
+    Engine& engine = Engine::instance();
+    int failure = EPERM;
+    if (engine.usable()) {
+        const Lock::Hold hold(engine.lock());
+        try {
+            if (auto* const object = body(engine)) return object;
+            return nullptr;  // the body has set errno
+        } catch (...) {
+            failure = errno_of_exception(function);
+        }
+    }
+    errno = failure;
+    return nullptr;
+}
+
+}  // namespace iwarp::preload

@@ -1,0 +1,88 @@
+#pragma once
+#include <cerrno>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <sys/eventfd.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <utility>
+
+#include "iwarp/preload/lock.h"
+
+namespace iwarp::preload {
+
+/// Events that a program takes from behind a descriptor which it may poll, make non-blocking and keep in its own epoll:
+/// a completion channel, a context's asynchronous events, a connection manager's event channel.
+///
+/// The descriptor counts the events (eventfd, semaphore mode), the events themselves lie in memory, so that those of an
+/// object that goes can be taken back. Closing it does not wake who waits there: rping polls on while it tidies up, and
+/// would take an end of file for an error.
+template <class Event>
+class EventQueue {
+public:
+    /// errno says why there is none, if good() is false.
+    explicit EventQueue(Lock& lock) : state_(std::make_shared<State>(lock)) {
+        state_->descriptor = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+    }
+
+    bool good() const { return state_->descriptor >= 0; }
+    int descriptor() const { return state_->descriptor; }
+
+    /// With the lock held.
+    void push(Event event) {
+        state_->events.push_back(std::move(event));
+        const std::uint64_t one = 1;
+        while (write(state_->descriptor, &one, sizeof one) < 0 && errno == EINTR) {
+        }
+    }
+
+    /// With the lock held: takes out what `which` says, and returns how many there were.
+    template <class Which>
+    std::size_t remove(Which which) {
+        const std::size_t removed = std::erase_if(state_->events, which);
+        for (std::size_t i = 0; i < removed; ++i) state_->forget_one();
+        return removed;
+    }
+
+    /// Without the lock: the oldest event, waiting for one unless the program made the descriptor non-blocking. Nothing
+    /// where read(2) fails, with its errno. `taken` is called with the event and the lock held.
+    template <class Taken>
+    std::optional<Event> take(Taken taken) {
+        const std::shared_ptr<State> state = state_;  // the program may destroy the channel meanwhile
+        while (true) {
+            std::uint64_t count = 0;
+            if (read(state->descriptor, &count, sizeof count) != sizeof count) return std::nullopt;
+            const Lock::Hold hold(state->lock);
+            if (state->events.empty()) continue;  // its object went between the two
+            Event event = std::move(state->events.front());
+            state->events.pop_front();
+            taken(event);
+            return event;
+        }
+    }
+
+private:
+    struct State {
+        explicit State(Lock& of) : lock(of) {}
+        State(const State&) = delete;
+        State& operator=(const State&) = delete;
+        ~State() {
+            if (descriptor >= 0) close(descriptor);
+        }
+        /// Another thread may be about to read: this must not wait. What stays counted wakes somebody for nothing.
+        void forget_one() const {
+            std::uint64_t count = 0;
+            const iovec into{&count, sizeof count};
+            static_cast<void>(preadv2(descriptor, &into, 1, -1, RWF_NOWAIT));
+        }
+
+        Lock& lock;
+        int descriptor = -1;
+        std::deque<Event> events;
+    };
+    std::shared_ptr<State> state_;
+};
+
+}  // namespace iwarp::preload

@@ -1,0 +1,30 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "iwarp/iwarp.h"
+
+namespace iwarp::preload {
+
+/// What the environment says, `RDMASCOPE_SOFTWARE_*`; `rdmascope run --software` sets it from its options.
+///
+/// | variable | value | default |
+/// | --- | --- | --- |
+/// | ADDRESS | addresses that the device answers for, with commas between | all of this machine |
+/// | CRC | on, off: asked for in connections | on |
+/// | MPA_REVISION | 1, 2: of connections begun, and the highest accepted | 2 |
+/// | PEER_TO_PEER | on, off: the initiator sends a ready-to-receive message | on with revision 2 |
+/// | MARKERS | on, off: asked for in what is received | off |
+/// | STRICT | on, off: octets reach memory only after their CRC | off |
+/// | VERBOSE | on, off: why connections failed or ended is said on standard error | off |
+/// | MAX_ULPDU | 128 to 64768 octets, 0: what fits a segment of the path | 0 |
+struct Settings {
+    std::vector<std::string> addresses;  ///< numeric; empty: all
+    ConnectionOptions connection;
+    bool verbose = false;
+
+    /// Throws Error that names the variable and says what it may be.
+    static Settings from_environment();
+};
+
+}  // namespace iwarp::preload

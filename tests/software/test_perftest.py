@@ -1,0 +1,91 @@
+"""perftest's programs, unmodified, on the software stack: their options, sizes from 1 B to 16 MB, and what they report of
+themselves."""
+import re
+
+import software
+from software import ADDRESS, TestCase, free_port, needs
+
+PROGRAMS = [f"ib_{what}_{kind}" for what in ("send", "write", "read", "atomic") for kind in ("bw", "lat")]
+NUMBER = r"[0-9]+(?:\.[0-9]+)?"
+
+
+@needs(*PROGRAMS)
+class Perftest(TestCase):
+    def measure(self, program, *arguments, seconds=100, options=()):
+        """The rows that the client printed, as numbers."""
+        port = free_port()
+        shared = [program, "-R", "-F", "-p", port, *arguments]
+        server = self.start(*shared, options=options).wait_for_port(port)
+        said, _ = self.both(server, self.start(*shared, ADDRESS, options=options), seconds)
+        rows = [[float(word) for word in line.split()] for line in said.splitlines()
+                if re.fullmatch(rf"\s*{NUMBER}(\s+{NUMBER})+\s*", line)]
+        self.assertTrue(rows, said)
+        return rows
+
+    def check(self, program, *arguments, size=None, count=None, **options):
+        rows = self.measure(program, *arguments, **options)
+        for row in rows:
+            if size is not None:
+                self.assertEqual(row[0], size, rows)
+            if count is not None:
+                self.assertEqual(row[1], count, rows)
+            self.assertTrue(all(value >= 0 for value in row) and max(row[2:]) > 0, rows)
+        return rows
+
+    def test_every_program(self):
+        for program in PROGRAMS:
+            with self.subTest(program=program):
+                size = 8 if "atomic" in program else 4096
+                arguments = [] if "atomic" in program else ["-s", size]
+                self.check(program, *arguments, "-n", 1000, size=size, count=1000)
+
+    def test_sizes(self):
+        for program in ("ib_send_bw", "ib_write_bw", "ib_read_bw"):
+            for size, count in ((1, 500), (63, 500), (4097, 500), (65536, 500), (1 << 20, 100), (16 << 20, 20)):
+                with self.subTest(program=program, size=size):
+                    self.check(program, "-s", size, "-n", count, size=size, count=count)
+
+    def test_all_sizes(self):
+        for program in ("ib_write_bw", "ib_send_lat"):
+            with self.subTest(program=program):
+                rows = self.check(program, "-a", "-n", 20, seconds=200)
+                self.assertEqual([int(row[0]) for row in rows], [1 << power for power in range(1, 24)])
+
+    def test_several_queue_pairs(self):
+        for program in ("ib_send_bw", "ib_write_bw", "ib_read_bw", "ib_atomic_bw"):
+            with self.subTest(program=program):
+                self.check(program, "-q", 4, "-n", 500)
+
+    def test_both_ways(self):
+        for program in ("ib_send_bw", "ib_write_bw", "ib_read_bw"):
+            with self.subTest(program=program):
+                self.check(program, "-b", "-s", 65536, "-n", 500, size=65536)
+
+    def test_events_instead_of_polling(self):
+        for program in ("ib_send_bw", "ib_read_bw", "ib_send_lat", "ib_read_lat"):  # perftest has it not for Writes
+            with self.subTest(program=program):
+                # On iWARP ib_send_bw waits for credits of its own, and does not notice them while it sleeps: enough to begin with.
+                room = ["-r", 512] if program == "ib_send_bw" else []
+                self.check(program, "-e", "-s", 1024, "-n", 200, *room, size=1024, count=200)
+
+    def test_inline_data(self):
+        for program in ("ib_send_bw", "ib_write_bw", "ib_send_lat", "ib_write_lat"):
+            with self.subTest(program=program):
+                self.check(program, "--inline_size", 64, "-s", 64, "-n", 500, size=64, count=500)
+
+    def test_for_a_time(self):
+        for program in ("ib_send_bw", "ib_write_bw", "ib_read_bw"):
+            with self.subTest(program=program):
+                self.check(program, "-D", 2, "-s", 65536, size=65536)
+
+    def test_a_shared_receive_queue(self):
+        self.check("ib_send_bw", "--use-srq", "-q", 2, "-n", 500)
+
+    def test_without_crc_and_with_markers(self):
+        for setting in (["--crc", "off"], ["--markers", "on"], ["--strict", "on"]):
+            with self.subTest(setting=setting):
+                self.check("ib_write_bw", "-s", 65536, "-n", 300, size=65536, count=300, options=setting)
+
+
+if __name__ == "__main__":
+    software.main()
