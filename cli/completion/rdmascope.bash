@@ -168,6 +168,16 @@ _rdmascope_endpoint() {
     fi
 }
 
+_rdmascope_doctor() {
+    case $previous in
+        --binary | --compare | --root | --export | --bundle) _rdmascope_files ;;
+        --color) _rdmascope_words 'auto never always' ;;
+        --fail-on) _rdmascope_words 'broken warning note never' ;;
+        *) _rdmascope_words '--binary --compare --root --list --export --bundle --json -v --verbose --color --fail-on
+            -h --help --version' ;;
+    esac
+}
+
 _rdmascope_demo() {
     case $previous in
         --save) _rdmascope_files ;;
@@ -185,7 +195,7 @@ _rdmascope() {
     fi
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _rdmascope_words 'dump flows why top daemon endpoint demo help --help --version'
+        _rdmascope_words 'dump flows why top daemon endpoint doctor demo help --help --version'
     else
         case ${COMP_WORDS[1]} in
             dump) _rdmascope_dump ;;
@@ -194,8 +204,9 @@ _rdmascope() {
             top) _rdmascope_top ;;
             daemon) _rdmascope_daemon ;;
             endpoint) _rdmascope_endpoint ;;
+            doctor) _rdmascope_doctor ;;
             demo) _rdmascope_demo ;;
-            help) if ((COMP_CWORD == 2)); then _rdmascope_words 'dump flows why top daemon endpoint demo'; fi ;;
+            help) if ((COMP_CWORD == 2)); then _rdmascope_words 'dump flows why top daemon endpoint doctor demo'; fi ;;
         esac
     fi
 }
