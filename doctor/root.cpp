@@ -185,7 +185,7 @@ std::vector<std::string> Root::list(std::string_view path) const {
 
 std::optional<std::string> Root::link_name(std::string_view path) const {
     const std::size_t slash = path.rfind('/');
-    const std::string folder = resolve(path.substr(0, slash));
+    const std::string folder = resolve(path.substr(0, slash + 1));
     if (folder.empty()) return std::nullopt;
     const auto target = target_of(folder_ + folder + "/" + std::string(path.substr(slash + 1)));
     if (!target) return std::nullopt;

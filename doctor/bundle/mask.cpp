@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
+#include <array>
 #include <fmt/format.h>
 
 #include "doctor/words.h"

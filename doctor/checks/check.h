@@ -38,6 +38,8 @@ public:
              std::string command = {});
     /// `ok`, unless the row has said anything else.
     void fine(std::string observed);
+    /// Likewise of devices; where there are none, that is what is said.
+    void fine_devices(const Inventory& machine, std::string observed);
     std::vector<Finding> take() { return std::exchange(findings_, {}); }
 
 private:

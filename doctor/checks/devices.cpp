@@ -59,7 +59,7 @@ void check_device_provider(const Inventory& machine, Report& report) {
                                    *core->provider_suffix),
                        "its provider", "apt install --reinstall ibverbs-providers");
     }
-    report.fine("each has its driver entry and its provider");
+    report.fine_devices(machine, "each has its driver entry and its provider");
 }
 
 void check_device_nodes(const Inventory& machine, Report& report) {
@@ -86,7 +86,7 @@ void check_device_nodes(const Inventory& machine, Report& report) {
                    "mode 0666, as rdma-core's udev rules have it: verbs check rights themselves",
                    group ? "usermod -aG GROUP USER" : "apt install --reinstall rdma-core && udevadm trigger");
     }
-    report.fine("each has one that everybody may open");
+    report.fine_devices(machine, "each has one that everybody may open");
 }
 
 void check_cm_node(const Inventory& machine, Report& report) {
@@ -120,7 +120,7 @@ void check_ports(const Inventory& machine, Report& report) {
                            device.netdevs.empty() ? std::string("rdma link")
                                                   : fmt::format("ip link set {} up", device.netdevs.front()));
         }
-    report.fine("all are active");
+    report.fine_devices(machine, "all are active");
 }
 
 }  // namespace doctor

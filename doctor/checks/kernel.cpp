@@ -35,39 +35,47 @@ constexpr std::array needed_modules{
     Needed{"ib_umad", "ibstat, perfquery and other management", Severity::note},
 };
 
+bool has_infiniband(const Inventory& machine) {
+    return std::any_of(machine.devices.begin(), machine.devices.end(), [](const Device& device) {
+        return std::any_of(device.ports.begin(), device.ports.end(),
+                           [](const Port& port) { return port.link_layer == "InfiniBand"; });
+    });
+}
+
+/// Loaded, built in, or not needed. What answers in sysfs is there, wherever it came from.
+bool is_there(const Inventory& machine, const Needed& needed) {
+    const Module* module = machine.kernel.module(needed.name);
+    if (module != nullptr && (module->loaded || module->built_in)) return true;
+    if (needed.name == "ib_core") return !machine.devices.empty();
+    if (needed.name == "ib_uverbs") return machine.kernel.verbs_abi.has_value();
+    if (needed.name == "rdma_ucm") return machine.cm_node.has_value();
+    return !has_infiniband(machine);  // which alone has management of this kind
+}
+
 }  // namespace
 
 void check_modules(const Inventory& machine, Report& report) {
     if (!machine.host.running)
         return report.add(Severity::unseen, {}, "this is no running machine: it has no /proc", {}, "lsmod");
     for (const Needed& needed : needed_modules) {
+        if (is_there(machine, needed)) continue;
         const Module* module = machine.kernel.module(needed.name);
-        if (module != nullptr && (module->loaded || module->built_in)) continue;
-        const bool there = module != nullptr && !module->file.empty();
-        // What answers in sysfs is there, wherever it came from.
-        if (needed.name == "ib_core" && !machine.devices.empty()) continue;
-        if (needed.name == "ib_uverbs" && machine.kernel.verbs_abi) continue;
-        if (needed.name == "rdma_ucm" && machine.cm_node) continue;
-        // InfiniBand alone has management of this kind.
-        const bool infiniband = std::any_of(machine.devices.begin(), machine.devices.end(), [](const Device& device) {
-            return std::any_of(device.ports.begin(), device.ports.end(),
-                               [](const Port& port) { return port.link_layer == "InfiniBand"; });
-        });
-        if (needed.name == "ib_umad" && !infiniband) continue;
         const Severity severity = machine.devices.empty() ? Severity::note : needed.severity;
-        if (there)
-            report.add(severity, std::string(needed.name),
-                       fmt::format("the module is not loaded; it is needed for {}", needed.for_what), "loaded at boot",
-                       fmt::format("modprobe {} && echo {} > /etc/modules-load.d/rdma-{}.conf", needed.name,
-                                   needed.name, needed.name));
-        else
-            report.add(
-                severity, std::string(needed.name),
-                fmt::format("kernel {} has no such module, neither built in nor to be loaded; it is needed for {}",
-                            machine.host.kernel, needed.for_what),
-                "a kernel with CONFIG_INFINIBAND",
-                machine.kernel.modular ? "apt install linux-image-amd64  # or the modules package of this kernel"
-                                       : "rdmascope run --software -- PROGRAM  # this kernel loads no modules");
+        const std::string name(needed.name);
+        if (module != nullptr && !module->file.empty()) {
+            report.add(severity, name, fmt::format("the module is not loaded; it is needed for {}", needed.for_what),
+                       "loaded at boot",
+                       fmt::format("modprobe {0} && echo {0} > /etc/modules-load.d/rdma-{0}.conf", name));
+            continue;
+        }
+        report.add(severity, name,
+                   fmt::format("kernel {} has no such module, neither built in nor to be loaded; it is needed for {}",
+                               machine.host.kernel, needed.for_what),
+                   "a kernel with CONFIG_INFINIBAND",
+                   machine.kernel.modular ? "apt install linux-image-amd64  # or the modules package of this kernel"
+                                          : "rdmascope run --software -- PROGRAM  # this kernel loads no modules");
+        // Without the first there are none of the others.
+        if (needed.name == "ib_core") return;
     }
     report.fine("those that are needed are there");
 }

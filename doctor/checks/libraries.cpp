@@ -57,10 +57,11 @@ void check_several_cores(const Inventory& machine, Report& report) {
     std::string remedy;
     for (const auto& [id, library] : different) {
         all.push_back(described(*library));
-        if (library != core && remedy.empty())
-            remedy = library->package.empty()
-                         ? fmt::format("rm {} && ldconfig  # if nothing needs it", shell_word(library->path))
-                         : fmt::format("apt remove {}  # if nothing needs it", package_of(*library));
+        // What no package owns is what somebody left there.
+        if (library->package.empty())
+            remedy = fmt::format("rm {} && ldconfig  # if nothing needs it", shell_word(library->path));
+        else if (library != core && remedy.empty())
+            remedy = fmt::format("apt remove {}  # if nothing needs it", package_of(*library));
     }
     report.add(Severity::warning, "libibverbs.so.1",
                fmt::format("there are {} different ones: {}; {}", different.size(), listed(all),
@@ -108,7 +109,8 @@ void check_processes(const Inventory& machine, Report& report) {
             report.add(Severity::warning, who,
                        fmt::format("it runs with {}, since replaced or removed on the disk", listed(process.replaced)),
                        "a process that was started with the libraries that are installed",
-                       "restart it, or its service: " + shell_word(process.command));
+                       fmt::format("systemctl restart $(ps -o unit= -p {})  # or start {} anew by hand", process.pid,
+                                   shell_word(process.command)));
             continue;
         }
         std::set<std::string> cores;

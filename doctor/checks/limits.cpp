@@ -44,7 +44,7 @@ void check_memlock_configured(const Inventory& machine, Report& report) {
         if (line.octets)
             report.add(*line.octets < tight ? Severity::warning : Severity::note, line.file,
                        fmt::format("`{}`: {}", line.text, sized(*line.octets)), "unlimited, where RDMA programs run",
-                       "edit " + shell_word(line.file));
+                       "sudoedit " + shell_word(line.file));
     report.fine("nothing there limits it");
 }
 

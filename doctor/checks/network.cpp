@@ -57,7 +57,7 @@ void check_netdevs(const Inventory& machine, Report& report) {
                            "up", fmt::format("ip link set {} up", name));
         }
     }
-    report.fine("they are up");
+    report.fine_devices(machine, "they are up");
 }
 
 void check_mtu(const Inventory& machine, Report& report) {
@@ -76,7 +76,7 @@ void check_mtu(const Inventory& machine, Report& report) {
                        "4200, for packets of 4096 (98.0 %), on both hosts and all switches between them",
                        fmt::format("ip link set {} mtu 4200", netdev.name));
     });
-    report.fine("packets of 4096 octets fit");
+    report.fine_devices(machine, "packets of 4096 octets fit");
 }
 
 void check_gids(const Inventory& machine, Report& report) {
@@ -107,7 +107,7 @@ void check_gids(const Inventory& machine, Report& report) {
                            fmt::format("ip addr add ADDRESS/PREFIX dev {}", netdev));
         }
     }
-    report.fine("there are GIDs of RoCE v2");
+    report.fine_devices(machine, "there are GIDs of RoCE v2");
 }
 
 void check_roce_mode(const Inventory& machine, Report& report) {
@@ -124,7 +124,7 @@ void check_roce_mode(const Inventory& machine, Report& report) {
                            fmt::format("connections by the RDMA CM use {}", port.default_mode),
                            "RoCE v2, on both hosts", command);
         }
-    report.fine("RoCE v2");
+    report.fine_devices(machine, "RoCE v2, or no RoCE");
 }
 
 void check_flow_control(const Inventory& machine, Report& report) {
@@ -148,7 +148,7 @@ void check_flow_control(const Inventory& machine, Report& report) {
                        "trust dscp, where packets are routed or have no VLAN tag",
                        fmt::format("mlnx_qos -i {} --trust dscp", netdev.name));
     });
-    report.fine("nothing is amiss");
+    report.fine_devices(machine, "nothing is amiss");
 }
 
 void check_ecn(const Inventory& machine, Report& report) {
@@ -173,7 +173,7 @@ void check_ecn(const Inventory& machine, Report& report) {
                                    notifies == "1" ? "roce_rp" : "roce_np", priority));
         }
     });
-    report.fine("both halves agree on every priority");
+    report.fine_devices(machine, "both halves agree on every priority");
 }
 
 void check_pauses(const Inventory& machine, Report& report) {
@@ -182,7 +182,7 @@ void check_pauses(const Inventory& machine, Report& report) {
             report.add(Severity::unseen, netdev.name, "sysfs has no counters of PAUSE and PFC frames", {},
                        fmt::format("ethtool -S {} | grep -iE 'pause|prio.*discard'", netdev.name));
     });
-    report.fine("there is no adapter that would have any");
+    report.fine_devices(machine, "there is no adapter that would have any");
 }
 
 }  // namespace doctor

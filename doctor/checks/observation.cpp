@@ -119,7 +119,7 @@ void check_counters(const Inventory& machine, Report& report) {
             report.add(Severity::note, device.name, "it has no counters in sysfs", "hw_counters",
                        "rdma statistic show");
     }
-    report.fine(machine.devices.empty() ? "there is no device" : "they do");
+    report.fine_devices(machine, "they do");
 }
 
 }  // namespace doctor

@@ -65,17 +65,17 @@ void check_provider_abi(const Inventory& machine, Report& report) {
 void check_provider_suffix(const Inventory& machine, Report& report) {
     const Library* core = machine.preferred(Part::verbs);
     if (core == nullptr || !core->provider_suffix) return report.fine("there is no libibverbs that names a suffix");
-    const auto of_another_core = [&](const Library& provider) {
+    // Where there is another libibverbs for it, library.several tells of the two.
+    const auto fits_another = [&](unsigned suffix) {
         return std::any_of(machine.libraries.begin(), machine.libraries.end(), [&](const Library& other) {
-            return &other != core && other.part == Part::verbs && is_beside(provider, other) &&
-                   !is_beside(provider, *core);
+            return &other != core && other.part == Part::verbs && other.provider_suffix == suffix;
         });
     };
     for (const Library& provider : machine.libraries) {
-        if (provider.part != Part::provider || of_another_core(provider)) continue;
+        if (provider.part != Part::provider) continue;
         for (const std::string& name : provider.names) {
             const auto parsed = parse(name);
-            if (!parsed || parsed->suffix == *core->provider_suffix) continue;
+            if (!parsed || parsed->suffix == *core->provider_suffix || fits_another(parsed->suffix)) continue;
             report.add(
                 Severity::warning, provider.path,
                 fmt::format("{} looks for -rdmav{}.so, so {} is never loaded", core->path, *core->provider_suffix,
@@ -143,7 +143,7 @@ void check_provider_kernel_abi(const Inventory& machine, Report& report) {
             "a provider of the time of the kernel's driver, or later",
             "apt install ibverbs-providers  # of a newer release, or the kernel's own driver in place of the OFED's");
     }
-    report.fine("every device's is within its provider's range");
+    report.fine_devices(machine, "every device's is within its provider's range");
 }
 
 }  // namespace doctor

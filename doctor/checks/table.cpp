@@ -107,6 +107,10 @@ void Report::fine(std::string observed) {
     if (quiet_) add(Severity::ok, {}, std::move(observed));
 }
 
+void Report::fine_devices(const Inventory& machine, std::string observed) {
+    fine(machine.devices.empty() ? "there is no RDMA device" : std::move(observed));
+}
+
 std::vector<Finding> examine(const Inventory& machine) {
     Report report;
     for (const Check& check : table) {

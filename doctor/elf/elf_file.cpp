@@ -142,6 +142,8 @@ void File::read_dynamic(std::uint64_t offset, std::uint64_t size) {
             case DT_HASH: dynamic.hash = value; break;
             case DT_GNU_HASH: dynamic.gnu_hash = value; break;
             case DT_RELA: relocations_ = value; break;
+            case DT_JMPREL: lazy_ = value; break;
+            case DT_PLTRELSZ: lazy_octets_ = value; break;
             case DT_RELASZ: relocation_octets_ = value; break;
             case DT_RELR: packed_ = value; break;
             case DT_RELRSZ: packed_octets_ = value; break;
@@ -224,11 +226,25 @@ void File::read_version_definitions(const Dynamic& dynamic) {
     damaged("its table of versions is not where it says");
 }
 
-/// Only the hash tables tell how long the symbol table is.
+/// Nothing says how long the symbol table is. A GNU hash table has what is defined alone; what is only needed, a
+/// relocation names.
 std::uint64_t File::symbol_count(const Dynamic& dynamic) const {
     if (const auto place = dynamic.hash != 0 ? offset_of(dynamic.hash) : std::nullopt)
         if (const auto chains = at<std::uint32_t>(*place + 4)) return *chains;
-    return dynamic.gnu_hash != 0 ? gnu_hash_count(dynamic.gnu_hash) : 0;
+    return std::max({dynamic.gnu_hash != 0 ? gnu_hash_count(dynamic.gnu_hash) : 0,
+                     relocated_symbols(relocations_, relocation_octets_), relocated_symbols(lazy_, lazy_octets_)});
+}
+
+std::uint64_t File::relocated_symbols(std::uint64_t address, std::uint64_t octets) const {
+    const auto table = address != 0 ? offset_of(address) : std::nullopt;
+    const std::uint64_t count = table ? std::min(octets / sizeof(Elf64_Rela), most_relocations) : 0;
+    std::uint64_t symbols = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const auto relocation = at<Elf64_Rela>(*table + i * sizeof(Elf64_Rela));
+        if (!relocation) break;
+        symbols = std::max<std::uint64_t>(symbols, ELF64_R_SYM(relocation->r_info) + 1);
+    }
+    return symbols;
 }
 
 std::uint64_t File::gnu_hash_count(std::uint64_t address) const {

@@ -97,6 +97,8 @@ private:
     void read_version_definitions(const Dynamic& dynamic);
     void read_symbols(const Dynamic& dynamic);
     std::uint64_t symbol_count(const Dynamic& dynamic) const;
+    /// One more than the highest index of a symbol that a table of relocations names.
+    std::uint64_t relocated_symbols(std::uint64_t address, std::uint64_t octets) const;
     std::uint64_t gnu_hash_count(std::uint64_t address) const;
     /// Where there are pointers into the file itself, and what they point at.
     void relative_pointers(const std::function<void(std::uint64_t pointer, std::uint64_t target)>& take) const;
@@ -126,6 +128,8 @@ private:
     std::vector<Symbol> symbols_ = {};
     std::uint64_t relocations_ = 0;  ///< address of the RELA table
     std::uint64_t relocation_octets_ = 0;
+    std::uint64_t lazy_ = 0;  ///< address of the table of calls (DT_JMPREL), RELA too
+    std::uint64_t lazy_octets_ = 0;
     std::uint64_t packed_ = 0;  ///< address of the RELR table
     std::uint64_t packed_octets_ = 0;
 };

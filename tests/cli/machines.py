@@ -109,7 +109,12 @@ class Machine:
         self.names()
 
     def at(self, path):
-        return self.root / path.lstrip("/")
+        """Where a path is. Absolute links are the staged machine's: whoever followed one from here would leave it."""
+        place = self.root / path.lstrip("/")
+        for folder in place.parents:
+            if folder != self.root and self.root in folder.parents and folder.is_symlink():
+                raise ValueError(f"{path}: {folder} is a link; name what it points at")
+        return place
 
     def write(self, path, text=""):
         target = self.at(path)
