@@ -9,6 +9,7 @@
 #include "cli/console.h"
 #include "cli/daemon/daemon.h"
 #include "cli/demo/demo.h"
+#include "cli/doctor/doctor.h"
 #include "cli/dump/dump.h"
 #include "cli/endpoint/endpoint.h"
 #include "cli/flows/flows.h"
@@ -33,6 +34,8 @@ int main(int argc, char** argv) {
                      cli::endpoint::help},
         cli::Command{"run", "a program of libibverbs and librdmacm, unmodified, over the software iWARP stack",
                      cli::launch::run, cli::launch::help},
+        cli::Command{"doctor", "what is wrong with this machine's RDMA stack, and the command that mends it",
+                     cli::doctor::run, cli::doctor::help},
         cli::Command{"demo", "real iWARP traffic on the loopback interface, captured, measured and explained",
                      cli::demo::run, cli::demo::help},
     };

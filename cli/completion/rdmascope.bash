@@ -199,6 +199,16 @@ _rdmascope_run() {
     fi
 }
 
+_rdmascope_doctor() {
+    case $previous in
+        --binary | --compare | --root | --export | --bundle) _rdmascope_files ;;
+        --color) _rdmascope_words 'auto never always' ;;
+        --fail-on) _rdmascope_words 'broken warning note never' ;;
+        *) _rdmascope_words '--binary --compare --root --list --export --bundle --json -v --verbose --color --fail-on
+            -h --help --version' ;;
+    esac
+}
+
 _rdmascope_demo() {
     case $previous in
         --save) _rdmascope_files ;;
@@ -216,7 +226,7 @@ _rdmascope() {
     fi
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _rdmascope_words 'dump flows why top daemon endpoint run demo help --help --version'
+        _rdmascope_words 'dump flows why top daemon endpoint run doctor demo help --help --version'
     else
         case ${COMP_WORDS[1]} in
             dump) _rdmascope_dump ;;
@@ -226,8 +236,9 @@ _rdmascope() {
             daemon) _rdmascope_daemon ;;
             endpoint) _rdmascope_endpoint ;;
             run) _rdmascope_run ;;
+            doctor) _rdmascope_doctor ;;
             demo) _rdmascope_demo ;;
-            help) if ((COMP_CWORD == 2)); then _rdmascope_words 'dump flows why top daemon endpoint run demo'; fi ;;
+            help) if ((COMP_CWORD == 2)); then _rdmascope_words 'dump flows why top daemon endpoint run doctor demo'; fi ;;
         esac
     fi
 }

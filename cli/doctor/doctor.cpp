@@ -1,0 +1,144 @@
+#include "cli/doctor/doctor.h"
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/console.h"
+#include "cli/doctor/options.h"
+#include "cli/doctor/page.h"
+#include "doctor/bundle/bundle.h"
+#include "doctor/compare/compare.h"
+#include "doctor/output/json.h"
+
+namespace cli::doctor {
+
+namespace {
+
+using ::doctor::dumped;
+using ::doctor::Finding;
+using ::doctor::Inventory;
+using ::doctor::Json;
+using ::doctor::Severity;
+
+constexpr std::size_t longest_inventory = std::size_t{16} << 20;
+
+bool write_file(const std::string& path, std::string_view text) {
+    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (file < 0) {
+        tell("rdmascope doctor: {}: {}; name a file in a folder that may be written to", path, std::strerror(errno));
+        return false;
+    }
+    const bool written = write_all(file, text);
+    const int code = errno;
+    const bool closed = ::close(file) == 0;
+    if (written && closed) return true;
+    tell("rdmascope doctor: {}: writing failed: {}", path, std::strerror(written ? errno : code));
+    return false;
+}
+
+/// The path in the examined machine: below --root it is one already.
+std::string inside(const std::string& path, const std::string& root) {
+    if (path.starts_with('/') || !root.empty()) return path;
+    std::string folder(4096, '\0');
+    if (::getcwd(folder.data(), folder.size()) == nullptr) return path;
+    folder.resize(std::strlen(folder.c_str()));
+    return folder + "/" + path;
+}
+
+/// What scripts act on.
+int status_of(std::span<const Finding> findings, const DoctorOptions& options) {
+    return !options.never_fail && worst_of(findings) >= options.fail_on ? exit_failed : exit_done;
+}
+
+PageStyle style_for(const DoctorOptions& options) {
+    PageStyle style = style_for_terminal(STDOUT_FILENO);
+    if (options.color != "auto") style.color = options.color == "always";
+    style.verbose = options.verbose;
+    return style;
+}
+
+int print_findings(const Inventory& machine, std::span<const Finding> findings, const DoctorOptions& options) {
+    const int printed = print(options.json ? dumped(to_json(machine.host, findings))
+                                           : page(machine.host, findings, style_for(options)));
+    return printed != exit_done ? printed : status_of(findings, options);
+}
+
+int examine_program(const ::doctor::Root& root, const Inventory& machine, const DoctorOptions& options) {
+    const ::doctor::BinaryReport report = examine_binary(root, machine, inside(options.binary, options.root));
+    if (!report.examined) {
+        tell("rdmascope doctor: {}: {}", options.binary, report.findings.front().observed);
+        return exit_failed;
+    }
+    Json json = to_json(machine.host, report.findings);
+    json["binary"] = to_json(report);
+    const int printed = print(options.json ? dumped(json) : binary_page(machine.host, report, style_for(options)));
+    return printed != exit_done ? printed : status_of(report.findings, options);
+}
+
+int compare_hosts(const Inventory& machine, const DoctorOptions& options) {
+    const ::doctor::Content file = ::doctor::Root().read(inside(options.compare_path, ""), longest_inventory);
+    std::string error = file.sight == ::doctor::Sight::absent   ? "there is no such file"
+                        : file.sight == ::doctor::Sight::denied ? "it may not be read by this user"
+                        : file.sight != ::doctor::Sight::seen   ? "it is no file that can be read"
+                        : file.cut                              ? "it is longer than 16 MiB: no inventory is"
+                                                                : "";
+    ::doctor::OtherHost other;
+    if (error.empty()) {
+        other = ::doctor::read_inventory(file.octets);
+        error = other.error;
+    }
+    if (!error.empty()) {
+        tell("rdmascope doctor: {}: {}", options.compare_path, error);
+        return exit_failed;
+    }
+    return print_findings(machine, ::doctor::compare(to_json(machine), other.inventory), options);
+}
+
+int examine_machine(const ::doctor::Root& root, const Inventory& machine, const ::doctor::Transcript& transcript,
+                    const DoctorOptions& options, std::string_view version) {
+    const std::vector<Finding> findings = examine(machine);
+    if (!options.bundle_path.empty()) {
+        PageStyle plain;
+        plain.verbose = true;
+        const std::string bundle = make_bundle(root, machine, findings, transcript, page(machine.host, findings, plain),
+                                               version, static_cast<std::int64_t>(std::time(nullptr)));
+        if (!write_file(options.bundle_path, bundle)) return exit_failed;
+        tell("rdmascope doctor: {} is for a bug report; look through it before you pass it on", options.bundle_path);
+    }
+    return print_findings(machine, findings, options);
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments, const Environment& environment) {
+    DoctorOptions options;
+    if (const std::string reason = parse(arguments, options); !reason.empty()) {
+        tell("rdmascope doctor: {}\nrdmascope doctor: `rdmascope help doctor` lists the options", reason);
+        return exit_usage;
+    }
+    if (options.help) return print(help());
+    if (options.version) return print(version_text(environment.version));
+    if (options.list) return print(list_of_checks());
+    struct stat folder {};
+    if (!options.root.empty() && (::stat(options.root.c_str(), &folder) != 0 || !S_ISDIR(folder.st_mode))) {
+        tell("rdmascope doctor: --root {}: there is no such folder", options.root);
+        return exit_failed;
+    }
+    ::doctor::Transcript transcript;
+    const ::doctor::Root root(options.root, options.bundle_path.empty() ? nullptr : &transcript);
+    const Inventory machine = take_inventory(root);
+    if (!options.export_path.empty()) {
+        const std::string text = dumped(to_json(machine));
+        if (options.export_path == "-") return print(text);
+        if (!write_file(options.export_path, text)) return exit_failed;
+    }
+    if (!options.binary.empty()) return examine_program(root, machine, options);
+    if (!options.compare_path.empty()) return compare_hosts(machine, options);
+    return examine_machine(root, machine, transcript, options, environment.version);
+}
+
+}  // namespace cli::doctor

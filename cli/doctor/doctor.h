@@ -1,0 +1,13 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+
+/// `rdmascope doctor`: what is wrong with this machine's RDMA stack.
+namespace cli::doctor {
+
+int run(const std::vector<std::string>& arguments, const Environment& environment);
+std::string help();
+
+}  // namespace cli::doctor

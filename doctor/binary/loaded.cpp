@@ -1,0 +1,143 @@
+#include "doctor/binary/loaded.h"
+
+#include <algorithm>
+
+#include "doctor/words.h"
+
+namespace doctor {
+
+namespace {
+
+void replace_all(std::string& text, std::string_view what, std::string_view by) {
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+        text.replace(at, what.size(), by);
+}
+
+}  // namespace
+
+std::string Loaded::open(const std::string& path, std::unique_ptr<elf::File>& into) const {
+    Content content = root_.read(path, longest_object);
+    switch (content.sight) {
+        case Sight::absent: return "there is no such file";
+        case Sight::denied: return "it may not be read by this user";
+        case Sight::unusable: return "it is no file that can be read";
+        case Sight::seen: break;
+    }
+    if (content.cut) return "it is longer than 256 MiB";
+    auto file = std::make_unique<elf::File>(std::move(content.octets));
+    if (!file->error().empty()) return file->error();
+    into = std::move(file);
+    return {};
+}
+
+std::string Loaded::load(const std::string& path) {
+    std::unique_ptr<elf::File> file;
+    const std::string real = root_.resolve(path);
+    if (const std::string reason = open(real, file); !reason.empty()) return reason;
+    adopt(path, real, std::move(file), nullptr);
+    add_needed(0);
+    return {};
+}
+
+const Loaded::Object* Loaded::add(const std::string& name) {
+    if (const Object* known = find(name)) return known;
+    std::unique_ptr<elf::File> file;
+    const std::string path = locate(name, *objects_.front(), file);
+    if (path.empty()) return nullptr;
+    const std::size_t from = objects_.size();
+    const Object* object = adopt(name, path, std::move(file), objects_.front().get());
+    add_needed(from);
+    return object;
+}
+
+const Loaded::Object* Loaded::adopt(std::string name, std::string path, std::unique_ptr<elf::File> file,
+                                    const Object* loader) {
+    octets_ += file->octets().size();
+    const bool versioned = !file->version_definitions().empty();
+    for (const elf::Symbol& symbol : file->symbols())
+        if (symbol.defined) symbols_.emplace(symbol.name, Definition{symbol.version, versioned});
+    objects_.push_back(std::make_unique<Object>(Object{std::move(name), std::move(path), std::move(file), loader}));
+    return objects_.back().get();
+}
+
+/// Breadth first, as the loader goes.
+void Loaded::add_needed(std::size_t from) {
+    for (std::size_t i = from; i < objects_.size(); ++i) {
+        for (const std::string_view name : objects_[i]->file->needed()) {
+            if (find(name) != nullptr || objects_.size() >= most_objects || octets_ >= most_octets) continue;
+            std::unique_ptr<elf::File> file;
+            const std::string path = locate(name, *objects_[i], file);
+            if (path.empty())
+                objects_[i]->missing.emplace_back(name);
+            else
+                adopt(std::string(name), path, std::move(file), objects_[i].get());
+        }
+    }
+}
+
+/// ld.so(8), "Dynamic string tokens".
+std::vector<std::string> Loaded::folders(const Object& object, std::string_view list) const {
+#if defined(__aarch64__)
+    constexpr std::string_view library = "lib/aarch64-linux-gnu", platform = "aarch64";
+#else
+    constexpr std::string_view library = "lib/x86_64-linux-gnu", platform = "x86_64";
+#endif
+    const std::string origin = object.path.substr(0, object.path.rfind('/'));
+    std::vector<std::string> found;
+    constexpr std::size_t most = 64;
+    for (const std::string_view part : split(list, ':')) {
+        std::string folder(part);
+        if (folder.size() > 4096) continue;
+        for (const char* token : {"$ORIGIN", "${ORIGIN}"}) replace_all(folder, token, origin);
+        for (const char* token : {"$LIB", "${LIB}"}) replace_all(folder, token, library);
+        for (const char* token : {"$PLATFORM", "${PLATFORM}"}) replace_all(folder, token, platform);
+        if (folder.starts_with('/') && found.size() < most) found.push_back(std::move(folder));
+    }
+    return found;
+}
+
+std::string Loaded::locate(std::string_view name, const Object& asker, std::unique_ptr<elf::File>& into) const {
+    const auto fits = [&](const std::string& path) {
+        // The loader passes over libraries of other machines.
+        return root_.has(path) && open(path, into).empty() && into->machine() == objects_.front()->file->machine();
+    };
+    if (name.find('/') != std::string_view::npos) return fits(std::string(name)) ? root_.resolve(name) : std::string{};
+    std::vector<std::string> places;
+    const auto append = [&places](const std::vector<std::string>& more) {
+        places.insert(places.end(), more.begin(), more.end());
+    };
+    // RPATH counts where there is no RUNPATH, and is inherited; RUNPATH is not, and comes after LD_LIBRARY_PATH.
+    if (asker.file->runpath().empty())
+        for (const Object* object = &asker; object != nullptr; object = object->loader)
+            if (object->file->runpath().empty()) append(folders(*object, object->file->rpath()));
+    append(path_.environment());
+    append(folders(asker, asker.file->runpath()));
+    for (const std::string& folder : places)
+        if (fits(folder / name)) return root_.resolve(folder / name);
+    const std::string usual = path_.find(root_, name);
+    if (!usual.empty() && fits(usual)) return root_.resolve(usual);
+    into.reset();
+    return {};
+}
+
+const Loaded::Object* Loaded::find(std::string_view name) const {
+    const auto at = std::find_if(objects_.begin(), objects_.end(), [name](const auto& object) {
+        return object->name == name || object->file->soname() == name;
+    });
+    return at == objects_.end() ? nullptr : at->get();
+}
+
+bool Loaded::is_missing(std::string_view name) const {
+    return std::any_of(objects_.begin(), objects_.end(), [name](const auto& object) {
+        return std::find(object->missing.begin(), object->missing.end(), name) != object->missing.end();
+    });
+}
+
+bool Loaded::has_symbol(std::string_view name, std::string_view version) const {
+    const auto [first, last] = symbols_.equal_range(name);
+    return std::any_of(first, last, [version](const auto& entry) {
+        return version.empty() || !entry.second.versioned || entry.second.version == version;
+    });
+}
+
+}  // namespace doctor

@@ -1,0 +1,62 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "doctor/elf/elf_file.h"
+#include "doctor/inventory/loader_path.h"
+#include "doctor/root.h"
+
+namespace doctor {
+
+/// A program and every library that the loader would load with it, in its order.
+class Loaded {
+public:
+    static constexpr std::size_t most_objects = 512;
+    static constexpr std::size_t longest_object = std::size_t{256} << 20;
+    static constexpr std::size_t most_octets = std::size_t{1} << 30;  ///< of all objects
+
+    struct Object {
+        std::string name;  ///< by which it was asked for
+        std::string path;
+        std::unique_ptr<elf::File> file;
+        const Object* loader = nullptr;  ///< who asked first
+        std::vector<std::string> missing = {};
+    };
+
+    Loaded(const Root& root, const LoaderPath& path) : root_(root), path_(path) {}
+
+    /// Loads the program and what it needs. Returns why it cannot be, or an empty text.
+    std::string load(const std::string& path);
+    /// Adds what a program may ask for while it runs (dlopen(3)), and what that needs; null where there is none.
+    const Object* add(const std::string& name);
+
+    const std::vector<std::unique_ptr<Object>>& objects() const { return objects_; }
+    const Object* find(std::string_view name) const;
+    bool is_missing(std::string_view name) const;
+    /// Whether any object has this symbol; of this version, where one is named, or of none.
+    bool has_symbol(std::string_view name, std::string_view version) const;
+
+private:
+    struct Definition {
+        std::string_view version;
+        bool versioned;  ///< its library has versions at all
+    };
+
+    std::string open(const std::string& path, std::unique_ptr<elf::File>& into) const;
+    std::string locate(std::string_view name, const Object& asker, std::unique_ptr<elf::File>& into) const;
+    std::vector<std::string> folders(const Object& object, std::string_view list) const;
+    void add_needed(std::size_t from);
+    const Object* adopt(std::string name, std::string path, std::unique_ptr<elf::File> file, const Object* loader);
+
+    const Root& root_;
+    const LoaderPath& path_;
+    std::size_t octets_ = 0;
+    std::vector<std::unique_ptr<Object>> objects_ = {};
+    std::unordered_multimap<std::string_view, Definition> symbols_ = {};
+};
+
+}  // namespace doctor

@@ -1,0 +1,13 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace doctor {
+
+/// A .tar.gz of plain files: POSIX ustar, gzip. Names have at most 99 octets, texts less than 8 GiB.
+std::string make_archive(const std::vector<std::pair<std::string, std::string>>& files, std::int64_t modified_s);
+
+}  // namespace doctor

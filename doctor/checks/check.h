@@ -1,0 +1,122 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "doctor/inventory/inventory.h"
+
+namespace doctor {
+
+/// How bad it is.
+enum class Severity : std::uint8_t {
+    ok,       ///< looked at, and as it should be
+    unseen,   ///< cannot be told from here; the command shows it
+    note,     ///< worth knowing; nothing works worse for it
+    warning,  ///< works worse, or will not work for somebody
+    broken,   ///< RDMA does not work for what is named
+};
+std::string_view name_of(Severity severity);
+
+struct Finding {
+    std::string_view check;  ///< the row's id
+    Severity severity = Severity::ok;
+    std::string subject = {};  ///< what it is about: a device, a file; may be empty
+    std::string observed = {};
+    std::string expected = {};
+    std::string command = {};  ///< that mends it, or shows more; empty where there is none
+};
+
+/// What a check says goes here.
+class Report {
+public:
+    /// Of the row that speaks from now on.
+    void begin(std::string_view check) { check_ = check, quiet_ = true; }
+    void add(Severity severity, std::string subject, std::string observed, std::string expected = {},
+             std::string command = {});
+    /// `ok`, unless the row has said anything else.
+    void fine(std::string observed);
+    /// Likewise of devices; where there are none, that is what is said.
+    void fine_devices(const Inventory& machine, std::string observed);
+    std::vector<Finding> take() { return std::exchange(findings_, {}); }
+
+private:
+    std::string_view check_ = {};
+    bool quiet_ = true;
+    std::vector<Finding> findings_ = {};
+};
+
+/// A row of the table of checks. `run` looks at the inventory alone.
+struct Check {
+    std::string_view id;        ///< "provider.abi"; scripts know it by this
+    std::string_view title;     ///< what is asked, in a few words
+    Severity worst;             ///< that it can report
+    std::string_view evidence;  ///< where the answer comes from
+    void (*run)(const Inventory& machine, Report& report);
+};
+
+std::span<const Check> checks();
+
+/// Every check's findings: the worst first, else in the order of the table.
+std::vector<Finding> examine(const Inventory& machine);
+/// `ok` where there are none.
+Severity worst_of(std::span<const Finding> findings);
+void sort_by_severity(std::vector<Finding>& findings);
+
+// The rows' functions, by file.
+void check_core(const Inventory& machine, Report& report);
+void check_several_cores(const Inventory& machine, Report& report);
+void check_library_files(const Inventory& machine, Report& report);
+void check_library_versions(const Inventory& machine, Report& report);
+void check_processes(const Inventory& machine, Report& report);
+void check_ofed(const Inventory& machine, Report& report);
+void check_headers(const Inventory& machine, Report& report);
+void check_layout(const Inventory& machine, Report& report);
+
+void check_provider_abi(const Inventory& machine, Report& report);
+void check_provider_suffix(const Inventory& machine, Report& report);
+void check_provider_missing(const Inventory& machine, Report& report);
+void check_provider_undeclared(const Inventory& machine, Report& report);
+void check_provider_kernel_abi(const Inventory& machine, Report& report);
+
+void check_modules(const Inventory& machine, Report& report);
+void check_adapters(const Inventory& machine, Report& report);
+void check_foreign_modules(const Inventory& machine, Report& report);
+void check_stale_modules(const Inventory& machine, Report& report);
+void check_verbs_abi(const Inventory& machine, Report& report);
+void check_taint(const Inventory& machine, Report& report);
+
+void check_any_device(const Inventory& machine, Report& report);
+void check_device_provider(const Inventory& machine, Report& report);
+void check_device_nodes(const Inventory& machine, Report& report);
+void check_cm_node(const Inventory& machine, Report& report);
+void check_ports(const Inventory& machine, Report& report);
+
+void check_memlock(const Inventory& machine, Report& report);
+void check_memlock_configured(const Inventory& machine, Report& report);
+
+void check_netdevs(const Inventory& machine, Report& report);
+void check_mtu(const Inventory& machine, Report& report);
+void check_gids(const Inventory& machine, Report& report);
+void check_roce_mode(const Inventory& machine, Report& report);
+void check_flow_control(const Inventory& machine, Report& report);
+void check_ecn(const Inventory& machine, Report& report);
+void check_pauses(const Inventory& machine, Report& report);
+
+void check_tracefs(const Inventory& machine, Report& report);
+void check_events(const Inventory& machine, Report& report);
+void check_uprobes(const Inventory& machine, Report& report);
+void check_btf(const Inventory& machine, Report& report);
+void check_perf(const Inventory& machine, Report& report);
+void check_capture_right(const Inventory& machine, Report& report);
+void check_trace_right(const Inventory& machine, Report& report);
+void check_clock(const Inventory& machine, Report& report);
+void check_counters(const Inventory& machine, Report& report);
+
+/// Octets of payload in a packet that an Ethernet device's MTU leaves RoCE: 256 to 4096, 0 where none fits (Linux,
+/// include/rdma/ib_addr.h, iboe_get_mtu: 96 octets of headers at most).
+unsigned roce_mtu(std::uint64_t netdev_mtu);
+
+}  // namespace doctor

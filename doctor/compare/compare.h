@@ -1,0 +1,25 @@
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doctor/output/json.h"
+
+namespace doctor {
+
+/// What another host's `--export` wrote.
+struct OtherHost {
+    Json inventory = {};
+    std::string error = {};  ///< why it cannot be read; empty where it can
+};
+OtherHost read_inventory(std::string_view text);
+
+/// The rows that disagreements have; `run` is null.
+std::span<const Check> compare_checks();
+
+/// What two hosts that should talk to each other disagree on. Both as to_json(const Inventory&) has them; `theirs` may
+/// be damaged or hostile: what has another type than it should is taken as not known.
+std::vector<Finding> compare(const Json& ours, const Json& theirs);
+
+}  // namespace doctor

@@ -1,0 +1,84 @@
+#include "doctor/words.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+
+namespace doctor {
+
+namespace {
+
+constexpr std::string_view blanks = " \t\r\n\f\v";
+
+}  // namespace
+
+std::string_view trimmed(std::string_view text) {
+    const std::size_t first = text.find_first_not_of(blanks);
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> parts;
+    for (;;) {
+        const std::size_t at = text.find(separator);
+        parts.push_back(text.substr(0, at));
+        if (at == std::string_view::npos) return parts;
+        text.remove_prefix(at + 1);
+    }
+}
+
+std::vector<std::string_view> lines(std::string_view text) {
+    if (text.empty()) return {};
+    if (text.back() == '\n') text.remove_suffix(1);
+    return split(text, '\n');
+}
+
+std::vector<std::string_view> words(std::string_view text) {
+    std::vector<std::string_view> found;
+    for (;;) {
+        const std::size_t first = text.find_first_not_of(blanks);
+        if (first == std::string_view::npos) return found;
+        text.remove_prefix(first);
+        const std::size_t size = std::min(text.find_first_of(blanks), text.size());
+        found.push_back(text.substr(0, size));
+        text.remove_prefix(size);
+    }
+}
+
+std::optional<std::uint64_t> number_in(std::string_view text) {
+    const bool hex = text.starts_with("0x");
+    if (hex) text.remove_prefix(2);
+    std::uint64_t value = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10);
+    if (fault != std::errc{} || end == text.data()) return std::nullopt;
+    return value;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+    constexpr std::size_t most = 8;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(names.size(), most); ++i) text += (i == 0 ? "" : ", ") + names[i];
+    if (names.size() > most) text += fmt::format(" and {} more", names.size() - most);
+    return text;
+}
+
+std::string printable(std::string_view text) {
+    std::string out(text);
+    for (char& letter : out)
+        if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f) letter = '?';
+    return out;
+}
+
+std::string shell_word(std::string_view word) {
+    const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view("/._+-:@=,").find(c) != std::string_view::npos;
+    });
+    if (plain) return std::string(word);
+    std::string out = "'";
+    for (const char letter : word) out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+    return out + "'";
+}
+
+}  // namespace doctor
