@@ -167,7 +167,7 @@ TEST(TraceFormat, mutations_are_refused_or_read_but_do_no_harm) {
     for (const auto& [path, text] : test::recorded_formats()) {
         for (int round = 0; round < 20; ++round) {
             std::string changed = text.substr(0, random() % (text.size() + 1));
-            for (unsigned n = random() % 8; n > 0 && !changed.empty(); --n)
+            for (auto n = random() % 8; n > 0 && !changed.empty(); --n)
                 changed[random() % changed.size()] = "{}()[],;:\"\n\t 09aREC->"[random() % 22];
             const auto format = Format::parse(changed);
             if (format.ok()) static_cast<void>(format->describe(record.bytes()));
