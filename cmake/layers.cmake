@@ -1,12 +1,15 @@
-# rdma_layer(<folder> [USES <folder>...] [LINKS <library>...])
+# rdma_layer(<folder> [USES <folder>...] [LINKS <library>...] [EXCEPT <subfolder>])
 #
 # A folder of the house is one library. USES is at once what it links, what it may include, and what the CTest
 # `layering.<folder>` enforces: all headers share the repository's root, so the compiler alone would not object.
-# LINKS names libraries from outside, private to the folder.
+# LINKS names libraries from outside, private to the folder. EXCEPT is a part that is no part of the library.
 function(rdma_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "USES;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXCEPT" "USES;LINKS")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
+  if(arg_EXCEPT)
+    list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${arg_EXCEPT}/")
+  endif()
   if(sources)
     add_library(rdma_${name} STATIC ${sources})
     target_include_directories(rdma_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
