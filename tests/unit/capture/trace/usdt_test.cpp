@@ -154,7 +154,7 @@ protected:
         std::string names("\0.shstrtab\0.note.stapsdt\0.symtab\0.strtab\0", 41);
         std::string note;
         std::string content;
-        for (const std::uint64_t place : {0x1010, 0, 0}) append(content, place);
+        for (const std::uint64_t place : {0x1010ULL, 0ULL, 0ULL}) append(content, place);
         content += std::string(
             "maker\0point\0"
             "8@%rax 4@$3\0",
