@@ -47,7 +47,7 @@ std::optional<std::size_t> application_index(State state) {
 // ---- posts ----
 
 std::uint64_t Posts::add(Operation operation, std::uint64_t bytes, std::int64_t time_ns) {
-    if (entries_.size() == most) drop(1);
+    if (entries_.size() >= (taken_ ? most : most_waiting)) drop(1);
     Post& post = entries_.emplace_back();
     post.operation = operation;
     post.bytes = bytes;
@@ -92,6 +92,7 @@ void MessageJoin::message(const WireMessage& message, bool late) {
         });
         // Those behind it have been given its post already.
         if (static_cast<std::uint64_t>(behind - wires_.begin()) < introduced_) return lose();
+        unanswered_ = std::min(unanswered_, first_ + static_cast<std::uint64_t>(behind - wires_.begin()));
         wires_.insert(behind, message);
     } else {
         wires_.push_back(message);
@@ -112,7 +113,10 @@ void MessageJoin::continued(std::uint64_t position, std::int64_t last_ns) {
 }
 
 void MessageJoin::answered(std::uint64_t position, bool single, std::int64_t time_ns) {
-    for (WireMessage& wire : wires_) {
+    unanswered_ = std::max(unanswered_, first_);
+    while (unanswered_ < end() && wires_[static_cast<std::size_t>(unanswered_ - first_)].answered) ++unanswered_;
+    for (auto place = static_cast<std::size_t>(unanswered_ - first_); place < wires_.size(); ++place) {
+        WireMessage& wire = wires_[place];
         if (((wire.position ^ position) & Witness::answered_apart) != 0 || wire.answered) continue;
         if (wire.position > position) return;
         if (single && wire.position != position) continue;

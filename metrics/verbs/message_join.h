@@ -26,11 +26,14 @@ struct Post {
     std::int64_t poll_ns = unknown_time;  ///< when it left the queue
 };
 
-/// Those of a queue pair, in their order. Bounded: without a flow that takes them, the oldest go.
+/// Those of a queue pair, in their order. Bounded: the oldest go.
 class Posts {
 public:
-    static constexpr std::size_t most = 8192;
+    static constexpr std::size_t most = 65'536;        ///< where a flow takes them; devices grant some ten thousand
+    static constexpr std::size_t most_waiting = 8192;  ///< where none is known
 
+    void set_taken(bool taken) { taken_ = taken; }
+    bool taken() const { return taken_; }
     /// Returns its ordinal: 0 is the first of the queue pair's life.
     std::uint64_t add(Operation operation, std::uint64_t bytes, std::int64_t time_ns);
     void retire(std::uint64_t ordinal, std::int64_t time_ns, bool own, bool failed);
@@ -46,6 +49,7 @@ public:
 private:
     std::deque<Post> entries_;
     std::uint64_t first_ = 0;
+    bool taken_ = false;
 };
 
 /// A message, as packets showed it.
@@ -95,7 +99,7 @@ public:
     void discard();
 
 private:
-    static constexpr std::size_t most = 8192;
+    static constexpr std::size_t most = 65'536;
     static constexpr std::size_t few = 8;             ///< messages that must agree before a place is believed
     static constexpr std::size_t search_most = 1024;  ///< of both, that are looked at
 
@@ -113,6 +117,7 @@ private:
     std::deque<WireMessage> wires_;
     std::uint64_t first_ = 0;       ///< number of the front of wires_, from 0
     std::uint64_t introduced_ = 0;  ///< of wires_, from the front: their posts are known to be theirs
+    std::uint64_t unanswered_ = 0;  ///< number below which all are answered
     bool aligned_ = false;
     std::int64_t offset_ = 0;  ///< a message's number plus this is its post's ordinal
     std::size_t next_search_ = few;

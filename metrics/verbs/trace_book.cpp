@@ -160,6 +160,17 @@ void TraceBook::evict() {
     ++identities_;
 }
 
+/// Posts that no flow takes are kept for one that may come; not without end.
+void TraceBook::bound_waiting() {
+    if (++added_ < options_.max_waiting / 4) return;
+    added_ = 0;
+    std::size_t waiting = 0;
+    for (const auto& [handle, life] : lives_) waiting += life->posts.taken() ? 0 : life->posts.size();
+    if (waiting < options_.max_waiting / 2) return;
+    for (const auto& [handle, life] : lives_)
+        if (!life->posts.taken()) life->posts.clear();
+}
+
 void TraceBook::index(Handle handle, Key key, std::uint32_t value) {
     auto& handles = index_[static_cast<std::uint64_t>(key) << 32 | value];
     if (std::find(handles.begin(), handles.end(), handle) != handles.end()) return;
@@ -193,6 +204,7 @@ void TraceBook::post_send(const Record& record) {
     else
         life.first_post_ns = record.time_ns;
     life.last_post_ns = record.time_ns;
+    bound_waiting();
     Request request;
     request.id = record.work.id;
     request.time_ns = record.time_ns;
@@ -200,8 +212,10 @@ void TraceBook::post_send(const Record& record) {
     request.signalled = (record.work.flags & Flag::signalled) != 0;
     request.ordinal =
         request.operation ? life.posts.add(*request.operation, record.work.bytes, record.time_ns) : life.posts.end();
-    // More than fit cannot be in the queue: completions were lost.
-    const std::size_t most = std::min<std::size_t>(life.send_level.capacity().value_or(~0U), options_.max_requests);
+    // Providers take a few more than they grant. Where it is twice as many, completions were lost.
+    std::size_t most = options_.max_requests;
+    if (const auto capacity = life.send_level.capacity())
+        most = std::min<std::size_t>(most, std::size_t{2} * *capacity);
     if (life.requests.size() >= most) {
         ++life.counts.completions_missed;
         give_up(life, life.requests.size() - most + 1, record.time_ns);

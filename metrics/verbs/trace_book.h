@@ -17,6 +17,7 @@ namespace metrics::verbs {
 struct BookOptions {
     std::size_t max_queue_pairs = 65'536;  ///< remembered at once; of those over the limit, the idlest go
     std::size_t max_requests = 65'536;     ///< outstanding of one queue pair; devices grant some ten thousand
+    std::size_t max_waiting = 2'000'000;   ///< work requests, of all queue pairs, that wait for a flow to be theirs
 };
 
 /// One end of a connection, as the connection manager of its host told it: without it, all zero.
@@ -110,6 +111,7 @@ private:
     void give_up(QueuePair& queue_pair, std::size_t count, std::int64_t now_ns);
     void end(QueuePair& queue_pair, std::int64_t now_ns);
     void evict();
+    void bound_waiting();
     void index(Handle handle, Key key, std::uint32_t value);
     std::vector<Handle> looked_up(Key key, std::uint32_t value) const;
 
@@ -134,6 +136,7 @@ private:
     std::uint64_t evicted_ = 0;
     std::uint64_t unexpected_ = 0;
     std::uint64_t odd_ = 0;
+    std::size_t added_ = 0;  ///< to posts, since they were last counted
 };
 
 }  // namespace metrics::verbs

@@ -120,13 +120,15 @@ void TraceJoin::look_for_owner(std::uint64_t id, Flow& flow, const Identify& ide
 }
 
 void TraceJoin::bind(Flow& flow, TraceBook::Handle owner, const FlowSnapshot& who) {
-    const QueuePair& life = *book_.find(owner);
+    QueuePair& life = *book_.find(owner);
     flow.rules.acknowledged = who.service != Service::uc && who.service != Service::ud;
     flow.rules.completes_late = who.transport != dissect::Transport::iwarp;
     // Datagrams go to many flows, and nobody says which request went to which.
     flow.joins = who.service != Service::ud && who.service != Service::rd;
     flow.lost = book_.lost(life);
-    if (!flow.joins || flow.messages == nullptr) return;
+    if (!flow.joins) return;
+    life.posts.set_taken(true);
+    if (flow.messages == nullptr) return;
     // Where nothing of either can have been missed, the first is the first.
     const bool captured = first_ns_ != unknown_time &&
                           (life.first_post_ns == unknown_time || first_ns_ <= life.first_post_ns + clock_tolerance_ns);
