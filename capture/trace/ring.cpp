@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -119,13 +120,16 @@ int Ring::open(const char* directory, std::uint32_t capacity, std::uint64_t sess
     if (named < 0 || static_cast<std::size_t>(named) + sizeof layout::suffix > sizeof path_) return ENAMETOOLONG;
     std::snprintf(path_, sizeof path_, "%.*s%s", named, name, layout::suffix);
 
+    const std::uint64_t octets = layout::file_octets(lanes, header.capacity);
+    // Beyond the limit there is a signal besides the error.
+    rlimit limit{};
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < octets) return EFBIG;
     const Descriptor file(::open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
     if (!file) return errno;
     const auto failed = [&name](int code) {
         unlink(name);
         return code;
     };
-    const std::uint64_t octets = layout::file_octets(lanes, header.capacity);
     if (ftruncate(file.number(), static_cast<off_t>(octets)) != 0) return failed(errno);
     // Memory that cannot be had must fail here, not as a SIGBUS in the program.
     if (const int wrong = posix_fallocate(file.number(), 0, static_cast<off_t>(layout::records_at(lanes))); wrong != 0)

@@ -52,27 +52,32 @@ void Rings::find_new() {
     const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(directory_.c_str()), closedir);
     if (folder == nullptr) return;
     std::vector<std::string> there;
+    std::vector<RingReader> found;
     while (const dirent* entry = readdir(folder.get())) {
         const std::string_view name = entry->d_name;
         if (!name.ends_with(layout::suffix)) continue;
         there.emplace_back(name);
-        if (!std::ranges::binary_search(known_, there.back())) add(there.back());
+        if (std::ranges::binary_search(known_, there.back())) continue;
+        if (auto opened = RingReader::open(directory_ + "/" + there.back()); opened)
+            found.push_back(std::move(opened).value());
+        else
+            refuse(opened.error());
     }
+    std::ranges::sort(found, {}, [](const RingReader& one) { return one.process().started_ns; });
+    for (RingReader& one : found) add(std::move(one));
     std::ranges::sort(there);
     known_ = std::move(there);
 }
 
-void Rings::add(const std::string& name) {
-    if (rings_.size() == most_rings) return refuse({"is one ring too many", directory_ + "/" + name});
-    Result<RingReader> opened = RingReader::open(directory_ + "/" + name);
-    if (!opened) return refuse(opened.error());
-    if (options_.session && opened->session() != *options_.session) return;
+void Rings::add(RingReader reader) {
+    if (options_.session && reader.session() != *options_.session) return;
+    if (rings_.size() == most_rings) return refuse({"is one ring too many", reader.path()});
     if (processes_.size() == most_processes) {
         processes_.pop_front();
         ++forgotten_;
     }
-    processes_.push_back(opened->process());
-    rings_.push_back({std::move(opened).value(), forgotten_ + processes_.size() - 1});
+    processes_.push_back(reader.process());
+    rings_.push_back({std::move(reader), forgotten_ + processes_.size() - 1});
 }
 
 void Rings::refuse(Error error) {

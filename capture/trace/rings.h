@@ -58,7 +58,7 @@ private:
     };
     void watch();
     void find_new();
-    void add(const std::string& name);
+    void add(RingReader reader);
     void refuse(Error error);
     void look(std::int64_t now_ns);
     void drop_ended();

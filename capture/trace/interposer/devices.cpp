@@ -103,7 +103,11 @@ int record_posts(Request* first, Request** bad, const Posting& posting, const Po
 }
 
 int post_send(ibv_qp* pair, ibv_send_wr* first, ibv_send_wr** bad) {
-    const Pair* const known = pairs.find(pair);
+    const Pair* known = pairs.find(pair);
+    if (known == nullptr) [[unlikely]] {
+        note_found(pair);
+        known = pairs.find(pair);
+    }
     const Device* const device =
         known != nullptr && known->device->context == pair->context ? known->device : devices.find(pair->context);
     const Posting posting{RecordKind::post_send, pair->qp_num, device->number, 0,
@@ -265,6 +269,8 @@ void trace(ibv_context* context) {
         device = devices.insert(context, fresh);
         if (device == nullptr) return;
     }
+    // Another device's context may have been here, and closed behind our back.
+    if (context->ops.poll_cq != &poll) device->is_named = false;
     if (!device->is_named && context->device != nullptr) {
         device->number = recorder.device(context->device->name);
         device->is_named = true;

@@ -65,6 +65,9 @@ extern PointerTable<Queue, 65536> queues;
 /// A number for a shared receive queue: few providers tell theirs, but all have a handle.
 inline std::uint32_t number_of(const ibv_srq& queue) { return (queue.handle + 1) & 0xffffff; }
 
+/// ibv_query_qp; false where it fails.
+bool query(ibv_qp* pair, ibv_qp_attr& attributes, int mask);
+
 /// From now on the context's calls are recorded. May be told of one again.
 void trace(ibv_context* context);
 /// The context is about to be closed.
@@ -73,6 +76,8 @@ void leave(ibv_context* context);
 /// A queue pair that the program has, with what it was asked for and granted; again: nothing.
 void note_created(ibv_qp* pair, const ibv_qp_cap* granted, bool all_signalled);
 void note_created_extended(ibv_qp* pair, const ibv_qp_init_attr_ex& attributes);
+/// One that is used and that nobody told of: its program found its functions by dlsym(3). It is asked what it is.
+void note_found(ibv_qp* pair);
 void note_changed(ibv_qp* pair, const ibv_qp_attr& attributes, int mask);
 
 /// A queue pair that is about to be destroyed is forgotten before that, since another may get its address at once, and

@@ -79,6 +79,19 @@ void note_created_extended(ibv_qp* pair, const ibv_qp_init_attr_ex& attributes) 
     trace_extended(ibv_qp_to_qp_ex(pair), (attributes.send_ops_flags & IBV_QP_EX_WITH_ATOMIC_WRITE) != 0);
 }
 
+void note_found(ibv_qp* pair) {
+    static std::atomic<bool> no_room = false;
+    if (no_room.load(std::memory_order_relaxed)) return;
+    note_created(pair, nullptr, false);
+    if (pairs.find(pair) == nullptr) {
+        no_room.store(true, std::memory_order_relaxed);
+        return;
+    }
+    constexpr int wanted = IBV_QP_STATE | IBV_QP_PORT | IBV_QP_DEST_QPN | IBV_QP_AV | IBV_QP_CAP;
+    ibv_qp_attr attributes{};
+    if (query(pair, attributes, wanted)) note_changed(pair, attributes, wanted);
+}
+
 void note_changed(ibv_qp* pair, const ibv_qp_attr& attributes, int mask) {
     constexpr unsigned telling = IBV_QP_STATE | IBV_QP_PORT | IBV_QP_DEST_QPN | IBV_QP_AV | IBV_QP_CAP;
     if ((static_cast<unsigned>(mask) & telling) == 0) return;

@@ -8,6 +8,10 @@
 #include "capture/trace/interposer/objects.h"
 #include "capture/trace/interposer/originals.h"
 
+/// Of libibverbs, for its providers alone: fills in the pointers of a context.
+struct verbs_context_ops;
+extern "C" void verbs_set_ops(verbs_context* context, const verbs_context_ops* operations);
+
 namespace capture::trace::interposer {
 
 void* find_original(const char* name, const char* version, const char* library) {
@@ -37,7 +41,9 @@ ORIGINAL(ibv_destroy_cq, "IBVERBS_1.1", verbs);
 ORIGINAL(ibv_create_qp, "IBVERBS_1.1", verbs);
 ORIGINAL(ibv_modify_qp, "IBVERBS_1.1", verbs);
 ORIGINAL(ibv_destroy_qp, "IBVERBS_1.1", verbs);
+ORIGINAL(ibv_query_qp, "IBVERBS_1.1", verbs);
 ORIGINAL(ibv_qp_to_qp_ex, "IBVERBS_1.6", verbs);
+ORIGINAL(verbs_set_ops, "IBVERBS_PRIVATE_34", verbs);
 ORIGINAL(rdma_create_qp, "RDMACM_1.0", manager);
 ORIGINAL(rdma_create_qp_ex, "RDMACM_1.0", manager);
 ORIGINAL(rdma_destroy_qp, "RDMACM_1.0", manager);
@@ -89,6 +95,12 @@ void note(rdma_cm_id* id, const ibv_qp_cap* granted, bool all_signalled) {
 
 }  // namespace
 
+bool query(ibv_qp* pair, ibv_qp_attr& attributes, int mask) {
+    const KeepErrno keep;
+    ibv_qp_init_attr initial{};
+    return call(ibv_query_qp_, pair, &attributes, mask, &initial) == 0;
+}
+
 }  // namespace capture::trace::interposer
 
 namespace ours = capture::trace::interposer;
@@ -106,6 +118,12 @@ int ibv_close_device(ibv_context* context) {
     const int result = call(ours::ibv_close_device_, context);
     if (result != 0) ours::traced(context);
     return result;
+}
+
+// Programs that look functions up by dlsym(3) go past all others here. Their providers do not go past this one.
+void verbs_set_ops(verbs_context* context, const verbs_context_ops* operations) {
+    call(ours::verbs_set_ops_, context, operations);
+    ours::traced(&context->context);
 }
 
 // The first that a program does with a context, whoever gave it.
