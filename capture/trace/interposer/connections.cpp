@@ -45,8 +45,8 @@ void put(const rdma_cm_id& id, rdma_cm_event_type event, int status) {
     if (lane == nullptr) return;
     Recording recording(*lane);
     const Device* const device = id.verbs != nullptr ? devices.find(id.verbs) : nullptr;
-    Record record = recording.record(RecordKind::connection, id.qp != nullptr ? id.qp->qp_num : 0,
-                                     device != nullptr ? device->number : layout::unknown_device);
+    Record& record = recording.next(RecordKind::connection, id.qp != nullptr ? id.qp->qp_num : 0,
+                                    device != nullptr ? device->number : layout::unknown_device);
     ConnectionChange change;
     change.event = static_cast<std::uint8_t>(event);
     change.status = static_cast<std::int16_t>(status);
@@ -54,7 +54,7 @@ void put(const rdma_cm_id& id, rdma_cm_event_type event, int status) {
     const std::uint8_t peers = take_address(id.route.addr.dst_storage, change.peer, change.peer_port);
     change.family = family == peers ? family : 0;
     record.connection = change;
-    recording.put(record);
+    recording.publish();
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // Contexts: posts, polls and binds of windows.
+#include <utility>
+
 #include "capture/trace/interposer/objects.h"
 
 namespace capture::trace::interposer {
@@ -16,17 +18,16 @@ std::uint8_t flags_of(unsigned verbs) {
     return static_cast<std::uint8_t>(flags);
 }
 
-void add_pieces(WorkRequest& work, const ibv_sge* pieces, int count) {
-    for (int i = 0; i < count; ++i) work.bytes += pieces[i].length;
-    work.pieces = static_cast<std::uint16_t>(count);
+std::uint64_t octets_of(const ibv_sge* pieces, int count) {
+    std::uint64_t octets = 0;
+    for (int i = 0; i < count; ++i) octets += pieces[i].length;
+    return octets;
 }
 
-/// What a request is, before anything is known of how it was taken: no pointer of it is followed.
-WorkRequest head_of(const ibv_send_wr& request, bool all_signalled) {
-    WorkRequest work;
+/// What a request is. Only of one that was taken are its pointers followed: then they are known to be good.
+void describe(WorkRequest& work, const ibv_send_wr& request, bool is_taken) {
     work.id = request.wr_id;
     work.opcode = static_cast<std::uint8_t>(request.opcode);
-    work.flags = flags_of(request.send_flags | (all_signalled ? unsigned{IBV_SEND_SIGNALED} : 0U));
     switch (static_cast<int>(request.opcode)) {
         case IBV_WR_RDMA_WRITE:
         case IBV_WR_RDMA_WRITE_WITH_IMM:
@@ -40,30 +41,26 @@ WorkRequest head_of(const ibv_send_wr& request, bool all_signalled) {
             work.remote_address = request.wr.atomic.remote_addr;
             work.remote_key = request.wr.atomic.rkey;
             break;
+        case IBV_WR_LOCAL_INV:
+        case IBV_WR_BIND_MW: return;
         default: break;
     }
-    return work;
+    if (!is_taken) return;
+    const std::uint64_t header = request.opcode == IBV_WR_TSO ? request.tso.hdr_sz : 0;
+    work.bytes = header + octets_of(request.sg_list, request.num_sge);
+    work.pieces = static_cast<std::uint16_t>(request.num_sge);
+}
+std::uint8_t flags_of(const ibv_send_wr& request, bool all_signalled) {
+    return flags_of(request.send_flags | (all_signalled ? unsigned{IBV_SEND_SIGNALED} : 0U));
 }
 
-WorkRequest taken(const ibv_send_wr& request, bool all_signalled) {
-    WorkRequest work = head_of(request, all_signalled);
-    if (request.opcode == IBV_WR_LOCAL_INV || request.opcode == IBV_WR_BIND_MW) return work;
-    add_pieces(work, request.sg_list, request.num_sge);
-    if (request.opcode == IBV_WR_TSO) work.bytes += request.tso.hdr_sz;
-    return work;
-}
-
-WorkRequest head_of(const ibv_recv_wr& request, bool /*all_signalled*/) {
-    WorkRequest work;
+void describe(WorkRequest& work, const ibv_recv_wr& request, bool is_taken) {
     work.id = request.wr_id;
-    return work;
+    if (!is_taken) return;
+    work.bytes = octets_of(request.sg_list, request.num_sge);
+    work.pieces = static_cast<std::uint16_t>(request.num_sge);
 }
-
-WorkRequest taken(const ibv_recv_wr& request, bool all_signalled) {
-    WorkRequest work = head_of(request, all_signalled);
-    add_pieces(work, request.sg_list, request.num_sge);
-    return work;
-}
+std::uint8_t flags_of(const ibv_recv_wr& /*request*/, bool /*all_signalled*/) { return 0; }
 
 /// How the requests of one list were posted.
 struct Posting {
@@ -84,19 +81,19 @@ int record_posts(Request* first, Request** bad, const Posting& posting, const Po
     Request* refused = nullptr;
     const int result = post(&refused);
     if (result != 0 && bad != nullptr) *bad = refused;
-    Record record = recording.record(posting.kind, posting.number, posting.device);
-    record.duration = recording.duration();
+    std::uint16_t duration = recording.duration();
     std::uint16_t of = 0;
     // A provider that fails without saying where has taken nothing.
     const Request* const end = result == 0 ? nullptr : refused == nullptr ? first : refused;
     for (const Request* request = first; request != nullptr; request = request->next) {
         const bool is_taken = request != end;
-        record.work = is_taken ? taken(*request, posting.all_signalled) : head_of(*request, posting.all_signalled);
-        record.work.flags |= posting.flags;
+        Record& record = recording.next(posting.kind, posting.number, posting.device);
+        record.duration = std::exchange(duration, std::uint16_t{0});
+        describe(record.work, *request, is_taken);
+        record.work.flags = flags_of(*request, posting.all_signalled) | posting.flags;
         record.work.status = is_taken ? 0 : 1;
         record.work.of = of++;
-        recording.put(record);
-        record.duration = 0;
+        recording.publish();
         if (!is_taken) break;
     }
     return result;
@@ -142,26 +139,15 @@ int bind_window(ibv_qp* pair, ibv_mw* window, ibv_mw_bind* bind) {
     const int result = device->bind_window(pair, window, bind);
     if (lane->written() != before) return result;
     Recording recording(*lane);
-    Record record = recording.record(RecordKind::post_send, pair->qp_num, device->number);
+    Record& record = recording.next(RecordKind::post_send, pair->qp_num, device->number);
     record.time_ns = time_ns;
     const bool signalled = known != nullptr && known->all_signalled;
     record.work.id = bind->wr_id;
     record.work.opcode = IBV_WR_BIND_MW;
     record.work.flags = flags_of(bind->send_flags | (signalled ? unsigned{IBV_SEND_SIGNALED} : 0U));
     record.work.status = result == 0 ? 0 : 1;
-    recording.put(record);
+    recording.publish();
     return result;
-}
-
-WorkRequest completed(const ibv_wc& completion, int of) {
-    WorkRequest work;
-    work.id = completion.wr_id;
-    work.opcode = static_cast<std::uint8_t>(completion.opcode);
-    work.status = static_cast<std::uint8_t>(completion.status);
-    if (completion.status == IBV_WC_SUCCESS) work.bytes = completion.byte_len;
-    if (completion.status != IBV_WC_SUCCESS) work.vendor_error = static_cast<std::uint8_t>(completion.vendor_err);
-    work.of = static_cast<std::uint16_t>(of);
-    return work;
 }
 
 int poll(ibv_cq* queue, int most, ibv_wc* completions) {
@@ -180,8 +166,12 @@ int poll(ibv_cq* queue, int most, ibv_wc* completions) {
     Lane* const lane = recorder.lane();
     if (lane == nullptr) return found;
     Recording recording(*lane);
-    for (int i = 0; i < found; ++i)
-        put_completion(recording, known, *device, completed(completions[i], i), completions[i].qp_num);
+    for (int i = 0; i < found; ++i) {
+        const ibv_wc& one = completions[i];
+        put_completion(recording, known, *device,
+                       {one.wr_id, one.qp_num, one.byte_len, one.vendor_err, one.status, one.opcode,
+                        static_cast<std::uint16_t>(i)});
+    }
     return found;
 }
 
@@ -235,19 +225,24 @@ void with_places(ibv_context& context, Device& device, const Do& act) {
 
 }  // namespace
 
-void put_completion(Recording& recording, const Queue* queue, const Device& device, const WorkRequest& work,
-                    std::uint32_t number) {
-    Record record = recording.record(RecordKind::completion, number, device.number);
-    record.work = work;
-    bool is_receive = (work.opcode & IBV_WC_RECV) != 0;
-    // Of an error, the verbs leave the opcode open; most queues say which it is all the same.
-    if (work.status != IBV_WC_SUCCESS && queue != nullptr) {
-        const std::uint8_t serves = queue->serves.load(std::memory_order_relaxed);
+void put_completion(Recording& recording, const Queue* queue, const Device& device, const Completion& one) {
+    Record& record = recording.next(RecordKind::completion, one.number, device.number);
+    bool is_receive = (static_cast<unsigned>(one.opcode) & IBV_WC_RECV) != 0;
+    if (one.status == IBV_WC_SUCCESS) {
+        record.work.bytes = one.bytes;
+    } else {
+        record.work.vendor_error = static_cast<std::uint8_t>(one.vendor_error);
+        // Of an error, the verbs leave the opcode open; most queues say which it is all the same.
+        const std::uint8_t serves = queue != nullptr ? queue->serves.load(std::memory_order_relaxed) : 0;
         if (serves == Queue::sends) is_receive = false;
         if (serves == Queue::receives) is_receive = true;
     }
-    if (is_receive) record.work.flags |= Flag::receive;
-    recording.put(record);
+    record.work.id = one.id;
+    record.work.opcode = static_cast<std::uint8_t>(one.opcode);
+    record.work.status = static_cast<std::uint8_t>(one.status);
+    record.work.flags = is_receive ? Flag::receive : 0;
+    record.work.of = one.of;
+    recording.publish();
 }
 
 void put_empty(Queue& queue, const Device& device) {
@@ -257,7 +252,8 @@ void put_empty(Queue& queue, const Device& device) {
     if (lane == nullptr) return;
     Recording recording(*lane);
     const std::uint32_t number = queue.number.load(std::memory_order_relaxed);
-    recording.put(recording.record(RecordKind::poll_empty, number, device.number));
+    recording.next(RecordKind::poll_empty, number, device.number);
+    recording.publish();
 }
 
 void trace(ibv_context* context) {

@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "capture/trace/interposer/objects.h"
 
@@ -31,14 +32,14 @@ std::uint8_t flags_of(const ibv_qp_ex& pair, bool all_signalled) {
 
 void put_requests(const Pair& pair, Recording& recording, const WorkRequest* requests, std::size_t count,
                   std::uint16_t before, bool refused) {
-    Record record = recording.record(RecordKind::post_send, pair.number, pair.device->number);
-    record.duration = recording.duration();
+    std::uint16_t duration = recording.duration();
     for (std::size_t i = 0; i < count; ++i) {
+        Record& record = recording.next(RecordKind::post_send, pair.number, pair.device->number);
+        record.duration = std::exchange(duration, std::uint16_t{0});
         record.work = requests[i];
         record.work.of = static_cast<std::uint16_t>(before + i);
         record.work.status = refused ? 1 : 0;
-        recording.put(record);
-        record.duration = 0;
+        recording.publish();
     }
 }
 
@@ -210,18 +211,18 @@ void take_places(ibv_qp_ex& pair) {
 
 /// What an extended queue's present completion is.
 void put_current(Recording& recording, const Queue& queue, ibv_cq_ex* from) {
-    WorkRequest work;
-    work.id = from->wr_id;
-    work.status = static_cast<std::uint8_t>(from->status);
-    work.of = queue.of;
+    Completion one{};
+    one.id = from->wr_id;
+    one.status = from->status;
+    one.of = queue.of;
     if (from->status == IBV_WC_SUCCESS) {
-        work.opcode = static_cast<std::uint8_t>(from->read_opcode(from));
-        if (from->read_byte_len != nullptr) work.bytes = from->read_byte_len(from);
+        one.opcode = from->read_opcode(from);
+        if (from->read_byte_len != nullptr) one.bytes = from->read_byte_len(from);
     } else if (from->read_vendor_err != nullptr) {
-        work.vendor_error = static_cast<std::uint8_t>(from->read_vendor_err(from));
+        one.vendor_error = from->read_vendor_err(from);
     }
-    const std::uint32_t number = from->read_qp_num != nullptr ? from->read_qp_num(from) : 0;
-    put_completion(recording, &queue, *devices.find(from->context), work, number);
+    if (from->read_qp_num != nullptr) one.number = from->read_qp_num(from);
+    put_completion(recording, &queue, *devices.find(from->context), one);
 }
 
 /// A result of start_poll or next_poll: 0 with a completion, ENOENT without.

@@ -100,9 +100,18 @@ void trace_extended(ibv_cq_ex* queue);
 /// With the flags that the records need; a device that refuses them is asked as the program asked.
 ibv_cq_ex* create_queue(const Device& device, ibv_context* context, ibv_cq_init_attr_ex* attributes);
 
-/// A completion, or the first look of a row that found none.
-void put_completion(Recording& recording, const Queue* queue, const Device& device, const WorkRequest& work,
-                    std::uint32_t number);
+/// A completion as either kind of queue tells it.
+struct Completion {
+    std::uint64_t id;
+    std::uint32_t number;
+    std::uint32_t bytes;
+    std::uint32_t vendor_error;
+    ibv_wc_status status;
+    ibv_wc_opcode opcode;
+    std::uint16_t of;
+};
+void put_completion(Recording& recording, const Queue* queue, const Device& device, const Completion& one);
+/// The first look of a row that found none.
 void put_empty(Queue& queue, const Device& device);
 
 }  // namespace capture::trace::interposer

@@ -14,9 +14,9 @@ void put(const Pair& pair) {
     Lane* const lane = recorder.lane();
     if (lane == nullptr) return;
     Recording recording(*lane);
-    Record record = recording.record(RecordKind::queue_pair, pair.number, pair.device->number);
+    Record& record = recording.next(RecordKind::queue_pair, pair.number, pair.device->number);
     record.change = pair.change;
-    recording.put(record);
+    recording.publish();
 }
 
 void note_queue(ibv_cq* queue, std::uint8_t serves, std::uint32_t number) {

@@ -59,16 +59,20 @@ public:
     Recording& operator=(const Recording&) = delete;
 
     std::int64_t time_ns() const { return time_ns_; }
-    Record record(RecordKind kind, std::uint32_t number, std::uint8_t device) const {
-        Record result;
-        result.time_ns = time_ns_;
-        result.number = number;
-        result.kind = kind;
-        result.device = device;
-        result.thread = lane_.thread();
-        return result;
+    /// A record of this call, to be filled in where it lies, and published before the next.
+    Record& next(RecordKind kind, std::uint32_t number, std::uint8_t device) {
+        Record& record = lane_.next();
+        record.time_ns = time_ns_;
+        record.number = number;
+        record.process = 0;
+        record.kind = kind;
+        record.device = device;
+        record.duration = 0;
+        record.thread = lane_.thread();
+        record.work = WorkRequest{};
+        return record;
     }
-    void put(const Record& record) { lane_.put(record); }
+    void publish() { lane_.publish(); }
 
     /// How long the call has taken, in Record's unit; only of one call in sixteen, since a clock costs half of it all.
     std::uint16_t duration() const {
