@@ -320,7 +320,7 @@ void members(C& c, Of<StatusCount> auto& s) {
 template <class C>
 void members(C& c, Of<VerbsFigures> auto& v) {
     all(c, v.process, v.device, v.queue_pair, v.posts, v.posts_refused, v.receives, v.receives_used, v.completions,
-        v.completion_errors, v.statuses, v.records_lost, v.completions_missed, v.send_queue, v.receive_queue,
+        v.completion_errors, v.statuses, v.records_lost, v.completions_missed, v.midway, v.send_queue, v.receive_queue,
         v.receive_queue_shared, v.post_interval_ns, v.operations, v.messages_matched, v.messages_unmatched,
         v.polled_early, v.held_ns, v.unpolled_ns);
 }

@@ -89,6 +89,7 @@ void merge(VerbsFigures& into, const VerbsFigures& other) {
     merge_level(into.send_queue, other.send_queue);
     merge_level(into.receive_queue, other.receive_queue);
     into.receive_queue_shared |= other.receive_queue_shared;
+    into.midway |= other.midway;
     into.post_interval_ns.merge(other.post_interval_ns);
     for (const OperationWaits& one : other.operations) {
         OperationWaits& mine = into.waits(one.operation);

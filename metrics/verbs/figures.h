@@ -76,6 +76,7 @@ struct VerbsFigures {
     std::uint64_t completions_missed =
         0;  ///< signalled requests whose completion was never seen, though later ones were
 
+    bool midway = false;         ///< its creation was not recorded: what was in its queues before is not known
     LevelFigures send_queue;     ///< posted and not known to be complete
     LevelFigures receive_queue;  ///< posted and not used; of the shared queue where the queue pair has one
     bool receive_queue_shared = false;
@@ -88,7 +89,8 @@ struct VerbsFigures {
     ApplicationTimes held_ns{};            ///< of these gaps, what lies behind the post: it was not the application
     ApplicationTimes unpolled_ns{};  ///< what lies before it, while an answered request's completion was not taken
 
-    bool exact() const { return records_lost == 0 && completions_missed == 0; }
+    /// Whether all that the program did is known.
+    bool exact() const { return !midway && records_lost == 0 && completions_missed == 0; }
     OperationWaits& waits(Operation operation);  ///< made where it is missing
     StatusCount& status(std::uint8_t code);      ///< likewise
     DelayFigures delays() const;                 ///< of all operations together

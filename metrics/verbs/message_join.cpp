@@ -55,13 +55,14 @@ std::uint64_t Posts::add(Operation operation, std::uint64_t bytes, std::int64_t 
     return end() - 1;
 }
 
-void Posts::retire(std::uint64_t ordinal, std::int64_t time_ns, bool own, bool failed) {
+void Posts::retire(std::uint64_t ordinal, const Retirement& how) {
     if (ordinal < first_ || ordinal >= end()) return;
     Post& post = entries_[static_cast<std::size_t>(ordinal - first_)];
     post.retired = true;
-    post.own = own;
-    post.failed = failed;
-    post.poll_ns = time_ns;
+    post.own = how.own;
+    post.failed = how.failed;
+    post.doubtful = how.doubtful;
+    post.poll_ns = how.time_ns;
 }
 
 void Posts::drop(std::size_t count) {
@@ -165,7 +166,7 @@ bool MessageJoin::fits(const Post& post, const WireMessage& wire, const JoinRule
     // An atomic's octets are those of its answer, or none, as one likes to count.
     if (wire.bytes != 0 && wire.bytes != post.bytes && !is_atomic(kind)) return false;
     if (!in_order(post.post_ns, wire.first_ns, tolerance_ns)) return false;
-    if (!post.retired || post.failed) return true;
+    if (!post.retired || post.failed || post.doubtful) return true;
     const bool late = rules.completes_late || kind == Kind::read || is_atomic(kind);
     return !rules.acknowledged || !late || in_order(wire.ack_ns, post.poll_ns, tolerance_ns);
 }
@@ -185,7 +186,8 @@ bool MessageJoin::consistent(const Posts& posts, const JoinRules& rules, std::in
         if (!fits(posts[place(wire)], wires_[wire], rules, tolerance_ns)) return false;
     // The next one has not been sent, so it cannot have been complete before this was.
     const std::size_t next = place(wires_.size());
-    if (next >= posts.size() || !rules.completes_late || !posts[next].retired || posts[next].failed) return true;
+    if (next >= posts.size() || !rules.completes_late || !posts[next].retired) return true;
+    if (posts[next].failed || posts[next].doubtful) return true;
     return in_order(wires_.back().last_ns, posts[next].poll_ns, tolerance_ns);
 }
 
@@ -262,7 +264,7 @@ bool MessageJoin::finish_front(Posts& posts, const JoinRules& rules) {
     if (!post.retired || (rules.acknowledged && !wire.answered)) return false;
     if (!fits(post, wire, rules, clock_tolerance_ns)) return lose(), false;
     measure(post, wire, rules);
-    last_ack_ns_ = wire.ack_ns;
+    last_ack_ns_ = post.doubtful ? unknown_time : wire.ack_ns;
     last_poll_ns_ = post.poll_ns;
     pop_front();
     posts.drop(1);
@@ -272,6 +274,7 @@ bool MessageJoin::finish_front(Posts& posts, const JoinRules& rules) {
 /// A part that the clocks, or a transport that completes early, would make negative ends where the next one does: so
 /// the parts always add up.
 void MessageJoin::measure(const Post& post, const WireMessage& wire, const JoinRules& rules) {
+    if (post.doubtful) return;
     if (wire.ack_ns != unknown_time && post.own && wire.ack_ns > post.poll_ns) ++found_.polled_early;
     const bool known = wire.first_ns != unknown_time && wire.last_ns != unknown_time &&
                        (wire.ack_ns != unknown_time || !rules.acknowledged);

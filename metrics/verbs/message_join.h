@@ -18,9 +18,10 @@ inline constexpr std::int64_t unknown_time = std::numeric_limits<std::int64_t>::
 /// A work request, until its message is known.
 struct Post {
     Operation operation{};
-    bool own = false;      ///< the completion was its own: it was signalled
-    bool retired = false;  ///< it has left the send queue
-    bool failed = false;   ///< with an error
+    bool own = false;       ///< the completion was its own: it was signalled
+    bool retired = false;   ///< it has left the send queue
+    bool failed = false;    ///< with an error
+    bool doubtful = false;  ///< it may be another one's completion that took it along
     std::uint64_t bytes = 0;
     std::int64_t post_ns = unknown_time;
     std::int64_t poll_ns = unknown_time;  ///< when it left the queue
@@ -36,7 +37,13 @@ public:
     bool taken() const { return taken_; }
     /// Returns its ordinal: 0 is the first of the queue pair's life.
     std::uint64_t add(Operation operation, std::uint64_t bytes, std::int64_t time_ns);
-    void retire(std::uint64_t ordinal, std::int64_t time_ns, bool own, bool failed);
+    struct Retirement {
+        std::int64_t time_ns = 0;
+        bool own = false;
+        bool failed = false;
+        bool doubtful = false;
+    };
+    void retire(std::uint64_t ordinal, const Retirement& how);
     void drop(std::size_t count);
     void clear() { drop(entries_.size()); }
 

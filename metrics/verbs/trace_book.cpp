@@ -16,6 +16,10 @@ constexpr std::uint8_t state_reset = 0;
 constexpr std::uint8_t state_init = 1;
 constexpr std::uint8_t state_destroyed = 255;
 constexpr std::size_t most_of_one_key = 64;
+/// Work requests in a row whose ids differ: then ids tell them apart. Some programs give all the same.
+constexpr std::uint32_t enough_ids = 16;
+/// A queue that was empty for so long is: requests complete, or are repeated, within this.
+constexpr std::uint64_t quiet_ns = 1'000'000'000;
 constexpr std::size_t most_processes = 65'536;
 constexpr std::uint32_t number_mask = 0xffffff;
 
@@ -105,7 +109,8 @@ TraceBook::Handle TraceBook::begin(const Record& record) {
     if (lives_.size() >= std::max<std::size_t>(options_.max_queue_pairs, 1)) evict();
     const Handle handle = next_++;
     auto life = std::make_unique<QueuePair>(record.process, record.device, record.number & number_mask);
-    life->begin_ns = life->last_ns = record.time_ns;
+    life->begin_ns = life->last_ns = life->last_work_ns = record.time_ns;
+    life->counts.midway = true;
     const auto process = processes_.find(record.process);
     life->lost_before = process == processes_.end() ? 0 : process->second.lost;
     living_[key_of(record)] = handle;
@@ -118,7 +123,7 @@ TraceBook::Handle TraceBook::begin(const Record& record) {
 void TraceBook::give_up(QueuePair& life, std::size_t count, std::int64_t now_ns) {
     for (std::size_t place = 0; place < count; ++place) {
         const Request& request = life.requests.at(place);
-        if (request.operation) life.posts.retire(request.ordinal, now_ns, false, true);
+        if (request.operation) life.posts.retire(request.ordinal, {now_ns, false, true, true});
     }
     life.requests.pop(count);
 }
@@ -192,6 +197,22 @@ std::uint64_t TraceBook::lost(const QueuePair& life) const {
 
 // ---- work ----
 
+/// Where records are missing, what is in the queue is known again once ids tell requests apart, or it was empty for so
+/// long that no completion can be on its way. Until then completions may be those of requests that nobody saw posted.
+void TraceBook::look_for_losses(QueuePair& life, std::int64_t now_ns) {
+    if (const std::uint64_t missing = lost(life); missing != life.trusted_lost) {
+        life.trusted_lost = missing;
+        life.trusted = false;
+        // Work requests may be missing among these, and the next message would be given another's.
+        life.posts.clear();
+        // With ids, each completion finds its own. Without, requests that are gone would stay for ever.
+        if (life.different_ids < enough_ids) give_up(life, life.requests.size(), now_ns);
+        life.send_level.set(now_ns, life.requests.size());
+    }
+    if (!life.trusted && life.requests.size() == 0 && passed(life.last_work_ns, now_ns) >= quiet_ns)
+        life.trusted = true;
+}
+
 void TraceBook::post_send(const Record& record) {
     QueuePair& life = at(record);
     if (record.work.status != 0) {
@@ -204,6 +225,10 @@ void TraceBook::post_send(const Record& record) {
     else
         life.first_post_ns = record.time_ns;
     life.last_post_ns = record.time_ns;
+    look_for_losses(life, record.time_ns);
+    life.last_work_ns = record.time_ns;
+    life.different_ids = record.work.id == life.last_id ? 0 : std::min(life.different_ids + 1, enough_ids);
+    life.last_id = record.work.id;
     bound_waiting();
     Request request;
     request.id = record.work.id;
@@ -257,7 +282,10 @@ void TraceBook::completion(const Record& record) {
 
 void TraceBook::complete_send(QueuePair& life, const Record& record) {
     ++life.counts.completions;
+    look_for_losses(life, record.time_ns);
+    life.last_work_ns = record.time_ns;
     const bool failed = record.work.status != 0;
+    const bool doubtful = !life.trusted && life.different_ids < enough_ids;
     const SendQueue::Completed completed = life.requests.find(record.work.id, failed);
     if (completed.requests == 0) {
         ++unexpected_;
@@ -268,8 +296,8 @@ void TraceBook::complete_send(QueuePair& life, const Record& record) {
         const Request& request = life.requests.at(place);
         if (!request.operation) continue;
         const bool own = place + 1 == completed.requests;
-        life.posts.retire(request.ordinal, record.time_ns, own, own && failed);
-        if (own && !failed)
+        life.posts.retire(request.ordinal, {record.time_ns, own, own && failed, doubtful});
+        if (own && !failed && !doubtful)
             life.counts.waits(*request.operation).completion_ns.record(passed(request.time_ns, record.time_ns));
     }
     life.requests.pop(completed.requests);
@@ -298,7 +326,8 @@ void TraceBook::change(const Record& record) {
     }
     const bool is_new = !living_.contains(key_of(record));
     QueuePair& life = at(record);
-    if (is_new && fresh) life.whole = true;
+    if (is_new && fresh) life.whole = life.trusted = true;
+    life.counts.midway = !life.whole;
     const Handle handle = living_.at(key_of(record));
     if (change.type != 0) life.type = change.type;
     life.send_level.set_capacity(change.send_capacity);

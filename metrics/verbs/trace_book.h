@@ -51,7 +51,12 @@ struct QueuePair {
     std::uint32_t shared_receive_queue = 0;
     Posts posts;
     std::int64_t last_post_ns = unknown_time;
-    std::uint64_t lost_before = 0;  ///< records of the process, when it began
+    std::int64_t last_work_ns = 0;    ///< of a post or a completion of it
+    bool trusted = false;             ///< it is known what is in the queue; else only ids can tell
+    std::uint64_t trusted_lost = 0;   ///< records of the process that were lost, when that was last looked at
+    std::uint64_t last_id = 0;        ///< of a post
+    std::uint32_t different_ids = 0;  ///< in a row
+    std::uint64_t lost_before = 0;    ///< records of the process, when it began
     std::uint64_t lost_at_end = 0;
     VerbsFigures counts;  ///< what is merely counted
 };
@@ -122,6 +127,7 @@ private:
     void change(const wire::trace::Record& record);
     void connection(const wire::trace::Record& record);
     Level& receive_level(QueuePair& queue_pair);
+    void look_for_losses(QueuePair& queue_pair, std::int64_t now_ns);
 
     BookOptions options_;
     std::unordered_map<Handle, std::unique_ptr<QueuePair>> lives_;

@@ -107,9 +107,12 @@ Records records(const History& history, const Recording& recording) {
             post.work.opcode = work_opcode(mix[i % mix.size()].operation);
             post.work.bytes = mix[i % mix.size()].bytes;
             post.work.flags = signalled ? Flag::signalled : 0;
+            post.work.id = recording.ids ? i : 0;
             out.push_back(post);
             if (!signalled || i >= polled.size()) continue;
-            out.push_back(record(history, side, RecordKind::completion, polled[i]));
+            Record completion = record(history, side, RecordKind::completion, polled[i]);
+            completion.work.id = post.work.id;
+            out.push_back(completion);
         }
     }
     std::stable_sort(out.begin(), out.end(), [](const Record& a, const Record& b) { return a.time_ns < b.time_ns; });

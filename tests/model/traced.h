@@ -18,6 +18,7 @@ struct Recording {
     std::int64_t poll_ns = 0;        ///< a completion lies so long in its queue, and up to `poll_jitter_ns` more
     std::int64_t poll_jitter_ns = 0;
     std::int64_t early_ns = 0;  ///< posts are told so much earlier than the adapter was rung
+    bool ids = false;           ///< every work request has an id of its own
 };
 
 /// Process id of a side: its number and 1000.

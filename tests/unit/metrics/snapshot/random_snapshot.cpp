@@ -152,6 +152,7 @@ VerbsFigures RandomSnapshots::verbs() {
         level->full_ns = below(1000);
     }
     v.receive_queue_shared = chance();
+    v.midway = chance();
     v.post_interval_ns = histogram();
     if (chance()) v.status(0).count = 1 + below(10);
     if (chance()) v.status(12).count = 1 + below(10);

@@ -44,6 +44,7 @@ TEST(TraceBook, depth_is_what_was_posted_and_not_polled) {
 
 TEST(TraceBook, unsignalled_requests_leave_with_the_next_completion) {
     TraceBook book;
+    book.add(change(0, qp, to_init));
     for (std::int64_t i = 0; i < 7; ++i) book.add(post(i * 10, qp, 5, 64, opcode_write, i % 4 == 3));
     book.add(completion(100, qp, 5));  // four of them
     const VerbsFigures figures = figures_of(book);
@@ -60,6 +61,7 @@ TEST(TraceBook, unsignalled_requests_leave_with_the_next_completion) {
 
 TEST(TraceBook, all_are_signalled_where_the_recorder_did_not_know) {
     TraceBook book;  // sq_sig_all: flags say nothing
+    book.add(change(0, qp, to_init));
     for (std::int64_t i = 0; i < 3; ++i) book.add(post(i, qp, static_cast<std::uint64_t>(i), 64, opcode_send, false));
     for (std::int64_t i = 0; i < 3; ++i) book.add(completion(10 + i, qp, static_cast<std::uint64_t>(i)));
     EXPECT_EQ(figures_of(book).operations.at(0).completion_ns.count(), 3u);
@@ -195,6 +197,26 @@ TEST(TraceBook, lost_records_are_those_of_the_process_while_the_queue_pair_lived
     book.add(lost(5, 9));
     EXPECT_EQ(figures_of(book).records_lost, 7u);
     EXPECT_EQ(book.records_lost(), 1066u);
+}
+
+TEST(TraceBook, a_trace_that_begins_midway_trusts_no_completion_that_could_be_anothers) {
+    TraceBook book;
+    book.add(post(1, qp, 0));
+    book.add(completion(5, qp, 0));  // of this one, or of one that was posted before
+    EXPECT_TRUE(figures_of(book).midway);
+    EXPECT_TRUE(figures_of(book).operations.empty());
+    // A second later nothing of before can be on its way.
+    book.add(post(1'000'000'010, qp, 0));
+    book.add(completion(1'000'000'030, qp, 0));
+    ASSERT_EQ(figures_of(book).operations.size(), 1u);
+    EXPECT_EQ(figures_of(book).operations[0].completion_ns.sum(), 20u);
+    // Then ids alone may tell: from the sixteenth in a row that is another than the one before.
+    book.add(lost(1'000'000'040, 3));
+    for (std::uint64_t id = 1; id <= 20; ++id) {
+        book.add(post(1'000'000'100 + static_cast<std::int64_t>(id), qp, id));
+        book.add(completion(1'000'000'100 + static_cast<std::int64_t>(id), qp, id));
+    }
+    EXPECT_EQ(figures_of(book).operations[0].completion_ns.count(), 1u + 5u);
 }
 
 TEST(TraceBook, far_more_than_fit_cannot_be_outstanding) {
