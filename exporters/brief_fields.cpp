@@ -56,14 +56,6 @@ const metrics::LevelFigures* traced_queue(const FlowRow& row) {
     return &row.flow.verbs->send_queue;
 }
 
-/// "ib_write_bw[4711]"
-std::string program_text(const metrics::Process& process) {
-    std::string_view name = process.command;
-    name = name.substr(0, name.find(' '));
-    name.remove_prefix(std::min(name.rfind('/') + 1, name.size()));
-    return process.pid == 0 ? std::string(name) : fmt::format("{}[{}]", name, process.pid);
-}
-
 /// Messages by the length of the interval, or by the flow's wall time.
 Value message_rate(const FlowRow& row) {
     const std::uint64_t ns = row.context.interval ? row.context.interval->length_ns : row.flow.wall_ns();
@@ -206,6 +198,13 @@ std::string endpoint_text(const metrics::Endpoint& endpoint, const metrics::Host
     if (endpoint.qpn) text += fmt::format("/{:#x}", *endpoint.qpn);
     if (endpoint.port) text += fmt::format(".{}", *endpoint.port);
     return text;
+}
+
+std::string program_text(const metrics::Process& process) {
+    std::string_view name = process.command;
+    name = name.substr(0, name.find(' '));
+    name.remove_prefix(std::min(name.rfind('/') + 1, name.size()));
+    return process.pid == 0 ? std::string(name) : fmt::format("{}[{}]", name, process.pid);
 }
 
 const std::vector<FlowField>& brief_fields() {
