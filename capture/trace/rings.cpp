@@ -60,8 +60,8 @@ void Rings::find_new() {
         if (std::ranges::binary_search(known_, there.back())) continue;
         if (auto opened = RingReader::open(directory_ + "/" + there.back()); opened)
             found.push_back(std::move(opened).value());
-        else
-            refuse(opened.error());
+        else if (access((directory_ + "/" + there.back()).c_str(), F_OK) == 0)
+            refuse(opened.error());  // else another reader has removed it in the meantime
     }
     std::ranges::sort(found, {}, [](const RingReader& one) { return one.process().started_ns; });
     for (RingReader& one : found) add(std::move(one));

@@ -408,6 +408,14 @@ TEST_F(InterposerTest, ALibraryThatIsLoadedLaterAndLookedIntoByHand) {
     EXPECT_EQ(rings_.processes()[0].devices, Lines{"fake1"});
 }
 
+TEST_F(InterposerTest, ALibraryInBetweenThatGivesNoVersionsIsNotPassedOver) {
+    Traced traced(folder_.path(), program("objects", 1), 1U << 10,
+                  [] { setenv("LD_PRELOAD", RDMASCOPE_INTERPOSER ":" RDMASCOPE_UNVERSIONED_VERBS, 1); });
+    const Traced::Output& output = finished(traced);
+    EXPECT_EQ(output.complaints, "in between\nin between\n") << "two devices are opened";
+    expect_same(said(output.said), recorded(drain()));
+}
+
 }  // namespace
 
 }  // namespace capture::trace

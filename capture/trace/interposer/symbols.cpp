@@ -15,8 +15,17 @@ extern "C" void verbs_set_ops(verbs_context* context, const verbs_context_ops* o
 namespace capture::trace::interposer {
 
 void* find_original(const char* name, const char* version, const char* library) {
-    if (void* const found = dlvsym(RTLD_NEXT, name, version)) return found;
-    if (void* const found = dlsym(RTLD_NEXT, name)) return found;
+    // dlvsym(3) passes over objects that give their symbols no version, such as the software stack's, which stand
+    // before the real library; dlsym(3) finds those, but of the real library the latest version, not ours.
+    void* const of_version = dlvsym(RTLD_NEXT, name, version);
+    void* const of_any = dlsym(RTLD_NEXT, name);
+    Dl_info one{};
+    Dl_info other{};
+    const bool same_object = of_version != nullptr && of_any != nullptr && dladdr(of_version, &one) != 0 &&
+                             dladdr(of_any, &other) != 0 && one.dli_fbase == other.dli_fbase;
+    if (same_object) return of_version;
+    if (of_any != nullptr) return of_any;
+    if (of_version != nullptr) return of_version;
     // Loaded by dlopen(3) without RTLD_GLOBAL: RTLD_NEXT does not see it.
     void* const loaded = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
     if (loaded == nullptr) return nullptr;
