@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -80,16 +81,34 @@ void describe_self(layout::Header& header) {
 }
 
 /// What an exec(2) has left behind: the program that wrote there is gone, though its process lives.
-void end_former_rings(const char* directory, const char* beginning) {
+void end_former(int folder, const char* name) {
+    const Descriptor file(openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    const std::uint32_t ended = 1;
+    if (!file) return;
+    [[maybe_unused]] const ssize_t told = pwrite(file.number(), &ended, sizeof ended, offsetof(layout::Header, ended));
+}
+
+/// What processes have left behind that nobody read. Readers, who may want the records, have had a minute to open it.
+void remove_abandoned(int folder, const char* name, std::uint64_t pid_namespace) {
+    constexpr std::int64_t patience_sec = 60;
+    unsigned long long space = 0;
+    int pid = 0;
+    struct stat file {};
+    if (std::sscanf(name, "%llu-%d-", &space, &pid) != 2 || space != pid_namespace || pid <= 0) return;
+    if (kill(pid, 0) == 0 || errno != ESRCH) return;
+    if (fstatat(folder, name, &file, AT_SYMLINK_NOFOLLOW) != 0 || file.st_uid != geteuid()) return;
+    if (time(nullptr) - file.st_mtime > patience_sec) unlinkat(folder, name, 0);
+}
+
+/// Sees to the rings that are there already. `beginning`: of the names of this very process's.
+void tidy(const char* directory, const char* beginning, std::uint64_t pid_namespace) {
     DIR* const folder = opendir(directory);
     if (folder == nullptr) return;
     while (const dirent* entry = readdir(folder)) {
-        if (std::strncmp(entry->d_name, beginning, std::strlen(beginning)) != 0) continue;
-        const Descriptor file(openat(dirfd(folder), entry->d_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-        const std::uint32_t ended = 1;
-        if (!file) continue;
-        [[maybe_unused]] const ssize_t told =
-            pwrite(file.number(), &ended, sizeof ended, offsetof(layout::Header, ended));
+        if (std::strncmp(entry->d_name, beginning, std::strlen(beginning)) == 0)
+            end_former(dirfd(folder), entry->d_name);
+        else
+            remove_abandoned(dirfd(folder), entry->d_name, pid_namespace);
     }
     closedir(folder);
 }
@@ -113,7 +132,7 @@ int Ring::open(const char* directory, std::uint32_t capacity, std::uint64_t sess
     char beginning[96];
     std::snprintf(beginning, sizeof beginning, "%llu-%u-%llu-", static_cast<unsigned long long>(header.pid_namespace),
                   header.pid, static_cast<unsigned long long>(header.start_ticks));
-    end_former_rings(directory, beginning);
+    tidy(directory, beginning, header.pid_namespace);
     char name[sizeof path_];
     const int named = std::snprintf(name, sizeof name, "%s/%s%llx", directory, beginning,
                                     static_cast<unsigned long long>(header.started_ns));

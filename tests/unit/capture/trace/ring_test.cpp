@@ -4,8 +4,12 @@
 #include <atomic>
 #include <cstring>
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <memory>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -217,6 +221,31 @@ TEST_F(RingTest, AnotherRingOfThisProcessEndsTheFirst) {
     first.look(1000);
     EXPECT_FALSE(first.is_alive());
     second->forget();
+}
+
+TEST_F(RingTest, WhatProcessesLeftBehindIsRemovedAfterAWhile) {
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    struct stat space {};
+    ASSERT_EQ(stat("/proc/self/ns/pid", &space), 0);
+    const auto left = [&](std::uint64_t pid_namespace, pid_t pid, int age_sec) {
+        const std::string path = folder_ / fmt::format("{}-{}-1-1.ring", pid_namespace, pid);
+        std::ofstream(path).put('x');
+        const timespec when{time(nullptr) - age_sec, 0};
+        const timespec times[2] = {when, when};
+        EXPECT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+        open();
+        ring_->forget();
+        const bool stays = std::filesystem::exists(path);
+        for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+            std::filesystem::remove(entry.path());
+        return stays;
+    };
+    EXPECT_FALSE(left(space.st_ino, child, 100));
+    EXPECT_TRUE(left(space.st_ino, child, 0)) << "somebody may want to read it";
+    EXPECT_TRUE(left(space.st_ino, getppid(), 100)) << "that process runs";
+    EXPECT_TRUE(left(space.st_ino + 1, child, 100)) << "nobody knows of that process here";
 }
 
 TEST_F(RingTest, NoFolderIsAnError) {
