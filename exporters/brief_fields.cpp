@@ -51,6 +51,11 @@ std::optional<Top> top_state(const FlowSnapshot& flow) {
                static_cast<double>(*most) / static_cast<double>(sum)};
 }
 
+const metrics::LevelFigures* traced_queue(const FlowRow& row) {
+    if (!row.flow.verbs || row.flow.verbs->posts == 0) return nullptr;
+    return &row.flow.verbs->send_queue;
+}
+
 /// Messages by the length of the interval, or by the flow's wall time.
 Value message_rate(const FlowRow& row) {
     const std::uint64_t ns = row.context.interval ? row.context.interval->length_ns : row.flow.wall_ns();
@@ -135,6 +140,20 @@ std::vector<FlowField> make_brief() {
                    if (row.flow.messages_max == 0) return Value{};
                    return Value{row.flow.messages_mean / static_cast<double>(depth_limit(row.flow))};
                });
+    fields
+        .add("queue", "", "queue", Unit::ratio,
+             "work requests posted and not complete, mean/maximum/capacity, where the sender was traced; sorted by the "
+             "mean",
+             [](const FlowRow& row) { return traced_queue(row) ? Value{traced_queue(row)->mean} : Value{}; })
+        .text = [](const FlowRow& row) {
+        const metrics::LevelFigures* const queue = traced_queue(row);
+        if (queue == nullptr) return std::string("-");
+        std::string text = fmt::format("{:.{}f}/{}", queue->mean, queue->mean < 99.95 ? 1 : 0, queue->max);
+        return queue->capacity ? fmt::format("{}/{}", text, *queue->capacity) : text;
+    };
+    fields.add(
+        "program", "", "program", Unit::text, "the sending process, where it was traced: its name and pid",
+        [](const FlowRow& row) { return row.flow.verbs ? Value{program_text(row.flow.verbs->process)} : Value{}; });
     fields.add("resent", "", "resent", Unit::count, "retransmitted_packets",
                [](const FlowRow& row) { return value(row.flow.retransmitted_packets); });
     fields
@@ -179,6 +198,13 @@ std::string endpoint_text(const metrics::Endpoint& endpoint, const metrics::Host
     if (endpoint.qpn) text += fmt::format("/{:#x}", *endpoint.qpn);
     if (endpoint.port) text += fmt::format(".{}", *endpoint.port);
     return text;
+}
+
+std::string program_text(const metrics::Process& process) {
+    std::string_view name = process.command;
+    name = name.substr(0, name.find(' '));
+    name.remove_prefix(std::min(name.rfind('/') + 1, name.size()));
+    return process.pid == 0 ? std::string(name) : fmt::format("{}[{}]", name, process.pid);
 }
 
 const std::vector<FlowField>& brief_fields() {

@@ -197,6 +197,7 @@ std::vector<FlowField> make_fields() {
     add_recovery(fields);
     add_connection(fields);
     add_tcp(fields);
+    add_verbs(fields);
     add_life(fields);
     add_exhibits(fields);
     return std::move(fields.all);

@@ -50,6 +50,8 @@ FlowColumns all_columns(bool by_interval);
 
 /// "192.0.2.1/0x11", "storage-3.7174": an end of a flow as the table shows it.
 std::string endpoint_text(const metrics::Endpoint& endpoint, const metrics::HostNames* names);
+/// "ib_write_bw[4711]": a process in short.
+std::string program_text(const metrics::Process& process);
 /// The operation with the most messages; absent where no message was seen.
 std::optional<metrics::Operation> main_operation(const metrics::FlowSnapshot& flow);
 

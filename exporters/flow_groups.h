@@ -9,6 +9,7 @@ void add_states(FieldBuilder<FlowRow>& fields);
 void add_recovery(FieldBuilder<FlowRow>& fields);
 void add_connection(FieldBuilder<FlowRow>& fields);
 void add_tcp(FieldBuilder<FlowRow>& fields);
+void add_verbs(FieldBuilder<FlowRow>& fields);
 void add_life(FieldBuilder<FlowRow>& fields);
 void add_exhibits(FieldBuilder<FlowRow>& fields);
 

@@ -12,6 +12,7 @@
 #include "metrics/histogram/histogram.h"
 #include "metrics/operation.h"
 #include "metrics/state.h"
+#include "metrics/verbs/figures.h"
 
 /// What the engine knows, copied out of it at one moment: plain values that are shown, merged and subtracted. Nobody
 /// outside the engine sees anything else. Times are nanoseconds since 1970-01-01 UTC, a value that the traffic cannot
@@ -230,7 +231,8 @@ struct FlowSnapshot {
     RecoveryFigures recovery;
     ConnectionFigures connection;
     std::optional<TcpFigures> tcp;
-    std::vector<Exhibit> exhibits;  ///< by kind; kinds that did not happen are not there
+    std::optional<VerbsFigures> verbs;  ///< of the sending process, where it was traced
+    std::vector<Exhibit> exhibits;      ///< by kind; kinds that did not happen are not there
 
     const Exhibit* exhibit(EventKind kind) const;
     std::uint64_t messages_total() const;

@@ -31,6 +31,10 @@ template <>
 constexpr std::size_t least_octets<ReuseBin> = 3;
 template <>
 constexpr std::size_t least_octets<Exhibit> = 5;
+template <>
+constexpr std::size_t least_octets<OperationWaits> = 7;
+template <>
+constexpr std::size_t least_octets<StatusCount> = 2;
 
 /// Small numbers of either sign become small numbers.
 constexpr std::uint64_t zigzag(std::uint64_t value) { return value << 1 ^ (value >> 63 != 0 ? ~std::uint64_t{0} : 0); }
@@ -209,6 +213,7 @@ private:
     static constexpr dissect::Network::Family last_of(dissect::Network::Family) {
         return dissect::Network::Family::gid;
     }
+    static constexpr Operation last_of(Operation) { return Operation::compare_swap; }
     static constexpr Service last_of(Service) { return Service::xrc; }
     static constexpr PairingMethod last_of(PairingMethod) { return PairingMethod::psn; }
     static constexpr Vantage last_of(Vantage) { return Vantage::mid_path; }
@@ -292,6 +297,34 @@ void members(C& c, Of<TcpFigures> auto& t) {
     optionals(c, t.handshake_ns, t.mss, t.receive_window_min, t.receive_window_max);
 }
 template <class C>
+void members(C& c, Of<Process> auto& p) {
+    all(c, p.pid, p.command, p.container);
+}
+template <class C>
+void members(C& c, Of<LevelFigures> auto& l) {
+    optionals(c, l.capacity);
+    all(c, l.mean, l.max, l.observed_ns, l.empty_ns, l.full_ns);
+}
+template <class C>
+void members(C& c, Of<DelayFigures> auto& d) {
+    all(c, d.post_to_wire_ns, d.wire_ns, d.wire_to_ack_ns, d.ack_to_poll_ns, d.whole_ns);
+}
+template <class C>
+void members(C& c, Of<OperationWaits> auto& w) {
+    all(c, w.operation, w.completion_ns, w.delays);
+}
+template <class C>
+void members(C& c, Of<StatusCount> auto& s) {
+    all(c, s.status, s.count);
+}
+template <class C>
+void members(C& c, Of<VerbsFigures> auto& v) {
+    all(c, v.process, v.device, v.queue_pair, v.posts, v.posts_refused, v.receives, v.receives_used, v.completions,
+        v.completion_errors, v.statuses, v.records_lost, v.completions_missed, v.midway, v.send_queue, v.receive_queue,
+        v.receive_queue_shared, v.post_interval_ns, v.operations, v.messages_matched, v.messages_unmatched,
+        v.polled_early, v.held_ns, v.unpolled_ns);
+}
+template <class C>
 void members(C& c, Of<ReuseBin> auto& bin) {
     all(c, bin.count, bin.distance, bin.turnaround_ns);
 }
@@ -336,6 +369,7 @@ void members(C& c, Of<FlowSnapshot> auto& f, std::uint64_t last_id, std::int64_t
     all(c, f.naks, f.rnr_naks, f.rnr_timer_ns, f.credits_exhausted, f.ecn_ce_packets, f.ecn_capable_packets,
         f.cnp_packets, f.cnp_interval_ns, f.icrc_bad, f.crc_bad, f.terminates);
     all(c, f.state_ns, f.state_unsure_ns, f.reaction_tolerance_ns, f.queueing_ns, f.recovery, f.connection, f.exhibits);
+    if (c.version() >= 2) optionals(c, f.verbs);
 }
 template <class C>
 void members(C& c, Of<ConnectionAttempt> auto& a, std::uint64_t last_frame, std::int64_t begin_ns) {

@@ -72,6 +72,7 @@ void subtract_counters(FlowSnapshot& flow, const FlowSnapshot& earlier) {
             (*flow.tcp).*member = subtract((*flow.tcp).*member, (*earlier.tcp).*member);
         flow.tcp->round_trip_ns = flow.tcp->round_trip_ns.since(earlier.tcp->round_trip_ns);
     }
+    if (flow.verbs && earlier.verbs) subtract(*flow.verbs, *earlier.verbs);
 }
 
 /// Maxima and settings stay those of the whole life: what they were in the interval alone, nobody knows.

@@ -185,6 +185,10 @@ void merge_flow(FlowSnapshot& into, const FlowSnapshot& other) {
     merge_recovery(into.recovery, other.recovery);
     merge_connection(into.connection, other.connection);
     merge_tcp(into.tcp, other.tcp);
+    if (into.verbs && other.verbs)
+        merge(*into.verbs, *other.verbs);
+    else if (other.verbs)
+        into.verbs = other.verbs;
     merge_exhibits(into.exhibits, other.exhibits);
     merge_endpoint(into.source, other.source);
     merge_endpoint(into.destination, other.destination);

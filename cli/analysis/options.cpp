@@ -31,6 +31,13 @@ constexpr std::array shared{
          "read a pcap or pcapng file, also compressed; `-` is standard input; repeatable: files are merged by time"},
         G::source,
         [](AnalysisOptions& o, const std::string& v) { return o.read_paths.push_back(v), std::string{}; }},
+    Row{{0, "trace", "FILE",
+         "beside -r: what programs did meanwhile, as `rdmascope run --trace FILE` recorded it (beside -i, programs "
+         "that are traced are read without being asked for)"},
+        G::source,
+        [](AnalysisOptions& o, const std::string& v) {
+            return o.trace_path = v, std::string(v.empty() ? "a file" : "");
+        }},
     Row{{0, "connect", "[SOCKET]",
          "ask a running daemon (default /run/rdmascope/rdmascope.sock; asked where no source is given, if it runs)"},
         G::source,
@@ -138,6 +145,7 @@ std::string contradiction_of_figures(const AnalysisOptions& options, std::string
     if (options.threads != untouched.threads) given = "--threads";
     if (options.link_bits_per_sec) given = "--link-rate";
     if (options.max_flows != untouched.max_flows) given = "--max-flows";
+    if (options.trace_path) given = "--trace";
     if (given.empty()) return {};
     return fmt::format(
         "{} says how packets are to be looked at, and {} has done that already; leave it "
@@ -176,6 +184,8 @@ std::string contradiction(const AnalysisOptions& options) {
             "{}, --history DIR reads what a daemon recorded, --connect asks a running one (none answers at "
             "{})",
             source_choices(), service::default_socket);
+    if (options.trace_path && options.read_paths.empty())
+        return "--trace is of a file of packets, -r FILE; beside -i, programs that are traced are read anyway";
     std::size_t standard_input = 0;
     for (const std::string& path : options.read_paths) standard_input += path == "-" ? 1U : 0U;
     if (standard_input > 1) return "-r - is given twice: standard input can be read once";

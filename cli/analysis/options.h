@@ -21,7 +21,8 @@ struct AnalysisOptions {
         {};  ///< a daemon's history; of the default directory where only times are given
     std::optional<std::int64_t> from_ns = {};
     std::optional<std::int64_t> to_ns = {};
-    std::string expression = {};  ///< pcap-filter: the rest of the line
+    std::optional<std::string> trace_path = {};  ///< what programs did meanwhile: `run --trace FILE`
+    std::string expression = {};                 ///< pcap-filter: the rest of the line
     std::optional<std::string> expression_path = {};
     std::optional<std::uint64_t> max_packets = {};
     std::optional<std::uint64_t> duration_ns = {};

@@ -11,6 +11,7 @@
 #include "cli/analysis/file_input.h"
 #include "cli/analysis/moments.h"
 #include "cli/analysis/recall.h"
+#include "cli/analysis/traced_analyzer.h"
 #include "cli/analysis/watch.h"
 #include "cli/command.h"
 #include "cli/console.h"
@@ -35,8 +36,7 @@ struct Session::State {
           command(std::move(name)),
           host_names(settings.names),
           selection({}, true),
-          progress(is_terminal(STDERR_FILENO)),
-          analyzer(analyzer_options(settings)) {}
+          progress(is_terminal(STDERR_FILENO)) {}
 
     void fail(const std::string& message) {
         progress.wipe();
@@ -44,6 +44,7 @@ struct Session::State {
         failed = true;
     }
     bool open();
+    bool open_trace();
     bool watch_daemon();
     bool recall_history();
     void tell_listening() const;
@@ -68,7 +69,7 @@ struct Session::State {
     Selection selection;
     Progress progress;
     std::optional<Signals> signals = {};
-    metrics::Analyzer analyzer;
+    std::optional<TracedAnalyzer> analyzer = {};
 
     std::uint64_t interval_ns = 0;
     IntervalSink sink = {};
@@ -113,6 +114,19 @@ bool Session::State::open() {
     selection = Selection(*expression, true);
     for (const capture::InterfaceInfo& interface : source().interfaces())
         if (!selection.compile(interface.link_type, interface.snaplen)) return fail(selection.error().text()), false;
+    return true;
+}
+
+bool Session::State::open_trace() {
+    std::unique_ptr<TraceInput> trace;
+    std::string error;
+    if (options.trace_path) {
+        trace = open_trace_file(*options.trace_path, error);
+        if (trace == nullptr) return fail(error), false;
+    } else if (live) {
+        trace = open_trace_rings();
+    }
+    analyzer.emplace(analyzer_options(options), std::move(trace));
     return true;
 }
 
@@ -209,24 +223,24 @@ std::size_t Session::State::select(std::span<wire::Frame> frames, bool& go_on) {
 
 void Session::State::feed(std::span<const wire::Frame> frames) {
     const bool lasting = source().frames_last();
-    if (interval_ns == 0) return analyzer.feed(frames, lasting);
+    if (interval_ns == 0) return analyzer->feed(frames, lasting);
     const auto length = static_cast<std::int64_t>(interval_ns);
     std::size_t begin = 0;
     for (std::size_t i = 0; i < frames.size(); ++i) {
         const std::int64_t time = frames[i].time_ns;
         if (!interval_start_ns) interval_start_ns = begin_of(time, length);
         if (time < later(*interval_start_ns, interval_ns)) continue;
-        analyzer.feed(frames.subspan(begin, i - begin), lasting);
+        analyzer->feed(frames.subspan(begin, i - begin), lasting);
         begin = i;
         close_interval();
         if (!wanted) return;
         interval_start_ns = begin_of(time, length);
     }
-    analyzer.feed(frames.subspan(begin), lasting);
+    analyzer->feed(frames.subspan(begin), lasting);
 }
 
 void Session::State::close_interval() {
-    metrics::Snapshot now = analyzer.snapshot();
+    metrics::Snapshot now = analyzer->snapshot();
     Interval interval{*interval_start_ns, interval_ns, metrics::difference(previous, now)};
     previous = std::move(now);
     if (interval.difference.flows.empty()) return;
@@ -237,7 +251,7 @@ void Session::State::close_interval() {
 void Session::State::count_drops() {
     const capture::Statistics counted = live->statistics();
     const std::uint64_t now = counted.kernel_dropped.value_or(0) + counted.interface_dropped.value_or(0);
-    if (now > dropped) analyzer.dropped(last_ns, now - dropped);
+    if (now > dropped) analyzer->dropped(last_ns, now - dropped);
     dropped = std::max(dropped, now);
 }
 
@@ -274,12 +288,13 @@ bool Session::run() {
     s.signals.emplace();
     if (s.options.recalls()) return s.recall_history();
     if (s.options.connect) return s.watch_daemon();
-    if (!s.open()) return false;
+    if (!s.open() || !s.open_trace()) return false;
     s.pump();
     if (s.live) s.count_drops();
-    s.analyzer.finish();
+    s.analyzer->finish();
     if (s.interval_ns != 0 && s.interval_start_ns && s.wanted) s.close_interval();
-    s.result = s.analyzer.snapshot();
+    s.result = s.analyzer->snapshot();
+    if (const std::string trouble = s.analyzer->take_trouble(); !trouble.empty()) s.fail(trouble);
     s.result.capture.kernel_dropped = s.source().statistics().kernel_dropped;
     s.progress.wipe();
     // The terminal has put `^C` there.

@@ -106,6 +106,7 @@ end
 
 __rdmascope_measuring_option -s i -l interface -x -a '(__rdmascope_interfaces)' -d 'capture on an interface'
 __rdmascope_measuring_option -s r -l read-file -r -F -d 'read a capture file'
+__rdmascope_measuring_option -l trace -rF -d 'what programs did meanwhile'
 __rdmascope_measuring_option -l connect -F -d 'ask a running daemon'
 __rdmascope_measuring_option -l history -x -a '(__fish_complete_directories)' -d 'what a daemon recorded'
 __rdmascope_measuring_option -l from -x -a '-1h -10m -1d' -d 'what was after a time'

@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <system_error>
-#include <tuple>
 #include <unistd.h>
 
 namespace cli::top {
@@ -174,18 +173,17 @@ void FeedThread::update(const std::function<void(tui::FeedStatus&)>& change) {
 }
 
 std::vector<tui::DeviceCounter> FeedThread::device_counters() {
-    std::vector<capture::DeviceCounterValue> now = capture::read_device_counters();
+    std::vector<capture::counters::CounterReading> now = capture::counters::read_counters();
+    const auto more = capture::counters::growth(counters_, now);
     std::vector<tui::DeviceCounter> shown;
     shown.reserve(now.size());
-    const auto key = [](const capture::DeviceCounterValue& counter) {
-        return std::tie(counter.device, counter.port, counter.name);
-    };
-    auto before = counters_.begin();
-    for (const capture::DeviceCounterValue& counter : now) {
-        while (before != counters_.end() && key(*before) < key(counter)) ++before;
-        const bool known = before != counters_.end() && key(*before) == key(counter);
+    for (std::size_t i = 0; i < now.size(); ++i) {
+        const capture::counters::CounterReading& counter = now[i];
+        const bool octets = counter.meaning.unit == capture::counters::Unit::words ||
+                            counter.meaning.unit == capture::counters::Unit::octets;
         shown.push_back({counter.device, counter.port, counter.name, counter.value,
-                         known ? std::optional(before->value) : std::nullopt});
+                         more[i] ? std::optional(counter.value - *more[i]) : std::nullopt,
+                         octets ? static_cast<std::uint32_t>(octets_or_times(1, counter.meaning)) : 0U});
     }
     counters_ = std::move(now);
     return shown;

@@ -8,7 +8,7 @@
 #include <optional>
 #include <thread>
 
-#include "capture/device_counters.h"
+#include "capture/counters/reading.h"
 #include "cli/top/open_feed.h"
 #include "tui/model/feed.h"
 
@@ -63,7 +63,7 @@ protected:
     /// Where readings come faster than the screen takes them: lets it take some, if it is quick.
     void let_take();
     void update(const std::function<void(tui::FeedStatus&)>& change);
-    /// The counters of this machine's devices, with what they were at the last call.
+    /// The counters of this machine's devices and of the interfaces under them, with what they were at the last call.
     std::vector<tui::DeviceCounter> device_counters();
 
 private:
@@ -84,7 +84,7 @@ private:
     std::atomic<bool> stopping_ = false;
     std::thread thread_ = {};
 
-    std::vector<capture::DeviceCounterValue> counters_ = {};  ///< of the thread
+    std::vector<capture::counters::CounterReading> counters_ = {};  ///< of the thread
 };
 
 }  // namespace cli::top

@@ -59,6 +59,7 @@ FileFeed::FileFeed(const analysis::AnalysisOptions& options, const Pace& pace, s
 }
 
 std::string FileFeed::open_files() {
+    if (std::string trouble = measuring_.take_trouble(); !trouble.empty()) return trouble;
     capture::FileOptions reading;
     reading.keep = options_.threads > 1;
     auto opened = analysis::FileInput::open(options_.read_paths, reading);
@@ -74,6 +75,7 @@ std::string FileFeed::open_files() {
 void FileFeed::end(std::string trouble) {
     ended_ = true;
     measuring_.finish();
+    if (std::string more = measuring_.take_trouble(); trouble.empty()) trouble = std::move(more);
     update([&](tui::FeedStatus& status) {
         status.at_end = true;
         status.share = 1;

@@ -1,6 +1,7 @@
 #include "cli/top/measuring.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/analysis/analyzer_options.h"
 
@@ -32,13 +33,26 @@ void keep_first_frames(metrics::Snapshot& now, const metrics::Snapshot& former) 
 
 }  // namespace
 
-Measuring::Measuring(const analysis::AnalysisOptions& options) : options_(analysis::analyzer_options(options)) {
+Measuring::Measuring(const analysis::AnalysisOptions& options)
+    : options_(analysis::analyzer_options(options)),
+      trace_path_(options.trace_path),
+      live_(!options.interfaces.empty()) {
     restart();
 }
 
+std::unique_ptr<analysis::TraceInput> Measuring::open_trace() {
+    if (trace_path_) return analysis::open_trace_file(*trace_path_, trouble_);
+    return live_ ? analysis::open_trace_rings() : nullptr;
+}
+
 void Measuring::restart() {
-    analyzer_ = std::make_unique<metrics::Analyzer>(options_);
+    analyzer_ = std::make_unique<analysis::TracedAnalyzer>(options_, open_trace());
     previous_.reset();
+}
+
+std::string Measuring::take_trouble() {
+    if (!trouble_.empty()) return std::exchange(trouble_, {});
+    return analyzer_->take_trouble();
 }
 
 void Measuring::feed(std::span<const wire::Frame> frames, bool lasting) { analyzer_->feed(frames, lasting); }

@@ -3,9 +3,10 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "cli/analysis/options.h"
-#include "metrics/engine/analyzer.h"
+#include "cli/analysis/traced_analyzer.h"
 #include "tui/model/reading.h"
 
 namespace cli::top {
@@ -14,6 +15,8 @@ namespace cli::top {
 class Measuring {
 public:
     explicit Measuring(const analysis::AnalysisOptions& options);
+    /// Why the trace beside the packets cannot be read, or gives no more; once.
+    std::string take_trouble();
 
     void feed(std::span<const wire::Frame> frames, bool lasting);
     void dropped(std::int64_t now_ns, std::uint64_t frames) { analyzer_->dropped(now_ns, frames); }
@@ -27,8 +30,13 @@ public:
                                         std::optional<std::uint64_t> kernel_dropped, std::int64_t idle_since_ns);
 
 private:
+    std::unique_ptr<analysis::TraceInput> open_trace();
+
     metrics::AnalyzerOptions options_;
-    std::unique_ptr<metrics::Analyzer> analyzer_;
+    std::optional<std::string> trace_path_;
+    bool live_;
+    std::unique_ptr<analysis::TracedAnalyzer> analyzer_ = {};
+    std::string trouble_ = {};
     std::shared_ptr<const tui::Reading> previous_ = {};
 };
 

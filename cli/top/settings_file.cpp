@@ -33,8 +33,8 @@ std::string duration(std::uint64_t ns) {
     return ns % (1000 * ms) == 0 ? fmt::format("{}s", ns / (1000 * ms)) : fmt::format("{}ms", ns / ms);
 }
 
-constexpr std::array groupings{tui::Grouping::none, tui::Grouping::source, tui::Grouping::destination,
-                               tui::Grouping::transport, tui::Grouping::traffic_class};
+constexpr std::array groupings{tui::Grouping::none,      tui::Grouping::source,        tui::Grouping::destination,
+                               tui::Grouping::transport, tui::Grouping::traffic_class, tui::Grouping::process};
 
 /// A key of the file. `take` returns what is wanted in place of the value; `give` stores it.
 struct Key {

@@ -60,16 +60,22 @@ std::string_view verdict_of(const Scene& scene, const FlowSnapshot& flow) {
     const double window = share_of(flow, {State::ack_window}, wall);
     const double queued = ratio(static_cast<double>(flow.queueing_ns), static_cast<double>(wall));
     const bool in_queue = queued > 0.5 * window && sending_share(scene, flow) >= binding_share;
-    const std::array<Candidate, 9> candidates{{
+    const auto part = [wall](std::uint64_t ns) { return ratio(static_cast<double>(ns), static_cast<double>(wall)); };
+    // What only posts and completions tell is taken out of what packets alone would call it.
+    const auto without = [&](State state, std::uint64_t known) { return part(time_in(flow, {state}) - known); };
+    const auto posting = [&](State state) { return without(state, unpolled_ns(flow, state)); };
+    const std::array<Candidate, 11> candidates{{
         {share_of(flow, {State::read_window}, wall), "read_depth"},
         {share_of(flow, {State::credit}, wall), iwarp ? "receive_window" : "credit"},
         {window, in_queue ? "window_queueing" : "window_too_small"},
         {share_of(flow, {State::link_shared}, wall), "link_shared"},
         {share_of(flow, {State::congestion_paced}, wall), "congestion_paced"},
-        {share_of(flow, {State::nic_stall}, wall), was_paused(scene, flow) ? "pause" : "nic_stall"},
-        {share_of(flow, {State::application_in_flight}, wall), "application_depth"},
-        {share_of(flow, {State::application_idle}, wall), "application_idle"},
-        {share_of(flow, {State::peer_wait}, wall), "peer_wait"},
+        {without(State::nic_stall, held_ns(flow)), was_paused(scene, flow) ? "pause" : "nic_stall"},
+        {part(held_ns(flow)), "posted_not_sent"},
+        {part(unpolled_ns(flow)), "slow_polling"},
+        {posting(State::application_in_flight), "application_depth"},
+        {posting(State::application_idle), "application_idle"},
+        {posting(State::peer_wait), "peer_wait"},
     }};
     const Candidate& most = *std::max_element(candidates.begin(), candidates.end(),
                                               [](const Candidate& a, const Candidate& b) { return a.share < b.share; });
@@ -82,7 +88,7 @@ std::string_view verdict_of(const Scene& scene, const FlowSnapshot& flow) {
     const bool pipelined = flow.messages_max >= 4 && flow.messages_mean >= 1;
     if (pipelined && mean_message(flow) <= small_message_bytes &&
         (most.verdict == "application_depth" || most.verdict == "application_idle" ||
-         most.verdict == "window_too_small" || most.verdict == "nic_stall"))
+         most.verdict == "window_too_small" || most.verdict == "nic_stall" || most.verdict == "posted_not_sent"))
         return "small_messages";
     return most.verdict;
 }
@@ -95,6 +101,25 @@ struct Words {
 std::string rate_words(const FlowSnapshot& flow) {
     const auto rate = flow.goodput_bytes_per_sec();
     return rate ? bit_rate(*rate) : std::string("an unknown rate");
+}
+
+double share_between(std::uint64_t ns, std::uint64_t wall) {
+    return ratio(static_cast<double>(ns), static_cast<double>(wall));
+}
+
+/// Whether the program itself keeps no more in its queue, and whether more would fit.
+std::string depth_advice(const FlowSnapshot& flow) {
+    if (!flow.verbs || flow.verbs->send_queue.max == 0 || !flow.verbs->exact()) return {};
+    const LevelFigures& queue = flow.verbs->send_queue;
+    if (queue.max > flow.messages_max + flow.messages_max / 4)
+        return fmt::format(
+            " The program has posted up to {} at once: more than the transport takes, so its own depth is "
+            "not the limit.",
+            queue.max);
+    if (queue.capacity && queue.max < *queue.capacity)
+        return fmt::format(" The program posts {} at once at most, and {} would fit: it has to post more.", queue.max,
+                           *queue.capacity);
+    return fmt::format(" The program posts {} at once, all that fit.", queue.max);
 }
 
 /// The bound that a full window sets: octets that may be outstanding, by the round trip.
@@ -160,7 +185,8 @@ Words words_for(const Scene& scene, std::string_view verdict, const FlowSnapshot
                             bound ? "; at most " + bit_rate(*bound) + " is possible so" : std::string()),
                 fmt::format("Raise the depth of the send queue (max_send_wr, perftest's --tx-depth) or the size of "
                             "messages on {}: link rate times round trip is what must be outstanding.",
-                            sender)};
+                            sender) +
+                    depth_advice(flow)};
     }
     if (verdict == "link_shared")
         return {
@@ -183,6 +209,18 @@ Words words_for(const Scene& scene, std::string_view verdict, const FlowSnapshot
                             "power states and, for software stacks, CPU load; at a rate limit (`tc -s qdisc`, the "
                             "adapter's per-priority limits).",
                             sender)};
+    if (verdict == "posted_not_sent")
+        return {
+            fmt::format("{} has work posted {} and the adapter or its driver does not send it, {} of the time ({}).",
+                        program_on(scene, flow), way, percent(share_between(held_ns(flow), wall)), rate),
+            fmt::format("It is not the program. On {} look at rate limits, rx pause counters, PCIe and the CPU's "
+                        "power states; for software stacks, at the CPU of the thread that sends.",
+                        sender)};
+    if (verdict == "slow_polling")
+        return {fmt::format("{} looks late at its completions {} and posts nothing before, {} of the time ({}).",
+                            program_on(scene, flow), way, percent(share_between(unpolled_ns(flow), wall)), rate),
+                "Poll the completion queue more often, or by a thread of its own, and more completions at a time; post "
+                "more work at once, so that the queue does not run dry meanwhile."};
     if (verdict == "small_messages")
         return {fmt::format(
                     "Messages {} have {} each; {} a second are {}.", way, octets(mean_message(flow)),
@@ -244,6 +282,7 @@ void add_figures(const Scene& scene, const FlowSnapshot& flow, Answer& answer) {
             frames = frames_of({&flow}, {EventKind::zero_window, EventKind::credit_exhausted});
         add_evidence(answer, "time in " + std::string(state_names[state]), share, "share", std::move(frames));
     }
+    add_traced(answer, flow);
     if (const FlowSnapshot* other = scene.reverse(flow); other != nullptr && only_requests_responses(flow))
         add_evidence(answer, "responder sending", sending_share(scene, flow), "share");
 }

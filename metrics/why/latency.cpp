@@ -127,6 +127,26 @@ const FlowSnapshot* most_sampled(const Scene& scene) {
     return best;
 }
 
+/// The part of the time from post to polled completion that is most of it, where that is the sender's own.
+struct OwnPart {
+    std::string_view verdict;
+    double share = 0;
+    double mean_ns = 0;
+};
+std::optional<OwnPart> own_part(const FlowSnapshot& flow) {
+    if (!flow.verbs) return std::nullopt;
+    const DelayFigures delays = flow.verbs->delays();
+    if (delays.whole_ns.count() < enough_round_trips || delays.whole_ns.sum() == 0) return std::nullopt;
+    const auto part = [&](const Histogram& of, std::string_view verdict) {
+        const double share = ratio(static_cast<double>(of.sum()), static_cast<double>(delays.whole_ns.sum()));
+        return OwnPart{verdict, share, *of.mean()};
+    };
+    const OwnPart posted = part(delays.post_to_wire_ns, "posted_not_sent");
+    const OwnPart polled = part(delays.ack_to_poll_ns, "slow_polling");
+    const OwnPart& more = posted.share > polled.share ? posted : polled;
+    return more.share > own_part_share ? std::optional(more) : std::nullopt;
+}
+
 std::string what_was_measured(const FlowSnapshot& flow) {
     if (flow.transport == dissect::Transport::iwarp)
         return "SEND and WRITE are measured to TCP's acknowledgement, READ to its last octet.";
@@ -158,6 +178,7 @@ Answer describe(const Scene& scene) {
         return answer;
     };
     const auto slow = slow_responder(*flow);
+    const auto own = own_part(*flow);
     Answer answer = [&] {
         if (flow->rnr_naks > 0)
             return made("rnr",
@@ -190,6 +211,23 @@ Answer describe(const Scene& scene) {
                                     duration(static_cast<double>(least)), number(flow->messages_max), spread),
                         "Fewer outstanding messages wait less and give the same bandwidth, as long as link rate times "
                         "round trip stays outstanding.");
+        if (own && own->verdict == "posted_not_sent")
+            return made(
+                "posted_not_sent",
+                fmt::format("Of the time from post to completion {}, {} is over before the first packet leaves: "
+                            "{} on average (on the wire: {}).",
+                            way, percent(own->share), duration(own->mean_ns), spread),
+                fmt::format("Work requests of {} wait behind others in its send queue, or for the adapter: the "
+                            "answer about queue depth tells how many. A shorter queue has the same bandwidth, "
+                            "as long as it does not run empty.",
+                            program_on(scene, *flow)));
+        if (own)
+            return made("slow_polling",
+                        fmt::format("Of the time from post to completion {}, {} is that of completions which {} has "
+                                    "not looked at yet: {} on average (on the wire: {}).",
+                                    way, percent(own->share), program_on(scene, *flow), duration(own->mean_ns), spread),
+                        "Poll the completion queue more often, or wait for its events in a thread of its own; see what "
+                        "CPU that thread gets.");
         return made("normal",
                     fmt::format("Latency {}: least {}, {}.", way, duration(static_cast<double>(least)), spread),
                     "Nothing needs to be done. " + what_was_measured(*flow));
@@ -200,6 +238,7 @@ Answer describe(const Scene& scene) {
                      "ns");
     for (std::size_t i = 0; i < operation_count; ++i)
         add_operation(answer, static_cast<Operation>(i), flow->operations[i]);
+    add_traced(answer, *flow);
     add_evidence(answer, "packets transmitted again", static_cast<double>(repeated_packets(*flow)), "packets",
                  frames_of({flow}, {EventKind::retransmission}));
     if (const auto longest = flow->recovery.total_ns.max())

@@ -19,6 +19,12 @@ const FlowSnapshot* busiest(const Flows& flows) {
     return best;
 }
 
+/// The send queue itself, where the sender was traced: what is posted, and not only what is on its way.
+const LevelFigures* traced_queue(const FlowSnapshot& flow) {
+    const bool known = flow.verbs && flow.verbs->posts >= few_messages && flow.verbs->send_queue.observed_ns > 0;
+    return known ? &flow.verbs->send_queue : nullptr;
+}
+
 struct Depth {
     std::uint64_t limit = 0;  ///< as far as known: ORD, else the most that was outstanding
     bool reads = false;       ///< the limit is ORD
@@ -43,6 +49,53 @@ std::string_view verdict_of(const FlowSnapshot& flow, const Depth& depth) {
     return "ok";
 }
 
+std::string_view verdict_of(const LevelFigures& queue) {
+    if (ratio(static_cast<double>(queue.full_ns), static_cast<double>(queue.observed_ns)) >= at_limit_share)
+        return "at_limit";
+    const auto limit = static_cast<double>(queue.capacity ? *queue.capacity : queue.max);
+    return queue.max > 1 && queue.mean < underused_share * limit ? "underused" : "ok";
+}
+
+void describe(Answer& answer, const Scene& scene, const FlowSnapshot& flow, const LevelFigures& queue) {
+    const std::string way = scene.from_to({&flow});
+    const std::string program = program_on(scene, flow);
+    const std::string figures = fmt::format(
+        "{} work requests posted and not complete on average, {} at most{}", rough(queue.mean), number(queue.max),
+        queue.capacity ? fmt::format(", {} fit", number(*queue.capacity)) : std::string());
+    const auto observed = static_cast<double>(queue.observed_ns);
+    if (answer.verdict == "at_limit") {
+        answer.summary = fmt::format("The send queue of {} {} is full {} of the time: {}.", program, way,
+                                     percent(ratio(static_cast<double>(queue.full_ns), observed)), figures);
+        answer.advice =
+            "Raise max_send_wr (perftest's --tx-depth), if the answer about bandwidth says that the window limits; "
+            "where it does not, a deeper queue only waits longer.";
+    } else if (answer.verdict == "underused") {
+        answer.summary = fmt::format("The send queue of {} {} is mostly empty: {}.", program, way, figures);
+        answer.advice = fmt::format(
+            "Nothing needs to be done, unless more bandwidth is wanted: then post earlier. It was empty {} of the "
+            "time.",
+            percent(ratio(static_cast<double>(queue.empty_ns), observed)));
+    } else {
+        answer.summary = fmt::format("The send queue of {} {} is used without being full: {}.", program, way, figures);
+        answer.advice = "Nothing needs to be done.";
+    }
+    if (!flow.verbs->exact()) {
+        answer.confidence *= 0.8;
+        answer.summary += " Records are missing, so these may be off by a few.";
+    }
+}
+
+/// Receives at the other end, where its program was traced: without one, a Send has to wait.
+void add_receives(Answer& answer, const Scene& scene, const FlowSnapshot& flow) {
+    const FlowSnapshot* const other = scene.reverse(flow);
+    if (other == nullptr || !other->verbs || other->verbs->receive_queue.observed_ns == 0) return;
+    const LevelFigures& receives = other->verbs->receive_queue;
+    add_evidence(answer, "receives posted and not used, mean", receives.mean, "messages");
+    add_evidence(answer, "time without a receive posted",
+                 ratio(static_cast<double>(receives.empty_ns), static_cast<double>(receives.observed_ns)), "share", {},
+                 true);
+}
+
 }  // namespace
 
 void ask_queue_depth(const Scene& scene, std::vector<Answer>& out) {
@@ -56,7 +109,8 @@ void ask_queue_depth(const Scene& scene, std::vector<Answer>& out) {
         return;
     }
     const Depth depth = depth_of(*flow);
-    const std::string_view verdict = verdict_of(*flow, depth);
+    const LevelFigures* const queue = traced_queue(*flow);
+    const std::string_view verdict = queue != nullptr ? verdict_of(*queue) : verdict_of(*flow, depth);
     sick.push_back({flow, 0});
     Answer answer = finding(Question::queue_depth, verdict, sick);
     const std::string way = scene.from_to({flow});
@@ -64,13 +118,16 @@ void ask_queue_depth(const Scene& scene, std::vector<Answer>& out) {
     const std::string figures =
         fmt::format("{} outstanding on average, {} at most{}", rough(flow->messages_mean), number(flow->messages_max),
                     depth.reads ? fmt::format(", {} permitted (ORD)", depth.limit) : "");
-    if (verdict == "undecidable") {
+    if (queue != nullptr) {
+        describe(answer, scene, *flow, *queue);
+    } else if (verdict == "undecidable") {
         answer.confidence = 0;
         const bool silent = flow->service == Service::uc || flow->service == Service::ud;
         answer.summary =
             silent ? fmt::format("Nothing acknowledges messages {}, so the wire does not tell their depth.", way)
                    : fmt::format("Too little was sent {} to judge the depth of its queue ({}).", way, figures);
-        answer.advice = silent ? "Trace the program itself to see its queues." : "Capture while the load runs.";
+        answer.advice = silent ? "Trace the program itself to see its queues: `rdmascope run --trace FILE`."
+                               : "Capture while the load runs.";
     } else if (verdict == "at_limit") {
         answer.summary = fmt::format("The queue {} is full most of the time: {}.", way, figures);
         answer.advice = depth.reads
@@ -94,6 +151,8 @@ void ask_queue_depth(const Scene& scene, std::vector<Answer>& out) {
                              : fmt::format("The queue {} is used without being full: {}.", way, figures);
         answer.advice = "Nothing needs to be done.";
     }
+    add_traced(answer, *flow);
+    add_receives(answer, scene, *flow);
     add_evidence(answer, "outstanding, mean", flow->messages_mean, "messages");
     add_evidence(answer, "outstanding, most", static_cast<double>(flow->messages_max), "messages");
     add_evidence(answer, "outstanding octets, mean", flow->bytes_mean, "bytes");

@@ -74,6 +74,16 @@ std::uint64_t repeated_packets(const FlowSnapshot& flow);  ///< without tail_pro
 /// Segments that a TCP sender held by the window repeated to hear something: shown as runs of 0 packets.
 std::uint64_t tail_probes(const FlowSnapshot& flow);
 
+/// Of the traced sender of a flow, where it is one: time between messages with work posted and not sent (which is part
+/// of nic_stall), and with nothing posted while an answered request's completion was not taken.
+std::uint64_t held_ns(const FlowSnapshot& flow);
+std::uint64_t unpolled_ns(const FlowSnapshot& flow);
+std::uint64_t unpolled_ns(const FlowSnapshot& flow, State application);
+/// "ib_write_bw (pid 4711) on storage-3", or the host alone where nobody was traced.
+std::string program_on(const Scene& scene, const FlowSnapshot& flow);
+/// What posts and completions say: depths, and what messages waited for.
+void add_traced(Answer& answer, const FlowSnapshot& flow);
+
 // One file a question. Each adds its findings: those that alarm, or else the one that describes.
 void ask_bandwidth(const Scene& scene, std::vector<Answer>& out);
 void ask_latency(const Scene& scene, std::vector<Answer>& out);

@@ -40,6 +40,9 @@ inline constexpr double queueing_ratio = 3.0;
 /// A responder that takes so many times the round trip is what one waits for.
 inline constexpr double slow_responder_ratio = 3.0;
 
+/// A part of the time from post to completion that is the sender's own, and most of it.
+inline constexpr double own_part_share = 0.5;
+
 /// Marks on one packet in a thousand: DCQCN begins to slow senders down at far fewer a second.
 inline constexpr double marked_share = 0.001;
 /// Hosts that send to one within a millisecond: four of them at line rate fill a switch's shared buffer share of one

@@ -1,12 +1,16 @@
 /// Writes the seeds of the fuzz targets from pcaps/: make_seeds FOLDER makes FOLDER/frame, /stream, /pcap_file,
-/// /filter, /mpa_stream, /iwarp_peer, /control_line, /snapshot.
+/// /filter, /mpa_stream, /iwarp_peer, /control_line, /snapshot, /trace_file, /trace_ring.
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
 
+#include "capture/trace/file.h"
+#include "capture/trace/ring_layout.h"
 #include "dissect/dissector.h"
 #include "metrics/engine/analyzer.h"
 #include "metrics/snapshot_codec.h"
@@ -121,12 +125,51 @@ void snapshot_seeds(const fs::path& folder, const support::KeptCapture& capture)
     }
 }
 
+/// A short trace of one process.
+void trace_seeds(const fs::path& folder) {
+    using namespace capture::trace;
+    for (const std::size_t devices : {std::size_t{0}, std::size_t{2}}) {
+        auto writer = TraceFileWriter::open(folder / std::to_string(devices));
+        if (!writer) std::abort();
+        const Process process{42, 0, 1, "ib_write_bw -R", "c0ffee", std::vector<std::string>(devices, "rxe0")};
+        std::vector<Record> records;
+        for (std::uint8_t kind = 1; kind <= static_cast<std::uint8_t>(RecordKind::lost); ++kind) {
+            Record record;
+            record.kind = static_cast<RecordKind>(kind);
+            record.time_ns = kind * 1000;
+            record.number = 7;
+            record.process = 42;
+            record.work.flags = Flag::signalled;
+            records.push_back(record);
+        }
+        if (!writer->write(records, {process}) || !writer->write(records, {process}) || !writer->close(1)) std::abort();
+    }
+}
+
+/// The begin of a ring, where all that a reader must not believe stands.
+void ring_seed(const fs::path& folder) {
+    capture::trace::layout::Header header;
+    header.magic = capture::trace::layout::magic;
+    header.version = capture::trace::layout::version;
+    header.record_octets = sizeof(capture::trace::Record);
+    header.lanes = 3;
+    header.capacity = capture::trace::layout::least_capacity;
+    header.devices = 1;
+    std::array<capture::trace::layout::LaneHeader, 3> lanes{};
+    lanes[0].written = 300;
+    lanes[2].busy_since_ns = 1;
+    std::string octets(reinterpret_cast<const char*>(&header), sizeof header);
+    octets.append(reinterpret_cast<const char*>(lanes.data()), sizeof lanes);
+    write(folder / "ring", octets);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
     if (count != 2) return std::fputs("usage: make_seeds FOLDER\n", stderr), 2;
     const fs::path folder = arguments[1];
-    for (const char* target : {"frame", "stream", "pcap_file", "filter", "control_line", "snapshot"})
+    for (const char* target :
+         {"frame", "stream", "pcap_file", "filter", "control_line", "snapshot", "trace_file", "trace_ring"})
         fs::create_directories(folder / target);
     for (const support::KeptCapture& capture : support::load_captures(400)) {
         frame_seeds(folder / "frame", capture);
@@ -138,6 +181,8 @@ int main(int count, char** arguments) {
     }
     filter_seeds(folder / "filter");
     control_seeds(folder / "control_line");
+    trace_seeds(folder / "trace_file");
+    ring_seed(folder / "trace_ring");
     fuzz::write_iwarp_seeds(folder);
     return 0;
 }

@@ -29,6 +29,7 @@ void Fabric::post(Side& side) {
         if (side.messages.empty()) side.cursor = message.id, side.cursor_packet = 0;
         side.messages.push_back(message);
         ++truth.posted;
+        truth.post_ns.push_back(now_);
         if (application.answers) --side.owed;
         if (application.burst == 0 || ++side.burst < application.burst) continue;
         side.burst = 0;
@@ -47,6 +48,7 @@ void Fabric::post(Side& side) {
 /// A message has left the send queue.
 void Fabric::completed(Side& side) {
     ++out_.sides[side.number].completed;
+    out_.sides[side.number].complete_ns.push_back(now_);
     // Room in a send queue that was not full changes nothing.
     if (side.reacting || side.messages.size() + 1 < side.end->application.depth || !may_post(side)) return;
     side.reacting = State::ack_window;

@@ -30,6 +30,8 @@ struct SideTruth {
     std::uint64_t timeouts = 0;         ///< of the local ACK timer
     std::uint64_t read_recoveries = 0;  ///< READ responses missing: asked again without any NAK
     std::uint64_t credit_stops = 0;
+    std::vector<std::int64_t> post_ns;      ///< of each work request
+    std::vector<std::int64_t> complete_ns;  ///< when it left the send queue
 
     /// How the time from `from_ns` to `to_ns` was spent; sums to it.
     metrics::StateTimes states(std::int64_t from_ns, std::int64_t to_ns) const;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <map>
 
+#include "exporters/flow_fields.h"
 #include "metrics/snapshot_fields.h"
 
 namespace tui {
@@ -21,6 +22,12 @@ std::string host_title(const metrics::Address& address, const metrics::HostNames
 std::string kind_title(const FlowSnapshot& flow) {
     if (flow.transport == dissect::Transport::iwarp) return "iwarp";
     return fmt::format("{} {}", metrics::name_of(flow.transport), name_of(flow.service));
+}
+
+/// Of the sender, where it was traced.
+std::string process_title(const FlowSnapshot& flow) {
+    if (!flow.verbs) return "(not traced)";
+    return exporters::program_text(flow.verbs->process);
 }
 
 /// `key` tells the groups apart, `title` is asked once a group.
@@ -135,6 +142,33 @@ void add_tcp(std::optional<metrics::TcpFigures>& sum, const std::optional<metric
         sum->receive_window_max = std::max(sum->receive_window_max, other->receive_window_max);
 }
 
+/// Queues of several queue pairs are as deep as all together; what one process did stays its own.
+void add_level(metrics::LevelFigures& sum, const metrics::LevelFigures& other) {
+    sum.mean += other.mean;
+    sum.max = add(sum.max, other.max);
+    if (other.capacity) sum.capacity = sum.capacity.value_or(0) + *other.capacity;
+    sum.observed_ns = add(sum.observed_ns, other.observed_ns);
+    sum.empty_ns = add(sum.empty_ns, other.empty_ns);
+    sum.full_ns = add(sum.full_ns, other.full_ns);
+}
+
+void add_verbs(std::optional<metrics::VerbsFigures>& sum, const std::optional<metrics::VerbsFigures>& other) {
+    if (!other) return;
+    if (!sum) {
+        sum = other;
+        return;
+    }
+    metrics::LevelFigures sends = sum->send_queue;
+    metrics::LevelFigures receives = sum->receive_queue;
+    const metrics::Process process = sum->process;
+    add_level(sends, other->send_queue);
+    add_level(receives, other->receive_queue);
+    merge(*sum, *other);
+    sum->send_queue = sends;
+    sum->receive_queue = receives;
+    sum->process = process == other->process ? process : metrics::Process{};
+}
+
 void add_exhibits(std::vector<metrics::Exhibit>& sum, const std::vector<metrics::Exhibit>& other) {
     for (const metrics::Exhibit& theirs : other) {
         const auto place =
@@ -169,6 +203,13 @@ Groups groups_of(const std::vector<const FlowSnapshot*>& flows, Grouping groupin
             return grouped(
                 flows, [](const FlowSnapshot& flow) { return flow.traffic_class; },
                 [](const FlowSnapshot& flow) { return fmt::format("class {:#04x}", flow.traffic_class); });
+        case Grouping::process:
+            return grouped(
+                flows,
+                [](const FlowSnapshot& flow) {
+                    return flow.verbs ? std::pair(true, flow.verbs->process.pid) : std::pair(false, 0U);
+                },
+                process_title);
         case Grouping::none: break;
     }
     return {};
@@ -179,6 +220,7 @@ void add_up(FlowSnapshot& sum, const FlowSnapshot& flow) {
     add_rate_drop(sum, flow);
     add_counters(sum, flow);
     add_tcp(sum.tcp, flow.tcp);
+    add_verbs(sum.verbs, flow.verbs);
     add_exhibits(sum.exhibits, flow.exhibits);
     add_identity(sum, flow);
 }

@@ -11,11 +11,16 @@ namespace tui {
 
 /// A counter of an RDMA device's port, as the driver names it.
 struct DeviceCounter {
-    std::string device;  ///< "siw0"
+    std::string device;  ///< "siw0", or an Ethernet interface under a device: "eth2"
     std::uint32_t port = 0;
     std::string name;  ///< "out_of_buffer", "port_xmit_data"
     std::uint64_t value = 0;
-    std::optional<std::uint64_t> before;  ///< at the beginning of the interval; absent where it was not there
+    /// At the beginning of the interval, so that value - before, modulo 2^64, is what was counted in it; a counter of 32
+    /// bits that has wrapped was "before" 0. Absent where nobody knows: it was not there, or was set back.
+    std::optional<std::uint64_t> before;
+    std::uint32_t octets = 0;  ///< that one step stands for; 0: it counts something else
+
+    std::uint64_t growth() const { return before ? value - *before : 0; }
 };
 
 /// What a source says at the end of an interval: [start_ns, start_ns + length_ns) of the capture's clock. Immutable

@@ -5,7 +5,8 @@
 namespace tui {
 
 std::string_view name_of(Grouping grouping) {
-    constexpr std::array<std::string_view, 5> names{"none", "source", "destination", "transport", "traffic class"};
+    constexpr std::array<std::string_view, 6> names{"none",      "source",        "destination",
+                                                    "transport", "traffic class", "process"};
     return names[static_cast<std::size_t>(grouping)];
 }
 

@@ -7,7 +7,7 @@
 
 namespace tui {
 
-enum class Grouping : std::uint8_t { none, source, destination, transport, traffic_class };
+enum class Grouping : std::uint8_t { none, source, destination, transport, traffic_class, process };
 std::string_view name_of(Grouping grouping);
 
 /// What figures are about: the last interval, or all since the source began.

@@ -13,17 +13,14 @@ namespace {
 
 /// Parts of the names of counters that stand at zero while all is well, as drivers of the kernel call them
 /// (drivers/infiniband, counters and hw_counters).
-constexpr std::array<std::string_view, 17> error_words{"err", "drop",      "discard", "out_of",  "retry", "retrans",
+constexpr std::array<std::string_view, 20> error_words{"err", "drop",      "discard", "out_of",  "retry", "retrans",
                                                        "nak", "cnp",       "ecn",     "timeout", "rnr",   "fail",
-                                                       "dup", "integrity", "overrun", "recover", "wait"};
+                                                       "dup", "integrity", "overrun", "recover", "wait",
+                                                       "pause", "pfc", "xoff"};
 
 bool counts_errors(std::string_view name) {
     return std::any_of(error_words.begin(), error_words.end(),
                        [name](std::string_view word) { return name.find(word) != std::string_view::npos; });
-}
-
-std::uint64_t growth(const DeviceCounter& counter) {
-    return counter.before && counter.value > *counter.before ? counter.value - *counter.before : 0;
 }
 
 /// Errors that ever were, then all others; in each, the reading's order, so that a row moves at most once.
@@ -38,12 +35,15 @@ std::vector<const DeviceCounter*> ordered(const std::vector<DeviceCounter>& coun
 
 TableRow row_of(const DeviceCounter& counter, std::uint64_t length_ns) {
     const bool error = counts_errors(counter.name);
-    const std::uint64_t more = growth(counter);
+    const std::uint64_t more = counter.growth();
     const Role role = counter.value == 0 ? Role::dim : !error ? Role::normal : more > 0 ? Role::bad : Role::warning;
     TableRow row;
     std::string per_sec = "-";
-    if (counter.before && length_ns > 0)
-        per_sec = brief(static_cast<double>(more) * 1e9 / static_cast<double>(length_ns));
+    if (counter.before && length_ns > 0) {
+        const double each = counter.octets == 0 ? 1 : counter.octets;
+        per_sec = brief(static_cast<double>(more) * each * 1e9 / static_cast<double>(length_ns));
+        if (counter.octets != 0) per_sec += 'B';
+    }
     row.cells = {{counter.device},
                  {fmt::to_string(counter.port)},
                  {counter.name, {role}},

@@ -123,6 +123,7 @@ FlowSnapshot RandomSnapshots::flow(unsigned number, std::int64_t first_ns, std::
         if (chance()) f.connection.mpa_crc = chance();
         if (chance()) f.connection.mpa_markers = chance();
     }
+    if (chance()) f.verbs = verbs();
     for (std::size_t kind = 0; kind < event_kind_count; kind += 1 + below(8)) {
         Exhibit exhibit{static_cast<EventKind>(kind), 1 + below(10), {}, below(100), below(1000)};
         for (std::uint64_t i = 0; i < std::min<std::uint64_t>(exhibit.count, 4); ++i)
@@ -130,6 +131,40 @@ FlowSnapshot RandomSnapshots::flow(unsigned number, std::int64_t first_ns, std::
         f.exhibits.push_back(exhibit);
     }
     return f;
+}
+
+VerbsFigures RandomSnapshots::verbs() {
+    VerbsFigures v;
+    v.process = {static_cast<std::uint32_t>(below(3)), chance() ? "ib_write_bw -t 16" : "", chance() ? "c0ffee" : ""};
+    v.device = static_cast<std::uint32_t>(below(2));
+    v.queue_pair = static_cast<std::uint32_t>(below(4));
+    for (std::uint64_t* counter :
+         {&v.posts, &v.posts_refused, &v.receives, &v.receives_used, &v.completions, &v.completion_errors,
+          &v.records_lost, &v.completions_missed, &v.messages_matched, &v.messages_unmatched, &v.polled_early})
+        *counter = below(1000);
+    for (LevelFigures* level : {&v.send_queue, &v.receive_queue}) {
+        if (chance()) level->capacity = static_cast<std::uint32_t>(1 + below(128));
+        level->observed_ns = below(3) * 1000;
+        // Binary fractions, for sums to be exact in any order.
+        level->mean = level->observed_ns == 0 ? 0 : static_cast<double>(below(64)) / 4;
+        level->max = below(128);
+        level->empty_ns = below(1000);
+        level->full_ns = below(1000);
+    }
+    v.receive_queue_shared = chance();
+    v.midway = chance();
+    v.post_interval_ns = histogram();
+    if (chance()) v.status(0).count = 1 + below(10);
+    if (chance()) v.status(12).count = 1 + below(10);
+    for (const Operation operation : {Operation::write, Operation::read}) {
+        if (chance()) continue;
+        OperationWaits& waits = v.waits(operation);
+        waits.completion_ns = histogram();
+        waits.delays = {histogram(), histogram(), histogram(), histogram(), histogram()};
+    }
+    for (std::uint64_t& time : v.held_ns) time = below(1000);
+    for (std::uint64_t& time : v.unpolled_ns) time = below(1000);
+    return v;
 }
 
 Snapshot RandomSnapshots::around(std::vector<FlowSnapshot> flows, std::int64_t first_ns, std::int64_t last_ns) {

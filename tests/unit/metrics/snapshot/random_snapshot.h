@@ -21,6 +21,7 @@ private:
     std::optional<std::uint64_t> maybe(std::uint64_t bound);
     Histogram histogram();
     ReuseFigures reuse();
+    VerbsFigures verbs();
     FlowSnapshot flow(unsigned number, std::int64_t first_ns, std::int64_t last_ns, bool finished);
     Snapshot around(std::vector<FlowSnapshot> flows, std::int64_t first_ns, std::int64_t last_ns);
 

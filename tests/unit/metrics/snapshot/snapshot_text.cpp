@@ -42,6 +42,21 @@ struct Writer {
             tcp.duplicate_acks, tcp.sack_blocks, tcp.zero_windows, tcp.ece_acks, tcp.cwr_segments, tcp.round_trip_ns,
             tcp.handshake_ns, tcp.mss, tcp.receive_window_min, tcp.receive_window_max, tcp.window_limited_ns);
     }
+    void value(const LevelFigures& level) {
+        all(level.capacity, level.mean, level.max, level.observed_ns, level.empty_ns, level.full_ns);
+    }
+    void value(const StatusCount& status) { all(status.status, status.count); }
+    void value(const OperationWaits& waits) {
+        const DelayFigures& d = waits.delays;
+        all(waits.operation, waits.completion_ns, d.post_to_wire_ns, d.wire_ns, d.wire_to_ack_ns, d.ack_to_poll_ns,
+            d.whole_ns);
+    }
+    void value(const VerbsFigures& v) {
+        all(v.process.pid, v.process.command, v.process.container, v.device, v.queue_pair, v.posts, v.posts_refused,
+            v.receives, v.receives_used, v.completions, v.completion_errors, v.statuses, v.records_lost,
+            v.completions_missed, v.midway, v.send_queue, v.receive_queue, v.receive_queue_shared, v.post_interval_ns,
+            v.operations, v.messages_matched, v.messages_unmatched, v.polled_early, v.held_ns, v.unpolled_ns);
+    }
     template <class T>
     requires std::is_integral_v<T>
     void value(T number) { out << +number; }
@@ -104,7 +119,7 @@ struct Writer {
             c.retry_count, c.rnr_retry_count, c.starting_psn, c.mpa_revision, c.mpa_crc, c.mpa_markers, c.end,
             c.end_frame);
         out << "\n  tcp";
-        all(f.tcp, f.exhibits);
+        all(f.tcp, f.verbs, f.exhibits);
         out << '\n';
     }
     void snapshot(const Snapshot& s) {
@@ -188,6 +203,13 @@ struct Summer {
         const TcpFigures t = f.tcp.value_or(TcpFigures{});
         all(t.segments, t.retransmitted_segments, t.retransmitted_bytes, t.out_of_order_segments, t.duplicate_acks,
             t.sack_blocks, t.zero_windows, t.ece_acks, t.cwr_segments, t.round_trip_ns, t.window_limited_ns);
+        const VerbsFigures v = f.verbs.value_or(VerbsFigures{});
+        const DelayFigures d = v.delays();
+        all(v.posts, v.posts_refused, v.receives, v.receives_used, v.completions, v.completion_errors, v.records_lost,
+            v.completions_missed, v.messages_matched, v.messages_unmatched, v.polled_early, v.post_interval_ns,
+            v.send_queue.observed_ns, v.send_queue.empty_ns, v.send_queue.full_ns, v.receive_queue.observed_ns,
+            d.post_to_wire_ns, d.wire_ns, d.wire_to_ack_ns, d.ack_to_poll_ns, d.whole_ns);
+        for (std::size_t i = 0; i < application_states; ++i) all(v.held_ns[i], v.unpolled_ns[i]);
         for (std::size_t kind = 0; kind < event_kind_count; ++kind) {
             const Exhibit* const exhibit = f.exhibit(static_cast<EventKind>(kind));
             all(exhibit == nullptr ? 0 : exhibit->count, exhibit == nullptr ? 0 : exhibit->value_sum);

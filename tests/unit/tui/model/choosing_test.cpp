@@ -201,7 +201,7 @@ TEST_F(Choosing, the_last_column_stays) {
 
 TEST_F(Choosing, groups) {
     bench.press("u");
-    EXPECT_THAT(menu().items, ElementsAre("none", "source", "destination", "transport", "traffic class"));
+    EXPECT_THAT(menu().items, ElementsAre("none", "source", "destination", "transport", "traffic class", "process"));
     bench.press("Down Enter");
     EXPECT_EQ(settings().grouping, Grouping::source);
     EXPECT_EQ(bench.ids(), (Ids{0, 2, 1, 0, 3}));

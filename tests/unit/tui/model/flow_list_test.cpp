@@ -157,7 +157,7 @@ TEST(FlowList, every_column_can_be_shown_of_a_group) {
     const support::FakeFeed feed = support::FakeFeed::of_capture("rxe-loss1pct-send-bw.pcap.gz", 60'000'000'000);
     Table table;
     for (const Grouping grouping :
-         {Grouping::source, Grouping::destination, Grouping::transport, Grouping::traffic_class}) {
+         {Grouping::source, Grouping::destination, Grouping::transport, Grouping::traffic_class, Grouping::process}) {
         table.choice.grouping = grouping;
         table.sort("goodput", true).ids(feed.readings.back());
         std::size_t members = 0;
@@ -229,6 +229,36 @@ TEST(FlowList, groups_have_names_of_hosts_and_of_what_they_are) {
     EXPECT_EQ(titles(Grouping::destination), (std::vector<std::string>{"10.0.0.9"}));
     EXPECT_EQ(titles(Grouping::transport), (std::vector<std::string>{"iwarp", "roce2 UD", "roce2 RC"}));
     EXPECT_EQ(titles(Grouping::traffic_class), (std::vector<std::string>{"class 0x00", "class 0x68"}));
+}
+
+TEST(FlowList, flows_of_a_process_are_a_group_with_the_depth_of_all_its_queues) {
+    std::vector<metrics::FlowSnapshot> flows{writes(1, 1, 9, 10), writes(2, 1, 9, 30), writes(3, 2, 9, 35)};
+    for (std::size_t i = 0; i < 2; ++i) {
+        metrics::VerbsFigures& verbs = flows[i].verbs.emplace();
+        verbs.process = {4711, "/usr/bin/ib_write_bw -q 2 10.0.0.9", {}};
+        verbs.posts = 10;
+        verbs.send_queue.mean = 7.5;
+        verbs.send_queue.max = 8;
+        verbs.send_queue.capacity = 16;
+        verbs.send_queue.observed_ns = 1000;
+    }
+    const auto reading = reading_of(1, std::move(flows));
+    Table table;
+    table.choice.grouping = Grouping::process;
+    table.sort("message_count", true).ids(reading);
+    std::vector<std::string> titles;
+    for (const FlowLine& line : table.list.lines()) {
+        if (!line.group) continue;
+        titles.push_back(line.title);
+        if (line.members != 2) continue;
+        ASSERT_TRUE(line.flow->verbs);
+        EXPECT_DOUBLE_EQ(line.flow->verbs->send_queue.mean, 15);
+        EXPECT_EQ(line.flow->verbs->send_queue.max, 16U);
+        EXPECT_EQ(line.flow->verbs->send_queue.capacity, 32U);
+        EXPECT_EQ(line.flow->verbs->posts, 20U);
+        EXPECT_EQ(line.flow->verbs->process.pid, 4711U);
+    }
+    EXPECT_EQ(titles, (std::vector<std::string>{"ib_write_bw[4711]", "(not traced)"}));
 }
 
 TEST(FlowList, folded_groups_and_pinned_flows) {

@@ -212,10 +212,14 @@ TEST(GoldenCongestion, pauses_by_priority) {
 TEST(GoldenCounters, errors_that_grow_first) {
     FakeFeed feed = feed_of(many_flows(4));
     tui::Reading reading = *feed.readings.front();
-    reading.counters = {
-        {"mlx5_0", 1, "out_of_sequence", 40, 12}, {"mlx5_0", 1, "port_rcv_data", 123'456'789'012, 123'400'000'000},
-        {"mlx5_0", 1, "port_rcv_errors", 0, 0},   {"mlx5_0", 1, "port_xmit_data", 5'000, 4'000},
-        {"mlx5_0", 1, "rnr_nak_retry_err", 3, 3}, {"mlx5_1", 1, "port_xmit_data", 7, {}}};
+    reading.counters = {// A counter of 32 bits that has gone round its end counted 10: value - before, modulo 2^64.
+                        {"mlx5_0", 1, "duplicate_request", 4, ~std::uint64_t{5}},
+                        {"mlx5_0", 1, "out_of_sequence", 40, 12},
+                        {"mlx5_0", 1, "port_rcv_data", 123'456'789'012, 123'400'000'000, 4},
+                        {"mlx5_0", 1, "port_rcv_errors", 0, 0},
+                        {"mlx5_0", 1, "port_xmit_data", 5'000, 4'000, 4},
+                        {"mlx5_0", 1, "rnr_nak_retry_err", 3, 3},
+                        {"mlx5_1", 1, "port_xmit_data", 7, {}, 4}};
     feed.readings.front() = std::make_shared<tui::Reading>(std::move(reading));
     Screen screen(std::move(feed));
     screen.show_all();

@@ -1,0 +1,95 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capture/error.h"
+#include "wire/bytes.h"
+
+/// What the kernel knows of RDMA devices and of whose objects they hold, over netlink: rdma_netlink.h of the kernel's
+/// interface, clients RDMA_NL_NLDEV; what rdma(8) shows.
+namespace capture::counters {
+
+struct RdmaDevice {
+    std::uint32_t index = 0;
+    std::string name;
+    std::uint32_t ports = 0;
+    std::string firmware = {};
+    std::string protocol = {};  ///< "ib", "iw", "roce"
+
+    bool operator==(const RdmaDevice&) const = default;
+};
+
+struct RdmaPort {
+    std::uint32_t device_index = 0;
+    std::string device;
+    std::uint32_t port = 0;
+    std::uint8_t state = 0;      ///< ib_port_state: 4 is active
+    std::string interface = {};  ///< the Ethernet interface; empty of InfiniBand
+
+    bool operator==(const RdmaPort&) const = default;
+};
+
+struct QueuePairResource {
+    std::string device;
+    std::uint32_t port = 0;  ///< 0: not yet bound to one
+    std::uint32_t number = 0;
+    std::uint32_t peer_number = 0;  ///< of RC and UC
+    std::uint32_t send_psn = 0;
+    std::uint32_t receive_psn = 0;
+    std::uint8_t type = 0;   ///< ib_qp_type
+    std::uint8_t state = 0;  ///< ib_qp_state
+    std::uint32_t process = 0;
+    std::string kernel_name = {};  ///< who has it in the kernel, where process is 0: "nvme_rdma"
+
+    bool operator==(const QueuePairResource&) const = default;
+};
+
+/// Counters of some queue pairs together, or of a port (no queue pairs, identifier 0).
+struct QueuePairCounters {
+    std::string device;
+    std::uint32_t port = 0;
+    std::uint32_t identifier = 0;  ///< the kernel's number of the set
+    std::uint32_t process = 0;     ///< whose queue pairs they are, where the set is by process
+    std::vector<std::uint32_t> queue_pairs = {};
+    std::vector<std::pair<std::string, std::uint64_t>> values = {};
+
+    bool operator==(const QueuePairCounters&) const = default;
+};
+
+// Answers as they come off the socket: any number of messages, at most one level of which is cut short. What is not
+// understood is passed over; these never fail.
+std::vector<RdmaDevice> parse_devices(wire::Bytes messages);
+std::vector<RdmaPort> parse_ports(wire::Bytes messages);
+std::vector<QueuePairResource> parse_queue_pairs(wire::Bytes messages);
+std::vector<QueuePairCounters> parse_counters(wire::Bytes messages);
+
+/// A socket to ask by. Not for several threads at once.
+class RdmaNetlink {
+public:
+    /// An error says that the kernel has no RDMA, and what loads it.
+    static Result<RdmaNetlink> open();
+    RdmaNetlink(RdmaNetlink&& other) noexcept;
+    RdmaNetlink& operator=(RdmaNetlink&&) = delete;
+    ~RdmaNetlink();
+
+    Result<std::vector<RdmaDevice>> devices();
+    Result<std::vector<RdmaPort>> ports(const RdmaDevice& device);
+    /// Those of this network namespace; processes of others only with CAP_NET_ADMIN.
+    Result<std::vector<QueuePairResource>> queue_pairs(const RdmaDevice& device);
+    /// Sets that are bound to queue pairs (`rdma statistic qp set link DEVICE auto type on`); none where nobody asked
+    /// for them, or the driver has none.
+    Result<std::vector<QueuePairCounters>> queue_pair_counters(const RdmaDevice& device);
+    Result<std::vector<QueuePairCounters>> port_counters(const RdmaDevice& device, std::uint32_t port);
+
+private:
+    explicit RdmaNetlink(int descriptor) : descriptor_(descriptor) {}
+    Result<std::vector<std::byte>> ask(std::uint16_t command, bool all,
+                                       const std::vector<std::pair<std::uint16_t, std::uint32_t>>& attributes);
+
+    int descriptor_ = -1;
+    std::uint32_t sequence_ = 0;
+};
+
+}  // namespace capture::counters

@@ -1,0 +1,80 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/trace/format.h"
+#include "capture/trace/perf_ring.h"
+#include "capture/trace/trace_source.h"
+
+namespace capture::trace {
+
+/// A trace event to be read, and what becomes of it.
+struct PerfEvent {
+    std::string name;        ///< "rdma_core:cq_poll", or the name of a probe
+    Format format;           ///< its id is the one in tracefs of this machine
+    Converter convert = {};  ///< none: counted, and told to the listener
+};
+
+struct PerfOptions {
+    std::uint32_t ring_octets = 512 * 1024;  ///< for each processor; a power of two, at least a page
+    int process = 0;                         ///< only of this one, until it ends; 0: of all
+    Listener listener = {};
+};
+
+/// Trace events by perf_event_open(2): one ring for each processor, whatever the number of events.
+///
+/// perf stamps with CLOCK_MONOTONIC, since it has no CLOCK_REALTIME; the distance between the two is measured at every
+/// call of next(), so that a clock that is set moves the records that come after. Records are handed out once they are
+/// a millisecond old, by when every processor has written what came before.
+///
+/// Memory: the rings, and one file descriptor for each event and processor; with `process` for each of its threads too.
+/// Threads that it makes later are followed.
+class PerfSource : public TraceSource {
+public:
+    /// Starts at once. An error says which right, or what else, is missing.
+    static Result<std::unique_ptr<PerfSource>> open(std::vector<PerfEvent> events, const PerfOptions& options);
+    ~PerfSource() override;
+    PerfSource(const PerfSource&) = delete;
+    PerfSource& operator=(const PerfSource&) = delete;
+
+    TraceBatch next(std::span<Record> into, int timeout_ms) override;
+    std::uint64_t lost() const override { return lost_; }
+    std::vector<EventCount> events() const override;
+    const std::vector<std::string>& warnings() const override { return warnings_; }
+    const Error& error() const override { return error_; }
+
+private:
+    struct Processor;
+    struct Counted {
+        PerfEvent event;
+        std::uint64_t count = 0;
+    };
+
+    explicit PerfSource(const PerfOptions& options);
+    Result<bool> open_processor(int number);
+    Result<bool> open_event(std::size_t event, int thread);
+    std::size_t take(std::span<Record> into, std::int64_t until_ns, std::int64_t offset_ns);
+    bool convert(const PerfRecord& from, std::int64_t offset_ns, Record& into);
+    bool process_ended() const;
+    void wait(int timeout_ms);
+
+    PerfOptions options_;
+    std::vector<Counted> events_ = {};
+    std::unordered_map<std::uint64_t, std::size_t> by_id_ = {};
+    std::vector<std::unique_ptr<Processor>> processors_;  // no initializer: it would need the whole type
+    std::vector<int> descriptors_ = {};
+    int process_descriptor_ = -1;
+    bool ended_ = false;
+    std::uint64_t lost_ = 0;
+    std::int64_t latest_ns_ = 0;
+    std::vector<std::string> warnings_ = {};
+    Error error_ = {};
+};
+
+/// The numbers of the processors in a list as sysfs writes it, "0-3,8"; empty where it is none.
+std::vector<int> parse_processor_list(const std::string& text);
+
+}  // namespace capture::trace

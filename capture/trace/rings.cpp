@@ -1,0 +1,150 @@
+#include "capture/trace/rings.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <dirent.h>
+#include <limits>
+#include <memory>
+#include <sys/inotify.h>
+#include <unistd.h>
+#include <utility>
+
+#include "capture/trace/trace_directory.h"
+
+namespace capture::trace {
+
+namespace {
+
+constexpr std::size_t most_rings = 1024;
+constexpr std::size_t most_processes = 4096;
+constexpr std::size_t most_refusals = 16;
+
+std::int64_t now_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}
+
+}  // namespace
+
+Rings::Rings(Options options) : options_(std::move(options)), directory_(options_.directory) {}
+
+Rings::~Rings() {
+    if (watch_ >= 0) close(watch_);
+}
+
+/// The folder may be made only later, by the first process that is traced. A watch that cannot be had costs nothing but
+/// a tenth of a second.
+void Rings::watch() {
+    if (directory_.empty() || options_.directory.empty()) {
+        char path[4096];
+        directory_ = trace_directory(path, sizeof path, false) == 0 ? path : "";
+    }
+    if (watched_ || directory_.empty()) return;
+    if (watch_ < 0) watch_ = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    watched_ = watch_ >= 0 && inotify_add_watch(watch_, directory_.c_str(), IN_MOVED_TO | IN_ONLYDIR) >= 0;
+}
+
+void Rings::find_new() {
+    watch();
+    if (directory_.empty()) return;
+    const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(directory_.c_str()), closedir);
+    if (folder == nullptr) return;
+    std::vector<std::string> there;
+    std::vector<RingReader> found;
+    while (const dirent* entry = readdir(folder.get())) {
+        const std::string_view name = entry->d_name;
+        if (!name.ends_with(layout::suffix)) continue;
+        there.emplace_back(name);
+        if (std::ranges::binary_search(known_, there.back())) continue;
+        if (auto opened = RingReader::open(directory_ + "/" + there.back()); opened)
+            found.push_back(std::move(opened).value());
+        else if (access((directory_ + "/" + there.back()).c_str(), F_OK) == 0)
+            refuse(opened.error());  // else another reader has removed it in the meantime
+    }
+    std::ranges::sort(found, {}, [](const RingReader& one) { return one.process().started_ns; });
+    for (RingReader& one : found) add(std::move(one));
+    std::ranges::sort(there);
+    known_ = std::move(there);
+}
+
+void Rings::add(RingReader reader) {
+    if (options_.session && reader.session() != *options_.session) return;
+    if (rings_.size() == most_rings) return refuse({"is one ring too many", reader.path()});
+    if (processes_.size() == most_processes) {
+        processes_.pop_front();
+        ++forgotten_;
+    }
+    processes_.push_back(reader.process());
+    rings_.push_back({std::move(reader), forgotten_ + processes_.size() - 1});
+}
+
+void Rings::refuse(Error error) {
+    if (refusals_.size() == most_refusals) refusals_.pop_front();
+    refusals_.push_back(std::move(error));
+}
+
+void Rings::update(Ring& ring) {
+    lost_ += ring.reader.lost() - ring.lost;
+    ring.lost = ring.reader.lost();
+    if (ring.process < forgotten_) return;
+    Process& known = processes_[ring.process - forgotten_];
+    if (known.devices.size() != ring.reader.process().devices.size()) known.devices = ring.reader.process().devices;
+}
+
+void Rings::look(std::int64_t now_ns) {
+    constexpr std::int64_t interval_ns = 100'000'000;
+    alignas(inotify_event) char events[4096];
+    bool is_new = false;
+    while (watch_ >= 0 && read(watch_, events, sizeof events) > 0) is_new = true;
+    const bool is_due = now_ns - looked_ns_ >= interval_ns || now_ns < looked_ns_;
+    if (is_new || is_due) find_new();
+    for (Ring& ring : rings_) {
+        // Asked before it is looked at: what it wrote last is seen.
+        if (is_due && !ring.ended) ring.ended = !ring.reader.is_alive();
+        ring.complete_ns = ring.reader.look(now_ns);
+        if (ring.ended) ring.complete_ns = std::numeric_limits<std::int64_t>::max();
+        update(ring);
+    }
+    if (is_due) looked_ns_ = now_ns;
+}
+
+Rings::Ring* Rings::earliest() {
+    Ring* first = nullptr;
+    for (Ring& ring : rings_)
+        if (ring.reader.head() != nullptr &&
+            (first == nullptr || ring.reader.head_time_ns() < first->reader.head_time_ns()))
+            first = &ring;
+    return first;
+}
+
+void Rings::drop_ended() {
+    for (auto ring = rings_.begin(); ring != rings_.end();) {
+        if (!ring->ended || ring->reader.head() != nullptr) {
+            ++ring;
+            continue;
+        }
+        update(*ring);
+        if (options_.remove) ring->reader.remove();
+        ring = rings_.erase(ring);
+    }
+}
+
+std::size_t Rings::next(std::span<Record> out) {
+    look(now_ns());
+    std::int64_t complete_ns = std::numeric_limits<std::int64_t>::max();
+    for (const Ring& ring : rings_) complete_ns = std::min(complete_ns, ring.complete_ns);
+    std::size_t count = 0;
+    while (count < out.size()) {
+        Ring* const ring = earliest();
+        if (ring == nullptr || ring->reader.head_time_ns() > complete_ns) break;
+        out[count++] = *ring->reader.head();
+        ring->reader.pop();
+    }
+    for (Ring& ring : rings_) update(ring);
+    drop_ended();
+    return count;
+}
+
+}  // namespace capture::trace

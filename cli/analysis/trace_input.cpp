@@ -1,0 +1,109 @@
+#include "cli/analysis/trace_input.h"
+
+#include <array>
+#include <climits>
+#include <deque>
+#include <fmt/format.h>
+#include <span>
+#include <sys/stat.h>
+#include <unordered_map>
+
+#include "capture/trace/file.h"
+#include "capture/trace/rings.h"
+#include "capture/trace/trace_directory.h"
+
+namespace cli::analysis {
+
+namespace {
+
+using capture::trace::Process;
+using capture::trace::Record;
+
+/// Those that are new since it was last asked.
+class Introductions {
+public:
+    void tell(metrics::verbs::TraceBook& book, const std::deque<Process>& processes) {
+        for (const Process& process : processes) {
+            std::string& known = known_[process.pid];
+            if (known == process.command && !known.empty()) continue;
+            known = process.command;
+            book.know({process.pid, process.command, process.container});
+        }
+        // Of processes that came and went, nobody asks any more.
+        if (known_.size() > 2 * processes.size() + 1024) known_.clear();
+    }
+
+private:
+    std::unordered_map<std::uint32_t, std::string> known_ = {};
+};
+
+class TraceFile final : public TraceInput {
+public:
+    TraceFile(std::string path, capture::trace::TraceFileReader reader)
+        : path_(std::move(path)), reader_(std::move(reader)) {}
+
+    std::string give(metrics::verbs::TraceBook& book, std::int64_t until_ns) override {
+        while (!ended_) {
+            while (!waiting_.empty() && waiting_.front().time_ns <= until_ns) {
+                book.add(waiting_.front());
+                waiting_ = waiting_.subspan(1);
+            }
+            if (!waiting_.empty()) return {};
+            auto more = reader_.next();
+            if (!more) return ended_ = true, more.error().text();
+            waiting_ = *more;
+            introductions_.tell(book, reader_.processes());
+            if (waiting_.empty()) ended_ = true;
+            if (ended_ && !reader_.is_complete())
+                return fmt::format("{}: the trace breaks off: whoever wrote it was stopped", path_);
+        }
+        return {};
+    }
+
+private:
+    std::string path_;
+    capture::trace::TraceFileReader reader_;
+    Introductions introductions_ = {};
+    std::span<const Record> waiting_ = {};
+    bool ended_ = false;
+};
+
+class TraceRings final : public TraceInput {
+public:
+    explicit TraceRings(std::string directory) : rings_(options(std::move(directory))), records_(1024) {}
+
+    /// All that there are: a frame is read later than the record of what made it was written.
+    std::string give(metrics::verbs::TraceBook& book, std::int64_t) override {
+        for (std::size_t count = records_.size(); count == records_.size();) {
+            count = rings_.next(records_);
+            introductions_.tell(book, rings_.processes());
+            for (const Record& record : std::span(records_).first(count)) book.add(record);
+        }
+        return {};
+    }
+
+private:
+    /// Whoever looks on removes nothing.
+    static capture::trace::Rings::Options options(std::string directory) { return {std::move(directory), {}, false}; }
+    capture::trace::Rings rings_;
+    Introductions introductions_ = {};
+    std::vector<Record> records_;
+};
+
+}  // namespace
+
+std::unique_ptr<TraceInput> open_trace_file(const std::string& path, std::string& error) {
+    auto opened = capture::trace::TraceFileReader::open(path);
+    if (!opened) return error = opened.error().text(), nullptr;
+    return std::make_unique<TraceFile>(path, std::move(opened).value());
+}
+
+std::unique_ptr<TraceInput> open_trace_rings() {
+    std::array<char, PATH_MAX> path{};
+    struct stat found {};
+    if (capture::trace::trace_directory(path.data(), path.size(), false) != 0) return nullptr;
+    if (stat(path.data(), &found) != 0 || !S_ISDIR(found.st_mode)) return nullptr;
+    return std::make_unique<TraceRings>(path.data());
+}
+
+}  // namespace cli::analysis

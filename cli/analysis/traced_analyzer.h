@@ -1,0 +1,42 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "cli/analysis/trace_input.h"
+#include "metrics/engine/analyzer.h"
+#include "metrics/verbs/trace_join.h"
+
+namespace cli::analysis {
+
+/// An engine, with what programs did beside the packets where there is a trace of it.
+class TracedAnalyzer {
+public:
+    /// `trace` may be null: then this is the engine alone. With one, packets are looked at one by one, by one thread.
+    TracedAnalyzer(const metrics::AnalyzerOptions& options, std::unique_ptr<TraceInput> trace);
+
+    void feed(std::span<const wire::Frame> frames, bool lasting);
+    void dropped(std::int64_t now_ns, std::uint64_t frames);
+    void finish();
+    metrics::Snapshot snapshot();
+    std::size_t begin_interval(std::int64_t idle_since_ns) { return analyzer_.begin_interval(idle_since_ns); }
+    /// Why the trace gives no more, once.
+    std::string take_trouble() { return std::exchange(trouble_, {}); }
+
+private:
+    static metrics::AnalyzerOptions watched(metrics::AnalyzerOptions options, metrics::Witness* witness) {
+        options.engine.witness = witness;
+        return options;
+    }
+    void give(std::int64_t until_ns);
+    void settle(bool last);
+
+    std::unique_ptr<TraceInput> trace_;
+    std::unique_ptr<metrics::verbs::TraceJoin> join_;
+    metrics::Analyzer analyzer_;
+    std::string trouble_ = {};
+};
+
+}  // namespace cli::analysis

@@ -1,0 +1,112 @@
+#include "cli/run/attached.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <deque>
+#include <fmt/format.h>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sys/stat.h>
+#include <vector>
+
+#include "capture/trace/attach.h"
+#include "capture/trace/file.h"
+#include "capture/trace/process.h"
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/run/trace_summary.h"
+
+namespace cli::launch {
+
+namespace {
+
+namespace trace = capture::trace;
+
+volatile std::sig_atomic_t stopped = 0;
+
+/// Signals end the tracing, not the program: what was read is written, and the probes are taken away.
+class StopSignals {
+public:
+    StopSignals() {
+        stopped = 0;
+        struct sigaction ours {};
+        ours.sa_handler = [](int) { stopped = 1; };
+        for (std::size_t i = 0; i < former_.size(); ++i) sigaction(numbers[i], &ours, &former_[i]);
+    }
+    ~StopSignals() {
+        for (std::size_t i = 0; i < former_.size(); ++i) sigaction(numbers[i], &former_[i], nullptr);
+    }
+    StopSignals(const StopSignals&) = delete;
+    StopSignals& operator=(const StopSignals&) = delete;
+
+private:
+    static constexpr int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    std::vector<struct sigaction> former_ = std::vector<struct sigaction>(std::size(numbers));
+};
+
+int fails(const std::string& why) {
+    tell("rdmascope run: {}", why);
+    return exit_failed;
+}
+
+std::int64_t now_ns() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+trace::Process describe(int pid) {
+    trace::Process process;
+    process.pid = static_cast<std::uint32_t>(pid);
+    struct stat status {};
+    if (stat(fmt::format("/proc/{}", pid).c_str(), &status) == 0) process.user = status.st_uid;
+    std::ifstream file(fmt::format("/proc/{}/cmdline", pid), std::ios::binary);
+    std::string command{std::istreambuf_iterator<char>(file), {}};
+    std::replace(command.begin(), command.end(), '\0', ' ');
+    while (command.ends_with(' ')) command.pop_back();
+    process.command = trace::harmless(command, trace::Process::longest_command);
+    process.container = trace::container_of(trace::control_group_of(process.pid));
+    return process;
+}
+
+}  // namespace
+
+int run_attached(int process, const Tracing& how) {
+    const StopSignals signals;  // before there are probes, which must not be left behind
+    trace::ProbeOptions options;
+    options.perf.ring_octets = 4 * 1024 * 1024;
+    auto source = trace::attach(process, options);
+    if (!source) return fails(source.error().text());
+    for (const std::string& warning : (*source)->warnings()) tell("rdmascope run: {}", warning);
+    std::optional<trace::TraceFileWriter> file;
+    if (!how.file.empty()) {
+        auto opened = trace::TraceFileWriter::open(how.file);
+        if (!opened) return fails(opened.error().text());
+        file = std::move(opened).value();
+    }
+    std::deque<trace::Process> processes{describe(process)};
+    TraceSummary summary;
+    std::vector<trace::Record> batch(4096);
+    std::int64_t stop_ns = 0;
+    tell("rdmascope run: attached to process {}", process);
+    for (;;) {
+        const trace::TraceBatch got = (*source)->next(batch, stopped != 0 ? 0 : 100);
+        const std::span<const trace::Record> records(batch.data(), got.count);
+        if (got.count > 0) {
+            if (processes.front().started_ns == 0) processes.front().started_ns = records.front().time_ns;
+            summary.add(records, processes);
+            if (file && !file->write(records, processes)) return fails(file->error().text());
+        }
+        if (got.status == trace::TraceStatus::end) break;
+        // The program runs on, and may never pause: what it did before the signal is all.
+        if (stopped != 0 && stop_ns == 0) stop_ns = now_ns();
+        if (stop_ns != 0 && (got.count == 0 || records.back().time_ns >= stop_ns)) break;
+        if (got.status == trace::TraceStatus::error) return fails((*source)->error().text());
+    }
+    if (file && !file->close((*source)->lost())) return fails(file->error().text());
+    if (how.summary) tell_line(summary.text((*source)->lost()));
+    return exit_done;
+}
+
+}  // namespace cli::launch

@@ -1,0 +1,194 @@
+#include "cli/run/traced.h"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fmt/format.h>
+#include <optional>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "capture/trace/file.h"
+#include "capture/trace/ring_layout.h"
+#include "capture/trace/rings.h"
+#include "capture/trace/trace_directory.h"
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/run/trace_summary.h"
+
+namespace cli::launch {
+
+namespace {
+
+namespace trace = capture::trace;
+
+constexpr const char* library_name = "librdmascope-trace.so";
+
+int fails(const std::string& why) {
+    tell("rdmascope run: {}", why);
+    return exit_failed;
+}
+
+/// Beside the program, as in a build folder, or where it was installed. Empty: nowhere; `looked` says where.
+std::string find_interposer(std::string& looked) {
+    std::array<char, PATH_MAX> path{};
+    const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());
+    const std::string whole(path.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+    for (const char* const place : {"/", "/../lib/rdmascope/"}) {
+        const std::string library = whole.substr(0, whole.rfind('/')) + place + library_name;
+        if (realpath(library.c_str(), path.data()) != nullptr) return path.data();
+        looked += (looked.empty() ? "neither " : " nor ") + library;
+    }
+    return {};
+}
+
+/// Behind what is preloaded already: a sanitizer must be the first. The software stack comes behind ours.
+void preload(const std::string& library) {
+    const char* const earlier = std::getenv("LD_PRELOAD");
+    const bool has_earlier = earlier != nullptr && *earlier != '\0';
+    setenv("LD_PRELOAD", (has_earlier ? std::string(earlier) + ":" + library : library).c_str(), 1);
+}
+
+/// While a program runs in the foreground, what the terminal sends is for it, and what is sent to us is passed on.
+class Signals {
+public:
+    explicit Signals(pid_t child) {
+        target = child;
+        take(SIGINT, SIG_IGN);
+        take(SIGQUIT, SIG_IGN);
+        take(SIGTERM, pass_on);
+        take(SIGHUP, pass_on);
+    }
+    ~Signals() {
+        for (const Former& one : former_) sigaction(one.number, &one.action, nullptr);
+        target = 0;
+    }
+    Signals(const Signals&) = delete;
+    Signals& operator=(const Signals&) = delete;
+
+private:
+    struct Former {
+        int number;
+        struct sigaction action;
+    };
+    void take(int number, void (*handler)(int)) {
+        struct sigaction ours {};
+        ours.sa_handler = handler;
+        ours.sa_flags = SA_RESTART;
+        Former was{number, {}};
+        sigaction(number, &ours, &was.action);
+        former_.push_back(was);
+    }
+    static void pass_on(int number) { kill(static_cast<pid_t>(target), number); }
+
+    static volatile std::sig_atomic_t target;
+    std::vector<Former> former_ = {};
+};
+volatile std::sig_atomic_t Signals::target = 0;
+
+/// Takes records out of the rings while the program runs, and after.
+class Reading {
+public:
+    Reading(trace::Rings::Options options, std::optional<trace::TraceFileWriter> file)
+        : rings_(std::move(options)), file_(std::move(file)) {}
+
+    /// Until there is nothing more by now. False: there was nothing.
+    bool drain() {
+        bool any = false;
+        for (std::size_t count = 0; (count = rings_.next(batch_)) > 0; any = true) {
+            const std::span<const trace::Record> records(batch_.data(), count);
+            summary_.add(records, rings_.processes());
+            if (file_ && !failed_ && !file_->write(records, rings_.processes())) fail();
+        }
+        return any;
+    }
+    /// What the program wrote last, and its end.
+    void finish() {
+        rings_.look_again();
+        while (drain()) rings_.look_again();
+        if (file_ && !failed_ && !file_->close(rings_.lost())) fail();
+    }
+    bool failed() const { return failed_; }
+    bool saw_processes() const { return !rings_.processes().empty(); }
+    std::string text() const { return summary_.text(rings_.lost()); }
+    const std::deque<capture::Error>& refusals() const { return rings_.refusals(); }
+
+private:
+    /// The program runs on; the rest of its records is only counted.
+    void fail() {
+        failed_ = true;
+        tell("rdmascope run: {}", file_->error().text());
+    }
+    trace::Rings rings_;
+    std::optional<trace::TraceFileWriter> file_;
+    TraceSummary summary_ = {};
+    std::vector<trace::Record> batch_ = std::vector<trace::Record>(16384);
+    bool failed_ = false;
+};
+
+int wait_and_read(pid_t child, Reading& reading) {
+    constexpr auto pause = std::chrono::milliseconds(2);
+    const Signals signals(child);
+    int status = 0;
+    for (;;) {
+        const pid_t ended = waitpid(child, &status, WNOHANG);
+        if (ended == child) break;
+        if (ended < 0 && errno != EINTR) return exit_failed;
+        if (!reading.drain()) std::this_thread::sleep_for(pause);
+    }
+    reading.finish();
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace
+
+int run_traced(const Tracing& how, const std::function<int()>& start) {
+    std::string looked;
+    const std::string library = find_interposer(looked);
+    if (library.empty())
+        return fails(
+            fmt::format("the tracing library is not installed: there is {}. rdmascope builds it where "
+                        "libibverbs-dev and librdmacm-dev are",
+                        looked));
+    if (library.find_first_of(" :") != std::string::npos)
+        return fails(fmt::format("{} cannot be preloaded: its path has a space or a colon", library));
+    std::array<char, PATH_MAX> directory{};
+    if (const int wrong = trace::trace_directory(directory.data(), directory.size(), true); wrong != 0)
+        return fails(fmt::format("there is no folder for traces: {}: {}; {} can name one", directory.data(),
+                                 std::strerror(wrong), trace::layout::variable::directory));
+    if (access(directory.data(), W_OK | X_OK) != 0)
+        return fails(fmt::format("traces cannot be put into {}: {}", directory.data(), std::strerror(errno)));
+    std::uint64_t session = 0;
+    if (getrandom(&session, sizeof session, 0) != sizeof session || session == 0) session = 1;
+    std::optional<trace::TraceFileWriter> file;
+    if (!how.file.empty()) {
+        auto opened = trace::TraceFileWriter::open(how.file);
+        if (!opened) return fails(opened.error().text());
+        file = std::move(opened).value();
+    }
+    Reading reading({directory.data(), session, true}, std::move(file));
+
+    const pid_t child = fork();
+    if (child < 0) return fails(fmt::format("no process can be started: {}", std::strerror(errno)));
+    if (child == 0) {
+        preload(library);
+        setenv(trace::layout::variable::directory, directory.data(), 1);
+        setenv(trace::layout::variable::session, std::to_string(session).c_str(), 1);
+        _exit(start());
+    }
+    const int status = wait_and_read(child, reading);
+    for (const capture::Error& refusal : reading.refusals()) tell("rdmascope run: {}", refusal.text());
+    if (how.summary && reading.saw_processes()) tell_line(reading.text());
+    if (how.summary && !reading.saw_processes())
+        tell("rdmascope run: nothing was traced: the program made no queue pair by libibverbs");
+    return reading.failed() && status == exit_done ? exit_failed : status;
+}
+
+}  // namespace cli::launch

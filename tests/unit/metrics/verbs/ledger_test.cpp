@@ -1,0 +1,258 @@
+/// What records say of queues. Every depth, time and latency is counted out by hand beside the records.
+#include <cstring>
+#include <gtest/gtest.h>
+
+#include "metrics/verbs/trace_book.h"
+#include "tests/unit/metrics/verbs/records.h"
+
+namespace {
+
+using namespace verbs_test;
+using metrics::VerbsFigures;
+using metrics::verbs::BookOptions;
+using metrics::verbs::TraceBook;
+
+constexpr std::uint32_t qp = 17;
+
+VerbsFigures figures_of(TraceBook& book, std::uint32_t number = qp) {
+    const auto handles = book.by_number(number);
+    return handles.empty() ? VerbsFigures{} : book.figures(*book.find(handles.back()));
+}
+
+TEST(TraceBook, depth_is_what_was_posted_and_not_polled) {
+    TraceBook book;
+    book.add(change(0, qp, to_init, 0, 4));
+    // depth:        1 from 100, 2 from 200, 1 from 500, 0 from 700, 1 from 900, 0 from 1000
+    for (const Record& one : {post(100, qp, 1), post(200, qp, 2), completion(500, qp, 1), completion(700, qp, 2),
+                              post(900, qp, 3), completion(1000, qp, 3)})
+        book.add(one);
+    const VerbsFigures figures = figures_of(book);
+    EXPECT_EQ(figures.posts, 3u);
+    EXPECT_EQ(figures.completions, 3u);
+    EXPECT_EQ(figures.send_queue.observed_ns, 900u);
+    EXPECT_DOUBLE_EQ(figures.send_queue.mean, (100 * 1 + 300 * 2 + 200 * 1 + 200 * 0 + 100 * 1) / 900.0);
+    EXPECT_EQ(figures.send_queue.max, 2u);
+    EXPECT_EQ(figures.send_queue.empty_ns, 200u);
+    EXPECT_EQ(figures.send_queue.full_ns, 0u);
+    EXPECT_EQ(figures.send_queue.capacity, 4u);
+    const metrics::Histogram& latency = figures.operations.at(0).completion_ns;
+    EXPECT_EQ(latency.count(), 3u);
+    EXPECT_EQ(latency.sum(), 400u + 500u + 100u);
+    EXPECT_EQ(figures.post_interval_ns.sum(), 100u + 700u);
+    EXPECT_TRUE(figures.exact());
+}
+
+TEST(TraceBook, unsignalled_requests_leave_with_the_next_completion) {
+    TraceBook book;
+    book.add(change(0, qp, to_init));
+    for (std::int64_t i = 0; i < 7; ++i) book.add(post(i * 10, qp, 5, 64, opcode_write, i % 4 == 3));
+    book.add(completion(100, qp, 5));  // four of them
+    const VerbsFigures figures = figures_of(book);
+    EXPECT_EQ(figures.send_queue.max, 7u);
+    EXPECT_EQ(figures.completions_missed, 0u);
+    // 1 .. 6 for 10 ns each, 7 for 40 ns.
+    EXPECT_DOUBLE_EQ(figures.send_queue.mean, (10 * (1 + 2 + 3 + 4 + 5 + 6) + 40 * 7) / 100.0);
+    EXPECT_EQ(figures.operations.at(0).completion_ns.count(), 1u);  // its own alone
+    EXPECT_EQ(figures.operations.at(0).completion_ns.sum(), 70u);
+    book.add(completion(200, qp, 99));  // nobody's
+    EXPECT_EQ(book.unexpected(), 1u);
+    EXPECT_EQ(book.find(book.by_number(qp).back())->send_level.value(), 3u);
+}
+
+TEST(TraceBook, all_are_signalled_where_the_recorder_did_not_know) {
+    TraceBook book;  // sq_sig_all: flags say nothing
+    book.add(change(0, qp, to_init));
+    for (std::int64_t i = 0; i < 3; ++i) book.add(post(i, qp, static_cast<std::uint64_t>(i), 64, opcode_send, false));
+    for (std::int64_t i = 0; i < 3; ++i) book.add(completion(10 + i, qp, static_cast<std::uint64_t>(i)));
+    EXPECT_EQ(figures_of(book).operations.at(0).completion_ns.count(), 3u);
+    EXPECT_EQ(book.find(book.by_number(qp).back())->send_level.value(), 0u);
+}
+
+TEST(TraceBook, a_missing_completion_is_made_up_for_by_the_next) {
+    TraceBook book;
+    for (std::uint64_t id = 1; id <= 4; ++id) book.add(post(static_cast<std::int64_t>(id), qp, id));
+    book.add(completion(10, qp, 1));
+    book.add(completion(20, qp, 4));  // 2 and 3 were lost
+    const VerbsFigures figures = figures_of(book);
+    EXPECT_EQ(figures.completions_missed, 2u);
+    EXPECT_FALSE(figures.exact());
+    EXPECT_EQ(book.find(book.by_number(qp).back())->send_level.value(), 0u);
+}
+
+TEST(TraceBook, flushed_requests_complete_signalled_or_not) {
+    TraceBook book;
+    for (std::uint64_t id = 1; id <= 3; ++id)
+        book.add(post(static_cast<std::int64_t>(id), qp, id, 64, opcode_write, false));
+    for (std::uint64_t id = 1; id <= 3; ++id) book.add(completion(10, qp, id, flushed));
+    const VerbsFigures figures = figures_of(book);
+    EXPECT_EQ(figures.completion_errors, 3u);
+    ASSERT_EQ(figures.statuses.size(), 1u);
+    EXPECT_EQ(figures.statuses[0].status, flushed);
+    EXPECT_EQ(figures.statuses[0].count, 3u);
+    EXPECT_EQ(figures.completions_missed, 0u);
+    EXPECT_TRUE(figures.operations.empty());  // latency of an error is none
+}
+
+TEST(TraceBook, refused_posts_are_not_in_the_queue) {
+    TraceBook book;
+    Record refused = post(5, qp, 1);
+    refused.work.status = 1;
+    book.add(refused);
+    EXPECT_EQ(figures_of(book).posts_refused, 1u);
+    EXPECT_EQ(figures_of(book).send_queue.max, 0u);
+}
+
+TEST(TraceBook, what_stays_on_this_side_is_in_the_queue_and_no_message) {
+    TraceBook book;
+    book.add(post(1, qp, 1, 0, opcode_invalidate));
+    book.add(post(2, qp, 2));
+    auto& life = *book.find(book.by_number(qp).back());
+    EXPECT_EQ(life.send_level.value(), 2u);
+    EXPECT_EQ(life.posts.size(), 1u);
+    book.add(completion(9, qp, 2));
+    EXPECT_TRUE(life.posts[0].retired);
+    EXPECT_TRUE(life.posts[0].own);
+    EXPECT_EQ(life.posts[0].poll_ns, 9);
+}
+
+TEST(TraceBook, receive_level_and_the_time_without_any) {
+    TraceBook book;
+    book.add(post_receive(0, qp));
+    book.add(post_receive(100, qp));
+    book.add(completion(200, qp, 0, 0, Flag::receive));
+    book.add(completion(300, qp, 0, 0, Flag::receive));
+    book.add(post_receive(450, qp));
+    const VerbsFigures figures = figures_of(book);
+    EXPECT_EQ(figures.receives, 3u);
+    EXPECT_EQ(figures.receives_used, 2u);
+    EXPECT_EQ(figures.receive_queue.max, 2u);
+    EXPECT_EQ(figures.receive_queue.empty_ns, 150u);
+    EXPECT_EQ(figures.receive_queue.observed_ns, 450u);
+    EXPECT_DOUBLE_EQ(figures.receive_queue.mean, (100 * 1 + 100 * 2 + 100 * 1) / 450.0);
+}
+
+TEST(TraceBook, queue_pairs_share_a_receive_queue) {
+    TraceBook book;
+    for (const std::uint32_t number : {qp, qp + 1}) {
+        Record made = change(0, number, to_init);
+        made.change.shared_receive_queue = 5;
+        book.add(made);
+    }
+    for (std::int64_t i = 0; i < 3; ++i) book.add(post_receive(10, 5, Flag::shared));
+    book.add(completion(20, qp, 0, 0, Flag::receive));
+    book.add(completion(30, qp + 1, 0, 0, Flag::receive));
+    for (const std::uint32_t number : {qp, qp + 1}) {
+        const VerbsFigures figures = figures_of(book, number);
+        EXPECT_TRUE(figures.receive_queue_shared);
+        EXPECT_EQ(figures.receive_queue.max, 3u);
+        EXPECT_EQ(figures.receive_queue.observed_ns, 20u);
+        EXPECT_DOUBLE_EQ(figures.receive_queue.mean, (10 * 3 + 10 * 2) / 20.0);
+        EXPECT_EQ(figures.receives_used, 1u);
+    }
+}
+
+TEST(TraceBook, a_number_that_is_used_again_is_another_queue_pair) {
+    TraceBook book;
+    book.know({100, "first", ""});
+    book.add(change(0, qp, to_init));
+    book.add(post(1, qp, 1));
+    book.add(post(2, qp, 2));
+    book.add(change(10, qp, destroyed));
+    book.know({100, "second", ""});
+    book.add(change(20, qp, to_init));
+    book.add(post(30, qp, 1));
+    const auto handles = book.by_number(qp);
+    ASSERT_EQ(handles.size(), 2u);
+    const VerbsFigures first = book.figures(*book.find(handles[0]));
+    const VerbsFigures second = book.figures(*book.find(handles[1]));
+    EXPECT_EQ(first.posts, 2u);
+    EXPECT_EQ(first.process.command, "first");
+    EXPECT_EQ(first.send_queue.observed_ns, 9u);
+    EXPECT_EQ(second.posts, 1u);
+    EXPECT_EQ(second.process.command, "second");
+    EXPECT_EQ(second.send_queue.max, 1u);
+    EXPECT_TRUE(book.find(handles[1])->whole);
+}
+
+TEST(TraceBook, processes_do_not_share_numbers) {
+    TraceBook book;
+    Record other = post(1, qp, 1);
+    other.process = 200;
+    book.add(post(1, qp, 1));
+    book.add(other);
+    Record second_device = post(1, qp, 1);
+    second_device.device = 1;
+    book.add(second_device);
+    EXPECT_EQ(book.queue_pairs(), 3u);
+}
+
+TEST(TraceBook, lost_records_are_those_of_the_process_while_the_queue_pair_lived) {
+    TraceBook book;
+    book.add(lost(0, 1000));
+    book.add(post(1, qp, 1));
+    book.add(lost(2, 7));
+    book.add(lost(3, 50, 200));
+    EXPECT_EQ(figures_of(book).records_lost, 7u);
+    book.add(change(4, qp, destroyed));
+    book.add(lost(5, 9));
+    EXPECT_EQ(figures_of(book).records_lost, 7u);
+    EXPECT_EQ(book.records_lost(), 1066u);
+}
+
+TEST(TraceBook, a_trace_that_begins_midway_trusts_no_completion_that_could_be_anothers) {
+    TraceBook book;
+    book.add(post(1, qp, 0));
+    book.add(completion(5, qp, 0));  // of this one, or of one that was posted before
+    EXPECT_TRUE(figures_of(book).midway);
+    EXPECT_TRUE(figures_of(book).operations.empty());
+    // A second later nothing of before can be on its way.
+    book.add(post(1'000'000'010, qp, 0));
+    book.add(completion(1'000'000'030, qp, 0));
+    ASSERT_EQ(figures_of(book).operations.size(), 1u);
+    EXPECT_EQ(figures_of(book).operations[0].completion_ns.sum(), 20u);
+    // Then ids alone may tell: from the sixteenth in a row that is another than the one before.
+    book.add(lost(1'000'000'040, 3));
+    for (std::uint64_t id = 1; id <= 20; ++id) {
+        book.add(post(1'000'000'100 + static_cast<std::int64_t>(id), qp, id));
+        book.add(completion(1'000'000'100 + static_cast<std::int64_t>(id), qp, id));
+    }
+    EXPECT_EQ(figures_of(book).operations[0].completion_ns.count(), 1u + 5u);
+}
+
+TEST(TraceBook, far_more_than_fit_cannot_be_outstanding) {
+    TraceBook book;
+    book.add(change(0, qp, to_init, 0, 4));
+    for (std::int64_t i = 1; i <= 10; ++i) book.add(post(i, qp, static_cast<std::uint64_t>(i)));
+    const VerbsFigures figures = figures_of(book);
+    EXPECT_EQ(figures.send_queue.max, 8u);
+    EXPECT_EQ(figures.completions_missed, 2u);
+    EXPECT_EQ(figures.send_queue.full_ns, 6u);
+}
+
+TEST(TraceBook, memory_is_bounded_whatever_comes) {
+    BookOptions options;
+    options.max_queue_pairs = 64;
+    options.max_requests = 128;
+    TraceBook book(options);
+    std::uint64_t state = 1;
+    const auto random = [&state] { return state = state * 6364136223846793005U + 1442695040888963407U; };
+    for (int i = 0; i < 200'000; ++i) {
+        Record one;
+        std::uint64_t words[8];
+        for (std::uint64_t& word : words) word = random() >> 7;
+        std::memcpy(static_cast<void*>(&one), words, sizeof one);
+        one.kind = static_cast<RecordKind>(random() >> 60);
+        one.process = static_cast<std::uint32_t>(random() >> 62);
+        one.number = static_cast<std::uint32_t>(random() >> 55);
+        book.add(one);
+        ASSERT_LE(book.queue_pairs(), 64u);
+    }
+    EXPECT_GT(book.evicted(), 0u);
+    EXPECT_EQ(book.records(), 200'000u);
+    book.for_each([](TraceBook::Handle, const metrics::verbs::QueuePair& life) {
+        EXPECT_LE(life.requests.size(), 128u);
+        EXPECT_LE(life.posts.size(), metrics::verbs::Posts::most);
+    });
+}
+
+}  // namespace

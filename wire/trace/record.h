@@ -1,0 +1,91 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <type_traits>
+
+namespace wire::trace {
+
+/// What a program, its provider or the kernel did with a queue pair.
+enum class RecordKind : std::uint8_t {
+    none = 0,
+    post_send,     ///< a work request was put into a send queue
+    post_receive,  ///< into a receive queue, or a shared one (Flag::shared)
+    completion,    ///< the program took a completion from its queue
+    poll_empty,    ///< it looked and found none; only the first of a row is recorded
+    queue_pair,    ///< made, changed or destroyed: QueuePairChange
+    connection,    ///< the connection manager told of one: ConnectionChange
+    wire_send,     ///< a trace point of a software stack: the message's first octet was handed to the network
+    wire_receive,  ///< its last one came from it
+    lost,          ///< `count` records could not be written here
+};
+
+/// Bits of WorkRequest::flags.
+struct Flag {
+    static constexpr std::uint8_t signalled = 1;
+    static constexpr std::uint8_t solicited = 2;
+    static constexpr std::uint8_t fence = 4;
+    static constexpr std::uint8_t inline_data = 8;
+    static constexpr std::uint8_t shared = 16;   ///< the number is that of a shared receive queue
+    static constexpr std::uint8_t receive = 32;  ///< of a completion: it is one of a receive
+};
+
+/// post_send, post_receive, completion, wire_send, wire_receive.
+struct WorkRequest {
+    std::uint64_t id = 0;     ///< wr_id
+    std::uint64_t bytes = 0;  ///< what the pieces add up to; of a completion byte_len, where the verbs define it
+    std::uint64_t remote_address = 0;
+    std::uint32_t remote_key = 0;
+    std::uint16_t pieces = 0;
+    std::uint8_t opcode = 0;  ///< ibv_wr_opcode; of a completion ibv_wc_opcode
+    std::uint8_t status = 0;  ///< ibv_wc_status of a completion; of a post 0, or 1 where it was refused
+    std::uint8_t flags = 0;
+    std::uint8_t vendor_error = 0;
+    std::uint16_t of = 0;  ///< posts: which of the list of one call, from 0; completions: which of one poll
+};
+
+/// queue_pair.
+struct QueuePairChange {
+    std::uint8_t state = 0;  ///< ibv_qp_state; 255: destroyed
+    std::uint8_t type = 0;   ///< ibv_qp_type
+    std::uint8_t port = 0;   ///< of the device
+    std::uint8_t gid_index = 0;
+    std::uint32_t peer_number = 0;    ///< dest_qp_num; 0 where not known
+    std::uint32_t send_capacity = 0;  ///< max_send_wr as granted
+    std::uint32_t receive_capacity = 0;
+    std::uint32_t shared_receive_queue = 0;  ///< its number; 0: none
+    std::uint16_t peer_lid = 0;
+    std::array<std::uint8_t, 16> peer_gid{};  ///< all zero: not known
+};
+
+/// connection: an event of the connection manager, with the addresses that packets carry.
+struct ConnectionChange {
+    std::uint8_t event = 0;   ///< rdma_cm_event_type
+    std::uint8_t family = 0;  ///< 4 or 6; 0: no addresses
+    std::uint16_t local_port = 0;
+    std::uint16_t peer_port = 0;
+    std::int16_t status = 0;
+    std::array<std::uint8_t, 16> local{};  ///< network order; IPv4 in the first four
+    std::array<std::uint8_t, 16> peer{};
+};
+
+/// One cache line. In shared memory, in trace files (little endian, as they lie) and in the readers alike.
+struct Record {
+    std::int64_t time_ns = 0;   ///< CLOCK_REALTIME, as packets have it; octets 0..7
+    std::uint32_t number = 0;   ///< queue pair's (24 bits), or the shared receive queue's; 8..11
+    std::uint32_t process = 0;  ///< pid as the initial namespace of the reader sees it; filled in by the reader; 12..15
+    RecordKind kind = RecordKind::none;
+    std::uint8_t device = 0;     ///< index in the names of the ring
+    std::uint16_t duration = 0;  ///< of the call, in units of 16 ns; 65535: longer; 0: not measured
+    std::uint32_t thread = 0;    ///< tid; 20..23
+    union {                      // 24..63
+        WorkRequest work;
+        QueuePairChange change;
+        ConnectionChange connection;
+        std::uint64_t count;
+    };
+    Record() : work{} {}
+};
+static_assert(sizeof(WorkRequest) == 40 && sizeof(QueuePairChange) == 40 && sizeof(ConnectionChange) == 40);
+static_assert(sizeof(Record) == 64 && std::is_trivially_copyable_v<Record>);
+
+}  // namespace wire::trace
