@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
                      cli::daemon::run, cli::daemon::help},
         cli::Command{"endpoint", "an iWARP endpoint in software: serve, ping, bench, listen", cli::endpoint::run,
                      cli::endpoint::help},
-        cli::Command{"run", "a program of libibverbs and librdmacm, unmodified, over the software iWARP stack",
+        cli::Command{"run", "a program of the verbs, unmodified, traced or over the software iWARP stack",
                      cli::launch::run, cli::launch::help},
         cli::Command{"doctor", "what is wrong with this machine's RDMA stack, and the command that mends it",
                      cli::doctor::run, cli::doctor::help},

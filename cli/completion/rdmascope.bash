@@ -175,7 +175,8 @@ _rdmascope_run() {
         word=${COMP_WORDS[at]}
         case $word in
             --) ((at++)); break ;;
-            --address | --crc | --markers | --mpa-revision | --peer-to-peer | --strict | --max-ulpdu | --verbose)
+            --trace | --attach | --summary | --address | --crc | --markers | --mpa-revision | --peer-to-peer | --strict | \
+                --max-ulpdu | --verbose)
                 [[ ${COMP_WORDS[at + 1]} == '=' ]] && ((at++))
                 ((at++)) ;;
             -*) ;;
@@ -187,13 +188,15 @@ _rdmascope_run() {
         return
     fi
     case $previous in
-        --crc | --markers | --peer-to-peer | --strict | --verbose) _rdmascope_words 'on off'; return ;;
+        --summary | --crc | --markers | --peer-to-peer | --strict | --verbose) _rdmascope_words 'on off'; return ;;
+        --trace) _rdmascope_files; return ;;
+        --attach) mapfile -t COMPREPLY < <(cd /proc && compgen -G "${current}*" | grep -x '[0-9]*'); return ;;
         --mpa-revision) _rdmascope_words '1 2'; return ;;
         --address | --max-ulpdu) return ;;
     esac
     if [[ $current == -* ]]; then
-        _rdmascope_words '--software --address --crc --markers --mpa-revision --peer-to-peer --strict --max-ulpdu --verbose
-            -h --help --version'
+        _rdmascope_words '--software --trace --attach --summary --address --crc --markers --mpa-revision --peer-to-peer
+            --strict --max-ulpdu --verbose -h --help --version'
     else
         mapfile -t COMPREPLY < <(compgen -c -- "$current")
     fi

@@ -13,12 +13,12 @@ namespace cli::launch {
 
 namespace {
 
-/// An option sets a variable of the library's environment, or does something here.
+/// An option sets a variable of the stack's environment, or does something here.
 struct Row {
     OptionText text;
     const char* variable;
     std::string (*wanted)(const std::string& value);  ///< in place of the value; empty: it is understood
-    void (*apply)(Options& options);
+    void (*apply)(Options& options, const std::string& value);
 };
 
 std::string want_switch(const std::string& value) {
@@ -32,6 +32,14 @@ std::string want_address(const std::string& value) {
         inet_pton(AF_INET, value.c_str(), octets.data()) == 1 || inet_pton(AF_INET6, value.c_str(), octets.data()) == 1;
     return numeric ? "" : "an IPv4 or IPv6 address of this machine";
 }
+
+/// pid_t of Linux, /proc/sys/kernel/pid_max at most.
+std::string want_process(const std::string& value) {
+    int process = 0;
+    return take_number(value, 1, 1 << 22, process);
+}
+
+std::string want_file(const std::string& value) { return value.empty() ? "a file to write to" : ""; }
 
 std::string want_revision(const std::string& value) { return value == "1" || value == "2" ? "" : "1 or 2"; }
 
@@ -48,7 +56,24 @@ constexpr std::array rows{
     Row{{0, "software", "", "over the software iWARP stack, whatever hardware there is"},
         nullptr,
         nullptr,
-        [](Options& o) { o.software = true; }},
+        [](Options& o, const std::string&) { o.software = true; }},
+    Row{{0, "trace", "FILE",
+         "write what the program does with its queue pairs to FILE, for flows --trace and top --trace"},
+        nullptr,
+        want_file,
+        [](Options& o, const std::string& value) {
+            o.traced = true;
+            o.tracing.file = value;
+        }},
+    Row{{0, "attach", "PID", "trace a process that runs already, in place of a program, until SIGINT"},
+        nullptr,
+        want_process,
+        [](Options& o, const std::string& value) { (void)take_number(value, 1, 1 << 22, o.process.emplace()); }},
+    Row{{0, "summary", "on|off",
+         "what each queue pair did, on standard error, when the program has ended (default on)"},
+        nullptr,
+        want_switch,
+        [](Options& o, const std::string& value) { (void)text::take_switch(value, o.tracing.summary); }},
     Row{{0, "address", "ADDR",
          "an address of this machine that the device has; may be repeated (default: all of them)"},
         address_variable,
@@ -84,8 +109,14 @@ constexpr std::array rows{
         "RDMASCOPE_SOFTWARE_VERBOSE",
         want_switch,
         nullptr},
-    Row{{'h', "help", "", "print this and exit"}, nullptr, nullptr, [](Options& o) { o.help = true; }},
-    Row{{0, "version", "", "print the version and exit"}, nullptr, nullptr, [](Options& o) { o.version = true; }},
+    Row{{'h', "help", "", "print this and exit"},
+        nullptr,
+        nullptr,
+        [](Options& o, const std::string&) { o.help = true; }},
+    Row{{0, "version", "", "print the version and exit"},
+        nullptr,
+        nullptr,
+        [](Options& o, const std::string&) { o.version = true; }},
 };
 
 /// A repeated address joins a list; of the others the last one counts.
@@ -109,16 +140,21 @@ std::string parse(const std::vector<std::string>& arguments, Options& out) {
         if (!found.error.empty()) return found.error;
         if (found.index < 0) break;
         const Row& row = rows[static_cast<std::size_t>(found.index)];
-        if (row.variable == nullptr) {
-            row.apply(out);
-            continue;
-        }
-        if (const std::string wanted = row.wanted(found.value); !wanted.empty())
-            return fmt::format("{} '{}': {} is wanted", spelling(row.text), found.value, wanted);
-        set_variable(out, row.variable, found.value);
+        if (row.wanted != nullptr)
+            if (const std::string wanted = row.wanted(found.value); !wanted.empty())
+                return fmt::format("{} '{}': {} is wanted", spelling(row.text), found.value, wanted);
+        if (row.variable != nullptr)
+            set_variable(out, row.variable, found.value);
+        else
+            row.apply(out, found.value);
     }
     out.command = scanner.words();
     if (out.help || out.version) return {};
+    if (out.process) {
+        if (!out.command.empty()) return fmt::format("either a program or --attach: '{}' is one", out.command.front());
+        if (out.software) return "a process that runs already cannot be given another stack: --attach or --software";
+        return {};
+    }
     if (out.command.empty()) return "which program? It stands behind the options: rdmascope run --software -- rping -s";
     if (!out.software && !out.variables.empty())
         return "the software stack has options, but was not asked for: --software";
@@ -127,13 +163,20 @@ std::string parse(const std::vector<std::string>& arguments, Options& out) {
 
 std::string help_text() {
     std::string out =
-        "Usage: rdmascope run --software [OPTION]... [--] PROGRAM [ARGUMENT]...\n\n"
-        "Runs a program of libibverbs and librdmacm, as it is, over the software iWARP stack: RDMA on any machine,\n"
-        "without an adapter and without a driver. The program sees one device, rdmascope0, and speaks with any iWARP\n"
-        "peer.\n\nOptions:\n";
+        "Usage: rdmascope run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
+        "       rdmascope run [OPTION]... --attach PID\n\n"
+        "Runs a program of libibverbs and librdmacm as it is, on the adapter that it has, and records what it does "
+        "with\n"
+        "its queue pairs: posts, completions, connections. With --software it runs over the software iWARP stack: "
+        "RDMA\n"
+        "on any machine, without an adapter and without a driver. It sees one device, rdmascope0, and speaks with any\n"
+        "iWARP peer; it is traced where --trace is said.\n\nOptions:\n";
     for (const Row& row : rows) append_help(out, row.text);
     out +=
         "\nExamples:\n"
+        "  rdmascope run --trace trace -- ib_write_bw -R 192.0.2.1\n"
+        "      ib_write_bw with its posts and completions in a file; flows -r CAPTURE --trace trace joins them with "
+        "packets\n"
         "  rdmascope run --software -- rping -s -V\n"
         "      rping's server; in another terminal: rdmascope run --software -- rping -c -a 127.0.0.1 -C 5 -V\n"
         "  rdmascope run --software --crc off -- ib_write_bw -R 192.0.2.1\n"

@@ -1,7 +1,10 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "cli/run/traced.h"
 
 namespace cli::launch {
 
@@ -10,6 +13,9 @@ struct Options {
     /// What the library is told by its environment: name and value, in the order of the command line.
     std::vector<std::pair<std::string, std::string>> variables = {};
     std::vector<std::string> command = {};  ///< the program and its arguments
+    bool traced = false;                    ///< what it does with queue pairs is recorded; always so without `software`
+    Tracing tracing = {};
+    std::optional<int> process = std::nullopt;  ///< one that runs already, to be traced, in place of a program
     bool help = false;
     bool version = false;
 };

@@ -17,6 +17,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "cli/console.h"
+
 namespace cli::launch {
 
 namespace {
@@ -131,7 +133,7 @@ void examine(Program& program, const std::string& path, int depth) {
             program.reason =
                 fmt::format("{} is a script, and its interpreter cannot be used: {}", path, program.reason);
         else if (depth == 0)
-            program.note = fmt::format("{} is a script: all that it starts runs on the software stack", path);
+            program.note = fmt::format("{} is a script: all that it starts is run so, too", path);
     } else if (!begin.starts_with(ELFMAG)) {
         program.reason = path + " is neither a program nor a script with #! in its first line";
     } else if (!rights.empty()) {
@@ -192,6 +194,15 @@ Program find_program(const std::string& name) {
                              ? fmt::format("there is no program '{}' in the folders of PATH", name)
                              : fmt::format("there is no program {}", name);
     return program;
+}
+
+int become(const Program& program, const std::vector<std::string>& command) {
+    std::vector<char*> arguments;
+    for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+    arguments.push_back(nullptr);
+    execv(program.path.c_str(), arguments.data());
+    tell("rdmascope run: {} cannot be run: {}", program.path, std::strerror(errno));
+    return exit_unusable;
 }
 
 }  // namespace cli::launch

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <vector>
 
 namespace cli::launch {
 
@@ -19,5 +20,13 @@ struct Program {
 /// Looks for `name` as execvp(3) does, and at what it finds: LD_PRELOAD has no effect, silently, on programs that are
 /// set-user-ID, linked statically, or of another architecture or C library.
 Program find_program(const std::string& name);
+
+/// As env(1), nohup(1) and the shells have them.
+constexpr int exit_unusable = 126;
+constexpr int exit_missing = 127;
+
+/// This process becomes the program, with these arguments, the first of which is its name. Returns the exit status only
+/// where that cannot be, having said why.
+int become(const Program& program, const std::vector<std::string>& command);
 
 }  // namespace cli::launch

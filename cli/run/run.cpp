@@ -1,10 +1,31 @@
 #include "cli/run/run.h"
 
 #include "cli/console.h"
+#include "cli/run/attached.h"
 #include "cli/run/options.h"
+#include "cli/run/program.h"
 #include "cli/run/software.h"
+#include "cli/run/traced.h"
 
 namespace cli::launch {
+
+namespace {
+
+int run_program(const Options& options) {
+    const Program program = find_program(options.command.front());
+    if (program.found != Program::Found::yes) {
+        tell("rdmascope run: {}", program.reason);
+        return program.found == Program::Found::missing ? exit_missing : exit_unusable;
+    }
+    if (!program.note.empty()) tell("rdmascope run: {}", program.note);
+    const auto start = [&] {
+        return options.software && !put_software_first(options) ? exit_failed : become(program, options.command);
+    };
+    // Without records to be read there is nothing to stay for.
+    return options.software && !options.traced ? start() : run_traced(options.tracing, start);
+}
+
+}  // namespace
 
 int run(const std::vector<std::string>& arguments, const Environment& environment) {
     Options options;
@@ -15,11 +36,8 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     }
     if (options.help) return print(help());
     if (options.version) return print(version_text(environment.version));
-    if (options.software) return run_on_software(options);
-    tell(
-        "rdmascope run: to trace a program on the hardware that there is, is not in this version; --software runs it "
-        "on the software iWARP stack");
-    return exit_usage;
+    if (options.process) return run_attached(*options.process, options.tracing);
+    return run_program(options);
 }
 
 std::string help() { return help_text(); }

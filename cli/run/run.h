@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 
-/// `rdmascope run`: somebody else's program over the software iWARP stack.
+/// `rdmascope run`: somebody else's program, traced, or over the software iWARP stack.
 namespace cli::launch {
 
 int run(const std::vector<std::string>& arguments, const Environment& environment);

@@ -1,12 +1,10 @@
 #pragma once
-#include <string>
-
 #include "cli/run/options.h"
 
 namespace cli::launch {
 
-/// Replaces this process by the program, with the library of the software stack before its own. Returns the exit
-/// status only where that cannot be done, having said why.
-int run_on_software(const Options& options);
+/// Puts the library of the software stack before the program's own, in the environment of this process and of those
+/// that it becomes or starts. False: it cannot be, having said why.
+bool put_software_first(const Options& options);
 
 }  // namespace cli::launch

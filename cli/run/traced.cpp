@@ -21,6 +21,7 @@
 #include "capture/trace/trace_directory.h"
 #include "cli/command.h"
 #include "cli/console.h"
+#include "cli/run/library.h"
 #include "cli/run/trace_summary.h"
 
 namespace cli::launch {
@@ -34,26 +35,6 @@ constexpr const char* library_name = "librdmascope-trace.so";
 int fails(const std::string& why) {
     tell("rdmascope run: {}", why);
     return exit_failed;
-}
-
-/// Beside the program, as in a build folder, or where it was installed. Empty: nowhere; `looked` says where.
-std::string find_interposer(std::string& looked) {
-    std::array<char, PATH_MAX> path{};
-    const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());
-    const std::string whole(path.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
-    for (const char* const place : {"/", "/../lib/rdmascope/"}) {
-        const std::string library = whole.substr(0, whole.rfind('/')) + place + library_name;
-        if (realpath(library.c_str(), path.data()) != nullptr) return path.data();
-        looked += (looked.empty() ? "neither " : " nor ") + library;
-    }
-    return {};
-}
-
-/// Behind what is preloaded already: a sanitizer must be the first. The software stack comes behind ours.
-void preload(const std::string& library) {
-    const char* const earlier = std::getenv("LD_PRELOAD");
-    const bool has_earlier = earlier != nullptr && *earlier != '\0';
-    setenv("LD_PRELOAD", (has_earlier ? std::string(earlier) + ":" + library : library).c_str(), 1);
 }
 
 /// While a program runs in the foreground, what the terminal sends is for it, and what is sent to us is passed on.
@@ -150,15 +131,9 @@ int wait_and_read(pid_t child, Reading& reading) {
 }  // namespace
 
 int run_traced(const Tracing& how, const std::function<int()>& start) {
-    std::string looked;
-    const std::string library = find_interposer(looked);
-    if (library.empty())
-        return fails(
-            fmt::format("the tracing library is not installed: there is {}. rdmascope builds it where "
-                        "libibverbs-dev and librdmacm-dev are",
-                        looked));
-    if (library.find_first_of(" :") != std::string::npos)
-        return fails(fmt::format("{} cannot be preloaded: its path has a space or a colon", library));
+    std::string library;
+    if (const std::string reason = find_library(library_name, "that traces", library); !reason.empty())
+        return fails(reason);
     std::array<char, PATH_MAX> directory{};
     if (const int wrong = trace::trace_directory(directory.data(), directory.size(), true); wrong != 0)
         return fails(fmt::format("there is no folder for traces: {}: {}; {} can name one", directory.data(),

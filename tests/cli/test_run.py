@@ -116,7 +116,7 @@ class Programs(TestCase):
     def test_a_script_is_run_with_a_word(self):
         result = on_software(self.file(b"#!/bin/sh -e\necho done; exit 3\n"))
         self.assertEqual((result.returncode, result.stdout), (3, "done\n"))
-        self.assertIn("is a script: all that it starts runs on the software stack", result.stderr)
+        self.assertIn("is a script: all that it starts is run so, too", result.stderr)
         self.assertIn("its interpreter cannot be used", self.fails(on_software(self.file(b"#!/no/such/interpreter\n")), 126))
 
     def changed(self, at, octet):
