@@ -22,7 +22,9 @@ def has_library():
 
 class Usage(TestCase):
     def test_what_cannot_be_obeyed_is_a_usage_error(self):
-        for arguments in ([], ["--software"], ["--software", "--"], ["--crc", "on", "true"], ["true"],
+        for arguments in ([], ["--software"], ["--software", "--"], ["--crc", "on", "true"], ["--attach", "0"],
+                          ["--attach", "self"], ["--attach", "1", "true"], ["--software", "--attach", "1"], ["--trace", "", "true"],
+                          ["--summary", "maybe", "true"],
                           ["--software", "--crc", "perhaps", "true"], ["--software", "--crc"], ["--software", "--address", "host", "true"],
                           ["--software", "--mpa-revision", "3", "true"], ["--software", "--max-ulpdu", "64769", "true"], ["-x", "true"]):
             with self.subTest(arguments=arguments):
