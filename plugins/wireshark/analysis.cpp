@@ -47,8 +47,7 @@ public:
     void on_unit(const dissect::Unit& unit) override {
         has_units_ = true;
         // Most packets are never looked at, or long after.
-        if (unit.in_frame) {
-            journal_.keep({unit.transport, unit.repeats_frame});
+        if (unit.in_frame && journal_.keep({unit.transport, unit.repeats_frame})) {
             if (lacks_packet(unit.dissection, options_)) journal_.mark_layers();
             return;
         }
@@ -106,12 +105,14 @@ void Analysis::finish() {
 void Analysis::describe(const wire::Frame& frame, dissect::Visitor& visitor) const {
     const std::optional<Journal::Packet> packet = journal_.packet(frame.number);
     if (!packet) return journal_.replay(frame.number, visitor);
+    // A packet that ended a datagram's waiting, or the file's last frame, has more to it.
     dissect::Dissection& dissection = *scratch_;
     dissect::dissect_frame(frame, dissector_options(options_).parse, dissection);
     const dissect::Unit unit{frame, dissection,        dissection,   frame.bytes,
                              true,  packet->transport, frame.number, packet->repeats_frame};
     dissect::output::describe_unit(unit, visitor);
     describe_lacking(unit, {}, options_.lacking, visitor);
+    journal_.replay(frame.number, visitor);
 }
 
 }  // namespace plugin

@@ -31,11 +31,12 @@ void Journal::begin(std::uint64_t frame, wire::Bytes frame_octets) {
     }
 }
 
-void Journal::keep(const Packet& packet) {
-    if (entries_.empty()) return;
+bool Journal::keep(const Packet& packet) {
+    if (entries_.empty() || entries_.back().begin != octets_.size()) return false;
     entries_.back().packet = true;
     entries_.back().transport = packet.transport;
     put(packet.repeats_frame);
+    return true;
 }
 
 void Journal::mark_layers() {
@@ -174,6 +175,7 @@ void Journal::replay(std::uint64_t frame, dissect::Visitor& visitor) const {
     const auto entry = find(frame);
     if (entry == entries_.end()) return;
     Reader reader(*this, entry->begin, end_of(entry));
+    if (entry->packet) reader.number();
     while (!reader.at_end()) reader.step(visitor);
 }
 

@@ -28,7 +28,8 @@ public:
         dissect::Transport transport{};
         std::uint64_t repeats_frame = 0;
     };
-    void keep(const Packet& packet);
+    /// False where something of the frame is kept already; the packet is then to be shown like the rest.
+    bool keep(const Packet& packet);
     /// Layers of the frame follow: what Wireshark's own fields are asked for in.
     void mark_layers();
 
@@ -39,7 +40,7 @@ public:
     bool holds(std::uint64_t frame) const;
     bool holds_layers(std::uint64_t frame) const;
     std::optional<Packet> packet(std::uint64_t frame) const;
-    /// Shows what was kept of a frame that is no such packet. An extent of no octets has no place in the frame.
+    /// Shows what was kept of a frame, beside its Packet. An extent of no octets has no place in the frame.
     void replay(std::uint64_t frame, dissect::Visitor& visitor) const;
     std::size_t memory_octets() const;
 
