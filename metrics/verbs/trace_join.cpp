@@ -44,6 +44,7 @@ void TraceJoin::packet(std::uint64_t id, std::uint64_t frame) {
 void TraceJoin::taken_back(std::uint64_t, std::uint64_t) {}
 void TraceJoin::event(std::uint64_t, EventKind, std::uint64_t, std::uint64_t) {}
 void TraceJoin::repeats(std::uint64_t, std::uint64_t, std::uint64_t) {}
+void TraceJoin::repaired(std::uint64_t, const Repair&, std::uint64_t) {}
 void TraceJoin::outstanding(std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t) {}
 
 void TraceJoin::gap(std::uint64_t id, const Gap& gap, std::uint64_t frame) {

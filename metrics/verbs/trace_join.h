@@ -44,6 +44,7 @@ public:
     void event(std::uint64_t flow, EventKind kind, std::uint64_t frame, std::uint64_t value) override;
     void gap(std::uint64_t flow, const Gap& gap, std::uint64_t frame) override;
     void repeats(std::uint64_t flow, std::uint64_t frame, std::uint64_t of_frame) override;
+    void repaired(std::uint64_t flow, const Repair& repair, std::uint64_t frame) override;
     void message(std::uint64_t flow, const Message& message, std::uint64_t frame) override;
     void continued(std::uint64_t flow, std::uint64_t position, std::uint64_t frame) override;
     void answered(std::uint64_t flow, std::uint64_t position, const std::uint64_t* latency_ns,

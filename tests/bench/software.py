@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Debian's perftest on the software stack, against the sockets it stands on: `./dev bench software`.
+
+Raw TCP and the unmodified programs, under `rdmascope run --software`, take turns in one run, over loopback, with the same sizes;
+medians of the rounds, processor time of both ends together. Raw TCP sends one message a system call, or as many as make 256 KiB:
+the faster counts. Figures vary by machine: this reports, it never fails.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+RAW = ROOT / "build" / "release" / "bench_raw_tcp"
+SIZES = {"8K": 8192, "64K": 65536, "1M": 1 << 20}
+OCTETS = 1 << 29  # of a round
+WISHED = {("64K", "on"): 0.75}
+PATIENCE = 300
+
+
+def raw(*words):
+    done = subprocess.run([RAW, *map(str, words)], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"bench_raw_tcp {' '.join(map(str, words))}: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def is_listening(port):
+    wanted = f":{port:04X}"
+    lines = pathlib.Path("/proc/net/tcp").read_text().splitlines() + pathlib.Path("/proc/net/tcp6").read_text().splitlines()
+    return any(words[1].endswith(wanted) and words[3] == "0A" for words in map(str.split, lines))
+
+
+def last_figures(text):
+    """The line of figures that a program of perftest ends with."""
+    rows = [line.split() for line in text.splitlines() if re.fullmatch(r"[\s\d.]+", line) and len(line.split()) > 3]
+    return [float(word) for word in rows[-1]] if rows else None
+
+
+def perftest(options, crc, program, *words):
+    """Both ends; the client's last row, and seconds of processor time of both."""
+    port = free_port()
+    command = [options.binary, "run", "--software", "--crc", crc, "--", program, "-R", "-F", "-p", str(port), *map(str, words)]
+    before = os.times()
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        end = time.monotonic() + PATIENCE
+        while not is_listening(port):
+            if server.poll() is not None or time.monotonic() > end:
+                sys.exit(f"{program} does not listen: {server.stderr.read().decode().strip()}")
+            time.sleep(0.01)
+        client = subprocess.run(command + ["127.0.0.1"], capture_output=True, text=True, timeout=PATIENCE)
+        server.wait(PATIENCE)
+    finally:
+        server.kill()
+        server.wait()
+    after = os.times()
+    figures = last_figures(client.stdout)
+    if client.returncode != 0 or figures is None:
+        sys.exit(f"{' '.join(command)}: exit status {client.returncode}\n{client.stdout}{client.stderr}")
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    return figures, cpu
+
+
+def throughput(options):
+    print(f"Goodput over loopback, one connection; medians of {options.rounds} rounds of {OCTETS >> 20} MiB")
+    print(f"{'size':>5} {'program':>12} {'CRC':>4} {'GB/s':>7} {'raw TCP':>8} {'ratio':>6} {'wished':>7}   CPU ms/GB, raw")
+    programs = ("ib_write_bw", "ib_read_bw", "ib_send_bw")
+    for word, size in SIZES.items():
+        ours = {(program, crc): [] for program in programs for crc in ("on", "off")}
+        theirs = {batch: [] for batch in sorted({1, max(1, (256 << 10) // size)})}
+        for _ in range(options.rounds):
+            for batch, found in theirs.items():
+                result = raw("bulk", "--size", size, "--count", OCTETS // size, "--batch", batch)
+                server_cpu = (result["server_cpu"] or {"seconds_per_gb": 0})["seconds_per_gb"]
+                found.append((result["bytes_per_sec"] / 1e9, 1000 * (result["cpu"]["seconds_per_gb"] + server_cpu)))
+            for (program, crc), found in ours.items():
+                figures, cpu = perftest(options, crc, program, "-s", size, "-n", OCTETS // size, "--report_gbits")
+                found.append((figures[3] / 8, 1000 * cpu / (OCTETS / 1e9)))  # [3]: the average, in Gbit/s
+        best, cost = max((tuple(map(statistics.median, zip(*found))) for found in theirs.values()))
+        for (program, crc), found in ours.items():
+            speed, our_cost = map(statistics.median, zip(*found))
+            wished = WISHED.get((word, crc))
+            print(f"{word:>5} {program:>12} {crc:>4} {speed:7.2f} {best:8.2f} {speed / best:6.2f} "
+                  f"{f'>= {wished:.2f}' if wished else '':>7}   {our_cost:.0f}, {cost:.0f}", flush=True)
+
+
+def latency(options):
+    print(f"\nRound trip over loopback (twice what perftest says); medians of {options.rounds} rounds")
+    print(f"{'size':>5} {'program':>12} {'CRC':>4} {'typical':>9} {'raw TCP':>9} {'ratio':>6}")
+    for size in (8, 4096):
+        found = {(program, crc): [] for program in ("ib_send_lat", "ib_write_lat", "ib_read_lat") for crc in ("on", "off")}
+        plain = []
+        for _ in range(options.rounds):
+            plain.append(raw("ping-pong", "--size", size, "--seconds", 2)["latency_ns"]["p50"] / 1000)
+            for (program, crc), several in found.items():
+                figures, _ = perftest(options, crc, program, "-s", size, "-n", 20000)
+                typical = figures[4]
+                # A Read is a round trip as it is.
+                several.append(typical if program == "ib_read_lat" else 2 * typical)
+        reference = statistics.median(plain)
+        for (program, crc), several in found.items():
+            print(f"{size:>5} {program:>12} {crc:>4} {statistics.median(several):6.1f} us {reference:6.1f} us "
+                  f"{statistics.median(several) / reference:6.2f}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", required=True, help="rdmascope")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("what", nargs="?", choices=["throughput", "latency"], help="default: both")
+    options = parser.parse_args()
+    if shutil.which("ib_write_bw") is None:
+        sys.exit("ib_write_bw is not installed (Debian: perftest)")
+    if options.what != "latency":
+        throughput(options)
+    if options.what != "throughput":
+        latency(options)
+
+
+if __name__ == "__main__":
+    main()
