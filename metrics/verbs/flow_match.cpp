@@ -15,9 +15,18 @@ bool agree(const Address& one, const Address& other) {
     return one.octets == other.octets;
 }
 
-bool lived(const QueuePair& life, std::int64_t at_ns) {
-    if (at_ns < life.begin_ns - clock_tolerance_ns) return false;
-    return !life.ended || at_ns <= life.last_ns + clock_tolerance_ns;
+/// A server of iWARP makes its queue pair when the stream has begun already.
+constexpr std::int64_t setup_ns = 10'000'000'000;
+
+std::int64_t plus(std::int64_t time_ns, std::int64_t more_ns) {
+    std::int64_t sum = 0;
+    return __builtin_add_overflow(time_ns, more_ns, &sum) ? INT64_MAX : sum;
+}
+
+bool lived(const QueuePair& life, const FlowSnapshot& flow, std::int64_t at_ns) {
+    const bool tcp = flow.transport == dissect::Transport::iwarp;
+    if (plus(at_ns, tcp ? setup_ns : clock_tolerance_ns) < life.begin_ns) return false;
+    return !life.ended || at_ns <= plus(life.last_ns, clock_tolerance_ns);
 }
 
 bool fits_iwarp(const QueuePair& life, const FlowSnapshot& flow) {
@@ -41,13 +50,13 @@ bool fits_infiniband(const QueuePair& life, const FlowSnapshot& flow) {
 }
 
 /// The one that fits; of lives of one queue pair of one process, the latest that can be meant.
-TraceBook::Handle choose(TraceBook& book, const std::vector<TraceBook::Handle>& handles, std::int64_t at_ns,
-                         const auto& fits) {
+TraceBook::Handle choose(TraceBook& book, const std::vector<TraceBook::Handle>& handles, const FlowSnapshot& flow,
+                         std::int64_t at_ns, const auto& fits) {
     TraceBook::Handle chosen = TraceBook::none;
     const QueuePair* best = nullptr;
     for (const TraceBook::Handle handle : handles) {
         const QueuePair* const life = book.find(handle);
-        if (life == nullptr || !lived(*life, at_ns) || !fits(*life)) continue;
+        if (life == nullptr || !lived(*life, flow, at_ns) || !fits(*life)) continue;
         const bool same = best != nullptr && best->process == life->process && best->device == life->device &&
                           best->number == life->number;
         if (best != nullptr && !same) return TraceBook::none;
@@ -64,17 +73,17 @@ TraceBook::Handle find_owner(TraceBook& book, const FlowSnapshot& flow, std::int
         if (!flow.source.port || !flow.destination.port) return TraceBook::none;
         const auto fits = [&](const QueuePair& life) { return fits_iwarp(life, flow); };
         const auto both = book.by_ports(*flow.source.port, *flow.destination.port);
-        if (const auto found = choose(book, both, at_ns, fits); found != TraceBook::none) return found;
+        if (const auto found = choose(book, both, flow, at_ns, fits); found != TraceBook::none) return found;
         // Who connects may not be told its own port.
-        return choose(book, book.by_peer_port(*flow.destination.port), at_ns,
+        return choose(book, book.by_peer_port(*flow.destination.port), flow, at_ns,
                       [&](const QueuePair& life) { return life.local.port == 0 && fits(life); });
     }
     const auto fits = [&](const QueuePair& life) { return fits_infiniband(life, flow); };
     if (flow.service != Service::ud && flow.destination.qpn)
-        if (const auto found = choose(book, book.by_peer_number(*flow.destination.qpn), at_ns, fits);
+        if (const auto found = choose(book, book.by_peer_number(*flow.destination.qpn), flow, at_ns, fits);
             found != TraceBook::none)
             return found;
-    return flow.source.qpn ? choose(book, book.by_number(*flow.source.qpn), at_ns, fits) : TraceBook::none;
+    return flow.source.qpn ? choose(book, book.by_number(*flow.source.qpn), flow, at_ns, fits) : TraceBook::none;
 }
 
 }  // namespace metrics::verbs

@@ -104,6 +104,12 @@ void MessageJoin::message(const WireMessage& message, bool late) {
     }
 }
 
+void MessageJoin::put_first(const WireMessage& message) {
+    if (first_ != 0 || introduced_ != 0) return;
+    wires_.push_front(message);
+    unanswered_ = 0;
+}
+
 void MessageJoin::continued(std::uint64_t position, std::int64_t last_ns) {
     if (wires_.empty()) return;
     WireMessage& wire = wires_.back();

@@ -87,6 +87,8 @@ class MessageJoin {
 public:
     /// From packets: in the order of Witness.
     void message(const WireMessage& message, bool late);
+    /// The same, of one that came before all others; has no effect once any has been matched.
+    void put_first(const WireMessage& message);
     void continued(std::uint64_t position, std::int64_t last_ns);
     void answered(std::uint64_t position, bool single, std::int64_t time_ns);
     void forgotten(bool apart);

@@ -15,6 +15,8 @@ using wire::trace::RecordKind;
 constexpr std::uint8_t state_reset = 0;
 constexpr std::uint8_t state_init = 1;
 constexpr std::uint8_t state_destroyed = 255;
+// rdma_cm_event_type
+constexpr std::uint8_t connect_request = 4;
 constexpr std::size_t most_of_one_key = 64;
 /// Work requests in a row whose ids differ: then ids tell them apart. Some programs give all the same.
 constexpr std::uint32_t enough_ids = 16;
@@ -327,6 +329,11 @@ void TraceBook::change(const Record& record) {
     const bool is_new = !living_.contains(key_of(record));
     QueuePair& life = at(record);
     if (is_new && fresh) life.whole = life.trusted = true;
+    if (const auto asked = asked_.find(record.process); is_new && asked != asked_.end()) {
+        // Of several, nobody says which it was made for.
+        if (asked->second.count == 1) connect(living_.at(key_of(record)), asked->second.local, asked->second.peer);
+        if (--asked->second.count == 0) asked_.erase(asked);
+    }
     life.counts.midway = !life.whole;
     const Handle handle = living_.at(key_of(record));
     if (change.type != 0) life.type = change.type;
@@ -342,20 +349,34 @@ void TraceBook::change(const Record& record) {
     ++identities_;
 }
 
-void TraceBook::connection(const Record& record) {
-    const wire::trace::ConnectionChange& change = record.connection;
-    // Of listeners, and of requests that have no queue pair yet.
-    if ((record.number & number_mask) == 0) return;
-    QueuePair& life = at(record);
-    const Handle handle = living_.at(key_of(record));
-    const Address local = address_of(change.local, change.family);
-    const Address peer = address_of(change.peer, change.family);
-    if (local.family != dissect::Network::Family::none) life.local = {local, change.local_port};
-    if (peer.family != dissect::Network::Family::none) life.peer = {peer, change.peer_port};
+void TraceBook::connect(Handle handle, const ConnectionEnd& local, const ConnectionEnd& peer) {
+    QueuePair& life = *lives_.at(handle);
+    if (local.address.family != dissect::Network::Family::none) life.local = local;
+    if (peer.address.family != dissect::Network::Family::none) life.peer = peer;
     if (life.peer.port != 0) index(handle, Key::peer_port, life.peer.port);
     if (life.peer.port != 0 && life.local.port != 0)
         index(handle, Key::ports, static_cast<std::uint32_t>(life.local.port) << 16 | life.peer.port);
     ++identities_;
+}
+
+void TraceBook::connection(const Record& record) {
+    const wire::trace::ConnectionChange& change = record.connection;
+    const ConnectionEnd local{address_of(change.local, change.family), change.local_port};
+    const ConnectionEnd peer{address_of(change.peer, change.family), change.peer_port};
+    if ((record.number & number_mask) != 0) {
+        static_cast<void>(at(record));
+        return connect(living_.at(key_of(record)), local, peer);
+    }
+    // A server makes the queue pair when it is asked; not all of them then wait to be told that it is connected.
+    if (change.event != connect_request || (asked_.size() >= most_processes && !asked_.contains(record.process)))
+        return;
+    Asked& asked = asked_[record.process];
+    // One that was refused, or forgotten, is not waited for.
+    if (passed(asked.time_ns, record.time_ns) >= quiet_ns) asked.count = 0;
+    ++asked.count;
+    asked.time_ns = record.time_ns;
+    asked.local = local;
+    asked.peer = peer;
 }
 
 VerbsFigures TraceBook::figures(const QueuePair& life) const {

@@ -111,6 +111,14 @@ private:
         std::uint64_t lost = 0;
     };
 
+    /// Connection requests that the process has been told of, and no queue pair made for.
+    struct Asked {
+        std::size_t count = 0;
+        std::int64_t time_ns = 0;  ///< of the last
+        ConnectionEnd local;
+        ConnectionEnd peer;
+    };
+
     QueuePair& at(const wire::trace::Record& record);
     Handle begin(const wire::trace::Record& record);
     void give_up(QueuePair& queue_pair, std::size_t count, std::int64_t now_ns);
@@ -125,6 +133,7 @@ private:
     void completion(const wire::trace::Record& record);
     void complete_send(QueuePair& queue_pair, const wire::trace::Record& record);
     void change(const wire::trace::Record& record);
+    void connect(Handle handle, const ConnectionEnd& local, const ConnectionEnd& peer);
     void connection(const wire::trace::Record& record);
     Level& receive_level(QueuePair& queue_pair);
     void look_for_losses(QueuePair& queue_pair, std::int64_t now_ns);
@@ -135,6 +144,7 @@ private:
     std::unordered_map<std::uint64_t, std::vector<Handle>> index_;
     std::unordered_map<std::uint64_t, Level> shared_;  ///< receive queues by process, device and number
     std::unordered_map<std::uint32_t, ProcessState> processes_;
+    std::unordered_map<std::uint32_t, Asked> asked_;  ///< by process
     Handle next_ = 1;
     std::uint64_t identities_ = 0;
     std::uint64_t records_ = 0;

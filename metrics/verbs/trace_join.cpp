@@ -1,6 +1,7 @@
 #include "metrics/verbs/trace_join.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "metrics/verbs/flow_match.h"
 
@@ -56,11 +57,7 @@ void TraceJoin::gap(std::uint64_t id, const Gap& gap, std::uint64_t frame) {
 
 void TraceJoin::message(std::uint64_t id, const Message& message, std::uint64_t frame) {
     Flow& flow = at(id);
-    Messages* const messages = messages_of(flow);
-    if (messages == nullptr) {
-        flow.missed = true;
-        return;
-    }
+    touch(id, flow);
     WireMessage wire;
     wire.operation = message.operation;
     wire.bytes = message.bytes;
@@ -69,6 +66,15 @@ void TraceJoin::message(std::uint64_t id, const Message& message, std::uint64_t 
     wire.unseen = frame == 0;
     if (frame != 0) wire.last_ns = times_.at(frame);
     if (message.first_frame != 0) wire.first_ns = times_.at(message.first_frame);
+    if (!std::exchange(flow.begun, true) && message.bytes == 0 && frame != 0) {
+        flow.first = std::make_unique<WireMessage>(wire);
+        return;
+    }
+    Messages* const messages = messages_of(flow);
+    if (messages == nullptr) {
+        flow.missed = true;
+        return;
+    }
     for (LastGap& gap : messages->gaps) {
         if (message.first_frame == 0 || gap.frame != message.first_frame) continue;
         wire.gap_state = gap.state;
@@ -78,7 +84,6 @@ void TraceJoin::message(std::uint64_t id, const Message& message, std::uint64_t 
         gap.frame = 0;  // further messages of the frame followed at once
     }
     messages->join.message(wire, message.late);
-    touch(id, flow);
 }
 
 void TraceJoin::continued(std::uint64_t id, std::uint64_t position, std::uint64_t frame) {
@@ -91,6 +96,10 @@ void TraceJoin::continued(std::uint64_t id, std::uint64_t position, std::uint64_
 void TraceJoin::answered(std::uint64_t id, std::uint64_t position, const std::uint64_t* latency_ns,
                          std::uint64_t frame) {
     Flow& flow = at(id);
+    if (flow.first != nullptr && flow.first->position <= position && !flow.first->answered) {
+        flow.first->answered = true;
+        if (frame != 0) flow.first->ack_ns = times_.at(frame);
+    }
     if (flow.messages == nullptr) return;
     flow.messages->join.answered(position, latency_ns != nullptr, frame == 0 ? unknown_time : times_.at(frame));
     touch(id, flow);
@@ -117,7 +126,19 @@ void TraceJoin::look_for_owner(std::uint64_t id, Flow& flow, const Identify& ide
     if (fresh) return;
     if (const auto old = flows_.find(former->second); old != flows_.end()) old->second->joins = false;
     former->second = id;
+    flow.whole = false;
     if (flow.messages != nullptr) flow.messages->join.lose();
+}
+
+/// With MPA revision 2, who connects may have to send something first: a message without octets, which no work request
+/// asks for (RFC 6581, 9). It is the program's own where that has posted such a one before.
+void TraceJoin::place_first(Flow& flow, const QueuePair& life) const {
+    if (flow.first == nullptr || flow.messages == nullptr) return;
+    const bool own =
+        flow.rules.completes_late || (life.posts.size() > 0 && life.posts.first() == 0 && life.posts[0].bytes == 0 &&
+                                      life.posts[0].post_ns <= flow.first->first_ns);
+    if (own) flow.messages->join.put_first(*flow.first);
+    flow.first.reset();
 }
 
 void TraceJoin::bind(Flow& flow, TraceBook::Handle owner, const FlowSnapshot& who) {
@@ -129,23 +150,25 @@ void TraceJoin::bind(Flow& flow, TraceBook::Handle owner, const FlowSnapshot& wh
     flow.lost = book_.lost(life);
     if (!flow.joins) return;
     life.posts.set_taken(true);
-    if (flow.messages == nullptr) return;
     // Where nothing of either can have been missed, the first is the first.
     const bool captured = first_ns_ != unknown_time &&
                           (life.first_post_ns == unknown_time || first_ns_ <= life.first_post_ns + clock_tolerance_ns);
     const bool whole = life.whole && flow.lost == 0 && life.posts.first() == 0;
-    if (whole && captured && !flow.missed) flow.messages->join.align_beginning();
+    flow.whole = whole && captured && !flow.missed;
 }
 
 void TraceJoin::advance(Flow& flow, bool last) {
     QueuePair* const life = book_.find(flow.owner);
     if (flow.messages == nullptr) return;
     MessageJoin& join = flow.messages->join;
+    if (life != nullptr) place_first(flow, *life);
     if (life == nullptr || !flow.joins) return join.discard();
     if (const std::uint64_t lost = book_.lost(*life); lost != flow.lost) {
         flow.lost = lost;
+        flow.whole = false;
         join.lose();
     }
+    if (std::exchange(flow.whole, false)) join.align_beginning();
     join.advance(life->posts, flow.rules, last);
 }
 

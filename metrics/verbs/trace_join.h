@@ -71,8 +71,11 @@ private:
         std::uint64_t looked_for = ~std::uint64_t{0};  ///< TraceBook::identities() when an owner was last looked for
         std::uint64_t lost = 0;                        ///< records of its process that were lost, when last looked
         JoinRules rules;
-        bool joins = true;    ///< its messages are those of one queue pair alone
-        bool missed = false;  ///< messages passed before an owner was known
+        bool joins = true;                   ///< its messages are those of one queue pair alone
+        bool begun = false;                  ///< a message has passed
+        bool whole = false;                  ///< messages and posts are known from their beginning, and not aligned yet
+        bool missed = false;                 ///< messages passed before an owner was known
+        std::unique_ptr<WireMessage> first;  ///< without octets: it may be none of the program's
         bool listed = false;
         std::int64_t seen_ns = unknown_time;
     };
@@ -81,6 +84,7 @@ private:
     Messages* messages_of(Flow& flow) const;
     void touch(std::uint64_t id, Flow& flow);
     void look_for_owner(std::uint64_t id, Flow& flow, const Identify& identify);
+    void place_first(Flow& flow, const QueuePair& life) const;
     void bind(Flow& flow, TraceBook::Handle owner, const FlowSnapshot& who);
     void advance(Flow& flow, bool last);
 

@@ -40,8 +40,9 @@ bool too_little(const FlowSnapshot& flow) { return flow.messages_total() < few_m
 /// A link's learnt rate is the fastest that was seen, so what jitters at a full one is counted as stalls.
 bool fills_link(const Scene& scene, const FlowSnapshot& flow) {
     const double sending = sending_share(scene, flow);
-    const double stalled =
-        ratio(static_cast<double>(time_in(flow, {State::nic_stall})), static_cast<double>(flow.wall_ns()));
+    // Where posts show that work was held back between messages, that is no jitter.
+    const double stalled = ratio(static_cast<double>(time_in(flow, {State::nic_stall}) - held_ns(flow)),
+                                 static_cast<double>(flow.wall_ns()));
     return sending >= full_share || (sending >= 0.5 && sending + stalled >= 0.9);
 }
 

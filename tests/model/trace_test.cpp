@@ -213,7 +213,8 @@ TEST(TraceAndPackets, LostRecordsAreCountedAndMadeUpFor) {
         EXPECT_EQ(verbs.records_lost, 41u);
         EXPECT_FALSE(verbs.exact());
         const std::uint64_t found = verbs.delays().whole_ns.count();
-        EXPECT_GT(found, ids ? 1800u : 900u);
+        // Half of the messages come before; what was posted in the millisecond before is given up.
+        EXPECT_GT(found, ids ? 1700u : 700u);
         // No message was given another's work request: each that was measured is one of the truth's.
         expect_parts_make_the_whole(verbs);
         std::int64_t longest = 0;

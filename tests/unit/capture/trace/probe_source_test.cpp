@@ -1,6 +1,7 @@
 // Probes of this very program, hit by a child of the test: what the kernel delivers is what was passed to them.
 #include "capture/trace/probe_source.h"
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -134,15 +135,24 @@ TEST_F(ProbeSourceTest, definitions_go_with_the_source_and_those_left_behind_wit
     source_.reset();
     EXPECT_EQ(defined().find(ours), std::string::npos);
 
+    // Looked at while the child lives: once it is dead, any tracer of this machine may tidy up behind it.
+    int ready[2] = {};
+    ASSERT_EQ(::pipe(ready), 0);
     const pid_t child = ::fork();
     if (child == 0) {
-        auto abandoned = open("scopetest:guarded", 0);
-        static_cast<void>(abandoned.release());
+        const auto abandoned = open("scopetest:guarded", 0);
+        static_cast<void>(!::write(ready[1], "r", 1));
+        ::pause();
         ::_exit(0);
     }
-    ::waitpid(child, nullptr, 0);
+    char go = 0;
+    ASSERT_EQ(::read(ready[0], &go, 1), 1);
     const std::string theirs = "rdmascope_" + std::to_string(child) + "_";
-    EXPECT_NE(defined().find(theirs), std::string::npos) << "killed tracers leave them";
+    EXPECT_NE(defined().find(theirs), std::string::npos);
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    ::close(ready[0]);
+    ::close(ready[1]);
     source_ = open("scopetest:guarded", ::getpid());
     EXPECT_EQ(defined().find(theirs), std::string::npos);
 }

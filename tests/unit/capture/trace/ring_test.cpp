@@ -2,6 +2,7 @@
 #include "capture/trace/ring.h"
 
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -92,8 +93,9 @@ TEST_F(RingTest, KnowsWhoWritesIt) {
     EXPECT_EQ(reading.process().pid, static_cast<std::uint32_t>(getpid()));
     EXPECT_EQ(reading.process().user, geteuid());
     EXPECT_EQ(reading.process().devices, (std::vector<std::string>{"rxe0", "siw1"}));
-    // The test program's own name; what ctest calls it with is behind.
-    EXPECT_NE(reading.process().command.find("unit_capture_trace"), std::string::npos) << reading.process().command;
+    // This program's own name; what it was called with is behind.
+    EXPECT_NE(reading.process().command.find(program_invocation_short_name), std::string::npos)
+        << reading.process().command;
     EXPECT_TRUE(reading.is_alive());
 }
 

@@ -229,6 +229,37 @@ TEST(TraceBook, far_more_than_fit_cannot_be_outstanding) {
     EXPECT_EQ(figures.send_queue.full_ns, 6u);
 }
 
+/// RDMA_CM_EVENT_CONNECT_REQUEST, of 192.0.2.1 at port 7174, from 192.0.2.2.
+Record connect_request(std::int64_t time_ns, std::uint16_t peer_port) {
+    Record out = record(RecordKind::connection, time_ns, 0);
+    out.connection = {};
+    out.connection.event = 4;
+    out.connection.family = 4;
+    out.connection.local_port = 7174;
+    out.connection.peer_port = peer_port;
+    out.connection.local = {192, 0, 2, 1};
+    out.connection.peer = {192, 0, 2, 2};
+    return out;
+}
+
+TEST(TraceBook, a_servers_queue_pair_is_made_for_the_request_before_it) {
+    TraceBook book;
+    book.add(connect_request(0, 40'001));
+    book.add(change(10, 1, to_init));
+    book.add(connect_request(20, 40'002));
+    book.add(connect_request(21, 40'003));  // two at once: nobody says which is which
+    book.add(change(30, 2, to_init));
+    ASSERT_EQ(book.by_ports(7174, 40'001).size(), 1u);
+    EXPECT_EQ(book.find(book.by_ports(7174, 40'001)[0])->number, 1u);
+    EXPECT_EQ(to_text(book.find(book.by_ports(7174, 40'001)[0])->peer.address), "192.0.2.2");
+    EXPECT_TRUE(book.by_ports(7174, 40'002).empty());
+    EXPECT_TRUE(book.by_ports(7174, 40'003).empty());
+    // Both were refused; seconds later there is another.
+    book.add(connect_request(5'000'000'000, 40'004));
+    book.add(change(5'000'000'010, 3, to_init));
+    EXPECT_EQ(book.by_ports(7174, 40'004).size(), 1u);
+}
+
 TEST(TraceBook, memory_is_bounded_whatever_comes) {
     BookOptions options;
     options.max_queue_pairs = 64;
