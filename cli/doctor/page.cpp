@@ -57,11 +57,15 @@ void append_row(std::string& out, std::string_view label, std::string_view text,
 }
 
 void append_finding(std::string& out, const Finding& finding, const PageStyle& style) {
+    const std::string label = fmt::format("{:<{}}", name_of(finding.severity), label_column);
+    if (finding.severity == Severity::ok) {
+        out += fmt::format("\n{}{}: {}  [{}]", label, title_of(finding.check), ::doctor::printable(finding.observed),
+                           finding.check);
+        return;
+    }
     const std::string_view color = style.color ? color_of(finding.severity) : std::string_view{};
-    const std::string subject = ::doctor::printable(finding.subject);
-    out += fmt::format("\n{}{:<{}}{}{}{}{}  [{}]\n", color, name_of(finding.severity), label_column,
-                       color.empty() ? "" : "\x1b[0m", subject, subject.empty() ? "" : ": ", title_of(finding.check),
-                       finding.check);
+    out += fmt::format("\n{}{}{}{}  [{}]\n", color, label, color.empty() ? "" : "\x1b[0m",
+                       finding.subject.empty() ? "this machine" : ::doctor::printable(finding.subject), finding.check);
     append_row(out, "seen", finding.observed, style, true);
     append_row(out, "expected", finding.expected, style, true);
     append_row(out, finding.severity == Severity::unseen ? "shown by" : "mend", finding.command, style, false);
@@ -98,6 +102,7 @@ std::string heading(const ::doctor::Host& host, const PageStyle& style) {
 void append_findings(std::string& out, std::span<const Finding> findings, const PageStyle& style) {
     for (const Finding& finding : findings)
         if (style.verbose || finding.severity > Severity::unseen) append_finding(out, finding, style);
+    if (!out.ends_with('\n')) out += '\n';
 }
 
 }  // namespace
