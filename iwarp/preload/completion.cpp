@@ -42,7 +42,9 @@ std::size_t poll(Engine& engine, Cq& cq, std::span<Completion> into) {
     const std::size_t found = cq.queue->poll(into);
     if (found != 0) return found;
     engine.drive();
-    return cq.queue->poll(into);
+    const std::size_t caused = cq.queue->poll(into);
+    if (caused == 0) engine.found_nothing();
+    return caused;
 }
 
 ibv_cq* create_cq(Engine& engine, ibv_context* context, std::uint32_t capacity, void* cq_context,

@@ -55,8 +55,10 @@ Device& Engine::device() {
 
 void Engine::drive() {
     turn();
-    service_->driven();
+    service_->driven(Service::Next::anything);
 }
+
+void Engine::found_nothing() { service_->driven(Service::Next::polls_again); }
 
 bool Engine::turn() {
     const bool moved = device_->progress();

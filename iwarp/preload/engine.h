@@ -76,6 +76,8 @@ public:
     Device& device();
     /// Sends, receives and keeps time without waiting, and hands out the events.
     void drive();
+    /// What the program asked for was not there, even after drive(): it will ask again.
+    void found_nothing();
     /// Hands out the events that a call of the program itself has raised.
     void hand_out_events();
     /// Who is going to sleep until an event comes says so: the service thread no longer gives way.

@@ -16,8 +16,10 @@
 namespace iwarp::preload {
 namespace {
 
-/// Who polls comes again sooner than this; who watches memory for an answer, in a round trip.
-constexpr std::int64_t polling_ns = 3'000;
+/// Who polled in vain polls again, be it after others had the processor. Who found what it wanted may watch memory now
+/// for the answer (ib_write_lat), and that takes at least this long to come.
+constexpr std::int64_t after_nothing_ns = 50'000;
+constexpr std::int64_t after_something_ns = 3'000;
 /// Octets that come while the service rests, and the program has stopped polling without a word, wait that long.
 constexpr std::int64_t shortest_rest_ns = 20'000;
 constexpr std::int64_t longest_rest_ns = 250'000;
@@ -56,16 +58,19 @@ void* Engine::Service::run(void* service) {
     return nullptr;
 }
 
+void Engine::Service::driven(Next next) {
+    const std::int64_t for_ns = next == Next::polls_again ? after_nothing_ns : after_something_ns;
+    driven_until_ns_.store(now_ns() + for_ns, std::memory_order_relaxed);
+}
+
 void Engine::Service::take_over() {
-    driven_ns_.store(0, std::memory_order_relaxed);
+    driven_until_ns_.store(0, std::memory_order_relaxed);
     if (!resting_.load(std::memory_order_relaxed)) return;
     const std::uint64_t one = 1;
     static_cast<void>(!write(wake_, &one, sizeof one));
 }
 
-bool Engine::Service::program_drives() const {
-    return now_ns() - driven_ns_.load(std::memory_order_relaxed) < polling_ns;
-}
+bool Engine::Service::program_drives() const { return now_ns() < driven_until_ns_.load(std::memory_order_relaxed); }
 
 void Engine::Service::give_way() {
     std::int64_t rest_ns = shortest_rest_ns;

@@ -15,8 +15,9 @@ class Engine::Service {
 public:
     /// Throws std::system_error. The lock may be held.
     Service(Engine& engine, int descriptor);
-    /// The program has just driven the device itself.
-    void driven() { driven_ns_.store(now_ns(), std::memory_order_relaxed); }
+    enum class Next : std::uint8_t { anything, polls_again };
+    /// The program has just driven the device itself; what it will do next.
+    void driven(Next next);
     /// The program is about to sleep.
     void take_over();
 
@@ -30,7 +31,7 @@ private:
     Engine& engine_;
     int descriptor_;
     int wake_ = -1;
-    std::atomic<std::int64_t> driven_ns_{0};
+    std::atomic<std::int64_t> driven_until_ns_{0};
     std::atomic<bool> resting_{false};
 };
 
