@@ -14,7 +14,7 @@ import tempfile
 import time
 import unittest
 
-RUN = os.environ["RDMASCOPE_RUN_TRACED"]
+RUN = [os.environ["RDMASCOPE_BINARY"], "run"]
 VERBS = pathlib.Path(os.environ["RDMASCOPE_SOFTWARE_VERBS"])
 PROGRAM = os.environ["RDMASCOPE_PROGRAM"]
 
@@ -91,7 +91,7 @@ class Base(unittest.TestCase):
 
     def run_traced(self, *command, **options):
         options = {"capture_output": True, "text": True, "timeout": 100, "env": self.environment, **options}
-        return subprocess.run([RUN, *map(str, command)], **options)
+        return subprocess.run([*RUN, *map(str, command)], **options)
 
 
 class TestRun(Base):
@@ -122,7 +122,7 @@ class TestRun(Base):
             self.assertIn("nothing was traced", result.stderr)
 
     def test_signals_reach_the_program(self):
-        with subprocess.Popen([RUN, "--trace", str(self.folder / "trace"), PROGRAM, "for-ever", "1"], env=self.environment,
+        with subprocess.Popen([*RUN, "--trace", str(self.folder / "trace"), PROGRAM, "for-ever", "1"], env=self.environment,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
             deadline = time.monotonic() + 20
             while not self.rings() and time.monotonic() < deadline:
@@ -157,10 +157,9 @@ class TestSoftware(Base):
     """The software stack's library stands behind ours."""
 
     def start(self, name, *command):
-        behind = f'export LD_PRELOAD="$LD_PRELOAD:{VERBS}"; exec "$@"'
         output = open(self.folder / f"{name}.out", "w+", encoding="utf-8")
         self.addCleanup(output.close)
-        running = subprocess.Popen([RUN, "--trace", str(self.folder / name), "sh", "-c", behind, "sh", *map(str, command)],
+        running = subprocess.Popen([*RUN, "--software", "--trace", str(self.folder / name), "--", *map(str, command)],
                                    env=self.environment, stdout=output, stderr=subprocess.STDOUT)
         self.addCleanup(lambda: (running.poll() is None and running.kill(), running.wait()))
         return running
