@@ -26,7 +26,8 @@ std::string program() { return std::filesystem::read_symlink("/proc/self/exe").s
 
 /// `place size base displacement index scale symbol value`, without what a place does not have.
 std::string words(const UsdtArgument& argument) {
-    std::string out = (argument.is_signed ? "s" : "u") + std::to_string(argument.octets * 8) + " ";
+    std::string out(1, argument.is_signed ? 's' : 'u');
+    out += std::to_string(argument.octets * 8) + " ";
     switch (argument.place) {
         case Place::constant: return out + std::to_string(argument.value);
         case Place::in_register: return out + argument.base;
