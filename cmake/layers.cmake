@@ -46,5 +46,7 @@ function(rdma_unit_test area folder)
   add_executable(${target} ${sources})
   target_link_libraries(${target} PRIVATE rdma::${folder} rdma_warnings ${arg_LINKS} GTest::gtest_main GTest::gmock)
   target_compile_definitions(${target} PRIVATE RDMASCOPE_PCAPS="${PROJECT_SOURCE_DIR}/pcaps")
+  # What is tested is compiled as it is shipped; the tests themselves need no speed, and half of the build's time was theirs.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1> $<$<BOOL:${RDMASCOPE_SANITIZE}>:-O0>)
   gtest_discover_tests(${target} TEST_PREFIX ${prefix} NO_PRETTY_TYPES NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
 endfunction()
