@@ -166,6 +166,9 @@ struct DeviceOptions {
     std::size_t max_regions = 65536;  ///< regions and windows together, at most 2^24 - 1
     std::size_t max_queue_pairs = 16384;
     std::size_t max_connections = 16384;  ///< those beyond it are closed at once and counted
+    /// Device::descriptor() also becomes readable with what is posted between two calls of progress(). Off where the
+    /// caller sees to that itself (Device::work_waits): it spares two system calls a post.
+    bool descriptor_tells_posts = true;
 };
 
 /// How a connection is made. RFC 5044 section 7, RFC 6581.
@@ -479,6 +482,8 @@ public:
     bool progress(std::chrono::nanoseconds wait = std::chrono::nanoseconds::zero());
     /// Becomes readable when progress() has something to do; -1 where the transport has none.
     int descriptor() const;
+    /// Whether progress() would have something to do that no descriptor tells: what was posted since.
+    bool work_waits() const;
     std::optional<Event> next_event();
     const DeviceCounters& counters() const;
     Impl& impl() { return *impl_; }
