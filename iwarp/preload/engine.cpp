@@ -21,7 +21,7 @@ namespace {
 
 /// Who polled in vain polls again, be it after others had the processor; who is in the midst of posting will poll. Who
 /// found what it wanted may watch memory now for the answer (ib_write_lat), and that takes at least this long to come.
-constexpr std::int64_t after_nothing_ns = 50'000;
+constexpr std::int64_t after_nothing_ns = 300'000;
 constexpr std::int64_t after_something_ns = 3'000;
 /// Posts that follow each other so closely belong together.
 constexpr std::int64_t burst_ns = 10'000;

@@ -105,9 +105,18 @@ bool Engine::Service::sleep() const {
     return true;
 }
 
-/// Whether there was anything to do.
+/// Whether there was anything to do. Whoever has the lock is the program, and drives as likely as not.
 bool Engine::Service::turn() {
-    const Lock::Hold hold(engine_.lock_);
+    for (int tried = 0; !engine_.lock_.try_acquire(); ++tried) {
+        if (tried == patience) {
+            engine_.lock_.acquire();
+            break;
+        }
+        resting_.store(true, std::memory_order_seq_cst);
+        rest(shortest_rest_ns << tried);
+        give_way();
+    }
+    const Lock::Adopted hold(engine_.lock_);
     const bool moved = engine_.turn();
     sleeping_ = !engine_.device_->work_waits();
     return moved;
