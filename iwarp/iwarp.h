@@ -187,7 +187,10 @@ struct ConnectionOptions {
     std::chrono::milliseconds connect_timeout{10000};  ///< TCP's own
     std::chrono::milliseconds refused_patience{0};     ///< initiator: so long it tries again where nobody listens
     std::chrono::milliseconds close_timeout{5000};     ///< for the peer's FIN after ours
-    std::string congestion_control;                    ///< TCP's, by name; empty: the system's
+    /// A message that finds no receive posted waits so long for one, and with it all that comes behind it: TCP's window
+    /// holds the peer up. 0, as RFC 5041 section 7.1 has it: Terminate at once.
+    std::chrono::milliseconds receive_patience{0};
+    std::string congestion_control;       ///< TCP's, by name; empty: the system's
     std::string source;                   ///< initiator: local address to connect from; empty: as the system routes
     std::uint16_t source_port = 0;        ///< initiator: 0: any
     std::uint8_t traffic_class = 0;       ///< of every packet: IPv4's type of service, IPv6's traffic class (RFC 2474)
