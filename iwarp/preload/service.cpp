@@ -127,7 +127,8 @@ void Engine::Service::serve() {
     int in_vain = 0;
     while (true) {
         if (sleep()) in_vain = 0;
-        if (in_vain >= patience) {
+        // 0: the program sleeps, and relies on this thread.
+        if (in_vain >= patience && driven_until_ns_.load(std::memory_order_seq_cst) != 0) {
             resting_.store(true, std::memory_order_seq_cst);
             rest(longest_rest_ns);
         }
