@@ -55,7 +55,7 @@ int connect(Engine& engine, Id& id, const rdma_conn_param* parameters) {
     options.refused_patience = std::chrono::milliseconds(1000);
     // Between request and answer programs register their memory, and fill it (perftest); InfiniBand's connection
     // manager asks again for a minute.
-    options.reply_timeout = std::chrono::milliseconds(30'000);
+    options.reply_timeout = std::chrono::milliseconds(15'000);
     options.source = transport::host_text(source);
     options.source_port = transport::port_of(source);
     qp->pair->connect(transport::host_text(target), transport::port_of(target), options);

@@ -85,7 +85,10 @@ class Perftest(TestCase):
                 self.check(program, "-D", 2, "-s", 65536, size=65536)
 
     def test_a_shared_receive_queue(self):
-        self.check("ib_send_bw", "--use-srq", "-q", 2, "-n", 500)
+        # One queue pair: perftest 4.5 counts its credits by the requests' wr_id (run_iter_bw_server), which of a shared queue does not
+        # tell whose message it was. With two, one may be given more credits than it has sent messages; run_iter_bw then computes a
+        # window below 0, without a sign, and waits for ever. preload_test shares a queue between several.
+        self.check("ib_send_bw", "--use-srq", "-n", 500)
 
     def test_without_crc_and_with_markers(self):
         for setting in (["--crc", "off"], ["--markers", "on"], ["--strict", "on"]):
