@@ -65,6 +65,10 @@ inline constexpr Fault start_frame{Layer::llp, 0, 0x04, With::none};
 inline constexpr Fault mpa_local{Layer::llp, 0, 0x05, With::none};
 inline constexpr Fault insufficient_ird{Layer::llp, 0, 0x06, With::none};
 inline constexpr Fault no_ready_message{Layer::llp, 0, 0x07, With::none};
+
+/// From begin_segment alone, and never sent: nothing is wrong, but the segment shall be offered again later
+/// (mpa::FpduReader::resume).
+inline constexpr Fault not_yet{Layer::llp, 0xf, 0xff, With::none};
 }  // namespace fault
 
 }  // namespace iwarp

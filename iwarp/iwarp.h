@@ -166,6 +166,9 @@ struct DeviceOptions {
     std::size_t max_regions = 65536;  ///< regions and windows together, at most 2^24 - 1
     std::size_t max_queue_pairs = 16384;
     std::size_t max_connections = 16384;  ///< those beyond it are closed at once and counted
+    /// Device::descriptor() also becomes readable with what is posted between two calls of progress(). Off where the
+    /// caller sees to that itself (Device::work_waits): it spares two system calls a post.
+    bool descriptor_tells_posts = true;
 };
 
 /// How a connection is made. RFC 5044 section 7, RFC 6581.
@@ -184,7 +187,10 @@ struct ConnectionOptions {
     std::chrono::milliseconds connect_timeout{10000};  ///< TCP's own
     std::chrono::milliseconds refused_patience{0};     ///< initiator: so long it tries again where nobody listens
     std::chrono::milliseconds close_timeout{5000};     ///< for the peer's FIN after ours
-    std::string congestion_control;                    ///< TCP's, by name; empty: the system's
+    /// A message that finds no receive posted waits so long for one, and with it all that comes behind it: TCP's window
+    /// holds the peer up. 0, as RFC 5041 section 7.1 has it: Terminate at once.
+    std::chrono::milliseconds receive_patience{0};
+    std::string congestion_control;       ///< TCP's, by name; empty: the system's
     std::string source;                   ///< initiator: local address to connect from; empty: as the system routes
     std::uint16_t source_port = 0;        ///< initiator: 0: any
     std::uint8_t traffic_class = 0;       ///< of every packet: IPv4's type of service, IPv6's traffic class (RFC 2474)
@@ -479,6 +485,8 @@ public:
     bool progress(std::chrono::nanoseconds wait = std::chrono::nanoseconds::zero());
     /// Becomes readable when progress() has something to do; -1 where the transport has none.
     int descriptor() const;
+    /// Whether progress() would have something to do that no descriptor tells: what was posted since.
+    bool work_waits() const;
     std::optional<Event> next_event();
     const DeviceCounters& counters() const;
     Impl& impl() { return *impl_; }

@@ -192,11 +192,11 @@ _rdmascope_run() {
         --trace) _rdmascope_files; return ;;
         --attach) mapfile -t COMPREPLY < <(cd /proc && compgen -G "${current}*" | grep -x '[0-9]*'); return ;;
         --mpa-revision) _rdmascope_words '1 2'; return ;;
-        --address | --max-ulpdu) return ;;
+        --address | --max-ulpdu | --receive-patience) return ;;
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '--software --trace --attach --summary --address --crc --markers --mpa-revision --peer-to-peer
-            --strict --max-ulpdu --verbose -h --help --version'
+            --strict --max-ulpdu --receive-patience --verbose -h --help --version'
     else
         mapfile -t COMPREPLY < <(compgen -c -- "$current")
     fi

@@ -223,6 +223,7 @@ complete -c rdmascope -n '__fish_seen_subcommand_from run' -l mpa-revision -x -a
 complete -c rdmascope -n '__fish_seen_subcommand_from run' -l peer-to-peer -x -a 'on off' -d 'a ready-to-receive message'
 complete -c rdmascope -n '__fish_seen_subcommand_from run' -l strict -x -a 'on off' -d 'data reach memory after their CRC alone'
 complete -c rdmascope -n '__fish_seen_subcommand_from run' -l max-ulpdu -x -d 'longest ULPDU sent, in octets'
+complete -c rdmascope -n '__fish_seen_subcommand_from run' -l receive-patience -x -d 'ms that a message waits for a receive'
 complete -c rdmascope -n '__fish_seen_subcommand_from run' -l verbose -x -a 'on off' -d 'say why connections failed or ended'
 complete -c rdmascope -n '__fish_seen_subcommand_from run' -s h -l help -d 'list the options and exit'
 complete -c rdmascope -n '__fish_seen_subcommand_from run' -l version -d 'print the version and exit'

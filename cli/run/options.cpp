@@ -50,6 +50,11 @@ std::string want_ulpdu(const std::string& value) {
     return wanted.empty() ? wanted : "0 or " + wanted;
 }
 
+std::string want_patience(const std::string& value) {
+    std::uint32_t ms = 0;
+    return take_number(value, 0, 600'000, ms);
+}
+
 constexpr const char* address_variable = "RDMASCOPE_SOFTWARE_ADDRESS";
 
 constexpr std::array rows{
@@ -104,6 +109,11 @@ constexpr std::array rows{
     Row{{0, "max-ulpdu", "OCTETS", "longest ULPDU sent, 128 to 64768; 0: what fits a segment of the path (default 0)"},
         "RDMASCOPE_SOFTWARE_MAX_ULPDU",
         want_ulpdu,
+        nullptr},
+    Row{{0, "receive-patience", "MS",
+         "how long a message waits for a receive before the connection is terminated, 0 to 600000 ms (default 5000)"},
+        "RDMASCOPE_SOFTWARE_RECEIVE_PATIENCE",
+        want_patience,
         nullptr},
     Row{{0, "verbose", "on|off", "say on standard error why connections failed or ended (default off)"},
         "RDMASCOPE_SOFTWARE_VERBOSE",

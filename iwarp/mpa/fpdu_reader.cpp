@@ -62,19 +62,49 @@ FpduReader::FpduReader(Settings settings, SegmentSink& sink, std::shared_ptr<Sta
 
 FpduReader::~FpduReader() { release_stage(); }
 
-std::optional<Fault> FpduReader::receive(wire::Bytes octets) { return conclude(take(octets)); }
+std::optional<Fault> FpduReader::receive(wire::Bytes octets) {
+    if (paused_) {
+        held_.insert(held_.end(), octets.begin(), octets.end());
+        return std::nullopt;
+    }
+    return conclude(take(octets));
+}
+
+std::optional<Fault> FpduReader::resume() {
+    if (!std::exchange(paused_, false)) return std::nullopt;
+    const std::vector<std::byte> held = std::exchange(held_, {});
+    wire::Bytes octets{held};
+    // An FPDU that is whole in the reader's own memory waits for no more octets.
+    if (state_ == State::staged || head_size_ != 0) {
+        const auto fault = step(octets);
+        if (fault == fault::not_yet) return pause(octets);
+        if (fault) return conclude(fault);
+    }
+    return conclude(take(octets));
+}
+
+std::optional<Fault> FpduReader::pause(wire::Bytes rest) {
+    paused_ = true;
+    held_.assign(rest.begin(), rest.end());
+    return std::nullopt;
+}
 
 std::optional<Fault> FpduReader::take(wire::Bytes octets) {
-    while (!octets.empty()) {
-        std::optional<Fault> fault;
-        switch (state_) {
-            case State::head: fault = take_head(octets); break;
-            case State::staged: fault = take_staged(octets); break;
-            case State::payload: fault = take_payload(octets); break;
-            case State::trailer: fault = take_trailer(octets); break;
-            case State::ended: return std::nullopt;
-        }
+    while (!octets.empty() && state_ != State::ended) {
+        const auto fault = step(octets);
+        if (fault == fault::not_yet) return pause(octets);
         if (fault) return fault;
+    }
+    return std::nullopt;
+}
+
+std::optional<Fault> FpduReader::step(wire::Bytes& octets) {
+    switch (state_) {
+        case State::head: return take_head(octets);
+        case State::staged: return take_staged(octets);
+        case State::payload: return take_payload(octets);
+        case State::trailer: return take_trailer(octets);
+        case State::ended: break;
     }
     return std::nullopt;
 }
@@ -109,14 +139,15 @@ std::optional<Fault> FpduReader::take_head(wire::Bytes& octets) {
     if (head_size_ == 0 && octets.size() >= lead() + 2) {
         const std::size_t total = whole_size(octets.data());
         if (octets.size() >= total) {
-            const wire::Bytes fpdu = octets.first(total);
-            octets = octets.subspan(total);
-            return whole(fpdu);
+            const auto fault = whole(octets.first(total));
+            if (fault != fault::not_yet) octets = octets.subspan(total);
+            return fault;
         }
         if (direct_ && total > head_.size() && octets.size() >= longest_head) {
             const wire::Bytes head = octets.first(2 + wire::ddp_header_size(octets[2]));
-            octets = octets.subspan(head.size());
-            return begin_direct(head);
+            const auto fault = begin_direct(head);
+            if (fault != fault::not_yet) octets = octets.subspan(head.size());
+            return fault;
         }
     }
     std::size_t wanted = wanted_head();
@@ -129,9 +160,13 @@ std::optional<Fault> FpduReader::take_head(wire::Bytes& octets) {
         wanted = wanted_head();
     }
     const std::size_t total = whole_size(head_.data());
-    const wire::Bytes head = wire::Bytes{head_}.first(std::exchange(head_size_, std::uint8_t{0}));
-    if (total == head.size()) return whole(head);
-    if (direct_) return begin_direct(head);
+    const wire::Bytes head = wire::Bytes{head_}.first(head_size_);
+    if (total == head.size() || direct_) {
+        const auto fault = total == head.size() ? whole(head) : begin_direct(head);
+        if (fault != fault::not_yet) head_size_ = 0;
+        return fault;
+    }
+    head_size_ = 0;
     stage_total_ = static_cast<std::uint32_t>(total);
     stage_have_ = 0;
     state_ = State::staged;
@@ -148,8 +183,9 @@ std::optional<Fault> FpduReader::take_staged(wire::Bytes& octets) {
     stage_have_ += static_cast<std::uint32_t>(part);
     octets = octets.subspan(part);
     if (stage_have_ < stage_total_) return std::nullopt;
-    state_ = State::head;
-    return whole({stage_.get(), stage_total_});
+    const auto fault = whole({stage_.get(), stage_total_});
+    if (fault != fault::not_yet) state_ = State::head;
+    return fault;
 }
 
 void FpduReader::reserve_stage(std::size_t octets) {
@@ -210,7 +246,10 @@ std::optional<Fault> FpduReader::deliver_marked(wire::Bytes fpdu, std::uint32_t 
     std::size_t left = length - header_size;
     const auto target =
         sink_->begin_segment(wire::Bytes{head}.subspan(2, header_size), static_cast<std::uint32_t>(left));
-    if (!target) return target.error();
+    if (!target) {
+        if (target.error() == fault::not_yet) phase_ = static_cast<std::uint16_t>(phase);
+        return target.error();
+    }
     target_ = target->pieces;
     target_at_ = 0;
     while (left != 0) {
@@ -237,7 +276,7 @@ std::optional<Fault> FpduReader::begin_direct(wire::Bytes head) {
     if (const auto target = sink_->begin_segment(head.subspan(2), payload_left_)) {
         target_ = target->pieces;
     } else {
-        if (!settings_.crc) return target.error();
+        if (!settings_.crc || target.error() == fault::not_yet) return target.error();
         refusal_ = target.error();
     }
     state_ = payload_left_ != 0 ? State::payload : State::trailer;

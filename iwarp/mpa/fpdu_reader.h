@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "iwarp/mpa/segment_sink.h"
 #include "iwarp/mpa/stage_pool.h"
@@ -37,6 +38,11 @@ public:
 
     /// Takes all of `octets`, unless a fault ends the stream. The fault is told once; later calls do nothing.
     std::optional<Fault> receive(wire::Bytes octets);
+    /// Whether the sink said fault::not_yet to a segment. It, and all octets since, are kept; the transport had better
+    /// receive no more.
+    bool paused() const { return paused_; }
+    /// Offers the sink that segment again, and all that came behind it.
+    std::optional<Fault> resume();
 
     /// Where the transport may put the stream's next octets itself, in the middle of a payload of which at least
     /// `minimum` octets are missing: pieces of the target, then a few octets of the reader's own for CRC and the next
@@ -47,7 +53,7 @@ public:
     std::optional<Fault> received(std::size_t octets);
 
     /// Whether the stream could end here: between FPDUs.
-    bool at_boundary() const { return state_ == State::head && head_size_ == 0; }
+    bool at_boundary() const { return state_ == State::head && head_size_ == 0 && !paused_; }
     /// FPDUs that were right, and accepted by the sink.
     std::uint64_t fpdus() const { return fpdus_; }
 
@@ -63,6 +69,8 @@ private:
     static constexpr std::size_t longest_head = 2 + 18;
 
     std::optional<Fault> take(wire::Bytes octets);
+    std::optional<Fault> step(wire::Bytes& octets);
+    std::optional<Fault> pause(wire::Bytes rest);
     std::optional<Fault> take_head(wire::Bytes& octets);
     std::optional<Fault> take_staged(wire::Bytes& octets);
     std::optional<Fault> take_payload(wire::Bytes& octets);
@@ -84,6 +92,7 @@ private:
 
     Settings settings_;
     bool direct_;  ///< payload goes into its target as it comes
+    bool paused_ = false;
     State state_ = State::head;
     std::uint8_t head_size_ = 0;
     std::uint8_t header_size_ = 0;   ///< of the DDP header whose payload is under way
@@ -103,6 +112,7 @@ private:
     std::uint64_t fpdus_ = 0;
     std::shared_ptr<StagePool> pool_;
     StagePool::Memory stage_;
+    std::vector<std::byte> held_;     ///< while paused: what has come behind head_ or stage_
     std::array<std::byte, 24> head_;  ///< holds every FPDU that is too short for its header, and empty messages
     std::array<std::byte, longest_trailer> trailer_;
     std::array<std::byte, longest_trailer + longest_head> ahead_;

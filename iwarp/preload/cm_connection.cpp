@@ -50,8 +50,12 @@ int connect(Engine& engine, Id& id, const rdma_conn_param* parameters) {
     ConnectionOptions options = engine.settings().connection;
     if (const int failure = options_of(id, parameters, options)) return failure;
     const transport::TcpAddress source = source_of(id), target = destination_of(id);
-    // Some servers tell their port and only then listen (qperf); adapters take their time to find a neighbour.
-    options.refused_patience = std::chrono::milliseconds(250);
+    // Some servers tell their port and only then listen (qperf, perftest); adapters take their time to find a
+    // neighbour.
+    options.refused_patience = std::chrono::milliseconds(1000);
+    // Between request and answer programs register their memory, and fill it (perftest); InfiniBand's connection
+    // manager asks again for a minute.
+    options.reply_timeout = std::chrono::milliseconds(15'000);
     options.source = transport::host_text(source);
     options.source_port = transport::port_of(source);
     qp->pair->connect(transport::host_text(target), transport::port_of(target), options);

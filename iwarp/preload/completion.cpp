@@ -7,6 +7,7 @@
 
 #include "iwarp/preload/abi.h"
 #include "iwarp/preload/async_events.h"
+#include "iwarp/preload/crowd.h"
 #include "iwarp/preload/engine.h"
 #include "iwarp/preload/objects.h"
 #include "iwarp/preload/operations.h"
@@ -47,6 +48,30 @@ std::size_t poll(Engine& engine, Cq& cq, std::span<Completion> into) {
     return caused;
 }
 
+namespace {
+
+/// As ibv_poll_cq returns.
+int take(Engine& engine, Cq& cq, std::span<ibv_wc> into) {
+    const Lock::Hold hold(engine.lock());
+    std::array<Completion, 16> batch;
+    std::size_t count = 0;
+    try {
+        while (count < into.size()) {
+            const std::span<Completion> here(batch.data(), std::min(batch.size(), into.size() - count));
+            const std::size_t found = count == 0 ? poll(engine, cq, here) : cq.queue->poll(here);
+            for (const Completion& completion : here.first(found)) show(completion, into[count++]);
+            if (found < here.size()) break;
+        }
+    } catch (...) {
+        errno = errno_of_exception("ibv_poll_cq");
+        return -1;
+    }
+    engine.leave_work();
+    return static_cast<int>(count);
+}
+
+}  // namespace
+
 ibv_cq* create_cq(Engine& engine, ibv_context* context, std::uint32_t capacity, void* cq_context,
                   ibv_comp_channel* channel, std::uint32_t vector) {
     if (capacity == 0 || capacity > limits::completions || vector != 0) {
@@ -69,25 +94,14 @@ ibv_cq* create_cq(Engine& engine, ibv_context* context, std::uint32_t capacity, 
 int operations::poll_cq(ibv_cq* abi, int most, ibv_wc* into) {
     Engine& engine = Engine::instance();
     if (!engine.usable() || most < 0) return -1;
-    Cq& cq = to_cq(abi);
-    int count = 0;
     // Other threads of the program wait for the lock, which who polls without a pause would hardly ever leave them.
     if (engine.lock().contended()) std::this_thread::yield();
-    const Lock::Hold hold(engine.lock());
-    std::array<Completion, 16> batch;
-    try {
-        while (count < most) {
-            const std::size_t room = std::min(batch.size(), static_cast<std::size_t>(most - count));
-            const std::span<Completion> here(batch.data(), room);
-            const std::size_t found = count == 0 ? poll(engine, cq, here) : cq.queue->poll(here);
-            for (const Completion& completion : here.first(found)) show(completion, into[count++]);
-            if (found < room) break;
-        }
-    } catch (...) {
-        errno = errno_of_exception("ibv_poll_cq");
-        return -1;
-    }
-    return count;
+    const int found = take(engine, to_cq(abi), std::span(into, static_cast<std::size_t>(most)));
+    if (found > 0)
+        this_threads_crowd().found();
+    else if (found == 0 && most != 0)
+        this_threads_crowd().found_nothing(engine.descriptor());
+    return found;
 }
 
 int operations::req_notify_cq(ibv_cq* cq, int solicited_only) {

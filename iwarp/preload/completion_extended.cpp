@@ -3,6 +3,7 @@
 #include <ctime>
 
 #include "iwarp/preload/completion.h"
+#include "iwarp/preload/crowd.h"
 #include "iwarp/preload/engine.h"
 #include "iwarp/preload/objects.h"
 #include "iwarp/preload/operations.h"
@@ -32,6 +33,10 @@ int start_poll(ibv_cq_ex* abi, ibv_poll_cq_attr* wanted) {
     if (!cq.single_threaded) cq.polling.lock();
     const int failure = next_poll(abi);
     if (failure != 0 && !cq.single_threaded) cq.polling.unlock();
+    if (failure == 0)
+        this_threads_crowd().found();
+    else if (failure == ENOENT)
+        this_threads_crowd().found_nothing(Engine::instance().descriptor());
     return failure;
 }
 

@@ -159,7 +159,11 @@ std::string attribute_named(std::string_view file) {
 }  // namespace
 
 const DeviceOptions& device_options() {
-    static const DeviceOptions options;
+    static const DeviceOptions options = [] {
+        DeviceOptions made;
+        made.descriptor_tells_posts = false;  // Engine::leave_work
+        return made;
+    }();
     return options;
 }
 

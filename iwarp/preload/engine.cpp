@@ -17,6 +17,17 @@
 #include "iwarp/preload/service.h"
 
 namespace iwarp::preload {
+namespace {
+
+/// Who polled in vain polls again, be it after others had the processor; who is in the midst of posting will poll. Who
+/// found what it wanted may watch memory now for the answer (ib_write_lat), and that takes at least this long to come.
+constexpr std::int64_t after_nothing_ns = 300'000;
+constexpr std::int64_t after_something_ns = 3'000;
+/// Posts that follow each other so closely belong together.
+constexpr std::int64_t burst_ns = 10'000;
+constexpr unsigned posts_a_turn = 16;
+
+}  // namespace
 
 Engine& Engine::instance() {
     static Engine& engine = *new Engine;  // what a program does while it exits must still find it
@@ -47,7 +58,8 @@ Device& Engine::device() {
     if (device_) return *device_;
     settings();
     std::shared_ptr<Device> device = Device::open(device_options());
-    service_ = std::make_unique<Service>(*this, device->descriptor());
+    descriptor_ = device->descriptor();
+    service_ = std::make_unique<Service>(*this, descriptor_);
     pthread_atfork(before_fork, after_fork, after_fork_in_child);
     device_ = std::move(device);
     return *device_;
@@ -55,10 +67,25 @@ Device& Engine::device() {
 
 void Engine::drive() {
     turn();
-    service_->driven(Service::Next::anything);
+    last_post_ns_ = 0;
+    service_->expect_program(after_something_ns);
 }
 
-void Engine::found_nothing() { service_->driven(Service::Next::polls_again); }
+void Engine::found_nothing() { service_->expect_program(after_nothing_ns); }
+
+void Engine::posted() {
+    const std::int64_t now_ns = clock_ns();
+    const bool in_burst = now_ns - last_post_ns_ < burst_ns;
+    last_post_ns_ = now_ns;
+    burst_ = in_burst ? burst_ + 1 : 0;
+    if (burst_ % posts_a_turn != 0) return service_->expect_program(after_nothing_ns);
+    turn();
+    service_->expect_program(after_something_ns);
+}
+
+void Engine::leave_work() {
+    if (device_ && device_->work_waits()) service_->work_left();
+}
 
 bool Engine::turn() {
     const bool moved = device_->progress();

@@ -67,6 +67,8 @@ public:
     Lock& lock() { return lock_; }
     /// Throws Error where the environment is wrong. May be called without the lock.
     const Settings& settings();
+    /// The device's, once there is one: readable when it has something to do.
+    int descriptor() const { return descriptor_; }
     /// Not in the child of a fork. Says why on standard error, once.
     bool usable();
 
@@ -78,6 +80,10 @@ public:
     void drive();
     /// What the program asked for was not there, even after drive(): it will ask again.
     void found_nothing();
+    /// The program has posted. What comes alone leaves at once; of a burst, many requests leave with one system call.
+    void posted();
+    /// What the program's call has left to be done is done by the service thread, unless the program is faster.
+    void leave_work();
     /// Hands out the events that a call of the program itself has raised.
     void hand_out_events();
     /// Who is going to sleep until an event comes says so: the service thread no longer gives way.
@@ -96,7 +102,10 @@ private:
     static void after_fork_in_child();
 
     Lock lock_;
+    std::int64_t last_post_ns_ = 0;  ///< 0: the program has polled since
+    unsigned burst_ = 0;             ///< posts of it
     std::shared_ptr<Device> device_;
+    int descriptor_ = -1;
     std::unique_ptr<Service> service_;
     ConnectionObserver* observer_ = nullptr;
     std::atomic<bool> forked_{false};
@@ -115,6 +124,7 @@ int performed(const char* function, Body body) {
     try {
         const int result = body(engine);
         engine.hand_out_events();
+        engine.leave_work();
         return result;
     } catch (...) {
         return errno_of_exception(function);
@@ -129,8 +139,9 @@ auto made(const char* function, Body body) -> decltype(body(Engine::instance()))
     if (engine.usable()) {
         const Lock::Hold hold(engine.lock());
         try {
-            if (auto* const object = body(engine)) return object;
-            return nullptr;  // the body has set errno
+            auto* const object = body(engine);  // if it made none, it has set errno
+            engine.leave_work();
+            return object;
         } catch (...) {
             failure = errno_of_exception(function);
         }

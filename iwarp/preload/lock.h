@@ -19,6 +19,18 @@ public:
         Lock& lock_;
     };
 
+    /// Of a lock that is held already.
+    class Adopted {
+    public:
+        explicit Adopted(Lock& lock) : lock_(lock) {}
+        Adopted(const Adopted&) = delete;
+        Adopted& operator=(const Adopted&) = delete;
+        ~Adopted() { lock_.release(); }
+
+    private:
+        Lock& lock_;
+    };
+
     bool contended() const { return waiting_.load(std::memory_order_relaxed) != 0; }
     bool try_acquire() { return mutex_.try_lock(); }
     void acquire() {

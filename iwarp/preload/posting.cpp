@@ -127,10 +127,12 @@ int post_one(Qp& qp, const ibv_send_wr& from) {
 
 int operations::post_send(ibv_qp* qp, ibv_send_wr* requests, ibv_send_wr** bad) {
     ibv_send_wr* current = requests;
-    const int failure = performed("ibv_post_send", [&](Engine&) {
-        for (; current != nullptr; current = current->next)
-            if (const int refused = post_one(to_qp(qp), *current); refused != 0) return refused;
-        return 0;
+    const int failure = performed("ibv_post_send", [&](Engine& engine) {
+        int refused = 0;
+        for (; current != nullptr && refused == 0; current = refused == 0 ? current->next : current)
+            refused = post_one(to_qp(qp), *current);
+        engine.posted();
+        return refused;
     });
     if (failure != 0) *bad = current;
     return failure;

@@ -110,7 +110,7 @@ void point_to_pieces(Batch& batch) {
 }
 
 int complete(ibv_qp_ex* abi) {
-    return performed("ibv_wr_complete", [&](Engine&) {
+    return performed("ibv_wr_complete", [&](Engine& engine) {
         Qp& qp = to_qp(abi);
         point_to_pieces(qp.batch);
         rdmap::SendQueue& sends = qp.pair->impl().sends;
@@ -121,6 +121,7 @@ int complete(ibv_qp_ex* abi) {
         if (failure != 0)
             while (sends.size() > before) sends.take_back();
         qp.batch.clear();
+        if (failure == 0) engine.posted();
         return failure;
     });
 }

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -16,13 +17,11 @@
 namespace iwarp::preload {
 namespace {
 
-/// Who polled in vain polls again, be it after others had the processor. Who found what it wanted may watch memory now
-/// for the answer (ib_write_lat), and that takes at least this long to come.
-constexpr std::int64_t after_nothing_ns = 50'000;
-constexpr std::int64_t after_something_ns = 3'000;
 /// Octets that come while the service rests, and the program has stopped polling without a word, wait that long.
 constexpr std::int64_t shortest_rest_ns = 20'000;
 constexpr std::int64_t longest_rest_ns = 250'000;
+/// Who wakes so often to find that the program has done it all already had better not wake.
+constexpr int patience = 3;
 
 void check(int failure, const char* what) {
     if (failure != 0) throw std::system_error(failure, std::generic_category(), what);
@@ -30,7 +29,7 @@ void check(int failure, const char* what) {
 
 }  // namespace
 
-std::int64_t Engine::Service::now_ns() {
+std::int64_t clock_ns() {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
@@ -58,41 +57,85 @@ void* Engine::Service::run(void* service) {
     return nullptr;
 }
 
-void Engine::Service::driven(Next next) {
-    const std::int64_t for_ns = next == Next::polls_again ? after_nothing_ns : after_something_ns;
-    driven_until_ns_.store(now_ns() + for_ns, std::memory_order_relaxed);
-}
-
-void Engine::Service::take_over() {
-    driven_until_ns_.store(0, std::memory_order_relaxed);
-    if (!resting_.load(std::memory_order_relaxed)) return;
+void Engine::Service::wake() const {
     const std::uint64_t one = 1;
     static_cast<void>(!write(wake_, &one, sizeof one));
 }
 
-bool Engine::Service::program_drives() const { return now_ns() < driven_until_ns_.load(std::memory_order_relaxed); }
+// The service looks whether the program drives after it has said that it rests, this the other way round: one of the
+// two sees the other.
+void Engine::Service::take_over() {
+    driven_until_ns_.store(0, std::memory_order_seq_cst);
+    if (resting_.load(std::memory_order_seq_cst)) wake();
+}
+
+void Engine::Service::work_left() {
+    if (sleeping_.exchange(false, std::memory_order_relaxed)) wake();  // else it looks for work before it sleeps
+}
+
+bool Engine::Service::program_drives() const { return clock_ns() < driven_until_ns_.load(std::memory_order_seq_cst); }
+
+/// Until then, or until somebody wants it.
+void Engine::Service::rest(std::int64_t for_ns) {
+    pollfd woken{wake_, POLLIN, 0};
+    const timespec time{0, for_ns};
+    if (ppoll(&woken, 1, &time, nullptr) <= 0) return;
+    std::uint64_t count = 0;
+    static_cast<void>(!read(wake_, &count, sizeof count));
+}
 
 void Engine::Service::give_way() {
     std::int64_t rest_ns = shortest_rest_ns;
-    while (program_drives()) {
-        pollfd woken{wake_, POLLIN, 0};
-        const timespec rest{0, rest_ns};
-        resting_.store(true, std::memory_order_relaxed);
-        const int found = ppoll(&woken, 1, &rest, nullptr);
-        resting_.store(false, std::memory_order_relaxed);
-        std::uint64_t count = 0;
-        if (found > 0) static_cast<void>(!read(wake_, &count, sizeof count));
+    while (true) {
+        resting_.store(true, std::memory_order_seq_cst);
+        if (!program_drives()) break;
+        rest(rest_ns);
         rest_ns = std::min(2 * rest_ns, longest_rest_ns);
     }
+    resting_.store(false, std::memory_order_seq_cst);
+}
+
+/// Until the device has something to do. Whether it was told so.
+bool Engine::Service::sleep() const {
+    std::array<pollfd, 2> readable{{{descriptor_, POLLIN, 0}, {wake_, POLLIN, 0}}};
+    poll(readable.data(), readable.size(), -1);
+    if (readable[1].revents == 0) return false;
+    std::uint64_t count = 0;
+    static_cast<void>(!read(wake_, &count, sizeof count));
+    return true;
+}
+
+/// Whether there was anything to do. Whoever has the lock is the program, and drives as likely as not.
+bool Engine::Service::turn() {
+    for (int tried = 0; !engine_.lock_.try_acquire(); ++tried) {
+        if (tried == patience) {
+            engine_.lock_.acquire();
+            break;
+        }
+        resting_.store(true, std::memory_order_seq_cst);
+        rest(shortest_rest_ns << tried);
+        give_way();
+    }
+    const Lock::Adopted hold(engine_.lock_);
+    const bool moved = engine_.turn();
+    sleeping_ = !engine_.device_->work_waits();
+    return moved;
 }
 
 void Engine::Service::serve() {
+    prctl(PR_SET_TIMERSLACK, 1'000UL, 0UL, 0UL, 0UL);  // ns; the system's is longer than most rests
+    int in_vain = 0;
     while (true) {
-        pollfd readable{descriptor_, POLLIN, 0};
-        if (poll(&readable, 1, -1) < 0 && errno != EINTR) return;
-        give_way();
-        const Lock::Hold hold(engine_.lock_);
-        engine_.turn();
+        if (sleep()) in_vain = 0;
+        // 0: the program sleeps, and relies on this thread.
+        if (in_vain >= patience && driven_until_ns_.load(std::memory_order_seq_cst) != 0) {
+            resting_.store(true, std::memory_order_seq_cst);
+            rest(longest_rest_ns);
+        }
+        do {
+            give_way();
+            in_vain = turn() ? 0 : std::min(in_vain + 1, patience);
+        } while (!sleeping_);
     }
 }
 

@@ -38,6 +38,12 @@ void take_number(const char* name, Number& into, const char* wanted, bool (*perm
     into = static_cast<Number>(number);
 }
 
+void take_patience(std::chrono::milliseconds& into) {
+    auto number = static_cast<std::uint32_t>(into.count());
+    take_number("RECEIVE_PATIENCE", number, "0 to 600000 ms", [](std::uint32_t n) { return n <= 600'000; });
+    into = std::chrono::milliseconds(number);
+}
+
 void take_addresses(std::vector<std::string>& into) {
     std::string_view rest = variable("ADDRESS");
     while (!rest.empty()) {
@@ -55,6 +61,7 @@ Settings Settings::from_environment() {
     Settings settings;
     ConnectionOptions& connection = settings.connection;
     connection.strict = false;
+    connection.receive_patience = std::chrono::seconds(5);
     connection.peer_to_peer = true;  // in verbs either side may speak first, in MPA the initiator must
     take_addresses(settings.addresses);
     take_switch("CRC", connection.crc);
@@ -62,6 +69,7 @@ Settings Settings::from_environment() {
     take_switch("PEER_TO_PEER", connection.peer_to_peer);
     take_switch("STRICT", connection.strict);
     take_switch("VERBOSE", settings.verbose);
+    take_patience(connection.receive_patience);
     take_number("MPA_REVISION", connection.revision, "1 or 2", [](std::uint32_t n) { return n == 1 || n == 2; });
     take_number("MAX_ULPDU", connection.max_ulpdu, "128 to 64768, or 0 for what fits a segment",
                 [](std::uint32_t n) { return n == 0 || (n >= 128 && n <= 64768); });

@@ -122,6 +122,7 @@ wire::Result<mpa::Target, Fault> Inbound::begin_segment(wire::Bytes header, std:
     if (rdmap.get<&wire::RdmapControl::version>() > 1) return refuse(fault::rdmap_version);
 
     const std::optional<Fault> fault = tagged ? begin_tagged() : begin_untagged();
+    if (fault == fault::not_yet) return wire::Failure<Fault>{*fault};
     if (fault) return refuse(*fault);
     memory_changes_ = memory_->changes();
     settings_.owes_ready_message = false;
@@ -211,7 +212,7 @@ std::optional<Fault> Inbound::begin_receive(std::uint32_t offset) {
         return std::nullopt;
     }
     if (!receiving_) {
-        if (!take_receive()) return fault::no_buffer;
+        if (!take_receive()) return settings_.waits_for_receives ? fault::not_yet : fault::no_buffer;
     } else if (immediate != receiving_immediate_) {
         return fault::unexpected_opcode;
     }

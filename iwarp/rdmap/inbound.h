@@ -60,6 +60,7 @@ public:
                     ///< ready-to-receive message: a zero-length Send of that kind takes no receive
         std::optional<std::uint32_t> receive_domain = std::nullopt;  ///< of the receives' pieces, where a shared
                                                                      ///< receive queue has a domain of its own
+        bool waits_for_receives = false;  ///< a message that finds none: fault::not_yet, in place of no_buffer
         std::uint32_t first_msn =
             1;  ///< of every queue; RFC 5041 section 4.3 allows no other, tests want to see it wrap
     };
@@ -68,6 +69,9 @@ public:
 
     wire::Result<mpa::Target, Fault> begin_segment(wire::Bytes header, std::uint32_t payload_length) override;
     std::optional<Fault> end_segment() override;
+
+    /// A message that finds no receive is refused from now on.
+    void wait_no_longer() { settings_.waits_for_receives = false; }
 
     /// Between begin_segment and end_segment: whether the target is still what it was, or what has become of it since
     /// memory was deregistered or invalidated from above. To be asked before more octets go there; a fault stays until

@@ -66,6 +66,17 @@ RdmapOpcode send_opcode(const WorkRequest& work) {
     return work.solicited ? RdmapOpcode::send_solicited : RdmapOpcode::send;
 }
 
+/// Payload octets of the next segment of a message, of which `room` at most fit. Long segments are equal parts of the
+/// message: a short one behind a long one would have the peer receive it, and what follows, by way of a buffer.
+std::uint32_t part_of(std::uint32_t message, std::uint32_t left, std::uint32_t room) {
+    constexpr std::uint32_t long_segment = 16 * 1024;
+    constexpr std::uint32_t multiple = 64;  // a line of the caches
+    if (room < long_segment || left == 0) return std::min(room, left);
+    const std::uint32_t parts = (message - 1) / room + 1;
+    const std::uint32_t even = ((message - 1) / parts / multiple + 1) * multiple;
+    return std::min({room, even, left});
+}
+
 }  // namespace
 
 Outbound::Outbound(const Settings& settings, ddp::TaggedBuffers& memory, SendQueue& sends, OwedResponses& owed,
@@ -161,7 +172,7 @@ void Outbound::send_segment(WorkRequest& work, mpa::FpduWriter& writer, mpa::Bat
     const bool is_send = work.operation == Operation::send;
     const auto header_size = static_cast<std::uint32_t>(is_send ? wire::ddp_untagged_size : wire::ddp_tagged_size);
     const std::uint32_t room = settings_.max_ulpdu - header_size;
-    const std::uint32_t size = std::min(room, work.length - message_offset_);
+    const std::uint32_t size = part_of(work.length, work.length - message_offset_, room);
     const bool last = size == work.length - message_offset_;
     if (!begun_ && !last && !work.inline_data &&
         !std::ranges::all_of(work.pieces, [&](const Sge& piece) { return piece.length == 0 || readable(piece); }))
@@ -322,7 +333,7 @@ void Outbound::respond(mpa::FpduWriter& writer, mpa::Batch& batch) {
         add(writer, batch, untagged(RdmapOpcode::atomic_response, true, atomic_response_msn_++, 0), body);
     } else {
         const std::uint32_t room = settings_.max_ulpdu - static_cast<std::uint32_t>(wire::ddp_tagged_size);
-        const std::uint32_t size = std::min(room, response.length - response_offset_);
+        const std::uint32_t size = part_of(response.length, response.length - response_offset_, room);
         const bool last = size == response.length - response_offset_;
         wire::Bytes payload;
         if (size > 0) {

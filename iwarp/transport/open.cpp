@@ -4,7 +4,9 @@
 namespace iwarp {
 
 std::shared_ptr<Device> Device::open(const DeviceOptions& options) {
-    return verbs::make_device(options, std::make_unique<transport::TcpTransport>());
+    transport::TcpOptions tcp;
+    tcp.descriptor_tells_posts = options.descriptor_tells_posts;
+    return verbs::make_device(options, std::make_unique<transport::TcpTransport>(tcp));
 }
 
 }  // namespace iwarp

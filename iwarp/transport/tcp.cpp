@@ -96,7 +96,7 @@ void TcpTransport::attention(Stream& stream) {
     auto& connection = *static_cast<TcpConnection*>(stream.transport_data);
     connection.attention = true;
     impl_->queue(connection);
-    if (impl_->timer && !impl_->in_progress) impl_->wind_timer();
+    if (impl_->timer && !impl_->in_progress && impl_->shared.options.descriptor_tells_posts) impl_->wind_timer();
 }
 
 std::string TcpTransport::local(const Stream& stream) const {
@@ -118,6 +118,8 @@ int TcpTransport::descriptor() const {
     }
     return impl.epoll.number();
 }
+
+bool TcpTransport::work_waits() const { return !impl_->waiting.empty() || impl_->listener_ready; }
 
 const TcpCounters& TcpTransport::counters() const { return impl_->shared.counters; }
 std::size_t TcpTransport::connections() const { return impl_->connections.size(); }

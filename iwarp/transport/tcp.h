@@ -20,6 +20,8 @@ struct TcpOptions {
     std::int64_t max_spin_ns = 100'000;
     /// The process may open as many descriptors as its hard limit allows (RLIMIT_NOFILE).
     bool raise_descriptor_limit = true;
+    /// See DeviceOptions.
+    bool descriptor_tells_posts = true;
 };
 
 struct TcpCounters {
@@ -56,6 +58,7 @@ public:
     bool progress(std::int64_t wait_ns) override;
     /// Readable also when a deadline has come or attention() was called; asking for it costs a timer from then on.
     int descriptor() const override;
+    bool work_waits() const override;
 
     const TcpCounters& counters() const;
     std::size_t connections() const;

@@ -48,6 +48,8 @@ public:
     /// See Device::progress.
     virtual bool progress(std::int64_t wait_ns) = 0;
     virtual int descriptor() const = 0;
+    /// See Device::work_waits.
+    virtual bool work_waits() const { return false; }
 };
 
 }  // namespace iwarp::transport

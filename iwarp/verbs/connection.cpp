@@ -30,6 +30,7 @@ void check_options(const ConnectionOptions& options, bool initiates) {
           "max_ulpdu is 0 or 128 to 64768");
     check(!initiates || options.private_data.size() <= mpa::Handshake::private_data_limit(options.revision == 2),
           "private_data has at most 512 octets, 508 with revision 2");
+    check(options.receive_patience.count() >= 0, "receive_patience is not negative");
     for (const auto time :
          {options.request_timeout, options.reply_timeout, options.connect_timeout, options.close_timeout})
         check(time.count() > 0, "time-outs are longer than 0");
@@ -69,8 +70,10 @@ void Connection::set_deadline(std::chrono::milliseconds after) {
 }
 
 std::optional<std::int64_t> Connection::deadline_ns() const {
-    if (deadline_ns_ && shrink_ns_) return std::min(*deadline_ns_, *shrink_ns_);
-    return deadline_ns_ ? deadline_ns_ : shrink_ns_;
+    std::optional<std::int64_t> first;
+    for (const auto& one : {deadline_ns_, shrink_ns_, receive_until_ns_})
+        if (one && (!first || *one < *first)) first = one;
+    return first;
 }
 
 void Connection::connected(const std::string& peer, std::uint32_t emss, std::int64_t now_ns) {
@@ -137,6 +140,7 @@ void Connection::accept(QueuePair::Impl& pair, const ConnectionOptions& options)
     options_.ord = options.ord;
     options_.request_timeout = options.request_timeout;
     options_.close_timeout = options.close_timeout;
+    options_.receive_patience = options.receive_patience;
     handshake_->accept(options_);
     if (handshake_->state() == mpa::Handshake::State::requested || handshake_->state() == mpa::Handshake::State::failed)
         throw Error(fmt::format("cannot accept {}: {}", name(), handshake_->failure()));
@@ -261,6 +265,13 @@ void Connection::tick(std::int64_t now_ns) {
         if (idle) batch_.shrink();
         shrink_ns_ = idle ? std::nullopt : std::optional{now_ns + idle_ns};
     }
+    if (receive_until_ns_ && now_ns >= *receive_until_ns_) {
+        receive_until_ns_.reset();
+        if (waits_for_receive()) {
+            flow_->inbound.wait_no_longer();
+            go_on_receiving();
+        }
+    }
     if (!deadline_ns_ || now_ns < *deadline_ns_) return;
     switch (phase_) {
         case Phase::exchanging:
@@ -326,6 +337,8 @@ void Connection::settle() {
         if (!pair_->sends.empty() || (!flow_->owed.empty() && closing_ == Closing::no)) return;
         if (peer_closed_) {
             end(Closing::full, {});
+        } else if (closing_ == Closing::no && waits_for_receive()) {
+            end(Closing::full, {});  // what has come will find no receive any more
         } else if (closing_ == Closing::no) {
             closing_ = Closing::half;
             set_deadline(options_.close_timeout);
@@ -344,6 +357,7 @@ void Connection::close(Closing how) {
     closing_ = how;
     deadline_ns_.reset();
     shrink_ns_.reset();
+    receive_until_ns_.reset();
     placing_ = false;
     batch_.clear();
     rescued_.clear();

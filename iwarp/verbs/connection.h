@@ -47,7 +47,8 @@ public:
     void tick(std::int64_t now_ns) override;
     Output output(std::int64_t now_ns) override;
     void sent(std::size_t octets, std::int64_t now_ns) override;
-    bool receive_paused() const override { return false; }  // IRD bounds what is owed
+    /// What is owed IRD bounds; but a message may wait for a receive.
+    bool receive_paused() const override { return waits_for_receive() && closing_ == Closing::no; }
     Closing closing() const override { return closing_; }
     std::optional<std::int64_t> deadline_ns() const override;
 
@@ -68,6 +69,11 @@ public:
     const mpa::Handshake& handshake() const { return *handshake_; }
     void accept(QueuePair::Impl& pair, const ConnectionOptions& options);
     void reject(std::span<const std::byte> private_data);
+    /// A message has come that finds no receive posted (ConnectionOptions::receive_patience).
+    bool waits_for_receive() const { return phase_ == Phase::operating && flow_->reader.paused(); }
+    bool waits_for_receive_of(const SharedReceiveQueue::Impl& queue) const;
+    /// There is one.
+    void receive_posted();
     /// The listener goes; what it has not answered is rejected.
     void forget_listener();
     const std::string& peer() const { return peer_; }
@@ -145,6 +151,8 @@ private:
     void count_sent();
     void check_outbound();
     void count_received();
+    void taken(std::optional<Fault> fault);
+    void go_on_receiving();
     void drained();
     void settle();
     bool starting() const { return phase_ < Phase::operating; }
@@ -170,7 +178,8 @@ private:
     std::string peer_;
     std::int64_t now_ns_;
     std::optional<std::int64_t> deadline_ns_;
-    std::optional<std::int64_t> shrink_ns_;  ///< when to look whether the batch's memory is still of use
+    std::optional<std::int64_t> receive_until_ns_;  ///< how long a message waits for a receive
+    std::optional<std::int64_t> shrink_ns_;         ///< when to look whether the batch's memory is still of use
     std::int64_t sent_ns_ = 0;
     std::uint32_t emss_ = 0;
     std::uint32_t max_ulpdu_ = 0;

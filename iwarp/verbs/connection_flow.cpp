@@ -28,12 +28,14 @@ rdmap::Outbound::Settings outbound_settings(const QueuePair::Impl& pair, std::ui
     return {pair.domain->number(), pair.number, pair.device->impl().options.privileged, max_ulpdu};
 }
 
-rdmap::Inbound::Settings inbound_settings(const QueuePair::Impl& pair, bool owes_ready_message) {
+rdmap::Inbound::Settings inbound_settings(const QueuePair::Impl& pair, bool owes_ready_message,
+                                          bool waits_for_receives) {
     rdmap::Inbound::Settings settings;
     settings.domain = pair.domain->number();
     settings.queue_pair = pair.number;
     settings.privileged = pair.device->impl().options.privileged;
     settings.owes_ready_message = owes_ready_message;
+    settings.waits_for_receives = waits_for_receives;
     if (pair.shared_receives) settings.receive_domain = pair.shared_receives->impl().domain->number();
     return settings;
 }
@@ -53,7 +55,8 @@ bool overlap(wire::Bytes one, wire::Bytes other) {
 Connection::Flow::Flow(Connection& connection, QueuePair::Impl& pair, const mpa::Terms& terms)
     : owed(terms.ird),
       outstanding(terms.ord),
-      inbound(inbound_settings(pair, !connection.initiates_ && terms.ready != mpa::ReadyMessage::none),
+      inbound(inbound_settings(pair, !connection.initiates_ && terms.ready != mpa::ReadyMessage::none,
+                               connection.options_.receive_patience.count() != 0),
               connection.device_.memory, pair.receive_queue(), owed, outstanding, connection),
       outbound(outbound_settings(pair, connection.max_ulpdu_), connection.device_.memory, pair.sends, owed, outstanding,
                connection),
@@ -109,8 +112,34 @@ void Connection::operate(wire::Bytes octets) {
     IWARP_PROBE(wire_receive, pair_->number, octets.size());
     auto fault = placing_ ? flow_->inbound.recheck_target() : std::nullopt;
     if (!fault) fault = flow_->reader.receive(octets);
+    taken(fault);
+}
+
+/// What the reader has been given is where it belongs, or waits.
+void Connection::taken(std::optional<Fault> fault) {
     count_received();
-    if (fault) inbound_fault(*fault);
+    if (fault) return inbound_fault(*fault);
+    if (!waits_for_receive())
+        receive_until_ns_.reset();
+    else if (!receive_until_ns_)
+        receive_until_ns_ = now_ns_ + std::chrono::nanoseconds(options_.receive_patience).count();
+}
+
+void Connection::go_on_receiving() {
+    receive_until_ns_.reset();  // another message has a patience of its own
+    taken(flow_->reader.resume());
+    attention();  // it may receive again
+}
+
+bool Connection::waits_for_receive_of(const SharedReceiveQueue::Impl& queue) const {
+    return waits_for_receive() && pair_ != nullptr && pair_->shared_receives &&
+           &pair_->shared_receives->impl() == &queue;
+}
+
+void Connection::receive_posted() {
+    if (!waits_for_receive()) return;
+    const Entry entry(*this);
+    go_on_receiving();
 }
 
 std::span<const wire::MutableBytes> Connection::room(std::size_t minimum) {
@@ -123,9 +152,7 @@ void Connection::received(std::size_t octets, std::int64_t now_ns) {
     const Entry entry(*this, now_ns);
     if (phase_ != Phase::operating) return;
     IWARP_PROBE(wire_receive, pair_->number, octets);
-    const auto fault = flow_->reader.received(octets);
-    count_received();
-    if (fault) inbound_fault(*fault);
+    taken(flow_->reader.received(octets));
 }
 
 void Connection::count_received() {

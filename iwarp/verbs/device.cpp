@@ -150,6 +150,7 @@ bool Device::progress(std::chrono::nanoseconds wait) {
 }
 
 int Device::descriptor() const { return impl_->transport->descriptor(); }
+bool Device::work_waits() const { return impl_->transport->work_waits(); }
 
 const DeviceCounters& Device::counters() const { return impl_->counters; }
 

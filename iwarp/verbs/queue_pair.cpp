@@ -208,7 +208,9 @@ Posted QueuePair::post_receive(const ReceiveRequest& request) {
     if (impl_->shared_receives) return Posted::invalid;
     if (!takes_receives(impl_->state)) return Posted::wrong_state;
     const Posted posted = impl_->own_receives->post(request);
-    if (posted == Posted::ok) IWARP_PROBE(post_receive, impl_->number, request.id, octets_of(request.pieces));
+    if (posted != Posted::ok) return posted;
+    IWARP_PROBE(post_receive, impl_->number, request.id, octets_of(request.pieces));
+    if (impl_->connection) impl_->connection->receive_posted();
     return posted;
 }
 

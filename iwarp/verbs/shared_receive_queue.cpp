@@ -2,6 +2,7 @@
 
 #include "fmt/core.h"
 #include "iwarp/probes.h"
+#include "iwarp/verbs/connection.h"
 #include "iwarp/verbs/protection_domain.h"
 
 namespace iwarp {
@@ -15,12 +16,21 @@ void SharedReceiveQueue::Impl::raise_limit() {
     domain->impl().device->impl().raise(std::move(event));
 }
 
+/// To the streams in turn, of which each takes what it waits for.
+void SharedReceiveQueue::Impl::offer() {
+    const auto& streams = domain->impl().device->impl().streams;
+    for (std::size_t i = 0; i < streams.size() && receives.size() != 0; ++i)
+        if (streams[i]->waits_for_receive_of(*this)) streams[i]->receive_posted();
+}
+
 SharedReceiveQueue::SharedReceiveQueue(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 SharedReceiveQueue::~SharedReceiveQueue() = default;
 
 Posted SharedReceiveQueue::post_receive(const ReceiveRequest& request) {
     const Posted posted = impl_->receives.post(request);
-    if (posted == Posted::ok) IWARP_PROBE(post_receive, 0, request.id, request.pieces.size());
+    if (posted != Posted::ok) return posted;
+    IWARP_PROBE(post_receive, 0, request.id, request.pieces.size());
+    impl_->offer();
     return posted;
 }
 

@@ -10,6 +10,7 @@ namespace iwarp {
 struct SharedReceiveQueue::Impl {
     Impl(std::uint32_t capacity, std::uint32_t max_pieces) : receives(capacity, max_pieces) {}
     void raise_limit();
+    void offer();
 
     std::shared_ptr<ProtectionDomain> domain;
     std::weak_ptr<SharedReceiveQueue> self;

@@ -3,7 +3,8 @@
 
 Raw TCP and the unmodified programs, under `rdmascope run --software`, take turns in one run, over loopback, with the same sizes;
 medians of the rounds, processor time of both ends together. Raw TCP sends one message a system call, or as many as make 256 KiB:
-the faster counts. Figures vary by machine: this reports, it never fails.
+the faster counts. And what the interposer of `rdmascope run -- CMD` adds to a post and a poll. Figures vary by machine: this reports,
+it never fails.
 """
 import argparse
 import json
@@ -19,10 +20,13 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RAW = ROOT / "build" / "release" / "bench_raw_tcp"
+PARTS = ROOT / "build" / "release" / "bench_interposer"
+INTERPOSER = ROOT / "build" / "release" / "librdmascope-trace.so"
 SIZES = {"8K": 8192, "64K": 65536, "1M": 1 << 20}
 OCTETS = 1 << 29  # of a round
 WISHED = {("64K", "on"): 0.75}
-PATIENCE = 300
+WISHED_NS = 50
+PATIENCE = 60
 
 
 def raw(*words):
@@ -82,7 +86,8 @@ def throughput(options):
     for word, size in SIZES.items():
         ours = {(program, crc): [] for program in programs for crc in ("on", "off")}
         theirs = {batch: [] for batch in sorted({1, max(1, (256 << 10) // size)})}
-        for _ in range(options.rounds):
+        for number in range(options.rounds):
+            print(f"{word}, round {number + 1} of {options.rounds}", file=sys.stderr, flush=True)
             for batch, found in theirs.items():
                 result = raw("bulk", "--size", size, "--count", OCTETS // size, "--batch", batch)
                 server_cpu = (result["server_cpu"] or {"seconds_per_gb": 0})["seconds_per_gb"]
@@ -117,18 +122,40 @@ def latency(options):
                   f"{statistics.median(several) / reference:6.2f}", flush=True)
 
 
+def costs(preload):
+    """Nanoseconds of each call, per request: of a provider that does next to nothing, with the interposer or without."""
+    environment = {**os.environ, **({"LD_PRELOAD": str(INTERPOSER)} if preload else {})}
+    done = subprocess.run([PARTS, "--benchmark_filter=verbs", "--benchmark_format=json", "--benchmark_min_time=0.2"],
+                          capture_output=True, text=True, env=environment, timeout=PATIENCE)
+    if done.returncode != 0:
+        sys.exit(f"{PARTS}: {done.stderr.strip()}")
+    return {one["name"]: 1e9 / one["items_per_second"] if "items_per_second" in one else one["cpu_time"]
+            for one in json.loads(done.stdout)["benchmarks"]}
+
+
+def interposer(options):
+    rounds = max(5, options.rounds)
+    found = [(costs(False), costs(True)) for _ in range(rounds)]
+    print(f"\nWhat the interposer adds to a request, processor time; medians of {rounds} rounds")
+    print(f"{'call':>20} {'without':>9} {'with':>9} {'added':>9} {'wished':>9}")
+    for name in found[0][0]:
+        without, with_it = (statistics.median(one[i][name] for one in found) for i in (0, 1))
+        added = statistics.median(one[1][name] - one[0][name] for one in found)
+        print(f"{name.removeprefix('verbs_'):>20} {without:6.1f} ns {with_it:6.1f} ns {added:6.1f} ns {'<=':>3} {WISHED_NS} ns",
+              flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", required=True, help="rdmascope")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("what", nargs="?", choices=["throughput", "latency"], help="default: both")
+    parser.add_argument("what", nargs="?", choices=["throughput", "latency", "interposer"], help="default: all")
     options = parser.parse_args()
     if shutil.which("ib_write_bw") is None:
         sys.exit("ib_write_bw is not installed (Debian: perftest)")
-    if options.what != "latency":
-        throughput(options)
-    if options.what != "throughput":
-        latency(options)
+    for name, measure in (("throughput", throughput), ("latency", latency), ("interposer", interposer)):
+        if options.what in (None, name):
+            measure(options)
 
 
 if __name__ == "__main__":

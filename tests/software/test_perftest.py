@@ -46,6 +46,7 @@ class Perftest(TestCase):
                     self.check(program, "-s", size, "-n", count, size=size, count=count)
 
     def test_all_sizes(self):
+        # Most of its time is perftest's own: before each line it measures the processor's clock for a quarter of a second.
         for program in ("ib_write_bw", "ib_send_lat"):
             with self.subTest(program=program):
                 rows = self.check(program, "-a", "-n", 20, seconds=200)
@@ -62,11 +63,16 @@ class Perftest(TestCase):
                 self.check(program, "-b", "-s", 65536, "-n", 500, size=65536)
 
     def test_events_instead_of_polling(self):
-        # perftest has it not for Writes; and on iWARP ib_send_bw waits for credits of its own, which come on another channel than
-        # the one that it sleeps on: it then sleeps for ever, with nothing outstanding (seen: 199 of 200 sent, all completed).
+        # perftest has it not for Writes.
         for program in ("ib_read_bw", "ib_send_lat", "ib_read_lat"):
             with self.subTest(program=program):
                 self.check(program, "-e", "-s", 1024, "-n", 200, size=1024, count=200)
+        # On iWARP ib_send_bw counts credits, which the peer writes into its memory without an event. Where it has used them up it
+        # sleeps on its completion channel all the same (perftest 4.5: run_iter_bw leaves the posting loop at `swindow >= rx_depth`
+        # and calls ctx_notify_events): where all that was posted has completed, or will without a signal, it sleeps for ever (seen:
+        # 199 of 200 sent, all completed). It cannot run into that where a short send queue and TCP's buffers hold fewer than two
+        # thirds of the messages.
+        self.check("ib_send_bw", "-e", "-t", 16, "-s", 1 << 20, "-n", 64, size=1 << 20, count=64)
 
     def test_inline_data(self):
         for program in ("ib_send_bw", "ib_write_bw", "ib_send_lat", "ib_write_lat"):
@@ -79,7 +85,10 @@ class Perftest(TestCase):
                 self.check(program, "-D", 2, "-s", 65536, size=65536)
 
     def test_a_shared_receive_queue(self):
-        self.check("ib_send_bw", "--use-srq", "-q", 2, "-n", 500)
+        # One queue pair: perftest 4.5 counts its credits by the requests' wr_id (run_iter_bw_server), which of a shared queue does not
+        # tell whose message it was. With two, one may be given more credits than it has sent messages; run_iter_bw then computes a
+        # window below 0, without a sign, and waits for ever. preload_test shares a queue between several.
+        self.check("ib_send_bw", "--use-srq", "-n", 500)
 
     def test_without_crc_and_with_markers(self):
         for setting in (["--crc", "off"], ["--markers", "on"], ["--strict", "on"]):

@@ -114,13 +114,14 @@ class Synchronous(TestCase):
 class Qperf(TestCase):
     def test_bandwidth_and_latency(self):
         port = free_port()
-        # Its server forks a child for each client, which opens the device itself. Not rc_bw and rc_rdma_write_bw: they send
-        # without regard to receives and count on InfiniBand's RNR NAK, which iWARP has not.
+        # Its server forks a child for each client, which opens the device itself. rc_bw and rc_rdma_write_bw send without regard to
+        # receives: their messages wait for them (--receive-patience).
         server = self.start("qperf", "--listen_port", port).wait_for_port(port)
-        for test in ("rc_lat", "rc_rdma_read_bw", "rc_rdma_write_lat", "rc_rdma_read_lat", "rc_compare_swap_mr", "rc_fetch_add_mr"):
+        for test in ("rc_lat", "rc_bw", "rc_bi_bw", "rc_rdma_write_bw", "rc_rdma_read_bw", "rc_rdma_write_lat", "rc_rdma_read_lat",
+                     "rc_rdma_write_poll_lat", "rc_compare_swap_mr", "rc_fetch_add_mr"):
             with self.subTest(test=test):
                 said = self.succeeds(self.start("qperf", "--listen_port", port, ADDRESS, "--use_cm", 1, "-t", 1, test), 40)
-                self.assertRegex(said, rf"{test}:\n\s+(bw|latency|msg_rate)\s+=\s+[1-9]")
+                self.assertRegex(said, rf"{test}:\n\s+(bw|send_bw|latency|msg_rate)\s+=\s+[1-9]")
         self.succeeds(self.start("qperf", "--listen_port", port, ADDRESS, "quit"))
         server.wait(20)
 

@@ -228,6 +228,7 @@ iwarp::ConnectionOptions World::connection_options(Words& words) {
     if (const auto value = words.option("max_ulpdu")) options.max_ulpdu = number32(*value);
     for (const auto& [key, member] : {std::pair{"request_timeout", &iwarp::ConnectionOptions::request_timeout},
                                       {"reply_timeout", &iwarp::ConnectionOptions::reply_timeout},
+                                      {"receive_patience", &iwarp::ConnectionOptions::receive_patience},
                                       {"connect_timeout", &iwarp::ConnectionOptions::connect_timeout},
                                       {"close_timeout", &iwarp::ConnectionOptions::close_timeout}})
         if (const auto value = words.option(key))

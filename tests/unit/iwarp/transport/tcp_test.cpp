@@ -494,6 +494,33 @@ TEST(Tcp, TheDescriptorTellsWhenThereIsSomethingToDo) {
     EXPECT_EQ(client->got, pattern(10));
 }
 
+TEST(Tcp, WhoSeesToPostsItselfIsNotToldOfThem) {
+    TcpOptions options;
+    options.descriptor_tells_posts = false;
+    Loopback loopback(options);
+    auto [client, server] = loopback.connected();
+    const int descriptor = loopback.client.descriptor();
+    for (int i = 0; i < 100; ++i) loopback.client.progress(0);
+    EXPECT_FALSE(loopback.client.work_waits());
+    client->put(pattern(10));
+    loopback.client.attention(*client);
+    EXPECT_TRUE(loopback.client.work_waits());
+    EXPECT_FALSE(readable(descriptor, 0));
+    const auto& there = server;
+    EXPECT_TRUE(loopback.drive([&] { return there->got.size() == 10; }));
+    EXPECT_FALSE(loopback.client.work_waits());
+    // Of the peer and of time it tells as ever.
+    server->put(pattern(10));
+    loopback.server.attention(*server);
+    loopback.server.progress(0);
+    EXPECT_TRUE(readable(descriptor, 30'000));
+    for (int i = 0; i < 100; ++i) loopback.client.progress(0);
+    client->deadline = loopback.client.now_ns() + 5 * ms;
+    loopback.client.attention(*client);
+    loopback.client.progress(0);
+    EXPECT_TRUE(readable(descriptor, 30'000));
+}
+
 TEST(Tcp, AnAlignedOutputIsASegmentOfItsOwn) {
     Loopback loopback;
     RawSocket raw;
