@@ -21,8 +21,12 @@ A, B = "192.0.2.1", "192.0.2.2"
 ADDRESS = {"A": A, "B": B}
 LIMIT = 600  # seconds, of anything
 MODULE = {"siw": "siw", "rxe": "rdma_rxe"}
-# perftest with -R connects twice, and its client does not know whether the server listens again: rejected, it crashes.
-LOST_RACE = re.compile(r"Segmentation fault|Failed to connect RDMA CM|Unable to perform rdma_client function|Unexpected CM event")
+# What is tried again, as it is not ours: perftest with -R connects twice, and its client does not know whether the server listens
+# again: rejected, it crashes. And siw sends its Reply before it has set its callbacks on the socket (siw_accept, Linux 6.1): a first
+# FPDU that arrives in between wakes nobody, and both ends wait for ever; a server whose processor is emulated is slow enough.
+UNREAD = "siw left unread what had come"
+LOST_RACE = re.compile(r"Segmentation fault|Failed to connect RDMA CM|Unable to perform rdma_client function|Unexpected CM event|" + UNREAD)
+PATIENCE = 150  # seconds in which a client is expected to end
 
 
 def libraries(files):
@@ -82,7 +86,15 @@ class Case:
     def both(self, server, client, port):
         """(node, command) each; their outputs, the client's first. Both end by themselves, and well."""
         job = self.start(*server, port)
-        said = self.ex(*client)
+        asking = self.lab.bg(*client, LIMIT)
+        if asking.wait(PATIENCE)["rc"] is None:
+            sockets = self.lab.ex(server[0], f"ss -Htn 'sport = :{port}'; rdma resource show qp", LIMIT)
+            self.log.append(sockets)
+            if re.search(r"^ESTAB +[1-9]", sockets["output"], re.M) and re.search("state (RESET|INIT|RTR)", sockets["output"]):
+                self.problems.append(UNREAD)
+                self.jobs.append(asking)
+                return "", ""
+        said = self.judged(asking.wait(LIMIT))
         return said, self.finish(job)
 
     def end(self, stop):
@@ -90,7 +102,7 @@ class Case:
         for job in self.jobs:
             if not job.done():
                 self.lab.ex(job.node, stop, 60)
-            self.judged(job.wait(60), (0, 124, 130, 143))
+            self.judged(job.wait(60), (0, 124, 130, 143) if not self.problems else range(-1, 256))
         self.jobs = []
 
 
@@ -156,13 +168,15 @@ class Machines:
                 self.lab.cap_start(str(pcap))
             try:
                 steps(case)
+            except Exception as problem:  # noqa: BLE001: the other cases go on
+                case.problems.append(f"{type(problem).__name__}: {problem}")
             finally:
                 case.end("killall -q -INT rdmascope rping siw_peer ib_write_bw ib_read_bw ib_send_bw ib_write_lat ucmatose verified_transfers; true")
                 if capture:
                     self.lab.cap_stop()
-            if not case.problems or attempt + 1 == tries or not any(LOST_RACE.search(each["output"]) for each in case.log):
+            if not case.problems or attempt + 1 == tries or not any(LOST_RACE.search(said) for said in [*case.problems, *(each["output"] for each in case.log)]):
                 break
-            print(f"again  {name}: perftest's client lost its race", flush=True)
+            print(f"again  {name}: {case.problems[0]}".replace("\n", " | "), flush=True)
         if capture:
             case.problems += (judge or self.judge)(pcap)
         (out / f"{name}.json").write_text(json.dumps({"name": name, "scenario": about, "guest_kernel": getattr(self.lab, "kernel", ""), "attempts": attempt + 1,
