@@ -75,7 +75,7 @@ class Case:
         job = self.lab.bg(node, command, LIMIT)
         job.statuses = statuses
         self.jobs.append(job)
-        listens = self.lab.ex(node, f"for i in $(seq 1200); do ss -Hltn 'sport = :{port}' | grep -q . && exit 0; sleep 0.1; done; exit 1", LIMIT)
+        listens = self.lab.ex(node, f"for i in $(seq 600); do (ss -Hltn 'sport = :{port}'; rdma resource show cm_id | grep 'state LISTEN.*:{port} ') | grep -q . && exit 0; sleep 0.5; done; exit 1", LIMIT)
         self.check(listens["rc"] == 0 or job.done(), f"{node}: {command}: nothing listens on port {port}: {job.out().strip()[-400:]}")
         return job
 
