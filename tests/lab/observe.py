@@ -107,6 +107,25 @@ class Bench(machines.Machines):
                 case.equal("the connection's queue pair", sorted(posts), sent)
         self.case(f"observe-kernel-{driver}", f"the kernel's events of an rping over {driver}, against ftrace's buffer", steps, capture=False)
 
+    def untraced(self, driver):
+        """A program that nobody traces, beside its packets: the kernel's events alone tell whose they are."""
+        name = f"observe-untraced-{driver}"
+
+        def steps(case):
+            server = case.start("A", f"rping -s -a {A} -p {PORT} -C 5 -S 256", PORT)
+            case.ex("B", SECOND + "begin\ntcpdump -i eth0 -s 160 -U -w /tmp/p.pcap 2> /tmp/tcpdump & until grep -q listening /tmp/tcpdump; do sleep 0.5; done\n"
+                    f"rdmascope run --kernel-events --trace /tmp/t -- env -u LD_PRELOAD sh -c 'rping -c -a {A} -p {PORT} -C 5 -S 256 -V; status=$?; sleep 5; exit $status'; status=$?\n"
+                    f"killall tcpdump; wait; end /tmp/second\ngzip -9c /tmp/p.pcap > /lab/out/{name}.pcap.gz; cp /tmp/t /lab/out/{name}.trace; cp /tmp/second /lab/out/{name}.txt; exit $status")
+            case.finish(server)
+            pcap, trace, text = (self.fetch(f"{name}.{kind}") for kind in ("pcap.gz", "trace", "txt"))
+            case.check(not Trace(trace).of(POST_SEND), "there are posts: the program was traced")
+            flows = json.loads(subprocess.run([str(self.options.binary), "flows", "-n", "--json", "-r", str(pcap), "--trace", str(trace)],
+                                              capture_output=True, text=True, check=True).stdout)["flows"]
+            named = re.findall(r"rping-(\d+) .* cm_send_req: .* qp_num=(\d+)", text.read_text())
+            mine = [one for one in flows if one["messages"]["send"]["count"] and one["source"]["address"] == machines.B]
+            case.equal("processes of the flows", [str(one["process"] and one["process"]["pid"]) for one in mine], [pid for pid, _ in named])
+        self.case(name, f"rping over {driver}, untraced, with the kernel's events: whose flow it is, against ftrace", steps, capture=False)
+
     def traced(self, driver, tool, words, judge):
         kind = tool.replace("_", "-")
         name = f"observe-traced-{kind}-{driver}"
@@ -278,6 +297,8 @@ class Bench(machines.Machines):
                 "kernel.taint": "ok" if facts["taint"].strip() == "0" else "note",
                 "kernel.foreign": "ok" if all(line.strip() == "Y" for line in facts["intree"].splitlines()) else "warning"})
             self.kernel_events(driver)
+            if driver == "rxe":  # iWARP has no event that names a queue pair
+                self.untraced(driver)
             self.rping(driver)
             self.programs(driver)
             self.resources(driver)
