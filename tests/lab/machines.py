@@ -24,6 +24,7 @@ MODULE = {"siw": "siw", "rxe": "rdma_rxe"}
 # What is tried again, as it is not ours: perftest with -R connects twice, and its client does not know whether the server listens
 # again: rejected, it crashes. And siw sends its Reply before it has set its callbacks on the socket (siw_accept, Linux 6.1): a first
 # FPDU that arrives in between wakes nobody, and both ends wait for ever; a server whose processor is emulated is slow enough.
+CALLER = "LD_PRELOAD=/usr/local/lib/late.so"  # makes both less likely
 UNREAD = "siw left unread what had come"
 LOST_RACE = re.compile(r"Segmentation fault|Failed to connect RDMA CM|Unable to perform rdma_client function|Unexpected CM event|" + UNREAD)
 PATIENCE = 150  # seconds in which a client is expected to end
@@ -132,9 +133,10 @@ class Machines:
             shutil.copy(path, ours / "needed")
         shutil.copy(build / "siw_peer", ours)
         subprocess.run(["gcc", "-O2", "-static", "-o", str(ours / "sleep"), str(HERE / "sleep.c")], check=True)
+        subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-o", str(ours / "late"), str(HERE / "late.c")], check=True)
         (self.share / "install").write_text(
             "set -e\nmkdir -p /usr/local/bin /usr/local/lib/rdmascope\ncd /lab/bin/ours\n"
-            "cp rdmascope verified_transfers siw_peer kernel_view /usr/local/bin/\ncp *.so /usr/local/lib/rdmascope/\n"
+            "cp rdmascope verified_transfers siw_peer kernel_view /usr/local/bin/\ncp *.so /usr/local/lib/rdmascope/\ncp late /usr/local/lib/late.so\n"
             "for l in needed/*; do ldconfig -p | grep -q \"^\\s*$(basename $l) \" || cp $l /usr/local/lib/; done\nldconfig\n"
             # The laboratory's agent asks for work ten times a second, which is most of what an emulated processor can do.
             "cp sleep /usr/bin/sleep.new; mv /usr/bin/sleep.new /usr/bin/sleep\nrdmascope --version\n")

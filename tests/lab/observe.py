@@ -78,7 +78,7 @@ class Bench(machines.Machines):
             server = case.start("A", f"rping -s -a {A} -p {PORT} -C 5 -S 256", PORT)
             said = case.ex("B", SECOND + f"begin\n"
                            # What the kernel still has to do once the program has ended belongs to both.
-                           f"rdmascope run --kernel-events --trace /tmp/t -- sh -c 'rping -c -a {A} -p {PORT} -C 5 -S 256 -V; sleep 8'; status=$?\n"
+                           f"{machines.CALLER} rdmascope run --kernel-events --trace /tmp/t -- sh -c 'rping -c -a {A} -p {PORT} -C 5 -S 256 -V; sleep 8'; status=$?\n"
                            f"end /tmp/second\ncp /tmp/t /lab/out/{name}.trace; cp /tmp/second /lab/out/{name}.txt; cp /tmp/second.names /lab/out/{name}.names; exit $status")
             case.finish(server)
             trace, text = Trace(self.fetch(f"{name}.trace")), self.fetch(f"{name}.txt").read_text()
@@ -114,7 +114,7 @@ class Bench(machines.Machines):
         def steps(case):
             server = case.start("A", f"rping -s -a {A} -p {PORT} -C 5 -S 256", PORT)
             case.ex("B", SECOND + "begin\ntcpdump -i eth0 -s 160 -U -w /tmp/p.pcap 2> /tmp/tcpdump & until grep -q listening /tmp/tcpdump; do sleep 0.5; done\n"
-                    f"rdmascope run --kernel-events --trace /tmp/t -- env -u LD_PRELOAD sh -c 'rping -c -a {A} -p {PORT} -C 5 -S 256 -V; status=$?; sleep 5; exit $status'; status=$?\n"
+                    f"rdmascope run --kernel-events --trace /tmp/t -- env {machines.CALLER} sh -c 'rping -c -a {A} -p {PORT} -C 5 -S 256 -V; status=$?; sleep 5; exit $status'; status=$?\n"
                     f"killall tcpdump; wait; end /tmp/second\ngzip -9c /tmp/p.pcap > /lab/out/{name}.pcap.gz; cp /tmp/t /lab/out/{name}.trace; cp /tmp/second /lab/out/{name}.txt; exit $status")
             case.finish(server)
             pcap, trace, text = (self.fetch(f"{name}.{kind}") for kind in ("pcap.gz", "trace", "txt"))
@@ -133,7 +133,7 @@ class Bench(machines.Machines):
         def steps(case):
             server = case.start("A", f"{tool} -R -F -p {PORT} {words}", PORT)
             said = case.ex("B", f"tcpdump -i eth0 -s 160 -U -w /tmp/p.pcap 2> /tmp/tcpdump & until grep -q listening /tmp/tcpdump; do sleep 0.5; done\n"
-                           f"LD_PRELOAD=/lab/bin/slowconnect.so rdmascope run --trace /tmp/t -- {tool} -R -F -p {PORT} {words} {A}; status=$?\n"
+                           f"{machines.CALLER} rdmascope run --trace /tmp/t -- {tool} -R -F -p {PORT} {words} {A}; status=$?\n"
                            f"sleep 1; killall tcpdump; wait; gzip -9c /tmp/p.pcap > /lab/out/{name}.pcap.gz; cp /tmp/t /lab/out/{name}.trace; exit $status")
             case.finish(server)
             trace, pcap = Trace(self.fetch(f"{name}.trace")), self.fetch(f"{name}.pcap.gz")
@@ -198,7 +198,7 @@ class Bench(machines.Machines):
         def steps(case):
             words = f"-a {A} -p {PORT} -C {count} -S {size}"
             server = case.start("A", f"rdmascope run --trace /lab/out/{name}-server.trace -- rping -s {words} -v", PORT)
-            case.ex("B", f"rdmascope run --trace /lab/out/{name}.trace -- rping -c {words} -V")
+            case.ex("B", f"{machines.CALLER} rdmascope run --trace /lab/out/{name}.trace -- rping -c {words} -V")
             case.finish(server)
             client, server = Trace(self.fetch(f"{name}.trace")), Trace(self.fetch(f"{name}-server.trace"))
             # A ping is a Send that advertises memory, which the server reads and answers by a Send; then again, and it writes.
@@ -214,7 +214,7 @@ class Bench(machines.Machines):
         def steps(case):
             # Held still by a signal, so that both see the same.
             server = case.start("A", f"ib_write_bw -R -F -p {PORT} -s 65536 -n 3000", PORT)
-            client = case.lab.bg("B", f"LD_PRELOAD=/lab/bin/slowconnect.so ib_write_bw -R -F -p {PORT} -s 65536 -n 3000 {A}", machines.LIMIT)
+            client = case.lab.bg("B", f"{machines.CALLER} ib_write_bw -R -F -p {PORT} -s 65536 -n 3000 {A}", machines.LIMIT)
             case.jobs.append(client)
             case.ex("B", "for i in $(seq 1200); do rdma resource show qp | grep -q 'state RTS.*ib_write_bw' && break; sleep 0.3; done; killall -STOP ib_write_bw; sleep 3")
             ours = json.loads(case.ex("B", "kernel_view"))
@@ -264,7 +264,7 @@ class Bench(machines.Machines):
         def steps(case):
             server = case.start("A", f"rdmascope run --software --address {A} -- rping -s -a {A} -p {PORT} -C {count} -S 300", PORT)
             watcher = case.bg("A", f"rdmascope run --trace /lab/out/observe-attached.trace --attach $(pgrep -x rping)", "attached to process")
-            case.ex("B", f"rping -c -a {A} -p {PORT} -C {count} -S 300 -V")
+            case.ex("B", f"{machines.CALLER} rping -c -a {A} -p {PORT} -C {count} -S 300 -V")
             case.finish(server)
             case.finish(watcher)
             trace = Trace(self.fetch("observe-attached.trace"))

@@ -40,12 +40,16 @@ def iterations(output):
     return int(rows[-1]) if rows else 0
 
 
+def late(start):
+    return lambda command: (start(command)[0], f"{machines.CALLER} {start(command)[1]}")
+
+
 class Programs:
     """One mode, one direction: `server` and `client` make (node, command) of a command."""
 
     def __init__(self, direction, options):
         mine = lambda command: ours(command, options)  # noqa: E731
-        self.server, self.client = (mine, theirs) if direction == "to-ours" else (theirs, mine)
+        self.server, self.client = (mine, late(theirs)) if direction == "to-ours" else (theirs, late(mine))
         self.address = A if direction == "to-ours" else B
 
     def rping(self, case):
@@ -66,10 +70,7 @@ class Programs:
 
     def perftest(self, tool, words):
         def steps(case):
-            # The server may need long until it listens again, which the client does not wait for: see slowconnect.so.c.
-            server, client = self.server(f"{tool} -R -F -p {PORT} {words}"), self.client(f"{tool} -R -F -p {PORT} {words} {self.address}")
-            client = (client[0], "LD_PRELOAD=/lab/bin/slowconnect.so " + client[1])
-            said, _ = case.both(server, client, PORT)
+            said, _ = case.both(self.server(f"{tool} -R -F -p {PORT} {words}"), self.client(f"{tool} -R -F -p {PORT} {words} {self.address}"), PORT)
             wanted = int(re.search(r"-n (\d+)", words)[1])
             case.check(iterations(said) == wanted, f"{tool} reports {iterations(said)} iterations, not {wanted}")
         return steps
