@@ -89,9 +89,11 @@ class Case:
         job = self.start(*server, port)
         asking = self.lab.bg(*client, LIMIT)
         if asking.wait(PATIENCE)["rc"] is None:
-            sockets = self.lab.ex(server[0], f"ss -Htn 'sport = :{port}'; rdma resource show qp", LIMIT)
+            sockets = self.lab.ex(server[0], f"ss -Htin 'sport = :{port}'", LIMIT)
             self.log.append(sockets)
-            if re.search(r"^ESTAB +[1-9]", sockets["output"], re.M) and re.search("state (RESET|INIT|RTR)", sockets["output"]):
+            # All that it has read of the connection is the MPA Request, at most 20 octets and 512 of private data.
+            found = re.search(r"^ESTAB +(\d+) .*\n.*bytes_received:(\d+)", sockets["output"], re.M)
+            if found and 0 < int(found[1]) and int(found[2]) - int(found[1]) <= 532:
                 self.problems.append(UNREAD)
                 self.jobs.append(asking)
                 return "", ""

@@ -212,11 +212,11 @@ class Bench(machines.Machines):
 
     def resources(self, driver):
         def steps(case):
-            # Held still by a signal, so that both see the same.
+            # Held still by a signal, so that both see the same; its second queue pair is that of the traffic. siw tells no state.
             server = case.start("A", f"ib_write_bw -R -F -p {PORT} -s 65536 -n 3000", PORT)
             client = case.lab.bg("B", f"{machines.CALLER} ib_write_bw -R -F -p {PORT} -s 65536 -n 3000 {A}", machines.LIMIT)
             case.jobs.append(client)
-            case.ex("B", "for i in $(seq 1200); do rdma resource show qp | grep -q 'state RTS.*ib_write_bw' && break; sleep 0.3; done; killall -STOP ib_write_bw; sleep 3")
+            case.ex("B", "for i in $(seq 300); do [ $(rdma resource show qp | grep -c ib_write_bw) = 2 ] && break; sleep 0.5; done; sleep 3; killall -STOP ib_write_bw; sleep 3")
             ours = json.loads(case.ex("B", "kernel_view"))
             theirs = {"qp": rdma_json(case.ex("B", "rdma -j resource show qp")), "statistic": rdma_json(case.ex("B", "rdma -j statistic show link")),
                       "files": case.ex("B", "grep -H . /sys/class/infiniband/*/ports/*/{hw_counters,counters}/* /sys/class/infiniband/*/hw_counters/* 2> /dev/null; true")}
