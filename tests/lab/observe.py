@@ -279,7 +279,7 @@ class Bench(machines.Machines):
             server = case.start("B", f"rping -s -a {machines.B} -p {PORT} -C 1", PORT)
             said = case.ex("B", "rdmascope run --attach $(pgrep -x rping)", statuses=(1,))
             case.check("debug symbols" in said and "rdmascope run -- CMD" in said, f"--attach does not say what to do: {said}")
-            case.ex("A", f"rping -c -a {machines.B} -p {PORT} -C 1")
+            case.ex("A", f"rdmascope run --software --address {A} -- rping -c -a {machines.B} -p {PORT} -C 1")
             case.finish(server)
         self.case("observe-attach-stripped", "run --attach to a program on a stripped provider says what to do, and leaves it alone", stripped, capture=False)
 
