@@ -1,5 +1,6 @@
 #include "capture/counters/rdma_netlink.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
@@ -231,8 +232,9 @@ RdmaNetlink::~RdmaNetlink() {
     if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-Result<std::vector<std::byte>> RdmaNetlink::ask(
-    std::uint16_t command, bool all, const std::vector<std::pair<std::uint16_t, std::uint32_t>>& attributes) {
+Result<std::vector<std::byte>> RdmaNetlink::ask(std::uint16_t command, bool all,
+                                                const std::vector<std::pair<std::uint16_t, std::uint32_t>>& attributes,
+                                                std::initializer_list<int> means_none) {
     nlmsghdr header = {};
     header.nlmsg_type = static_cast<std::uint16_t>(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command));
     header.nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | (all ? NLM_F_DUMP : 0));
@@ -268,6 +270,8 @@ Result<std::vector<std::byte>> RdmaNetlink::ask(
         const auto over = verdict(part, sequence_);
         if (!over) continue;
         if (*over == 0) return answer;
+        if (std::find(means_none.begin(), means_none.end(), -*over) != means_none.end())
+            return std::vector<std::byte>();
         return Failure{Error{fmt::format("the kernel's RDMA subsystem refuses: {}", std::strerror(-*over))}};
     }
 }
@@ -299,8 +303,10 @@ Result<std::vector<QueuePairCounters>> RdmaNetlink::queue_pair_counters(const Rd
 }
 
 Result<std::vector<QueuePairCounters>> RdmaNetlink::port_counters(const RdmaDevice& device, std::uint32_t port) {
-    const auto answer = ask(RDMA_NLDEV_CMD_STAT_GET, false,
-                            {{RDMA_NLDEV_ATTR_DEV_INDEX, device.index}, {RDMA_NLDEV_ATTR_PORT_INDEX, port}});
+    // The kernel has no other word for a driver without counters (nldev.c, stat_get_doit_default_counter).
+    const auto answer =
+        ask(RDMA_NLDEV_CMD_STAT_GET, false,
+            {{RDMA_NLDEV_ATTR_DEV_INDEX, device.index}, {RDMA_NLDEV_ATTR_PORT_INDEX, port}}, {EINVAL, EOPNOTSUPP});
     if (!answer) return Failure{answer.error()};
     return parse_counters(answer.value());
 }

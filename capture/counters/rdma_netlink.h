@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,12 +82,14 @@ public:
     /// Sets that are bound to queue pairs (`rdma statistic qp set link DEVICE auto type on`); none where nobody asked
     /// for them, or the driver has none.
     Result<std::vector<QueuePairCounters>> queue_pair_counters(const RdmaDevice& device);
+    /// None where the driver has none: siw.
     Result<std::vector<QueuePairCounters>> port_counters(const RdmaDevice& device, std::uint32_t port);
 
 private:
     explicit RdmaNetlink(int descriptor) : descriptor_(descriptor) {}
     Result<std::vector<std::byte>> ask(std::uint16_t command, bool all,
-                                       const std::vector<std::pair<std::uint16_t, std::uint32_t>>& attributes);
+                                       const std::vector<std::pair<std::uint16_t, std::uint32_t>>& attributes,
+                                       std::initializer_list<int> means_none = {});
 
     int descriptor_ = -1;
     std::uint32_t sequence_ = 0;

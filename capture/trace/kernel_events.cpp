@@ -1,5 +1,6 @@
 #include "capture/trace/kernel_events.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <fmt/format.h>
@@ -15,6 +16,8 @@ using wire::Failure;
 namespace {
 
 constexpr std::size_t max_identifiers = 65536;
+// ibv_qp_state, and what a record says of one that is gone.
+constexpr std::uint8_t ready_to_receive = 2;
 constexpr std::uint8_t destroyed = 255;
 
 std::uint64_t number_or(const Field* field, wire::Bytes record, std::uint64_t otherwise) {
@@ -63,24 +66,28 @@ private:
     bool complete_ = true;
 };
 
-void forget_owner_in_kernel(Record& record) {
-    if (is_kernel_thread(record.process)) record.process = 0;
-}
-
 }  // namespace
 
-/// Which queue pair a connection identifier (`cm.id`) has.
+/// What a connection identifier (`cm.id`) belongs to.
 struct ConnectionNumbers {
-    void learn(std::uint64_t identifier, std::uint64_t queue_pair) {
-        if (queue_pair == 0) return;
-        if (numbers.size() >= max_identifiers && !numbers.contains(identifier)) numbers.erase(numbers.begin());
-        numbers[identifier] = static_cast<std::uint32_t>(queue_pair) & 0xffffff;
+    struct Known {
+        std::uint32_t number = 0;   ///< of the queue pair; 0: none yet
+        std::uint32_t process = 0;  ///< that asked for the connection; 0: the kernel itself, or not known
+    };
+
+    Known& of(std::uint64_t identifier) {
+        if (known.size() >= max_identifiers && !known.contains(identifier)) known.erase(known.begin());
+        return known[identifier];
     }
-    std::uint32_t number_of(std::uint64_t identifier) const {
-        const auto found = numbers.find(identifier);
-        return found == numbers.end() ? 0 : found->second;
+    Known known_of(std::uint64_t identifier) const {
+        const auto found = known.find(identifier);
+        return found == known.end() ? Known{} : found->second;
     }
-    std::unordered_map<std::uint64_t, std::uint32_t> numbers = {};
+    /// 0 for threads of the kernel.
+    std::uint32_t program(std::uint32_t process) const { return is_kernel(process) ? 0 : process; }
+
+    KernelEvents::IsKernelThread is_kernel = {};
+    std::unordered_map<std::uint64_t, Known> known = {};
 };
 
 namespace {
@@ -98,41 +105,61 @@ Converter queue_pair_made(const Format& format, std::shared_ptr<ConnectionNumber
         into.change.type = static_cast<std::uint8_t>(fields.number(2, sample.record));
         into.change.send_capacity = static_cast<std::uint32_t>(fields.number(3, sample.record));
         into.change.receive_capacity = static_cast<std::uint32_t>(fields.number(4, sample.record));
-        connections->learn(fields.number(0, sample.record), into.number);
-        forget_owner_in_kernel(into);
+        into.process = connections->program(sample.process);
+        if (into.number != 0) connections->of(fields.number(0, sample.record)) = {into.number, into.process};
         return true;
     };
 }
 
-Converter queue_pair_destroyed(const Format& format, std::shared_ptr<ConnectionNumbers>) {
+Converter queue_pair_destroyed(const Format& format, std::shared_ptr<ConnectionNumbers> connections) {
     const Fields fields(format, {"qp_num"});
     if (!fields.complete()) return {};
-    return [fields](const EventSample& sample, Record& into) {
+    return [fields, connections = std::move(connections)](const EventSample& sample, Record& into) {
         into.kind = RecordKind::queue_pair;
         into.number = static_cast<std::uint32_t>(fields.number(0, sample.record)) & 0xffffff;
         into.change = {};
         into.change.state = destroyed;
-        forget_owner_in_kernel(into);
+        into.process = connections->program(sample.process);
         return true;
     };
 }
 
-/// A REQ or REP of ours names the queue pair, which the events of its connection do not.
+/// A REQ or REP of ours names the queue pair, which the events of its connection do not. A program's is sent by the
+/// program itself, whose queue pairs no event of the kernel tells of otherwise.
 Converter queue_pair_named(const Format& format, std::shared_ptr<ConnectionNumbers> connections) {
     const Fields fields(format, {"cm_id", "qp_num"});
     if (!fields.complete()) return {};
-    return [fields, connections = std::move(connections)](const EventSample& sample, Record&) {
-        connections->learn(fields.number(0, sample.record), fields.number(1, sample.record));
-        return false;
+    return [fields, connections = std::move(connections)](const EventSample& sample, Record& into) {
+        const auto number = static_cast<std::uint32_t>(fields.number(1, sample.record)) & 0xffffff;
+        if (number == 0) return false;
+        ConnectionNumbers::Known& known = connections->of(fields.number(0, sample.record));
+        known.number = number;
+        const std::uint32_t program = connections->program(sample.process);
+        if (program == 0) return false;
+        known.process = program;
+        into.kind = RecordKind::queue_pair;
+        into.number = number;
+        into.process = program;
+        into.change = {};
+        into.change.state = ready_to_receive;
+        return true;
     };
 }
 
 Converter identifier_destroyed(const Format& format, std::shared_ptr<ConnectionNumbers> connections) {
     const Fields fields(format, {"cm_id"});
     if (!fields.complete()) return {};
-    return [fields, connections = std::move(connections)](const EventSample& sample, Record&) {
-        connections->numbers.erase(fields.number(0, sample.record));
-        return false;
+    return [fields, connections = std::move(connections)](const EventSample& sample, Record& into) {
+        const auto known = connections->known_of(fields.number(0, sample.record));
+        connections->known.erase(fields.number(0, sample.record));
+        if (known.number == 0 || known.process == 0) return false;
+        // Of a program's queue pair no event tells the end: it goes before its connection's identifier does.
+        into.kind = RecordKind::queue_pair;
+        into.number = known.number;
+        into.process = known.process;
+        into.change = {};
+        into.change.state = destroyed;
+        return true;
     };
 }
 
@@ -140,8 +167,9 @@ Converter connection_event(const Format& format, std::shared_ptr<ConnectionNumbe
     const Fields fields(format, {"cm_id", "event", "status", "srcaddr", "dstaddr"});
     if (!fields.complete()) return {};
     return [fields, connections = std::move(connections)](const EventSample& sample, Record& into) {
+        const auto known = connections->known_of(fields.number(0, sample.record));
         into.kind = RecordKind::connection;
-        into.number = connections->number_of(fields.number(0, sample.record));
+        into.number = known.number;
         ConnectionChange change;
         change.event = static_cast<std::uint8_t>(fields.number(1, sample.record));
         change.status = static_cast<std::int16_t>(fields.number(2, sample.record));
@@ -149,7 +177,9 @@ Converter connection_event(const Format& format, std::shared_ptr<ConnectionNumbe
         const auto peers = read_socket_address(fields.octets(4, sample.record), change.peer, change.peer_port);
         if (family != 0 && family == peers) change.family = family;
         into.connection = change;
-        forget_owner_in_kernel(into);
+        // It is told by a thread of the kernel, whoever asked for the connection.
+        into.process = connections->program(sample.process);
+        if (into.process == 0) into.process = known.process;
         return true;
     };
 }
@@ -163,9 +193,9 @@ constexpr Row rows[] = {
     {{"rdma_cma:cm_qp_create", "queue_pair"}, queue_pair_made},
     {{"rdma_cma:cm_qp_destroy", "queue_pair, destroyed"}, queue_pair_destroyed},
     {{"rdma_cma:cm_event_handler", "connection"}, connection_event},
-    {{"rdma_cma:cm_send_req", "the queue pair of a connection"}, queue_pair_named},
-    {{"rdma_cma:cm_send_rep", "the queue pair of a connection"}, queue_pair_named},
-    {{"rdma_cma:cm_id_destroy", "the end of a connection"}, identifier_destroyed},
+    {{"rdma_cma:cm_send_req", "queue_pair, of a program"}, queue_pair_named},
+    {{"rdma_cma:cm_send_rep", "queue_pair, of a program"}, queue_pair_named},
+    {{"rdma_cma:cm_id_destroy", "queue_pair of a program, destroyed"}, identifier_destroyed},
 };
 
 }  // namespace
@@ -183,7 +213,9 @@ std::vector<KernelEventMeaning> kernel_event_meanings() {
     return meanings;
 }
 
-KernelEvents::KernelEvents() : connections_(std::make_shared<ConnectionNumbers>()) {}
+KernelEvents::KernelEvents(IsKernelThread is_kernel) : connections_(std::make_shared<ConnectionNumbers>()) {
+    connections_->is_kernel = is_kernel ? std::move(is_kernel) : is_kernel_thread;
+}
 
 Converter KernelEvents::converter(std::string_view event, const Format& format) const {
     for (const Row& row : rows)
@@ -210,22 +242,60 @@ bool is_kernel_thread(std::uint32_t process) {
     return entry.kernel;
 }
 
+namespace {
+
+/// Why nothing is traced; `patterns` fit no event.
+Error no_events(const Tracefs& tracefs, const std::string& patterns) {
+    std::string has;
+    std::string last;
+    for (const std::string& event : tracefs.events(rdma_event_groups())) {
+        const std::string group = event.substr(0, event.find(':'));
+        if (group != last) has += (has.empty() ? "" : ", ") + group;
+        last = group;
+    }
+    if (!has.empty())
+        return {fmt::format("there is no event `{}`: of RDMA this kernel has the groups {} (GROUP or GROUP:EVENT, * and "
+                            "? as in the shell)",
+                            patterns, has),
+                tracefs.root() + "/events"};
+    return {fmt::format("there is no event `{}`: this kernel has no trace events of RDMA now; they come with its modules "
+                        "(modprobe rdma_cm), where it was built with RDMA (CONFIG_INFINIBAND)",
+                        patterns),
+            tracefs.root() + "/events"};
+}
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+    return text;
+}
+
+}  // namespace
+
+std::string counts_text(std::vector<EventCount> counts) {
+    std::erase_if(counts, [](const EventCount& one) { return one.count == 0; });
+    std::stable_sort(counts.begin(), counts.end(),
+                     [](const EventCount& one, const EventCount& other) { return one.count > other.count; });
+    std::string text;
+    for (const EventCount& one : counts) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", one.name, one.count);
+    return text.empty() ? "none" : text;
+}
+
 Result<std::unique_ptr<TraceSource>> open_kernel_trace(const KernelTraceOptions& options) {
     const auto tracefs = Tracefs::find(options.tracefs);
     if (!tracefs) return Failure{tracefs.error()};
+    for (const std::string& pattern : options.events)
+        if (tracefs->events({pattern}).empty()) return Failure{no_events(*tracefs, pattern)};
+    const auto& wanted = options.events.empty() ? rdma_event_groups() : options.events;
     const KernelEvents kernel;
     std::vector<PerfEvent> events;
-    for (const std::string& name : tracefs.value().events(options.events)) {
-        auto format = Format::read(tracefs.value().format_path(name));
+    for (const std::string& name : tracefs->events(wanted)) {
+        auto format = Format::read(tracefs->format_path(name));
         if (!format) return Failure{format.error()};
         Converter convert = kernel.converter(name, *format);
         events.push_back({name, std::move(*format), std::move(convert)});
     }
-    if (events.empty())
-        return Failure{
-            Error{"this kernel has none of the trace events that were asked for; those of RDMA come with its "
-                  "modules (modprobe ib_core rdma_cm)",
-                  tracefs.value().root() + "/events"}};
+    if (events.empty()) return Failure{no_events(*tracefs, joined(wanted))};
     auto source = PerfSource::open(std::move(events), options.perf);
     if (!source) return Failure{source.error()};
     return std::unique_ptr<TraceSource>(std::move(*source));

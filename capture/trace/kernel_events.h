@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,10 +30,12 @@ std::vector<KernelEventMeaning> kernel_event_meanings();
 struct ConnectionNumbers;
 
 /// Makes the converters of these events. Those of one object share what they learn: which queue pair a connection
-/// identifier has, of at most 65536 identifiers.
+/// identifier has, and which process asked for it, of at most 65536 identifiers.
 class KernelEvents {
 public:
-    KernelEvents();
+    /// Whether a pid is a thread of the kernel: what happens there was asked for by somebody else.
+    using IsKernelThread = std::function<bool(std::uint32_t)>;
+    explicit KernelEvents(IsKernelThread is_kernel = {});
     /// Without value where the event means no record, or this kernel's event lacks a field that it takes.
     Converter converter(std::string_view event, const Format& format) const;
 
@@ -41,7 +44,8 @@ private:
 };
 
 struct KernelTraceOptions {
-    std::vector<std::string> events = rdma_event_groups();  ///< patterns of Tracefs::events
+    /// Patterns of Tracefs::events, each of which has to fit an event; empty: rdma_event_groups(), of which one has to.
+    std::vector<std::string> events = {};
     std::string tracefs = {};                               ///< where it is mounted; empty: where it usually is
     PerfOptions perf = {};
 };
@@ -49,7 +53,7 @@ struct KernelTraceOptions {
 /// The machine's RDMA trace events from now on. An error says what is missing.
 Result<std::unique_ptr<TraceSource>> open_kernel_trace(const KernelTraceOptions& options);
 
-/// Whether a pid is a thread of the kernel: what happens there was asked for by somebody else.
+/// As /proc tells it; a pid that is not there is none.
 bool is_kernel_thread(std::uint32_t process);
 
 }  // namespace capture::trace

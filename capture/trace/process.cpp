@@ -163,6 +163,19 @@ bool sees_processes_of(std::uint64_t pid_namespace) {
     return pid_namespace == 0 || pid_namespace == our_namespace() || our_namespace() == initial;
 }
 
+Process describe_process(std::uint32_t pid) {
+    Process process;
+    process.pid = pid;
+    struct stat status {};
+    if (stat(fmt::format("/proc/{}", pid).c_str(), &status) == 0) process.user = status.st_uid;
+    std::string command = read_proc(fmt::format("/proc/{}/cmdline", pid));
+    std::replace(command.begin(), command.end(), '\0', ' ');
+    while (command.ends_with(' ')) command.pop_back();
+    process.command = harmless(command, Process::longest_command);
+    process.container = container_of(control_group_of(pid));
+    return process;
+}
+
 std::string control_group_of(std::uint32_t pid) {
     std::string text = read_proc(fmt::format("/proc/{}/cgroup", pid));
     while (text.ends_with('\n')) text.pop_back();

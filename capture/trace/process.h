@@ -40,6 +40,8 @@ struct ClaimedProcess {
 };
 /// The pid by which we know it, if it runs, is that user's and started then. In another PID namespace it is looked for.
 std::optional<std::uint32_t> find_process(const ClaimedProcess& claimed);
+/// A process as /proc tells of it; without command where it is not there any more.
+Process describe_process(std::uint32_t pid);
 /// Whether a process of that PID namespace (0: ours) that runs is seen here: one namespace sees itself and those
 /// within.
 bool sees_processes_of(std::uint64_t pid_namespace);

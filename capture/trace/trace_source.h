@@ -40,6 +40,10 @@ struct EventCount {
     bool recorded = false;  ///< it becomes a record; the others are counted, and shown as text
 };
 
+/// "rdma_cma:cm_send_req 1, rdma_cma:cm_event_handler 4": those that came, the most frequent first; "none" where none
+/// did.
+std::string counts_text(std::vector<EventCount> counts);
+
 /// Where records come from while they are made.
 class TraceSource {
 public:

@@ -1,5 +1,6 @@
 #include "cli/analysis/options.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <fmt/format.h>
@@ -38,6 +39,11 @@ constexpr std::array shared{
         [](AnalysisOptions& o, const std::string& v) {
             return o.trace_path = v, std::string(v.empty() ? "a file" : "");
         }},
+    Row{{0, "kernel-events", "[LIST]",
+         "beside -i: the kernel's trace events of RDMA too: groups, or GROUP:EVENT, with commas between (default "
+         "rdma_cma: who makes connections and queue pairs)"},
+        G::source,
+        [](AnalysisOptions& o, const std::string& v) { return take_kernel_events(v, {"rdma_cma"}, o.kernel_events); }},
     Row{{0, "connect", "[SOCKET]",
          "ask a running daemon (default /run/rdmascope/rdmascope.sock; asked where no source is given, if it runs)"},
         G::source,
@@ -146,6 +152,7 @@ std::string contradiction_of_figures(const AnalysisOptions& options, std::string
     if (options.link_bits_per_sec) given = "--link-rate";
     if (options.max_flows != untouched.max_flows) given = "--max-flows";
     if (options.trace_path) given = "--trace";
+    if (options.kernel_events) given = "--kernel-events";
     if (given.empty()) return {};
     return fmt::format(
         "{} says how packets are to be looked at, and {} has done that already; leave it "
@@ -186,6 +193,9 @@ std::string contradiction(const AnalysisOptions& options) {
             source_choices(), service::default_socket);
     if (options.trace_path && options.read_paths.empty())
         return "--trace is of a file of packets, -r FILE; beside -i, programs that are traced are read anyway";
+    if (options.kernel_events && options.interfaces.empty())
+        return "--kernel-events is of what happens now: beside -i IFACE; `run --trace FILE --kernel-events` keeps them "
+               "for -r FILE --trace FILE";
     std::size_t standard_input = 0;
     for (const std::string& path : options.read_paths) standard_input += path == "-" ? 1U : 0U;
     if (standard_input > 1) return "-r - is given twice: standard input can be read once";
@@ -202,6 +212,21 @@ void append_words(std::vector<std::string>& words, std::string_view list) {
         if (comma > 0) words.emplace_back(list.substr(0, comma));
         list.remove_prefix(std::min(comma + 1, list.size()));
     }
+}
+
+std::string take_kernel_events(const std::string& value, std::vector<std::string> usual,
+                               std::optional<std::vector<std::string>>& into) {
+    std::vector<std::string> events = into.value_or(std::vector<std::string>{});
+    const std::size_t before = events.size();
+    append_words(events, value);
+    const bool plain = std::all_of(events.begin(), events.end(), [](const std::string& event) {
+        return event.find('/') == std::string::npos && event.front() != ':' && event.back() != ':';
+    });
+    if ((events.size() == before && !value.empty()) || !plain)
+        return "groups or GROUP:EVENT with commas between, as in rdma_cma,rdma_core:cq_poll,";
+    if (value.empty()) events = std::move(usual);
+    into = std::move(events);
+    return {};
 }
 
 std::string take_sort(const std::string& value, std::string& into) {

@@ -22,7 +22,9 @@ struct AnalysisOptions {
     std::optional<std::int64_t> from_ns = {};
     std::optional<std::int64_t> to_ns = {};
     std::optional<std::string> trace_path = {};  ///< what programs did meanwhile: `run --trace FILE`
-    std::string expression = {};                 ///< pcap-filter: the rest of the line
+    /// The kernel's own events beside those, as patterns of capture::trace::Tracefs::events.
+    std::optional<std::vector<std::string>> kernel_events = {};
+    std::string expression = {};  ///< pcap-filter: the rest of the line
     std::optional<std::string> expression_path = {};
     std::optional<std::uint64_t> max_packets = {};
     std::optional<std::uint64_t> duration_ns = {};
@@ -67,6 +69,9 @@ GroupedOptions<Group> all_options(std::span<const OptionRow<Own>> own) {
 
 /// The words of a list with commas between them, behind those that are there.
 void append_words(std::vector<std::string>& words, std::string_view list);
+/// `--kernel-events`: groups, or GROUP:EVENT; without a value, `usual`. Returns what is wanted in place of it.
+std::string take_kernel_events(const std::string& value, std::vector<std::string> usual,
+                               std::optional<std::vector<std::string>>& into);
 /// `--sort`: a column's name, `-` in front of it for the other direction. Which there are is looked at later.
 std::string take_sort(const std::string& value, std::string& into);
 

@@ -124,7 +124,8 @@ bool Session::State::open_trace() {
         trace = open_trace_file(*options.trace_path, error);
         if (trace == nullptr) return fail(error), false;
     } else if (live) {
-        trace = open_trace_rings();
+        trace = open_live_trace(options.kernel_events, error);
+        if (!error.empty()) return fail(error), false;
     }
     analyzer.emplace(analyzer_options(options), std::move(trace));
     return true;
@@ -258,6 +259,7 @@ void Session::State::count_drops() {
 void Session::State::between_batches() {
     if (live && Clock::now() >= drops_due) {
         count_drops();
+        analyzer->listen();
         drops_due = Clock::now() + std::chrono::milliseconds(100);
     }
     if (Signals::pending()) {
@@ -308,6 +310,9 @@ bool Session::crc_verified() const {
     return options.connect || options.recalls() ? state_->crc_verified : options.verify_crc;
 }
 const Names& Session::names() const { return state_->host_names; }
+std::vector<capture::trace::EventCount> Session::kernel_events() const {
+    return state_->analyzer ? state_->analyzer->kernel_events() : std::vector<capture::trace::EventCount>{};
+}
 const AnalysisOptions& Session::options() const { return state_->options; }
 const std::string& Session::command() const { return state_->command; }
 bool Session::failed() const { return state_->failed; }

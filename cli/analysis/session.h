@@ -4,7 +4,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "capture/trace/trace_source.h"
 #include "cli/analysis/options.h"
 #include "metrics/snapshot.h"
 #include "metrics/why/answer.h"
@@ -62,6 +64,8 @@ public:
     void tell_summary() const;
     /// What tell_summary() tells.
     std::string summary() const;
+    /// How often the kernel's events came, where they were asked for.
+    std::vector<capture::trace::EventCount> kernel_events() const;
     const AnalysisOptions& options() const;
     const std::string& command() const;
     /// Ends the program as others end whose reader has gone; for after a failed write with EPIPE.

@@ -91,6 +91,7 @@ void Session::tell_summary() const {
         tell("rdmascope {}: {}{}", command(), nothing_found(options(), snapshot().capture), attempts(snapshot()));
     else
         tell("{}", summary());
+    if (options().kernel_events) tell("kernel events: {}", capture::trace::counts_text(kernel_events()));
 }
 
 }  // namespace cli::analysis

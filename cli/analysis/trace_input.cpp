@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "capture/trace/file.h"
+#include "capture/trace/kernel_events.h"
 #include "capture/trace/rings.h"
 #include "capture/trace/trace_directory.h"
 
@@ -90,6 +91,67 @@ private:
     std::vector<Record> records_;
 };
 
+/// The kernel's events of all of the machine.
+class KernelTrace final : public TraceInput {
+public:
+    explicit KernelTrace(std::unique_ptr<capture::trace::TraceSource> source)
+        : source_(std::move(source)), records_(1024) {}
+
+    std::string give(metrics::verbs::TraceBook& book, std::int64_t) override {
+        for (std::size_t count = records_.size(); count == records_.size();) {
+            count = source_->next(records_, 0).count;
+            for (const Record& record : std::span(records_).first(count)) {
+                introduce(book, record.process);
+                book.add(record);
+            }
+        }
+        return {};
+    }
+    std::vector<capture::trace::EventCount> events() const override { return source_->events(); }
+
+private:
+    /// What a process is called costs a look into /proc, and its connections come one after another.
+    void introduce(metrics::verbs::TraceBook& book, std::uint32_t pid) {
+        if (pid == 0 || pid == introduced_) return;
+        introduced_ = pid;
+        const Process process = capture::trace::describe_process(pid);
+        if (!process.command.empty()) book.know({pid, process.command, process.container});
+    }
+    std::unique_ptr<capture::trace::TraceSource> source_;
+    std::vector<Record> records_;
+    std::uint32_t introduced_ = 0;
+};
+
+/// Several, each of which is about in order.
+class TraceInputs final : public TraceInput {
+public:
+    explicit TraceInputs(std::vector<std::unique_ptr<TraceInput>> parts) : parts_(std::move(parts)) {}
+
+    std::string give(metrics::verbs::TraceBook& book, std::int64_t until_ns) override {
+        std::string trouble;
+        for (const auto& part : parts_)
+            if (std::string more = part->give(book, until_ns); !more.empty()) trouble = std::move(more);
+        return trouble;
+    }
+    std::vector<capture::trace::EventCount> events() const override {
+        std::vector<capture::trace::EventCount> all;
+        for (const auto& part : parts_)
+            for (auto& one : part->events()) all.push_back(std::move(one));
+        return all;
+    }
+
+private:
+    std::vector<std::unique_ptr<TraceInput>> parts_;
+};
+
+std::unique_ptr<TraceInput> open_rings() {
+    std::array<char, PATH_MAX> path{};
+    struct stat found {};
+    if (capture::trace::trace_directory(path.data(), path.size(), false) != 0) return nullptr;
+    if (stat(path.data(), &found) != 0 || !S_ISDIR(found.st_mode)) return nullptr;
+    return std::make_unique<TraceRings>(path.data());
+}
+
 }  // namespace
 
 std::unique_ptr<TraceInput> open_trace_file(const std::string& path, std::string& error) {
@@ -98,12 +160,17 @@ std::unique_ptr<TraceInput> open_trace_file(const std::string& path, std::string
     return std::make_unique<TraceFile>(path, std::move(opened).value());
 }
 
-std::unique_ptr<TraceInput> open_trace_rings() {
-    std::array<char, PATH_MAX> path{};
-    struct stat found {};
-    if (capture::trace::trace_directory(path.data(), path.size(), false) != 0) return nullptr;
-    if (stat(path.data(), &found) != 0 || !S_ISDIR(found.st_mode)) return nullptr;
-    return std::make_unique<TraceRings>(path.data());
+std::unique_ptr<TraceInput> open_live_trace(const std::optional<std::vector<std::string>>& kernel_events,
+                                            std::string& error) {
+    std::vector<std::unique_ptr<TraceInput>> parts;
+    if (auto rings = open_rings(); rings != nullptr) parts.push_back(std::move(rings));
+    if (kernel_events) {
+        auto source = capture::trace::open_kernel_trace({*kernel_events, {}, {}});
+        if (!source) return error = "--kernel-events: " + source.error().text(), nullptr;
+        parts.push_back(std::make_unique<KernelTrace>(std::move(source).value()));
+    }
+    if (parts.empty()) return nullptr;
+    return std::make_unique<TraceInputs>(std::move(parts));
 }
 
 }  // namespace cli::analysis

@@ -1,8 +1,10 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "capture/trace/trace_source.h"
 #include "metrics/verbs/trace_book.h"
 
 namespace cli::analysis {
@@ -15,11 +17,15 @@ public:
     /// Gives the book all records up to that time, as far as there are any by now, and says who their processes are.
     /// Returns why no more will come, once; else an empty string.
     virtual std::string give(metrics::verbs::TraceBook& book, std::int64_t until_ns) = 0;
+    /// How often the kernel's events came; none where they are not traced.
+    virtual std::vector<capture::trace::EventCount> events() const { return {}; }
 };
 
 /// A file of `rdmascope run --trace FILE`. Nothing, and why, where it cannot be read.
 std::unique_ptr<TraceInput> open_trace_file(const std::string& path, std::string& error);
-/// The rings of programs that are traced now; nothing where no program was traced since the system has started.
-std::unique_ptr<TraceInput> open_trace_rings();
+/// What is traced now: the rings of programs, and the kernel's events that are wanted. Nothing where no program was
+/// traced since the system has started, or, with `error`, where the events cannot be had.
+std::unique_ptr<TraceInput> open_live_trace(const std::optional<std::vector<std::string>>& kernel_events,
+                                            std::string& error);
 
 }  // namespace cli::analysis

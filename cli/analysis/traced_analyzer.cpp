@@ -57,6 +57,10 @@ void TracedAnalyzer::finish() {
     if (join_ != nullptr) settle(true);
 }
 
+void TracedAnalyzer::listen() {
+    if (join_ != nullptr) give(0);
+}
+
 metrics::Snapshot TracedAnalyzer::snapshot() {
     metrics::Snapshot out = analyzer_.snapshot();
     if (join_ != nullptr) join_->describe(out);

@@ -21,6 +21,12 @@ public:
     void dropped(std::int64_t now_ns, std::uint64_t frames);
     void finish();
     metrics::Snapshot snapshot();
+    /// Between frames: takes what is traced in the meantime, for which there is only so much room where it waits.
+    void listen();
+    /// How often the kernel's events came; none where they are not traced.
+    std::vector<capture::trace::EventCount> kernel_events() const {
+        return trace_ == nullptr ? std::vector<capture::trace::EventCount>{} : trace_->events();
+    }
     std::size_t begin_interval(std::int64_t idle_since_ns) { return analyzer_.begin_interval(idle_since_ns); }
     /// Why the trace gives no more, once.
     std::string take_trouble() { return std::exchange(trouble_, {}); }

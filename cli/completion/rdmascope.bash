@@ -37,7 +37,7 @@ _rdmascope_dump() {
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file -D --list-interfaces -L --list-data-link-types
             -J --list-time-stamp-types -y --linktype -s --snapshot-length -B --buffer-size -j --time-stamp-type
-            -p --no-promiscuous-mode -Q --direction --immediate-mode -c -F -Y --display-filter --all -d -dd -ddd
+            -p --no-promiscuous-mode -Q --direction --immediate-mode --kernel-events -c -F -Y --display-filter --all -d -dd -ddd
             -O --no-optimize -T -e -E -V -v -vv -vvv -q -# --number -t -tt -ttt -tttt -ttttt --time-stamp-precision
             --micro --nano -x -xx -X -XX -A -S --absolute-tcp-sequence-numbers -n -K --dont-verify-checksums --color
             -l --count -w --format --print -U --packet-buffered -C -W -G -z -Z --relinquish-privileges
@@ -80,7 +80,7 @@ _rdmascope_flows() {
         --interval) _rdmascope_words '1ms 10ms 100ms 1s'; return ;;
     esac
     if [[ $current == -* ]]; then
-        _rdmascope_words '-i --interface -r --read-file --trace --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
+        _rdmascope_words '-i --interface -r --read-file --trace --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
             --json --csv --columns --sort --reverse --top --interval'
     else
@@ -95,7 +95,7 @@ _rdmascope_why() {
         --color) _rdmascope_words 'auto never always'; return ;;
     esac
     if [[ $current == -* ]]; then
-        _rdmascope_words '-i --interface -r --read-file --trace --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
+        _rdmascope_words '-i --interface -r --read-file --trace --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
             --flow --json -v --verbose --color'
     else
@@ -115,7 +115,7 @@ _rdmascope_top() {
         --filter) return ;;
     esac
     if [[ $current == -* ]]; then
-        _rdmascope_words '-i --interface -r --read-file --trace --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
+        _rdmascope_words '-i --interface -r --read-file --trace --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
             --interval --speed --paused --view --filter --columns --sort --theme --no-color --ascii --no-mouse --once --size'
     else
@@ -195,7 +195,7 @@ _rdmascope_run() {
         --address | --max-ulpdu | --receive-patience) return ;;
     esac
     if [[ $current == -* ]]; then
-        _rdmascope_words '--software --trace --attach --summary --address --crc --markers --mpa-revision --peer-to-peer
+        _rdmascope_words '--software --trace --kernel-events --attach --summary --address --crc --markers --mpa-revision --peer-to-peer
             --strict --max-ulpdu --receive-patience --verbose -h --help --version'
     else
         mapfile -t COMPREPLY < <(compgen -c -- "$current")

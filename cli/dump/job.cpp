@@ -67,6 +67,11 @@ bool Job::set_up() {
         for (const capture::InterfaceInfo& interface : input_.file->interfaces())
             if (!selection_.compile(interface.link_type, interface.snaplen)) return fail_expression(), false;
     }
+    if (options_.kernel_events) {
+        auto kernel = KernelLines::open(options_, output_);
+        if (!kernel) return fail("--kernel-events: " + kernel.error().text()), false;
+        kernel_ = std::move(kernel).value();
+    }
     if (!options_.user.empty())
         if (const std::string reason = become(options_.user); !reason.empty()) return fail(reason), false;
 
@@ -137,6 +142,7 @@ Job::Step Job::keep(const wire::Frame& frame) {
 }
 
 void Job::between_batches() {
+    if (kernel_) kernel_->print();
     if (hand_over_) output_.flush();
     if (Signals::pending()) answer_signals();
     if (!progress_.due()) return;
@@ -147,6 +153,7 @@ void Job::between_batches() {
 }
 
 void Job::idle() {
+    if (kernel_) kernel_->print();
     // Nothing to do: whoever reads our output may as well have what there is.
     output_.flush();
     if (Signals::pending()) answer_signals();
@@ -170,10 +177,12 @@ void Job::report() const {
          packets(counted.received.value_or(0)), packets(counted.kernel_dropped.value_or(0)));
     if (counted.interface_dropped.value_or(0) != 0)
         tell("{} dropped by interface", packets(*counted.interface_dropped));
+    if (kernel_) tell("kernel events: {}", kernel_->text());
 }
 
 void Job::finish() {
     progress_.wipe();
+    if (kernel_) kernel_->print();
     finish_output();
     close_writer();
     if (!input_.live) return;

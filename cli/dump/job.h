@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/dump/endpoints.h"
 #include "cli/dump/inspector.h"
+#include "cli/dump/kernel_lines.h"
 #include "cli/dump/options.h"
 #include "cli/progress.h"
 #include "cli/selection.h"
@@ -50,6 +51,7 @@ private:
     Kept kept_ = {};
     Selection selection_;
     TextOutput output_;
+    std::unique_ptr<KernelLines> kernel_ = {};    ///< where the kernel's events are wanted
     std::unique_ptr<Inspector> inspector_ = {};  ///< none where frames are only copied or counted
     Progress progress_;
     std::optional<Signals> signals_ = {};

@@ -30,6 +30,9 @@ constexpr std::array table{
     OptionRow{O::no_promiscuous, 'p', "no-promiscuous-mode", "", G::source, "no promiscuous mode"},
     OptionRow{O::direction, 'Q', "direction", "in|out|inout", G::source, "only frames received, or only those sent"},
     OptionRow{O::immediate, 0, "immediate-mode", "", G::source, "hand over every frame as it arrives"},
+    OptionRow{O::kernel_events, 0, "kernel-events", "[LIST]", G::source,
+              "print the kernel's trace events of RDMA between the packets of -i: groups, or GROUP:EVENT, with commas "
+              "between (default: all groups there are)"},
 
     OptionRow{O::max_packets, 'c', "", "COUNT", G::selection, "stop after COUNT matching packets"},
     OptionRow{O::expression_file, 'F', "", "FILE", G::selection, "take the pcap-filter expression from FILE"},

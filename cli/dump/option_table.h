@@ -21,6 +21,7 @@ enum class Option : int {
     no_promiscuous,
     direction,
     immediate,
+    kernel_events,
     max_packets,
     expression_file,
     display_filter,

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "capture/ring.h"
+#include "cli/analysis/options.h"
 #include "cli/dump/option_table.h"
 #include "cli/option_scan.h"
 
@@ -129,6 +130,10 @@ void Builder::apply_source(Option id, const std::string& value) {
         case Option::time_stamp_type: out.time_stamp_type = value; break;
         case Option::no_promiscuous: out.promiscuous = false; break;
         case Option::immediate: out.immediate = true; break;
+        case Option::kernel_events:
+            if (const std::string wanted = analysis::take_kernel_events(value, {}, out.kernel_events); !wanted.empty())
+                fail_value(value, wanted);
+            break;
         case Option::direction:
             if (!is_one_of(value, {"in", "out", "inout"})) return fail_value(value, "in, out or inout");
             out.traffic = value == "in" ? Traffic::in : value == "out" ? Traffic::out : Traffic::both;
@@ -304,6 +309,12 @@ void Builder::finish(std::string expression) {
 void Builder::check() {
     if (out.read_path && !out.interfaces.empty()) fail("-i and -r are given: packets come from one or the other");
     if (out.listing != Listing::none) return;
+    if (out.kernel_events && out.read_path) fail("--kernel-events is of what happens now: beside -i, not -r");
+    if (out.kernel_events && (out.form != Form::text || !out.prints()))
+        fail("--kernel-events prints lines of text between packets: leave out -T, -V and --count, and add --print to -w");
+    if (out.kernel_events &&
+        (out.time_style == TimeStyle::since_previous || out.time_style == TimeStyle::since_first))
+        fail("-ttt and -ttttt count from packet to packet: with --kernel-events take -tt or -tttt");
     if (out.form == Form::fields && out.fields.empty())
         fail("-T fields needs at least one -e FIELD; `rdmascope dump -G fields` lists them");
     if (fields_format_given_ && out.form != Form::fields) fail("-E says how -T fields prints: add -T fields");

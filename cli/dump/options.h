@@ -42,6 +42,8 @@ struct DumpOptions {
     Traffic traffic = Traffic::both;
     bool promiscuous = true;
     bool immediate = false;
+    /// Patterns of capture::trace::Tracefs::events; empty: all groups of RDMA.
+    std::optional<std::vector<std::string>> kernel_events = {};
 
     // Which packets.
     std::string expression = {};  ///< pcap-filter

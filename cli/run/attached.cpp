@@ -1,14 +1,12 @@
 #include "cli/run/attached.h"
 
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <deque>
-#include <fmt/format.h>
-#include <fstream>
 #include <iterator>
+#include <memory>
 #include <optional>
-#include <sys/stat.h>
+#include <span>
 #include <vector>
 
 #include "capture/trace/attach.h"
@@ -16,6 +14,7 @@
 #include "capture/trace/process.h"
 #include "cli/command.h"
 #include "cli/console.h"
+#include "cli/run/kernel_side.h"
 #include "cli/run/trace_summary.h"
 
 namespace cli::launch {
@@ -56,20 +55,6 @@ std::int64_t now_ns() {
         .count();
 }
 
-trace::Process describe(int pid) {
-    trace::Process process;
-    process.pid = static_cast<std::uint32_t>(pid);
-    struct stat status {};
-    if (stat(fmt::format("/proc/{}", pid).c_str(), &status) == 0) process.user = status.st_uid;
-    std::ifstream file(fmt::format("/proc/{}/cmdline", pid), std::ios::binary);
-    std::string command{std::istreambuf_iterator<char>(file), {}};
-    std::replace(command.begin(), command.end(), '\0', ' ');
-    while (command.ends_with(' ')) command.pop_back();
-    process.command = trace::harmless(command, trace::Process::longest_command);
-    process.container = trace::container_of(trace::control_group_of(process.pid));
-    return process;
-}
-
 }  // namespace
 
 int run_attached(int process, const Tracing& how) {
@@ -85,27 +70,44 @@ int run_attached(int process, const Tracing& how) {
         if (!opened) return fails(opened.error().text());
         file = std::move(opened).value();
     }
-    std::deque<trace::Process> processes{describe(process)};
+    std::unique_ptr<KernelSide> kernel;
+    if (how.kernel_events) {
+        auto opened = KernelSide::open(*how.kernel_events);
+        if (!opened) return fails("--kernel-events: " + opened.error().text());
+        kernel = std::move(opened).value();
+    }
+    std::deque<trace::Process> processes{trace::describe_process(static_cast<std::uint32_t>(process))};
     TraceSummary summary;
     std::vector<trace::Record> batch(4096);
     std::int64_t stop_ns = 0;
+    const auto deliver = [&](std::span<const trace::Record> some, const std::deque<trace::Process>& whose) {
+        summary.add(some, whose);
+        return some.empty() || !file || file->write(some, whose);
+    };
+    const auto take_kernel = [&](bool last) {
+        return kernel == nullptr || deliver(kernel->take(last), kernel->processes(processes));
+    };
     tell("rdmascope run: attached to process {}", process);
     for (;;) {
         const trace::TraceBatch got = (*source)->next(batch, stopped != 0 ? 0 : 100);
         const std::span<const trace::Record> records(batch.data(), got.count);
         if (got.count > 0) {
             if (processes.front().started_ns == 0) processes.front().started_ns = records.front().time_ns;
-            summary.add(records, processes);
-            if (file && !file->write(records, processes)) return fails(file->error().text());
+            if (kernel != nullptr) kernel->add(records);
+            if (kernel == nullptr && !deliver(records, processes)) return fails(file->error().text());
         }
+        if (!take_kernel(false)) return fails(file->error().text());
         if (got.status == trace::TraceStatus::end) break;
         // The program runs on, and may never pause: what it did before the signal is all.
         if (stopped != 0 && stop_ns == 0) stop_ns = now_ns();
         if (stop_ns != 0 && (got.count == 0 || records.back().time_ns >= stop_ns)) break;
         if (got.status == trace::TraceStatus::error) return fails((*source)->error().text());
     }
-    if (file && !file->close((*source)->lost())) return fails(file->error().text());
-    if (how.summary) tell_line(summary.text((*source)->lost()));
+    if (!take_kernel(true)) return fails(file->error().text());
+    const std::uint64_t lost = (*source)->lost() + (kernel == nullptr ? 0 : kernel->lost());
+    if (file && !file->close(lost)) return fails(file->error().text());
+    if (how.summary) tell_line(summary.text(lost));
+    if (how.summary && kernel != nullptr) tell_line(kernel->text());
     return exit_done;
 }
 

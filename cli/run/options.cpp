@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <fmt/format.h>
 
+#include "cli/analysis/options.h"
 #include "cli/option_table.h"
 #include "text/quantities.h"
 
@@ -41,6 +42,12 @@ std::string want_process(const std::string& value) {
 
 std::string want_file(const std::string& value) { return value.empty() ? "a file to write to" : ""; }
 
+std::pair<std::optional<std::vector<std::string>>, std::string> take_kernel_events(const std::string& value) {
+    std::optional<std::vector<std::string>> events;
+    std::string wanted = analysis::take_kernel_events(value, {}, events);
+    return {std::move(events), std::move(wanted)};
+}
+
 std::string want_revision(const std::string& value) { return value == "1" || value == "2" ? "" : "1 or 2"; }
 
 std::string want_ulpdu(const std::string& value) {
@@ -69,6 +76,15 @@ constexpr std::array rows{
         [](Options& o, const std::string& value) {
             o.traced = true;
             o.tracing.file = value;
+        }},
+    Row{{0, "kernel-events", "[LIST]",
+         "the kernel's trace events of RDMA too, of all of the machine: groups, or GROUP:EVENT, with commas between "
+         "(default: all groups there are)"},
+        nullptr,
+        [](const std::string& value) { return take_kernel_events(value).second; },
+        [](Options& o, const std::string& value) {
+            o.traced = true;
+            o.tracing.kernel_events = take_kernel_events(value).first;
         }},
     Row{{0, "attach", "PID", "trace a process that runs already, in place of a program, until SIGINT"},
         nullptr,

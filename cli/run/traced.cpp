@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
+#include <memory>
 #include <optional>
 #include <sys/random.h>
 #include <sys/wait.h>
@@ -21,6 +22,7 @@
 #include "capture/trace/trace_directory.h"
 #include "cli/command.h"
 #include "cli/console.h"
+#include "cli/run/kernel_side.h"
 #include "cli/run/library.h"
 #include "cli/run/trace_summary.h"
 
@@ -77,31 +79,48 @@ volatile std::sig_atomic_t Signals::target = 0;
 /// Takes records out of the rings while the program runs, and after.
 class Reading {
 public:
-    Reading(trace::Rings::Options options, std::optional<trace::TraceFileWriter> file)
-        : rings_(std::move(options)), file_(std::move(file)) {}
+    Reading(trace::Rings::Options options, std::optional<trace::TraceFileWriter> file,
+            std::unique_ptr<KernelSide> kernel)
+        : rings_(std::move(options)), file_(std::move(file)), kernel_(std::move(kernel)) {}
 
     /// Until there is nothing more by now. False: there was nothing.
     bool drain() {
         bool any = false;
         for (std::size_t count = 0; (count = rings_.next(batch_)) > 0; any = true) {
             const std::span<const trace::Record> records(batch_.data(), count);
-            summary_.add(records, rings_.processes());
-            if (file_ && !failed_ && !file_->write(records, rings_.processes())) fail();
+            if (kernel_ == nullptr)
+                deliver(records, rings_.processes());
+            else
+                kernel_->add(records);
+            take_kernel(false);
         }
+        if (!any) take_kernel(false);
         return any;
     }
     /// What the program wrote last, and its end.
     void finish() {
         rings_.look_again();
         while (drain()) rings_.look_again();
-        if (file_ && !failed_ && !file_->close(rings_.lost())) fail();
+        take_kernel(true);
+        if (file_ && !failed_ && !file_->close(lost())) fail();
     }
     bool failed() const { return failed_; }
     bool saw_processes() const { return !rings_.processes().empty(); }
-    std::string text() const { return summary_.text(rings_.lost()); }
+    std::string text() const { return summary_.text(lost()); }
+    std::string kernel_text() const { return kernel_ == nullptr ? std::string{} : kernel_->text(); }
     const std::deque<capture::Error>& refusals() const { return rings_.refusals(); }
 
 private:
+    std::uint64_t lost() const { return rings_.lost() + (kernel_ == nullptr ? 0 : kernel_->lost()); }
+    void deliver(std::span<const trace::Record> records, const std::deque<trace::Process>& processes) {
+        summary_.add(records, processes);
+        if (file_ && !failed_ && !file_->write(records, processes)) fail();
+    }
+    void take_kernel(bool last) {
+        if (kernel_ == nullptr) return;
+        const std::span<const trace::Record> records = kernel_->take(last);
+        if (!records.empty()) deliver(records, kernel_->processes(rings_.processes()));
+    }
     /// The program runs on; the rest of its records is only counted.
     void fail() {
         failed_ = true;
@@ -109,6 +128,7 @@ private:
     }
     trace::Rings rings_;
     std::optional<trace::TraceFileWriter> file_;
+    std::unique_ptr<KernelSide> kernel_;
     TraceSummary summary_ = {};
     std::vector<trace::Record> batch_ = std::vector<trace::Record>(16384);
     bool failed_ = false;
@@ -148,7 +168,13 @@ int run_traced(const Tracing& how, const std::function<int()>& start) {
         if (!opened) return fails(opened.error().text());
         file = std::move(opened).value();
     }
-    Reading reading({directory.data(), session, true}, std::move(file));
+    std::unique_ptr<KernelSide> kernel;
+    if (how.kernel_events) {
+        auto opened = KernelSide::open(*how.kernel_events);
+        if (!opened) return fails("--kernel-events: " + opened.error().text());
+        kernel = std::move(opened).value();
+    }
+    Reading reading({directory.data(), session, true}, std::move(file), std::move(kernel));
 
     const pid_t child = fork();
     if (child < 0) return fails(fmt::format("no process can be started: {}", std::strerror(errno)));
@@ -163,6 +189,7 @@ int run_traced(const Tracing& how, const std::function<int()>& start) {
     if (how.summary && reading.saw_processes()) tell_line(reading.text());
     if (how.summary && !reading.saw_processes())
         tell("rdmascope run: nothing was traced: the program made no queue pair by libibverbs");
+    if (how.summary && how.kernel_events) tell_line(reading.kernel_text());
     return reading.failed() && status == exit_done ? exit_failed : status;
 }
 

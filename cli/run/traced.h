@@ -1,11 +1,16 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace cli::launch {
 
 struct Tracing {
     std::string file = {};  ///< the records go there; empty: nowhere but to whoever reads the rings
+    /// The kernel's events beside what the program records, as patterns of capture::trace::Tracefs::events; empty: all
+    /// groups of RDMA.
+    std::optional<std::vector<std::string>> kernel_events = {};
     bool summary = true;    ///< what each queue pair did, on standard error, at the end
 };
 

@@ -51,15 +51,18 @@ std::unique_ptr<LiveFeed> LiveFeed::open(const analysis::AnalysisOptions& option
             if (event.kind == capture::TapEvent::Kind::failed && event.interface == *missing) error = event.message;
         return nullptr;
     }
-    return std::unique_ptr<LiveFeed>(new LiveFeed(std::move(tap).value(), options, pace));
+    auto trace = analysis::open_live_trace(options.kernel_events, error);
+    if (!error.empty()) return nullptr;
+    return std::unique_ptr<LiveFeed>(new LiveFeed(std::move(tap).value(), std::move(trace), options, pace));
 }
 
-LiveFeed::LiveFeed(std::unique_ptr<capture::Tap> tap, const analysis::AnalysisOptions& options, const Pace& pace)
+LiveFeed::LiveFeed(std::unique_ptr<capture::Tap> tap, std::unique_ptr<analysis::TraceInput> trace,
+                   const analysis::AnalysisOptions& options, const Pace& pace)
     : FeedThread(tui::SourceKind::live, joined(options.interfaces), pace),
       max_packets_(options.max_packets),
       deadline_(options.duration_ns ? begin_ + nanoseconds(*options.duration_ns) : Clock::time_point::max()),
       tap_(std::move(tap)),
-      measuring_(options) {
+      measuring_(options, std::move(trace)) {
     tap_->set_wait_ms(wait_ms);
     update([](tui::FeedStatus& status) {
         status.health = tui::FeedStatus::Health::good;
@@ -80,7 +83,10 @@ void LiveFeed::work() {
                 status.health = tui::FeedStatus::Health::lost;
                 status.trouble = tap_->error().text();
             });
-        if (batch.count > 0) wanted = take({frames.data(), batch.count});
+        if (batch.count > 0)
+            wanted = take({frames.data(), batch.count});
+        else
+            measuring_.listen();
         if (ordered()) interval_ns = take_orders().interval_ns;
         const Clock::time_point now = Clock::now();
         if (now - begin_ >= nanoseconds(interval_ns)) close_interval(now);

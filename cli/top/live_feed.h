@@ -22,7 +22,8 @@ public:
     }
 
 private:
-    LiveFeed(std::unique_ptr<capture::Tap> tap, const analysis::AnalysisOptions& options, const Pace& pace);
+    LiveFeed(std::unique_ptr<capture::Tap> tap, std::unique_ptr<analysis::TraceInput> trace,
+             const analysis::AnalysisOptions& options, const Pace& pace);
     void work();
     /// False when no more is wanted.
     bool take(std::span<const wire::Frame> frames);

@@ -33,22 +33,20 @@ void keep_first_frames(metrics::Snapshot& now, const metrics::Snapshot& former) 
 
 }  // namespace
 
-Measuring::Measuring(const analysis::AnalysisOptions& options)
-    : options_(analysis::analyzer_options(options)),
-      trace_path_(options.trace_path),
-      live_(!options.interfaces.empty()) {
-    restart();
+Measuring::Measuring(const analysis::AnalysisOptions& options, std::unique_ptr<analysis::TraceInput> trace)
+    : options_(analysis::analyzer_options(options)), trace_path_(options.trace_path) {
+    if (trace != nullptr)
+        begin(std::move(trace));
+    else
+        restart();
 }
 
-std::unique_ptr<analysis::TraceInput> Measuring::open_trace() {
-    if (trace_path_) return analysis::open_trace_file(*trace_path_, trouble_);
-    return live_ ? analysis::open_trace_rings() : nullptr;
-}
-
-void Measuring::restart() {
-    analyzer_ = std::make_unique<analysis::TracedAnalyzer>(options_, open_trace());
+void Measuring::begin(std::unique_ptr<analysis::TraceInput> trace) {
+    analyzer_ = std::make_unique<analysis::TracedAnalyzer>(options_, std::move(trace));
     previous_.reset();
 }
+
+void Measuring::restart() { begin(trace_path_ ? analysis::open_trace_file(*trace_path_, trouble_) : nullptr); }
 
 std::string Measuring::take_trouble() {
     if (!trouble_.empty()) return std::exchange(trouble_, {});

@@ -14,12 +14,15 @@ namespace cli::top {
 /// Frames in, readings out, one after another.
 class Measuring {
 public:
-    explicit Measuring(const analysis::AnalysisOptions& options);
+    /// `trace`: what is traced now, if anything; a file's trace is opened here.
+    explicit Measuring(const analysis::AnalysisOptions& options, std::unique_ptr<analysis::TraceInput> trace = nullptr);
     /// Why the trace beside the packets cannot be read, or gives no more; once.
     std::string take_trouble();
 
     void feed(std::span<const wire::Frame> frames, bool lasting);
     void dropped(std::int64_t now_ns, std::uint64_t frames) { analyzer_->dropped(now_ns, frames); }
+    /// Between frames: what is traced in the meantime.
+    void listen() { analyzer_->listen(); }
     /// No more frames will come.
     void finish() { analyzer_->finish(); }
     /// Forgets all that was measured.
@@ -30,11 +33,10 @@ public:
                                         std::optional<std::uint64_t> kernel_dropped, std::int64_t idle_since_ns);
 
 private:
-    std::unique_ptr<analysis::TraceInput> open_trace();
+    void begin(std::unique_ptr<analysis::TraceInput> trace);
 
     metrics::AnalyzerOptions options_;
     std::optional<std::string> trace_path_;
-    bool live_;
     std::unique_ptr<analysis::TracedAnalyzer> analyzer_ = {};
     std::string trouble_ = {};
     std::shared_ptr<const tui::Reading> previous_ = {};

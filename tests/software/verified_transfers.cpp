@@ -4,7 +4,8 @@
 //     verified_transfers check ADDRESS PORT ROUNDS SIZE...
 //
 // For every size and round: a Send, a Write and a Read of a pattern of their own, with guards around what may change,
-// and both atomics. It knows nothing of the software stack. Exit status 0 where all was right.
+// and both atomics where both devices have them. It knows nothing of the software stack. Exit status 0 where all was
+// right.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -25,7 +26,7 @@ constexpr unsigned char guard = 0xa5;
 
 struct Region {  // private data of the server's Reply
     std::uint64_t address = 0;
-    std::uint64_t word_address = 0;
+    std::uint64_t word_address = 0;  ///< 0: the server's device has no atomics
     std::uint32_t key = 0;
     std::uint32_t word_key = 0;
 };
@@ -93,8 +94,12 @@ public:
     explicit Side(rdma_cm_id* connection) : id(connection) {
         const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
         data.region = made(ibv_reg_mr(id->pd, data.data(), most_octets, access), "ibv_reg_mr");
+        ibv_device_attr device{};
+        check(ibv_query_device(id->verbs, &device) == 0, "ibv_query_device");
+        has_atomics = device.atomic_cap != IBV_ATOMIC_NONE;
         control_region =
-            made(ibv_reg_mr(id->pd, &control, sizeof control, access | IBV_ACCESS_REMOTE_ATOMIC), "ibv_reg_mr");
+            made(ibv_reg_mr(id->pd, &control, sizeof control, access | (has_atomics ? IBV_ACCESS_REMOTE_ATOMIC : 0)),
+                 "ibv_reg_mr");
     }
     Side(const Side&) = delete;
     Side& operator=(const Side&) = delete;
@@ -126,6 +131,7 @@ public:
     Buffer data;
     Control control;
     ibv_mr* control_region;
+    bool has_atomics;
 
 private:
     std::size_t completed(int (*get)(rdma_cm_id*, ibv_wc*), const char* what) {
@@ -179,8 +185,8 @@ void serve(const char* address, const char* port) {
     {
         Side side(id);
         const Region region{reinterpret_cast<std::uintptr_t>(side.data.data()),
-                            reinterpret_cast<std::uintptr_t>(&side.control.word), side.data.region->rkey,
-                            side.control_region->rkey};
+                            side.has_atomics ? reinterpret_cast<std::uintptr_t>(&side.control.word) : 0,
+                            side.data.region->rkey, side.control_region->rkey};
         rdma_conn_param parameters{};
         parameters.private_data = &region;
         parameters.private_data_len = sizeof region;
@@ -203,8 +209,9 @@ public:
         send(size, seed);
         write(size, seed + 1);
         read(size, seed + 2);
-        atomics(seed);
+        if (has_atomics()) atomics(seed);
     }
+    bool has_atomics() const { return side_.has_atomics && region_.word_address != 0; }
     void end() {
         side_.control.order = {Task::end, 0, 0};
         side_.tell(side_.control.order, side_.control_region);
@@ -292,6 +299,7 @@ void check_transfers(const char* address, const char* port, unsigned rounds, con
         for (const std::uint32_t size : sizes)
             for (unsigned i = 0; i < rounds; ++i) client.round(size, seed += 5);
         client.end();
+        if (!client.has_atomics()) std::puts("no atomics: a device of the two has none");
         rdma_disconnect(id);
     }
     rdma_destroy_ep(id);

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <regex>
+#include <set>
 #include <unistd.h>
 
 #include "trace_events.h"
@@ -27,7 +28,9 @@ sockaddr_in socket_address(const std::string& text) {
 /// The events of a trace file as records.
 class Replay {
 public:
-    Replay() {
+    /// `pids`: the processes that the trace names, and its workers as threads of the kernel; else all are such.
+    explicit Replay(bool pids = false)
+        : pids_(pids), kernel_([this](std::uint32_t pid) { return pid == 0 || workers_.contains(pid); }) {
         for (const char* name :
              {"cm_event_handler", "cm_qp_create", "cm_qp_destroy", "cm_send_req", "cm_send_rep", "cm_id_destroy"})
             converters_[name] = kernel_.converter(std::string("rdma_cma:") + name, recorded_format("rdma_cma", name));
@@ -36,13 +39,21 @@ public:
         std::ifstream file(path);
         std::vector<Record> records;
         const std::regex line_of(R"((\d+\.\d+): (cm_\w+): cm\.id=(\d+) src=(\S+) dst=(\S+) tos=\d+ ?(.*))");
+        const std::regex task_of(R"(^ *(\S+)-(\d+) +\[)");
         std::string line;
         std::smatch part;
+        std::smatch task;
         while (std::getline(file, line)) {
             if (!std::regex_search(line, part, line_of) || !converters_.contains(part[2])) continue;
             const RecordBytes bytes = record_of(part);
+            std::uint32_t pid = 0;
+            if (pids_ && std::regex_search(line, task, task_of)) {
+                pid = static_cast<std::uint32_t>(std::stoul(task[2]));
+                if (task[1].str().starts_with("kworker")) workers_.insert(pid);
+            }
             Record record;
-            const EventSample sample{static_cast<std::int64_t>(std::stod(part[1]) * 1e9), 0, 0, bytes.bytes()};
+            record.process = pid;
+            const EventSample sample{static_cast<std::int64_t>(std::stod(part[1]) * 1e9), pid, pid, bytes.bytes()};
             if (converters_[part[2]](sample, record)) records.push_back(record);
         }
         return records;
@@ -74,7 +85,9 @@ private:
         }
         return bytes;
     }
-    KernelEvents kernel_ = {};
+    bool pids_;
+    std::set<std::uint32_t> workers_ = {};
+    KernelEvents kernel_;
     std::map<std::string, Converter> converters_ = {};
 };
 
@@ -103,6 +116,33 @@ TEST(KernelEvents, a_connection_that_was_refused) {
     EXPECT_EQ(records[4].kind, RecordKind::queue_pair);
     EXPECT_EQ(records[4].change.state, 255);
     EXPECT_EQ(records[4].number, 22U);
+}
+
+TEST(KernelEvents, what_workers_do_for_a_program_is_the_program_s) {
+    // rping-10832 answers with `cm_send_rep: cm.id=16 src=192.0.2.1:7174 dst=192.0.2.2:58306 ... qp_num=30`; that the
+    // connection stands, a kworker says.
+    const std::vector<Record> records = Replay(true).run(RDMASCOPE_PCAPS "/rxe-trace-rping.trace.A.txt");
+    std::vector<Record> of_program;
+    for (const Record& record : records)
+        if (record.process != 0) of_program.push_back(record);
+    ASSERT_GE(of_program.size(), 2U);
+    EXPECT_EQ(of_program[0].kind, RecordKind::queue_pair);
+    EXPECT_EQ(of_program[0].number, 30U);
+    EXPECT_EQ(of_program[1].kind, RecordKind::connection);
+    EXPECT_EQ(of_program[1].connection.event, 9);  // RDMA_CM_EVENT_ESTABLISHED
+    EXPECT_EQ(of_program[1].connection.local_port, 7174);
+    EXPECT_EQ(of_program[1].connection.peer_port, 58306);
+    EXPECT_EQ(of_program.back().kind, RecordKind::queue_pair);
+    EXPECT_EQ(of_program.back().change.state, 255) << "by cm_id_destroy";
+    for (const Record& record : of_program) {
+        EXPECT_EQ(record.process, 10832U);
+        EXPECT_EQ(record.number, 30U);
+    }
+    // ib_write_bw-11265 asks twice: `cm_send_req: cm.id=16 ... qp_num=19`, then `cm.id=17 ... qp_num=20`.
+    std::set<std::pair<std::uint32_t, std::uint32_t>> asked;
+    for (const Record& record : Replay(true).run(RDMASCOPE_PCAPS "/rxe-trace-write-bw.trace.B.txt"))
+        if (record.process != 0) asked.emplace(record.process, record.number);
+    EXPECT_EQ(asked, (std::set<std::pair<std::uint32_t, std::uint32_t>>{{11265, 19}, {11265, 20}}));
 }
 
 TEST(KernelEvents, every_event_of_every_trace_is_there) {
