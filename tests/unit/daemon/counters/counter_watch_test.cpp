@@ -70,7 +70,9 @@ TEST(CounterWatch, wraps_resets_and_words) {
     EXPECT_EQ(value_of(watch.figures(), "np_cnp_sent"), 0U) << "how many there were before, nobody knows";
     EXPECT_EQ(value_of(watch.figures(), "rx_prio3_pause_duration"), 15'000U) << "nanoseconds";
     for (const auto& one : watch.figures().counters)
-        if (one.device == "eth2") EXPECT_EQ(one.priority, 3);
+        if (one.device == "eth2") {
+            EXPECT_EQ(one.priority, 3);
+        }
     machine.set("mlx5_0", "np_cnp_sent", 9);
     watch.look(2);
     EXPECT_EQ(value_of(watch.figures(), "np_cnp_sent"), 6U) << "and from then on it counts";

@@ -98,6 +98,7 @@ TEST(CountersInWhy, WhatPacketsShowTooHasThemAsEvidence) {
     Snapshot snapshot = healthy();
     FlowSnapshot& flow = snapshot.flows[0];
     flow.rnr_naks = 4;
+    flow.confidence = 0.5;
     flow.exhibits.push_back({EventKind::rnr_nak, 4, {17}, 655'360, 4 * 655'360});
     const auto without = asked(Question::bandwidth, snapshot, {});
     const auto with = asked(Question::bandwidth, snapshot, devices({counter("rnr_nak_retry_err", "rnr_received", 4)}));
@@ -108,8 +109,8 @@ TEST(CountersInWhy, WhatPacketsShowTooHasThemAsEvidence) {
     EXPECT_EQ(with[0].summary, without[0].summary);
     EXPECT_EQ(with[0].evidence.back().what, "rnr_nak_retry_err of mlx5_0 port 1 (RNR NAKs received)");
     EXPECT_EQ(with[0].evidence.back().value, 4);
-    EXPECT_GT(with[0].confidence, without[0].confidence);
-    EXPECT_LE(with[0].confidence, 1);
+    EXPECT_DOUBLE_EQ(without[0].confidence, 0.5);
+    EXPECT_DOUBLE_EQ(with[0].confidence, 0.75) << "half of the doubt is left";
 }
 
 TEST(CountersInWhy, PausesTellTheirPriorityAndTheirTime) {
