@@ -93,7 +93,7 @@ const std::vector<CounterRow>& counter_rows() {
              if (one.fact.empty() || has_way(one) || one.unit != "times") return {};
              return Labels{{"device", one.device}, {"port", text_of(one.port)}, {"event", one.fact}};
          }},
-        {counter("rdma_device_counter_total", "", "All others, by the driver's own name and in its own steps.",
+        {counter("rdma_device_other_total", "", "All others, by the driver's own name and in its own steps.",
                  {"device", "port", "counter"}),
          1,
          [](const DeviceCounter& one) -> std::optional<Labels> {
