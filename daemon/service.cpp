@@ -17,10 +17,12 @@
 #include "daemon/clock.h"
 #include "daemon/config/config_file.h"
 #include "daemon/control/server.h"
+#include "daemon/counter_watch.h"
 #include "daemon/descriptor.h"
 #include "daemon/observer.h"
 #include "daemon/privileges.h"
 #include "daemon/systemd/notify.h"
+#include "exporters/prometheus/devices.h"
 #include "exporters/prometheus/front_page.h"
 #include "exporters/prometheus/listener.h"
 
@@ -32,6 +34,8 @@ namespace prom = exporters::prometheus;
 
 constexpr int poll_ms = 200;
 constexpr std::uint64_t snapshot_patience_ns = 1'000'000'000;
+/// Counters are asked of the adapter's firmware, which takes some milliseconds on large ones.
+constexpr std::int64_t counters_period_ns = 900'000'000;
 
 sigset_t heeded_signals() {
     sigset_t set;
@@ -65,6 +69,7 @@ struct Service::State final : Commands {
     void open_listener(std::vector<std::string>& wrong);
     void run(const std::function<void()>& ready);
     void work_off_intervals();
+    void look_at_counters();
     void heed_signals();
     void sign_of_life();
     std::string apply(const Config& wanted);
@@ -76,6 +81,10 @@ struct Service::State final : Commands {
     Published snapshot(std::uint64_t age_ns) override {
         const Taken taken = observer->latest(age_ns, snapshot_patience_ns);
         return {taken.snapshot, taken.wall_ns};
+    }
+    metrics::DeviceFigures devices() override {
+        const std::lock_guard lock(mutex);
+        return device_figures;
     }
     Status status() override;
     const metrics::HostNames& names() const override { return names_; }
@@ -105,12 +114,15 @@ struct Service::State final : Commands {
     std::unique_ptr<prom::Listener> listener;
     bool stopping = false;
     std::int64_t life_due_ns = 0;
+    CounterWatch counters;
+    std::int64_t counters_due_ns = 0;
     std::string told_systemd;
 
     std::mutex mutex;  ///< of what the listener's threads read, too
     std::uint64_t reloads = 0;
     bool reload_ok = true;
     std::vector<std::string> needs_restart;
+    metrics::DeviceFigures device_figures;
     ServerCounters control_counters;
 };
 
@@ -205,6 +217,7 @@ void Service::State::open_listener(std::vector<std::string>& wrong) {
 }
 
 void Service::State::run(const std::function<void()>& ready) {
+    look_at_counters();
     observer->start();
     log.debug("service", "capture has begun");
     ready();
@@ -241,7 +254,15 @@ void Service::State::work_off_intervals() {
             log.warning("incident", fmt::format("{}: {}", incident.trigger, incident.reason));
         observer->record(std::move(incidents));
     }
+    if (steady_ns() >= counters_due_ns) look_at_counters();
     if (std::string text = health().text; text != told_systemd) systemd::status(told_systemd = std::move(text));
+}
+
+void Service::State::look_at_counters() {
+    counters.look(steady_ns());
+    counters_due_ns = steady_ns() + counters_period_ns;
+    const std::lock_guard lock(mutex);
+    device_figures = counters.figures();
 }
 
 void Service::State::heed_signals() {
@@ -387,6 +408,7 @@ prom::ProgramFigures Service::State::figures() {
 std::string Service::State::metrics_text() {
     std::vector<::prometheus::MetricFamily> all = prom::families(figures());
     for (::prometheus::MetricFamily& family : chronicle->families()) all.push_back(std::move(family));
+    for (::prometheus::MetricFamily& family : prom::families(devices())) all.push_back(std::move(family));
     return prom::text(all);
 }
 

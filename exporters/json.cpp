@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "exporters/device_json.h"
 #include "exporters/field_builder.h"
 
 namespace exporters {
@@ -218,7 +219,8 @@ void FlowsDocument::flow(std::string& out, const FlowRow& row) {
     append_json(out, columns_, row);
 }
 
-void FlowsDocument::end(std::string& out, const metrics::Snapshot& snapshot, const Context& context) {
+void FlowsDocument::end(std::string& out, const metrics::Snapshot& snapshot, const Context& context,
+                        const metrics::DeviceFigures* devices) {
     const auto list = [&](const char* name, const auto& all, const auto& append) {
         out += "],\n\"";
         out.append(name).append("\":[");
@@ -237,6 +239,7 @@ void FlowsDocument::end(std::string& out, const metrics::Snapshot& snapshot, con
         out += ",\n\"capture\":";
         append_json(out, snapshot.capture, context);
     }
+    if (devices != nullptr && !devices->empty()) out += ",\n\"devices\":" + device_json(*devices);
     out += "}\n";
 }
 

@@ -5,6 +5,10 @@
 #include "exporters/flow_fields.h"
 #include "metrics/snapshot.h"
 
+namespace metrics {
+struct DeviceFigures;
+}
+
 namespace exporters {
 
 /// One object from figures with dotted paths, which come in the order of their table: members of a group together.
@@ -38,7 +42,7 @@ void append_json(std::string& out, const metrics::PauseSnapshot& pauses);
 void append_json(std::string& out, const metrics::ConnectionAttempt& attempt, const Context& context);
 
 /// The document `{"flows": [...], "capture": {...}, "hosts": [...], "pauses": [...], "attempts": [...]}` in pieces, so
-/// that a million flows need no memory: begin, flow for each, end.
+/// that a million flows need no memory: begin, flow for each, end; with `"devices": {...}` where there are any.
 class FlowsDocument {
 public:
     explicit FlowsDocument(FlowColumns columns) : columns_(in_json_order(columns)) {}
@@ -47,7 +51,8 @@ public:
     /// The same, with the capture's figures in front, where they are known already.
     void begin(std::string& out, const metrics::CaptureFigures& capture, const Context& context);
     void flow(std::string& out, const FlowRow& row);
-    void end(std::string& out, const metrics::Snapshot& snapshot, const Context& context);
+    void end(std::string& out, const metrics::Snapshot& snapshot, const Context& context,
+             const metrics::DeviceFigures* devices = nullptr);
 
 private:
     FlowColumns columns_;

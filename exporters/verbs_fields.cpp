@@ -1,4 +1,6 @@
 // What the sending process did, where it was traced.
+#include <array>
+
 #include "exporters/flow_groups.h"
 
 namespace exporters {
@@ -125,6 +127,52 @@ void add_delays(Fields& fields) {
                      });
 }
 
+/// Operation by operation: how many messages were timed, and of each wait the mean and the tail. Distributions of all
+/// operations together are above; eight of each would be more columns than all others.
+void add_waits(Fields& fields) {
+    struct Part {
+        const char* name;
+        const char* title;
+        const char* help;
+        metrics::Histogram DelayFigures::*member;
+    };
+    static constexpr std::array parts{
+        Part{"post_to_wire_ns", "to wire", "work request posted to the first packet", &DelayFigures::post_to_wire_ns},
+        Part{"on_wire_ns", "on wire", "first to last packet", &DelayFigures::wire_ns},
+        Part{"wire_to_ack_ns", "to ack", "last packet to the acknowledgement, or the last response packet",
+             &DelayFigures::wire_to_ack_ns},
+        Part{"ack_to_poll_ns", "to poll", "acknowledgement to the process taking the completion",
+             &DelayFigures::ack_to_poll_ns},
+        Part{"post_to_poll_ns", "post to poll", "the whole: the sum of these four", &DelayFigures::whole_ns}};
+    const auto of = [](metrics::Operation operation, auto get) {
+        return of_verbs([operation, get](const VerbsFigures& verbs) {
+            for (const metrics::OperationWaits& one : verbs.operations)
+                if (one.operation == operation) return Value{get(one.delays)};
+            return Value{};
+        });
+    };
+    for (std::size_t i = 0; i < metrics::operation_count; ++i) {
+        const auto operation = static_cast<metrics::Operation>(i);
+        const std::string name(metrics::name_of(operation));
+        const auto add = [&](const std::string& member, const std::string& title, Unit unit, const std::string& help,
+                             auto get) {
+            fields.add("waits." + name + "." + member, "waits.OPERATION." + member, name + " " + title, unit, help,
+                       of(operation, get));
+        };
+        add("count", "timed", Unit::count, "messages whose post, packets and completion were all seen",
+            [](const DelayFigures& delays) { return delays.whole_ns.count(); });
+        for (const Part& part : parts) {
+            const auto member = part.member;
+            add(std::string(part.name) + ".mean", std::string(part.title) + " mean", Unit::ns,
+                std::string(part.help) + "; the mean",
+                [member](const DelayFigures& delays) { return value((delays.*member).mean()); });
+            add(std::string(part.name) + ".p99", std::string(part.title) + " p99", Unit::ns,
+                std::string(part.help) + "; 99 % are at most that",
+                [member](const DelayFigures& delays) { return value((delays.*member).quantile(0.99)); });
+        }
+    }
+}
+
 }  // namespace
 
 void add_verbs(Fields& fields) {
@@ -137,6 +185,7 @@ void add_verbs(Fields& fields) {
     add_work(fields);
     add_gaps(fields);
     add_delays(fields);
+    add_waits(fields);
     fields.presence = Presence::always;
 }
 

@@ -40,6 +40,7 @@ enum class Fact : std::uint8_t {
     discards_received,
     receive_errors,
     link_downed,
+    cache_misses,  ///< of what the adapter keeps of queue pairs, keys and pages
 };
 
 enum class Unit : std::uint8_t {

@@ -254,14 +254,16 @@ Error no_events(const Tracefs& tracefs, const std::string& patterns) {
         last = group;
     }
     if (!has.empty())
-        return {fmt::format("there is no event `{}`: of RDMA this kernel has the groups {} (GROUP or GROUP:EVENT, * and "
-                            "? as in the shell)",
-                            patterns, has),
-                tracefs.root() + "/events"};
-    return {fmt::format("there is no event `{}`: this kernel has no trace events of RDMA now; they come with its modules "
-                        "(modprobe rdma_cm), where it was built with RDMA (CONFIG_INFINIBAND)",
-                        patterns),
+        return {
+            fmt::format("there is no event `{}`: of RDMA this kernel has the groups {} (GROUP or GROUP:EVENT, * and "
+                        "? as in the shell)",
+                        patterns, has),
             tracefs.root() + "/events"};
+    return {
+        fmt::format("there is no event `{}`: this kernel has no trace events of RDMA now; they come with its modules "
+                    "(modprobe rdma_cm), where it was built with RDMA (CONFIG_INFINIBAND)",
+                    patterns),
+        tracefs.root() + "/events"};
 }
 
 std::string joined(const std::vector<std::string>& words) {

@@ -39,6 +39,13 @@ constexpr std::array shared{
         [](AnalysisOptions& o, const std::string& v) {
             return o.trace_path = v, std::string(v.empty() ? "a file" : "");
         }},
+    Row{{0, "counters", "FILE",
+         "beside -r: what the devices of a host counted meanwhile, as `flows -i IFACE --json` printed it there (beside "
+         "-i and --connect they are read without being asked for)"},
+        G::source,
+        [](AnalysisOptions& o, const std::string& v) {
+            return o.counters_path = v, std::string(v.empty() ? "a file" : "");
+        }},
     Row{{0, "kernel-events", "[LIST]",
          "beside -i: the kernel's trace events of RDMA too: groups, or GROUP:EVENT, with commas between (default "
          "rdma_cma: who makes connections and queue pairs)"},
@@ -153,6 +160,7 @@ std::string contradiction_of_figures(const AnalysisOptions& options, std::string
     if (options.max_flows != untouched.max_flows) given = "--max-flows";
     if (options.trace_path) given = "--trace";
     if (options.kernel_events) given = "--kernel-events";
+    if (options.counters_path) given = "--counters";
     if (given.empty()) return {};
     return fmt::format(
         "{} says how packets are to be looked at, and {} has done that already; leave it "
@@ -193,6 +201,8 @@ std::string contradiction(const AnalysisOptions& options) {
             source_choices(), service::default_socket);
     if (options.trace_path && options.read_paths.empty())
         return "--trace is of a file of packets, -r FILE; beside -i, programs that are traced are read anyway";
+    if (options.counters_path && options.read_paths.empty())
+        return "--counters is of a file of packets, -r FILE; beside -i, this machine's are read anyway";
     if (options.kernel_events && options.interfaces.empty())
         return "--kernel-events is of what happens now: beside -i IFACE; `run --trace FILE --kernel-events` keeps them "
                "for -r FILE --trace FILE";

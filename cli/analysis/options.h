@@ -21,7 +21,8 @@ struct AnalysisOptions {
         {};  ///< a daemon's history; of the default directory where only times are given
     std::optional<std::int64_t> from_ns = {};
     std::optional<std::int64_t> to_ns = {};
-    std::optional<std::string> trace_path = {};  ///< what programs did meanwhile: `run --trace FILE`
+    std::optional<std::string> trace_path = {};     ///< what programs did meanwhile: `run --trace FILE`
+    std::optional<std::string> counters_path = {};  ///< what devices counted meanwhile: device_json.h
     /// The kernel's own events beside those, as patterns of capture::trace::Tracefs::events.
     std::optional<std::vector<std::string>> kernel_events = {};
     std::string expression = {};  ///< pcap-filter: the rest of the line

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <fmt/format.h>
+#include <fstream>
 #include <unistd.h>
 
 #include "capture/link_type.h"
@@ -19,6 +22,9 @@
 #include "cli/progress.h"
 #include "cli/selection.h"
 #include "cli/signals.h"
+#include "daemon/clock.h"
+#include "daemon/counter_watch.h"
+#include "exporters/device_json.h"
 #include "metrics/engine/analyzer.h"
 
 namespace cli::analysis {
@@ -26,7 +32,21 @@ namespace cli::analysis {
 namespace {
 
 constexpr std::size_t batch_frames = 1024;
+constexpr std::size_t most_counter_octets = std::size_t{256} << 20;
 using Clock = std::chrono::steady_clock;
+
+/// A file of counters as text; fails with a sentence.
+wire::Result<std::string, std::string> read_text(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::string text;
+    std::array<char, 65536> piece{};
+    while (file.read(piece.data(), piece.size()) || file.gcount() > 0) {
+        text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+        if (text.size() > most_counter_octets) return wire::Failure{path + ": is too large to be a file of counters"};
+    }
+    if (!file.eof()) return wire::Failure{fmt::format("{}: {}", path, std::strerror(errno))};
+    return text;
+}
 
 }  // namespace
 
@@ -45,6 +65,7 @@ struct Session::State {
     }
     bool open();
     bool open_trace();
+    bool read_counters();
     bool watch_daemon();
     bool recall_history();
     void tell_listening() const;
@@ -86,6 +107,8 @@ struct Session::State {
     bool failed = false;
     bool crc_verified = true;
     metrics::Snapshot result = {};
+    service::CounterWatch counters = {};  ///< of what is live
+    metrics::DeviceFigures devices = {};
 };
 
 bool Session::State::open() {
@@ -131,6 +154,16 @@ bool Session::State::open_trace() {
     return true;
 }
 
+bool Session::State::read_counters() {
+    if (!options.counters_path) return true;
+    const auto text = read_text(*options.counters_path);
+    if (!text) return fail("--counters " + text.error()), false;
+    auto read = exporters::parse_device_document(*text);
+    if (!read) return fail(fmt::format("--counters {}: {}", *options.counters_path, read.error())), false;
+    devices = std::move(read).value();
+    return true;
+}
+
 bool Session::State::watch_daemon() {
     Watch watch(*options.connect);
     watch.interval_ns = interval_ns;
@@ -143,6 +176,7 @@ bool Session::State::watch_daemon() {
     const std::string fault = watch.run();
     result = watch.take_result();
     crc_verified = watch.crc_verified();
+    devices = watch.devices();
     if (!fault.empty()) fail(fault);
     if (Signals::stop() && is_terminal(STDERR_FILENO)) tell("");
     return watch.began();
@@ -290,9 +324,14 @@ bool Session::run() {
     s.signals.emplace();
     if (s.options.recalls()) return s.recall_history();
     if (s.options.connect) return s.watch_daemon();
-    if (!s.open() || !s.open_trace()) return false;
+    if (!s.open() || !s.open_trace() || !s.read_counters()) return false;
+    if (s.live) s.counters.look(service::steady_ns());
     s.pump();
-    if (s.live) s.count_drops();
+    if (s.live) {
+        s.count_drops();
+        s.counters.look(service::steady_ns());
+        s.devices = s.counters.figures();
+    }
     s.analyzer->finish();
     if (s.interval_ns != 0 && s.interval_start_ns && s.wanted) s.close_interval();
     s.result = s.analyzer->snapshot();
@@ -313,6 +352,7 @@ const Names& Session::names() const { return state_->host_names; }
 std::vector<capture::trace::EventCount> Session::kernel_events() const {
     return state_->analyzer ? state_->analyzer->kernel_events() : std::vector<capture::trace::EventCount>{};
 }
+const metrics::DeviceFigures& Session::devices() const { return state_->devices; }
 const AnalysisOptions& Session::options() const { return state_->options; }
 const std::string& Session::command() const { return state_->command; }
 bool Session::failed() const { return state_->failed; }

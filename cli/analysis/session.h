@@ -8,6 +8,7 @@
 
 #include "capture/trace/trace_source.h"
 #include "cli/analysis/options.h"
+#include "metrics/device_figures.h"
 #include "metrics/snapshot.h"
 #include "metrics/why/answer.h"
 
@@ -66,6 +67,8 @@ public:
     std::string summary() const;
     /// How often the kernel's events came, where they were asked for.
     std::vector<capture::trace::EventCount> kernel_events() const;
+    /// What this machine's devices counted meanwhile, or the daemon's, or as --counters has it; else empty.
+    const metrics::DeviceFigures& devices() const;
     const AnalysisOptions& options() const;
     const std::string& command() const;
     /// Ends the program as others end whose reader has gone; for after a failed write with EPIPE.

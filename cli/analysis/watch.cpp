@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "daemon/clock.h"
+#include "exporters/device_json.h"
 
 namespace cli::analysis {
 
@@ -22,10 +24,25 @@ std::string Watch::run() {
     if (!connected) return connected.error();
     client_ = std::move(connected).value();
     std::string fault = look();
+    ask_for_counters();
     if (!fault.empty() || (interval_ns == 0 && !duration_ns)) return fault;
     first_ = latest_;
     previous_ = latest_;
-    return follow();
+    first_devices_ = devices_;
+    fault = follow();
+    ask_for_counters();
+    return fault;
+}
+
+void Watch::ask_for_counters() {
+    const auto answer = client_->ask("{\"command\":\"counters\"}");
+    if (!answer) return;
+    try {
+        const auto result = nlohmann::json::parse(*answer);
+        if (!result.contains("result")) return;
+        if (auto devices = exporters::parse_device_json(result["result"].dump())) devices_ = std::move(devices).value();
+    } catch (const nlohmann::json::exception&) {  // nobody but a daemon of another version says so
+    }
 }
 
 std::string Watch::look() {

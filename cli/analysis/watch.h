@@ -7,6 +7,7 @@
 
 #include "cli/analysis/session.h"
 #include "daemon/control/client.h"
+#include "metrics/device_figures.h"
 
 namespace cli::analysis {
 
@@ -26,10 +27,13 @@ public:
     /// Whether there are figures at all.
     bool began() const { return client_ != nullptr && latest_.has_value(); }
     metrics::Snapshot take_result();
+    /// What the daemon's machine counted in the same time; empty of a daemon that does not know.
+    metrics::DeviceFigures devices() const { return metrics::difference(first_devices_, devices_); }
     bool crc_verified() const { return client_ == nullptr || client_->crc_verified(); }
 
 private:
     std::string look();
+    void ask_for_counters();
     std::string follow();
     bool close_interval(std::int64_t start_ns);
 
@@ -38,6 +42,8 @@ private:
     std::optional<metrics::Snapshot> first_ = {};     ///< where what came before is not wanted
     std::optional<metrics::Snapshot> previous_ = {};  ///< at the beginning of the interval
     std::optional<metrics::Snapshot> latest_ = {};
+    metrics::DeviceFigures first_devices_ = {};
+    metrics::DeviceFigures devices_ = {};
 };
 
 }  // namespace cli::analysis

@@ -62,7 +62,7 @@ _rdmascope_columns() {
 _rdmascope_measuring() {
     case $previous in
         -i | --interface) _rdmascope_interfaces ;;
-        -r | --read-file | -F | --trace | --connect) _rdmascope_files ;;
+        -r | --read-file | -F | --trace | --counters | --connect) _rdmascope_files ;;
         --history) _rdmascope_files ;;
         --from | --to) _rdmascope_words '-1h -10m -1d now' ;;
         -a | --autostop) _rdmascope_words 'duration: packets:' ;;
@@ -80,7 +80,7 @@ _rdmascope_flows() {
         --interval) _rdmascope_words '1ms 10ms 100ms 1s'; return ;;
     esac
     if [[ $current == -* ]]; then
-        _rdmascope_words '-i --interface -r --read-file --trace --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
+        _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
             --json --csv --columns --sort --reverse --top --interval'
     else
@@ -95,7 +95,7 @@ _rdmascope_why() {
         --color) _rdmascope_words 'auto never always'; return ;;
     esac
     if [[ $current == -* ]]; then
-        _rdmascope_words '-i --interface -r --read-file --trace --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
+        _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
             --flow --json -v --verbose --color'
     else
@@ -115,7 +115,7 @@ _rdmascope_top() {
         --filter) return ;;
     esac
     if [[ $current == -* ]]; then
-        _rdmascope_words '-i --interface -r --read-file --trace --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
+        _rdmascope_words '-i --interface -r --read-file --trace --counters --kernel-events --connect --history --from --to -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
             -c --seconds -a --autostop -F -K --no-crc --crc --threads --link-rate --max-flows -n -h --help --version
             --interval --speed --paused --view --filter --columns --sort --theme --no-color --ascii --no-mouse --once --size'
     else

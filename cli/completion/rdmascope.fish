@@ -108,6 +108,7 @@ end
 __rdmascope_measuring_option -s i -l interface -x -a '(__rdmascope_interfaces)' -d 'capture on an interface'
 __rdmascope_measuring_option -s r -l read-file -r -F -d 'read a capture file'
 __rdmascope_measuring_option -l trace -rF -d 'what programs did meanwhile'
+__rdmascope_measuring_option -l counters -rF -d 'what devices counted meanwhile'
 __rdmascope_measuring_option -l kernel-events -f -a 'rdma_cma rdma_core ib_cma ib_mad rpcrdma' -d 'the events of the kernel too'
 __rdmascope_measuring_option -l connect -F -d 'ask a running daemon'
 __rdmascope_measuring_option -l history -x -a '(__fish_complete_directories)' -d 'what a daemon recorded'

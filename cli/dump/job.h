@@ -51,7 +51,7 @@ private:
     Kept kept_ = {};
     Selection selection_;
     TextOutput output_;
-    std::unique_ptr<KernelLines> kernel_ = {};    ///< where the kernel's events are wanted
+    std::unique_ptr<KernelLines> kernel_ = {};   ///< where the kernel's events are wanted
     std::unique_ptr<Inspector> inspector_ = {};  ///< none where frames are only copied or counted
     Progress progress_;
     std::optional<Signals> signals_ = {};

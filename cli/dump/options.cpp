@@ -311,9 +311,10 @@ void Builder::check() {
     if (out.listing != Listing::none) return;
     if (out.kernel_events && out.read_path) fail("--kernel-events is of what happens now: beside -i, not -r");
     if (out.kernel_events && (out.form != Form::text || !out.prints()))
-        fail("--kernel-events prints lines of text between packets: leave out -T, -V and --count, and add --print to -w");
-    if (out.kernel_events &&
-        (out.time_style == TimeStyle::since_previous || out.time_style == TimeStyle::since_first))
+        fail(
+            "--kernel-events prints lines of text between packets: leave out -T, -V and --count, and add --print to "
+            "-w");
+    if (out.kernel_events && (out.time_style == TimeStyle::since_previous || out.time_style == TimeStyle::since_first))
         fail("-ttt and -ttttt count from packet to packet: with --kernel-events take -tt or -tttt");
     if (out.form == Form::fields && out.fields.empty())
         fail("-T fields needs at least one -e FIELD; `rdmascope dump -G fields` lists them");

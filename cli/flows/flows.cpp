@@ -26,7 +26,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
         });
     if (!session.run()) return exit_failed;
     report.crc_verified(session.crc_verified());
-    report.finish(session.snapshot());
+    report.finish(session.snapshot(), session.devices());
     if (output.reader_is_gone()) {
         session.end_by_broken_pipe();
         return exit_failed;

@@ -43,7 +43,7 @@ bool Report::interval(const analysis::Session::Interval& interval) {
            ((options_.interfaces.empty() && !options_.connect) || output_.flush());
 }
 
-bool Report::finish(const metrics::Snapshot& snapshot) {
+bool Report::finish(const metrics::Snapshot& snapshot, const metrics::DeviceFigures& devices) {
     if (!options_.interval_ns) {
         if (options_.form == Form::json) document_.begin(output_.text(), snapshot.capture, context_);
         begun_ = true;
@@ -51,7 +51,7 @@ bool Report::finish(const metrics::Snapshot& snapshot) {
     } else if (!begun_) {
         print({}, context_);
     }
-    if (options_.form == Form::json) document_.end(output_.text(), snapshot, context_);
+    if (options_.form == Form::json) document_.end(output_.text(), snapshot, context_, &devices);
     return output_.flush();
 }
 

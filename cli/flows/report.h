@@ -8,6 +8,7 @@
 #include "exporters/csv.h"
 #include "exporters/json.h"
 #include "exporters/table.h"
+#include "metrics/device_figures.h"
 
 namespace cli::flows {
 
@@ -21,7 +22,7 @@ public:
     /// Of one interval, as soon as it has ended; false where printing has failed.
     bool interval(const analysis::Session::Interval& interval);
     /// The end: of the whole capture, or behind the last interval.
-    bool finish(const metrics::Snapshot& snapshot);
+    bool finish(const metrics::Snapshot& snapshot, const metrics::DeviceFigures& devices = {});
 
 private:
     bool print(const metrics::Snapshot& snapshot, const exporters::Context& context);

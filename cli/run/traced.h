@@ -11,7 +11,7 @@ struct Tracing {
     /// The kernel's events beside what the program records, as patterns of capture::trace::Tracefs::events; empty: all
     /// groups of RDMA.
     std::optional<std::vector<std::string>> kernel_events = {};
-    bool summary = true;    ///< what each queue pair did, on standard error, at the end
+    bool summary = true;  ///< what each queue pair did, on standard error, at the end
 };
 
 /// Runs a program with the interposer before its libibverbs, and reads what it records until it ends. `start` is called

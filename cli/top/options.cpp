@@ -133,6 +133,7 @@ std::string contradiction(const TopOptions& options) {
     if (!options.plays_back() && options.speed) return "--speed is of files (-r) and of a history (--from)";
     if (!options.plays_back() && options.paused) return "--paused is of files (-r) and of a history (--from)";
     if (options.paused && options.once) return "--paused and --once are given: a picture is of what was played";
+    if (options.counters_path) return "--counters is of `flows` and `why`: this screen shows this machine's counters";
     if (options.size && !options.once) return "--size is of --once: a screen is as large as its terminal";
     return {};
 }

@@ -6,6 +6,7 @@
 #include "cli/console.h"
 #include "cli/why/options.h"
 #include "cli/why/page.h"
+#include "metrics/why/counters.h"
 
 namespace cli::why {
 
@@ -44,7 +45,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
         return exit_failed;
     }
     const std::vector<metrics::Answer> answers =
-        metrics::answer(snapshot, session.names(), options.flow ? &*options.flow : nullptr);
+        metrics::answer(snapshot, session.names(), session.devices(), options.flow ? &*options.flow : nullptr);
     const int printed = print(options.json ? json(snapshot, answers, session.crc_verified())
                                            : exporters::why_page(snapshot, answers, style_for(options)));
     if (printed != exit_done) return printed;

@@ -8,8 +8,10 @@
 #include "daemon/control/flows_body.h"
 #include "daemon/control/status_json.h"
 #include "daemon/history/history.h"
+#include "exporters/device_json.h"
 #include "exporters/why_json.h"
 #include "metrics/snapshot_codec.h"
+#include "metrics/why/counters.h"
 #include "text/similar.h"
 
 namespace service {
@@ -139,6 +141,7 @@ Answer Answers::answer(const Request& request, const ServerCounters& counters) {
         case Command::why: return why(request);
         case Command::snapshot: return snapshot(request);
         case Command::history: return history(request);
+        case Command::counters: return spoken(request, exporters::device_json(commands_.devices()));
         case Command::reload: return reload(request);
         case Command::frames:
         case Command::recording: return frames(request);
@@ -165,9 +168,10 @@ Answer Answers::flows(const Request& request) {
     return {std::make_unique<FlowsBody>(answer_head(request.id), now.snapshot, *choice, context), false, false};
 }
 
-std::string Answers::why_result(const metrics::Snapshot& snapshot, const Request& request) const {
+std::string Answers::why_result(const metrics::Snapshot& snapshot, const metrics::DeviceFigures& devices,
+                                const Request& request) const {
     const std::uint64_t* flow = request.flow ? &*request.flow : nullptr;
-    return exporters::why_json(snapshot.capture, metrics::answer(snapshot, commands_.names(), flow),
+    return exporters::why_json(snapshot.capture, metrics::answer(snapshot, commands_.names(), devices, flow),
                                commands_.crc_verified(), -1);
 }
 
@@ -175,7 +179,7 @@ Answer Answers::why(const Request& request) {
     const Published now = commands_.snapshot(request.max_age_ms * ns_per_ms);
     if (request.flow && now.snapshot->flow(*request.flow) == nullptr)
         return refusal(request, fmt::format("there is no flow {}; `flows` lists those that there are", *request.flow));
-    return spoken(request, why_result(*now.snapshot, request));
+    return spoken(request, why_result(*now.snapshot, commands_.devices(), request));
 }
 
 Answer Answers::snapshot(const Request& request) {
@@ -233,6 +237,7 @@ Answer Answers::refuse_subscription(const Request& request) {
 void Answers::begin(Subscription& subscription) {
     if (subscription.request.what != Topic::status)
         subscription.since = commands_.snapshot(max_age_of_update_ms * ns_per_ms);
+    if (subscription.request.what == Topic::why) subscription.devices_since = commands_.devices();
 }
 
 std::unique_ptr<Body> Answers::update(Subscription& subscription, const ServerCounters& counters) {
@@ -250,8 +255,12 @@ std::unique_ptr<Body> Answers::update(Subscription& subscription, const ServerCo
         static_cast<std::uint64_t>(std::max<std::int64_t>(0, now.taken_ns - subscription.since.taken_ns))};
     subscription.since = now;
     head += fmt::format(",\"interval\":{{\"start_ns\":{},\"length_ns\":{}}}", interval.start_ns, interval.length_ns);
-    if (request.what == Topic::why)
-        return text(fmt::format("{},\"result\":{}}}\n", head, why_result(*what_happened, request)));
+    if (request.what == Topic::why) {
+        metrics::DeviceFigures devices = commands_.devices();
+        const metrics::DeviceFigures counted = metrics::difference(subscription.devices_since, devices);
+        subscription.devices_since = std::move(devices);
+        return text(fmt::format("{},\"result\":{}}}\n", head, why_result(*what_happened, counted, request)));
+    }
     std::string error;
     const auto choice = FlowsChoice::of(request, true, error);
     const exporters::Context context{&commands_.names(), commands_.crc_verified(), interval};

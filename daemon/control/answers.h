@@ -35,10 +35,11 @@ struct Subscription {
     Request request;
     std::uint64_t serial = 0;  ///< the server's own number for it, from 1
     std::uint64_t interval_ns = 0;
-    std::uint64_t due_ns = 0;   ///< of the server's clock
-    std::uint64_t number = 0;   ///< of updates sent
-    std::uint64_t skipped = 0;  ///< since the last one
-    Published since = {};       ///< the state at the last one
+    std::uint64_t due_ns = 0;                   ///< of the server's clock
+    std::uint64_t number = 0;                   ///< of updates sent
+    std::uint64_t skipped = 0;                  ///< since the last one
+    Published since = {};                       ///< the state at the last one
+    metrics::DeviceFigures devices_since = {};  ///< likewise, where it is about `why`
 };
 
 /// Requests into answers, by way of Commands. No sockets, no clock.
@@ -65,7 +66,8 @@ private:
     Answer history(const Request& request);
     Answer reload(const Request& request);
     Answer frames(const Request& request);
-    std::string why_result(const metrics::Snapshot& snapshot, const Request& request) const;
+    std::string why_result(const metrics::Snapshot& snapshot, const metrics::DeviceFigures& devices,
+                           const Request& request) const;
     std::shared_ptr<const metrics::Snapshot> difference(const Published& earlier, const Published& later);
 
     struct Difference {

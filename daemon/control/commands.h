@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "metrics/device_figures.h"
 #include "metrics/snapshot.h"
 #include "metrics/why/answer.h"
 #include "wire/result.h"
@@ -76,6 +77,8 @@ public:
     virtual ~Commands() = default;
     /// At most `age_ns` old; waits for the capture thread where it is older, at most a second.
     virtual Published snapshot(std::uint64_t age_ns) = 0;
+    /// What this machine's RDMA devices counted since the daemon began; empty where it has none.
+    virtual metrics::DeviceFigures devices() { return {}; }
     virtual Status status() = 0;
     virtual const metrics::HostNames& names() const = 0;
     virtual bool crc_verified() const = 0;

@@ -35,6 +35,7 @@ constexpr std::array commands{
     CommandText{"history", "where the past is kept, and how far it goes back"},
     CommandText{"frames", "every frame from now on, as pcapng, until the client hangs up; ends the requests"},
     CommandText{"recording", "the frames that the flight recorder holds, as pcapng; ends the requests"},
+    CommandText{"counters", "what this machine's RDMA devices counted since the daemon began, and their queue pairs"},
 };
 
 constexpr std::uint32_t figures = bit_of(Command::flows) | bit_of(Command::why) | bit_of(Command::snapshot);

@@ -31,6 +31,7 @@ enum class Command : std::uint8_t {
     history,
     frames,
     recording,
+    counters,
 };
 
 /// What `subscribe` may be about.

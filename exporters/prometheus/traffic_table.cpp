@@ -1,3 +1,4 @@
+#include "exporters/prometheus/devices.h"
 #include "exporters/prometheus/labels.h"
 #include "exporters/prometheus/latency_buckets.h"
 #include "exporters/prometheus/tables.h"
@@ -292,6 +293,7 @@ std::vector<Series> all_series() {
     all.push_back(program.build);
     append_series(all, program.program);
     append_series(all, program.interfaces);
+    for (Series& series : device_series()) all.push_back(std::move(series));
     return all;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "metrics/why/counters.h"
 #include "metrics/why/scene.h"
 
 namespace metrics {
@@ -22,9 +23,7 @@ bool comes_first(const Answer& a, const Answer& b) {
     return a.flows < b.flows;
 }
 
-}  // namespace
-
-std::vector<Answer> answer(const Snapshot& snapshot, const HostNames& names, const std::uint64_t* flow) {
+std::vector<Answer> asked(const Snapshot& snapshot, const HostNames& names, const std::uint64_t* flow) {
     const why::Scene scene(snapshot, names, flow);
     std::vector<Answer> answers;
     why::ask_bandwidth(scene, answers);
@@ -32,7 +31,24 @@ std::vector<Answer> answer(const Snapshot& snapshot, const HostNames& names, con
     why::ask_qp_cache(scene, answers);
     why::ask_congestion(scene, answers);
     why::ask_queue_depth(scene, answers);
-    std::stable_sort(answers.begin(), answers.end(), comes_first);
+    return answers;
+}
+
+}  // namespace
+
+void why::sort(std::vector<Answer>& answers) { std::stable_sort(answers.begin(), answers.end(), comes_first); }
+
+std::vector<Answer> answer(const Snapshot& snapshot, const HostNames& names, const std::uint64_t* flow) {
+    std::vector<Answer> answers = asked(snapshot, names, flow);
+    why::sort(answers);
+    return answers;
+}
+
+std::vector<Answer> answer(const Snapshot& snapshot, const HostNames& names, const DeviceFigures& devices,
+                           const std::uint64_t* flow) {
+    std::vector<Answer> answers = asked(snapshot, names, flow);
+    if (flow == nullptr) why::add_counters(snapshot, devices, answers);
+    why::sort(answers);
     return answers;
 }
 

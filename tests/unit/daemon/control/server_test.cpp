@@ -142,7 +142,7 @@ TEST_F(ControlSocket, AnswersTheSmallCommands) {
     EXPECT_EQ(status["control"]["requests"], 2);
 
     const Json help = ask(peer, R"({"command":"help"})")["result"]["commands"];
-    ASSERT_EQ(help.size(), 13U);
+    ASSERT_EQ(help.size(), 14U);
     for (const Json& command : help) EXPECT_FALSE(command["help"].get<std::string>().empty());
 
     EXPECT_EQ(ask(peer, R"({"command":"trigger","reason":"slow"})")["ok"], true);
