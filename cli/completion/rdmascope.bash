@@ -182,7 +182,7 @@ _rdmascope_replay() {
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '--loopback --serve --to --inject --as --force -r --read-file --flow --speed --loop --copies --crc
-            --payload --timeout --loss --delay --jitter --reorder --duplicate --corrupt --mark --rate --seed --compare
+            --timeout --loss --delay --jitter --reorder --duplicate --corrupt --mark --rate --seed --compare
             --save --json -h --help --version'
     else
         _rdmascope_files
