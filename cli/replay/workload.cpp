@@ -1,13 +1,18 @@
 // `rdmascope replay FILE --loopback|--serve|--to`: the capture's operations between endpoints.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "cli/analysis/session.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/endpoint/server.h"
+#include "cli/replay/comparison_page.h"
 #include "cli/replay/parts.h"
 #include "cli/replay/report.h"
 #include "cli/signals.h"
+#include "replay/compare/comparison.h"
+#include "replay/compare/recorder.h"
 #include "replay/endpoints/reenactment.h"
 #include "replay/plan/survey.h"
 
@@ -30,12 +35,38 @@ using Place = ::replay::ReenactmentOptions::Place;
     out.crc = options.crc;
     out.timeout_ns = options.timeout_ns;
     out.stopped = [] { return Signals::stop(); };
-    if (options.place == cli::replay::Place::serve)
-        out.listening = [](const std::string& address, std::uint16_t port) {
-            tell("rdmascope replay: waiting for `replay --to` at {}", endpoint::text_of({address, port}));
-            return port;
-        };
     return out;
+}
+
+/// What the comparison was captured with, or why there is none.
+struct Watching {
+    std::unique_ptr<::replay::Recorder> recorder;
+    std::string refused;
+
+    void open(const ReplayOptions& options, std::uint16_t port) {
+        const bool here = options.place == cli::replay::Place::loopback;
+        auto opened = ::replay::Recorder::open(here ? "lo" : "any", port, options.save_path);
+        if (opened)
+            recorder = std::move(opened).value();
+        else
+            refused = opened.error().text();
+    }
+};
+
+/// Both reports as one.
+int print_results(const ReplayOptions& options, const ::replay::Survey& survey, const ::replay::Reenactment& run,
+                  const ::replay::Recording* recording) {
+    std::vector<::replay::ComparedFlow> flows;
+    const analysis::Names names(true);
+    if (recording != nullptr) flows = ::replay::compare(survey, run, recording->snapshot, names);
+    if (!options.json) {
+        std::string page = text_of(survey, run);
+        if (recording != nullptr) page.append("\n").append(comparison_text(flows, *recording));
+        return print(page);
+    }
+    auto out = json_of(survey, run);
+    if (recording != nullptr) out["comparison"] = comparison_json(flows, *recording);
+    return print(fmt::format("{}\n", out.dump(2)));
 }
 
 }  // namespace
@@ -48,9 +79,22 @@ int workload(const ReplayOptions& options, const Environment&) {
     if (endpoint::raise_descriptor_limit() < wanted)
         return failed(fmt::format("{} connections need {} descriptors: raise `ulimit -n`, or choose flows with --flow",
                                   options.copies * survey->connections.size(), wanted));
-    const ::replay::Reenactment run = ::replay::re_enact(*survey, reenactment_options(options));
-    const int printed = print(options.json ? json_of(*survey, run).dump(2) + "\n" : text_of(*survey, run));
+    ::replay::ReenactmentOptions how = reenactment_options(options);
+    Watching watching;
+    if (options.compare && options.place == cli::replay::Place::to) watching.open(options, options.address.port);
+    how.listening = [&](const std::string& address, std::uint16_t port) {
+        if (options.compare) watching.open(options, port);
+        if (options.place == cli::replay::Place::serve)
+            tell("rdmascope replay: waiting for `replay --to` at {}", endpoint::text_of({address, port}));
+        return port;
+    };
+    const ::replay::Reenactment run = ::replay::re_enact(*survey, how);
+    std::optional<::replay::Recording> recording;
+    if (watching.recorder) recording = watching.recorder->finish();
+    const int printed = print_results(options, *survey, run, recording ? &*recording : nullptr);
     if (const std::string error = run.error(); !error.empty()) return failed(error);
+    if (!watching.refused.empty()) return failed(fmt::format("--compare: {}", watching.refused));
+    if (recording && !recording->error.empty()) return failed(recording->error);
     return printed;
 }
 

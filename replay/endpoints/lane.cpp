@@ -92,7 +92,7 @@ void Lane::connected(const Loan& loan) {
 
 std::optional<std::int64_t> Lane::due_ns(std::int64_t start_ns) const {
     if (pending_.empty()) return {};
-    if (!shared_.speed) return 0;
+    if (!shared_.speed) return start_ns;
     return start_ns + static_cast<std::int64_t>(static_cast<double>(pending_.front().at_ns) / *shared_.speed);
 }
 

@@ -76,7 +76,7 @@ public:
     void expect(Kind kind) { expected_ += messages_of(kind); }
     std::size_t pending() const { return pending_.size(); }
 
-    /// When the next operation is due; absent where there is none, 0 where time does not matter.
+    /// When the next operation is due; absent where there is none, the start where time does not matter.
     std::optional<std::int64_t> due_ns(std::int64_t start_ns) const;
     /// Posts what is due and may be posted. Returns how many.
     std::size_t post(std::int64_t now_ns, std::int64_t start_ns);

@@ -174,18 +174,13 @@ void Party::farewell() {
             throw iwarp::Error("the other end does not say that it is done");
     }
     const std::int64_t until = steady_ns() + farewell_ns;
-    if (options_.initiator)
-        for (const auto& lane : lanes_)
-            if (lane->queue_pair().state() == iwarp::QueuePairState::connected) lane->handle()->disconnect();
-    const auto open = [&] {
-        return std::ranges::any_of(lanes_, [](const auto& lane) {
-            const auto state = lane->queue_pair().state();
-            return state == iwarp::QueuePairState::connected || state == iwarp::QueuePairState::closing;
-        });
+    const auto leave = [&](iwarp::QueuePair& pair) {
+        if (pair.state() == iwarp::QueuePairState::connected) pair.disconnect();
     };
-    while (open() && steady_ns() < until) turn(blocked_ns);
-    if (options_.initiator) control_->queue_pair()->disconnect();
-    while (control_->queue_pair()->state() == iwarp::QueuePairState::connected && steady_ns() < until) turn(blocked_ns);
+    for (const auto& lane : lanes_) leave(*lane->handle());
+    while (gone_ < lanes_.size() && steady_ns() < until) turn(blocked_ns);
+    leave(*control_->queue_pair());
+    while (!control_gone_ && steady_ns() < until) turn(blocked_ns);
 }
 
 void Party::turn(std::int64_t wait_ns) {
@@ -224,6 +219,10 @@ void Party::take_events() {
                 throw iwarp::Error(fmt::format("{}:{}: {}", options_.host, options_.port, reason_of(*event)));
             case What::terminated:
             case What::disconnected: {
+                if (event->kind == What::disconnected) {
+                    gone_ += of_control ? 0 : 1;
+                    control_gone_ = control_gone_ || of_control;
+                }
                 if (leaving_ && (!of_control || peer_finished_)) break;
                 const std::string why = reason_of(*event);
                 const std::string who = of_control

@@ -113,6 +113,8 @@ private:
     bool started_ = false;
     bool peer_finished_ = false;
     bool leaving_ = false;
+    std::size_t gone_ = 0;  ///< of the connected lanes
+    bool control_gone_ = false;
     std::int64_t start_ns_ = 0;
     std::int64_t moved_ns_ = 0;  ///< when something came about last
     PartyResult result_;

@@ -33,9 +33,9 @@ struct Poster {
 struct Survey {
     std::string path;
     metrics::Snapshot snapshot;
-    std::vector<PlannedConnection> connections;       ///< those with messages, ascending id
+    std::vector<PlannedConnection> connections;        ///< those with messages, ascending id
     std::unordered_map<std::uint64_t, Poster> places;  ///< by flow's id
-    std::int64_t begin_ns = 0;                        ///< when the first of them began
+    std::int64_t begin_ns = 0;                         ///< when the first of them began
     std::uint64_t messages = 0;
     std::uint64_t longest = 0;       ///< octets of a message
     std::vector<std::string> notes;  ///< what the capture lacks, or what becomes something else; one sentence each
