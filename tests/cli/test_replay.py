@@ -58,10 +58,16 @@ def values(text):
 def roce_order(path):
     """By (source address, destination address, destination QPN): what the packets that end messages are."""
     order = collections.defaultdict(list)
-    names = ["ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "infiniband.bth.destqp", "infiniband.bth.opcode"]
-    for source, destination, source6, destination6, qp, opcode in fields(path, names, "-Y", "infiniband.bth"):
-        if qp and int(qp, 0) > 1 and int(opcode, 0) & 0xe0 in (0, 0x20, 0x60):
-            order[source or source6, destination or destination6, int(qp, 0)] += ROCE_ENDS.get(int(opcode, 0) & 31, [])
+    seen = set()
+    names = ["ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "infiniband.bth.destqp", "infiniband.bth.opcode", "infiniband.bth.psn"]
+    for source, destination, source6, destination6, qp, opcode, psn in fields(path, names, "-Y", "infiniband.bth"):
+        if not qp or int(qp, 0) <= 1 or int(opcode, 0) & 0xe0 not in (0, 0x20, 0x60):
+            continue
+        key = source or source6, destination or destination6, int(qp, 0)
+        ends = ROCE_ENDS.get(int(opcode, 0) & 31)
+        if ends and (key, psn) not in seen:  # what is sent again, as rxe does when it is late, is one operation
+            seen.add((key, psn))
+            order[key] += ends
     return order
 
 
