@@ -2,12 +2,14 @@
 say, as a reader of opcodes finds it there, and against what the applications said that they did."""
 import collections
 import json
+import os
 import re
 import resource
 import shutil
 import struct
 import subprocess
 import unittest
+import zlib
 
 from command import BINARY, ENVIRONMENT, PCAPS, TestCase, dump, run
 
@@ -32,6 +34,10 @@ ROCE_ENDS = {2: ["send"], 3: ["send", "immediate"], 4: ["send"], 5: ["send", "im
 # RFC 5040, 4.3, and RFC 7306, 4.
 IWARP_ENDS = {0: "write", 1: "read", 3: "send", 4: "send_invalidate", 5: "send", 6: "send_invalidate", 8: "immediate",
               9: "immediate"}
+# Of RC's packets that begin a message without Immediate Data.
+ROCE_BEGINS = {0, 4, 6, 10, 12, 19, 20, 23}
+# A few seconds each: request and answer, twenty milliseconds apart, a file system.
+TIMED = ["siw-trace-rping", "rxe-trace-rping", "siw-delay20ms-write-lat", "rxe-delay20ms-write-lat", "nfs-rdma-siw"]
 ATOMICS = {0: "fetch_add", 1: "compare_swap", 2: "compare_swap"}  # RFC 7306, 5.2.1
 
 
@@ -111,9 +117,9 @@ class Compared(TestCase):
         if not may_capture():
             raise unittest.SkipTest("the loopback interface may not be captured here")
 
-    def compared(self, path, *arguments):
+    def compared(self, path, *arguments, **options):
         kept = self.folder / "kept.pcapng"
-        text = self.succeeds(replay(path, "--loopback", "--compare", "--save", kept, "--json", *arguments))
+        text = self.succeeds(replay(path, "--loopback", "--compare", "--save", kept, "--json", *arguments, **options))
         return json.loads(text), kept
 
     def order_of_original(self, path, flow):
@@ -159,31 +165,41 @@ class Compared(TestCase):
                 self.assertEqual(sums[kind, "bytes"], sum(count * size for count, size in pings))
 
     def test_the_gaps_are_the_captured_ones(self):
-        path = capture_of("siw-trace-rping")
-        original = flows_of(path)
-        for attempt in range(3):  # a machine that others use may be late
-            told, kept = self.compared(path, "--speed", "1")
-            before, after = begins(path), begins(kept)
-            replayed = flows_of(kept)
-            wrong = []
-            count = 0
-            for pair in told["comparison"]["flows"]:
-                one = original[pair["original"]["id"]]
-                other = replayed[pair["replay"]["id"]]
-                times = before[one["source"]["port"], one["destination"]["port"]]
-                again = after[other["source"]["port"], other["destination"]["port"]]
-                self.assertEqual(len(times), len(again))
-                for a, b, c, d in zip(times, times[1:], again, again[1:]):
-                    count += 1
-                    if abs((d - c) - (b - a)) > max(0.001, 0.05 * (b - a)):
-                        wrong.append((b - a, d - c))
-            self.assertGreater(count, 20)
-            if len(wrong) <= 0.05 * count:
+        for attempt in range(3):
+            gaps = [gap for name in TIMED for gap in self.gaps(capture_of(name))]
+            self.assertGreater(len(gaps), 400)
+            wrong = [(before, after) for before, after in gaps if abs(after - before) > max(0.001, 0.05 * before)]
+            if len(wrong) <= 0.05 * len(gaps):
                 return
-        self.fail(f"{len(wrong)} of {count} gaps differ by more than 1 ms and 5 %: {wrong[:5]}")
+        self.fail(f"{len(wrong)} of {len(gaps)} gaps differ by more than 1 ms and 5 %: {wrong[:5]}")
+
+    def gaps(self, path):
+        """Between the beginnings of a flow's operations, as captured and as re-enacted, in seconds."""
+        told, kept = self.compared(path, "--speed", "1", preexec_fn=before_others)
+        original, replayed = flows_of(path), flows_of(kept)
+        after = iwarp_begins(kept)
+        gaps = []
+        for pair in told["comparison"]["flows"]:
+            one, other = original[pair["original"]["id"]], replayed[pair["replay"]["id"]]
+            if one["transport"] == "iwarp":
+                times = iwarp_begins(path)[one["source"]["port"], one["destination"]["port"]]
+            else:
+                times = roce_begins(path)[one["source"]["address"], one["destination"]["address"], one["destination"]["qpn"]]
+            again = after[other["source"]["port"], other["destination"]["port"]]
+            self.assertEqual(len(times), len(again))
+            gaps += [(b - a, d - c) for a, b, c, d in zip(times, times[1:], again, again[1:])]
+        return gaps
 
 
-def begins(path):
+def before_others():
+    """A machine that others use is late. Who may not go before them is measured as he is."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
+    except OSError:
+        pass
+
+
+def iwarp_begins(path):
     """By ports: when the first FPDU of each operation passed."""
     out = collections.defaultdict(list)
     inside = collections.defaultdict(bool)
@@ -196,6 +212,19 @@ def begins(path):
             if not inside[key]:
                 out[key].append(float(time))
             inside[key] = not ends
+    return out
+
+
+def roce_begins(path):
+    """Likewise, by addresses and destination QPN; of what was sent again, the first time."""
+    out = collections.defaultdict(list)
+    seen = set()
+    names = ["frame.time_epoch", "ip.src", "ip.dst", "infiniband.bth.destqp", "infiniband.bth.opcode", "infiniband.bth.psn"]
+    for time, source, destination, qp, opcode, psn in fields(path, names, "-Y", "infiniband.bth"):
+        key = source, destination, int(qp or "0", 0)
+        if key[2] > 1 and int(opcode, 0) in ROCE_BEGINS and (key, psn) not in seen:
+            seen.add((key, psn))
+            out[key].append(float(time))
     return out
 
 
@@ -298,11 +327,17 @@ class Large(TestCase):
 
     def write(self, path):
         def packet(source, destination, qpn, opcode, psn, more):
-            bth = struct.pack(">BBHII", opcode, 0x40, 0xffff, qpn, (0x80000000 if opcode == 4 else 0) | psn)
-            udp_size = 8 + len(bth) + len(more) + 4
-            ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + udp_size, 0, 0x4000, 64, 17, 0, source, destination)
-            udp = struct.pack(">HHHH", 0xc000, 4791, udp_size, 0)
-            return b"\x02\0\0\0\0\x02\x02\0\0\0\0\x01\x08\0" + ip + udp + bth + more + b"\0\0\0\0"
+            destined = (0x80000000 if opcode == 4 else 0) | psn
+            udp_size = 8 + 12 + len(more) + 4
+
+            def headers(tos, ttl, checksum, reserved):
+                return (struct.pack(">BBHHHBBH4s4s", 0x45, tos, 20 + udp_size, 0, 0x4000, ttl, 17, checksum, source, destination)
+                        + struct.pack(">HHHH", 0xc000, 4791, udp_size, checksum)
+                        + struct.pack(">BBHII", opcode, 0x40, 0xffff, reserved << 24 | qpn, destined) + more)
+
+            # IBTA's annex A17: what routers may change counts as ones.
+            icrc = zlib.crc32(b"\xff" * 8 + headers(0xff, 0xff, 0xffff, 0xff))
+            return b"\x02\0\0\0\0\x02\x02\0\0\0\0\x01\x08\0" + headers(0, 64, 0, 0) + struct.pack("<I", icrc)
 
         a, b = bytes((192, 0, 2, 1)), bytes((192, 0, 2, 2))
         payload = bytes(self.PAYLOAD)
