@@ -13,6 +13,7 @@
 #include "cli/signals.h"
 #include "replay/compare/comparison.h"
 #include "replay/compare/recorder.h"
+#include "replay/compare/stack_tap.h"
 #include "replay/endpoints/reenactment.h"
 #include "replay/plan/survey.h"
 
@@ -38,9 +39,10 @@ using Place = ::replay::ReenactmentOptions::Place;
     return out;
 }
 
-/// What the comparison was captured with, or why there is none.
+/// What the comparison is captured with, or why there is none.
 struct Watching {
     std::unique_ptr<::replay::Recorder> recorder;
+    std::unique_ptr<::replay::StackTap> tap;
     std::string refused;
 
     void open(const ReplayOptions& options, std::uint16_t port) {
@@ -50,6 +52,19 @@ struct Watching {
             recorder = std::move(opened).value();
         else
             refused = opened.error().text();
+    }
+    /// Where both ends are here, the stack itself can tell what the interface may not be asked for.
+    void prepare(const ReplayOptions& options, ::replay::ReenactmentOptions& how) {
+        const auto permitted = ::replay::Recorder::open("lo", 1, {});
+        if (permitted) return;
+        auto opened = ::replay::StackTap::open(options.save_path, permitted.error().text());
+        if (!opened) return refused = opened.error().text(), void();
+        tap = std::move(opened).value();
+        how.device = [this](bool initiator) { return tap->device(initiator); };
+    }
+    std::optional<::replay::Recording> finish() {
+        if (recorder) return recorder->finish();
+        return tap ? std::optional(tap->finish()) : std::nullopt;
     }
 };
 
@@ -82,15 +97,16 @@ int workload(const ReplayOptions& options, const Environment&) {
     ::replay::ReenactmentOptions how = reenactment_options(options);
     Watching watching;
     if (options.compare && options.place == cli::replay::Place::to) watching.open(options, options.address.port);
+    if (options.compare && options.place == cli::replay::Place::loopback) watching.prepare(options, how);
+    if (!watching.refused.empty()) return failed(fmt::format("--compare: {}", watching.refused));
     how.listening = [&](const std::string& address, std::uint16_t port) {
-        if (options.compare) watching.open(options, port);
+        if (options.compare && !watching.tap) watching.open(options, port);
         if (options.place == cli::replay::Place::serve)
             tell("rdmascope replay: waiting for `replay --to` at {}", endpoint::text_of({address, port}));
         return port;
     };
     const ::replay::Reenactment run = ::replay::re_enact(*survey, how);
-    std::optional<::replay::Recording> recording;
-    if (watching.recorder) recording = watching.recorder->finish();
+    const std::optional<::replay::Recording> recording = watching.finish();
     const int printed = print_results(options, *survey, run, recording ? &*recording : nullptr);
     if (const std::string error = run.error(); !error.empty()) return failed(error);
     if (!watching.refused.empty()) return failed(fmt::format("--compare: {}", watching.refused));

@@ -7,16 +7,12 @@
 
 namespace replay {
 
-namespace {
-
-metrics::AnalyzerOptions analyzer_options() {
+metrics::AnalyzerOptions comparison_analyzer_options() {
     metrics::AnalyzerOptions options;
     options.engine.reuse = false;
     options.dissector.parse.verify_crc = false;  // the endpoints do
     return options;
 }
-
-}  // namespace
 
 capture::Result<std::unique_ptr<Recorder>> Recorder::open(const std::string& interface, std::uint16_t port,
                                                           const std::string& path) {
@@ -42,7 +38,7 @@ capture::Result<std::unique_ptr<Recorder>> Recorder::open(const std::string& int
 
 Recorder::Recorder(std::unique_ptr<capture::LiveSource> source, std::unique_ptr<capture::Writer> writer,
                    std::string what)
-    : source_(std::move(source)), writer_(std::move(writer)), analyzer_(analyzer_options()) {
+    : source_(std::move(source)), writer_(std::move(writer)), analyzer_(comparison_analyzer_options()) {
     recording_.source = std::move(what);
     thread_ = std::thread([this] { run(); });
 }

@@ -20,6 +20,9 @@ struct Recording {
     std::string error;       ///< empty: nothing went wrong
 };
 
+/// How a comparison measures what it has captured.
+metrics::AnalyzerOptions comparison_analyzer_options();
+
 /// Captures an interface's traffic of one TCP port, from its making until finish(), measures it, and keeps it where a
 /// path is given. Frames are not held.
 class Recorder {
