@@ -116,8 +116,8 @@ void ConversationReader::cut(const Stream& stream, ConversationSide& side) {
     std::size_t at = 0;
     const auto add = [&](PieceKind kind, std::size_t end, std::uint32_t phase) {
         const wire::Bytes octets = wire::Bytes{side.octets}.subspan(at, end - at);
-        side.items.push_back({kind, at, end, phase, kind == PieceKind::fpdu && crc_is_right(octets), frame_at(stream, at),
-                              frame_at(stream, end - 1)});
+        side.items.push_back({kind, at, end, phase, kind == PieceKind::fpdu && crc_is_right(octets),
+                              frame_at(stream, at), frame_at(stream, end - 1)});
         at = end;
     };
     while (const auto piece = cutter.next(wire::Bytes{side.octets}.subspan(at))) {
@@ -129,35 +129,40 @@ void ConversationReader::cut(const Stream& stream, ConversationSide& side) {
     if (at < side.octets.size()) add(PieceKind::rest, side.octets.size(), 0);
 }
 
-void ConversationReader::list_messages(ConversationSide& side) {
+void ConversationReader::list_messages(ConversationSide& side, bool crc) {
     MessageBuilder builder;
     for (const ConversationSide::Item& item : side.items) {
         const wire::Bytes octets = wire::Bytes{side.octets}.subspan(item.begin, item.end - item.begin);
         if (item.kind == PieceKind::start)
             side.messages.push_back(MessageBuilder::start_frame(octets, item.first_frame, item.last_frame));
         if (item.kind != PieceKind::fpdu) continue;
-        if (auto message = builder.take(ulpdu_of(octets, side.markers, item.phase), item.crc_right, item.first_frame,
-                                        item.last_frame))
+        if (auto message = builder.take(ulpdu_of(octets, side.markers, item.phase), item.crc_right || !crc,
+                                        item.first_frame, item.last_frame))
             side.messages.push_back(std::move(*message));
     }
 }
 
 wire::Result<Conversation, std::string> ConversationReader::finish() {
     if (too_long_)
-        return wire::Failure{fmt::format("the connection has more than {} MiB: too much to be held; cut its beginning out "
-                                         "with `rdmascope dump -w`",
-                                         most_octets >> 20)};
+        return wire::Failure{
+            fmt::format("the connection has more than {} MiB: too much to be held; cut its beginning out "
+                        "with `rdmascope dump -w`",
+                        most_octets >> 20)};
     std::array<wire::MpaStartKind, 2> kinds{};
     for (unsigned side = 0; side < 2; ++side) kinds[side] = wire::mpa_start_kind(streams_[side].octets);
     const bool turned = kinds[0] == wire::MpaStartKind::reply || kinds[1] == wire::MpaStartKind::request;
     const unsigned initiator = turned ? 1 : 0;
     if (kinds[initiator] != wire::MpaStartKind::request)
-        return wire::Failure{fmt::format("the capture does not have the beginning of the connection between {} and {}: no "
-                                         "MPA Request",
-                                         text_of(ends_[0]), text_of(ends_[1]))};
+        return wire::Failure{
+            fmt::format("the capture does not have the beginning of the connection between {} and {}: no "
+                        "MPA Request",
+                        text_of(ends_[0]), text_of(ends_[1]))};
     Conversation conversation;
     std::array<std::optional<wire::MpaRequest>, 2> starts;
-    for (unsigned side = 0; side < 2; ++side) starts[side] = wire::parse<wire::MpaRequest>(streams_[side ^ initiator].octets);
+    for (unsigned side = 0; side < 2; ++side) {
+        starts[side] = wire::parse<wire::MpaRequest>(streams_[side ^ initiator].octets);
+        conversation.crc = conversation.crc || (starts[side] && starts[side]->crc);
+    }
     for (unsigned side = 0; side < 2; ++side) {
         ConversationSide& out = conversation.sides[side];
         Stream& stream = streams_[side ^ initiator];
@@ -168,8 +173,7 @@ wire::Result<Conversation, std::string> ConversationReader::finish() {
         out.ended = stream.ended;
         out.end_frame = stream.end_frame;
         cut(stream, out);
-        list_messages(out);
-        conversation.crc = conversation.crc || (starts[side] && starts[side]->crc);
+        list_messages(out, conversation.crc);
     }
     conversation.rejected = starts[1] && starts[1]->rejected;
     return conversation;

@@ -87,7 +87,7 @@ private:
     void take_segment(Stream& stream, const dissect::TcpSummary& tcp, wire::Bytes payload, std::uint64_t frame);
     void append(Stream& stream, std::size_t at, wire::Bytes payload, std::uint64_t frame);
     static void cut(const Stream& stream, ConversationSide& side);
-    static void list_messages(ConversationSide& side);
+    static void list_messages(ConversationSide& side, bool crc);
     static std::uint64_t frame_at(const Stream& stream, std::size_t position);
 
     std::array<ConversationEnd, 2> ends_;

@@ -11,7 +11,8 @@ namespace {
 
 Channel channel_of(const wire::DdpControl& control, std::uint8_t opcode, std::uint32_t queue) {
     if (control.tagged)
-        return opcode == static_cast<std::uint8_t>(wire::RdmapOpcode::read_response) ? Channel::read_response : Channel::write;
+        return opcode == static_cast<std::uint8_t>(wire::RdmapOpcode::read_response) ? Channel::read_response
+                                                                                     : Channel::write;
     switch (queue) {
         case wire::queue_send: return Channel::send;
         case wire::queue_read_request: return Channel::request;
@@ -32,8 +33,8 @@ std::string words_of_terminate(const Message& message) {
 std::string words_of_start(const Message& message) {
     const wire::MpaStart& start = *message.start;
     const bool reply = start.key == wire::mpa_reply_key;
-    return fmt::format("MPA {} revision {}{}{}{}, {} octets of private data", reply ? "Reply" : "Request", start.revision,
-                       start.crc ? ", CRC" : "", start.marker ? ", markers" : "",
+    return fmt::format("MPA {} revision {}{}{}{}, {} octets of private data", reply ? "Reply" : "Request",
+                       start.revision, start.crc ? ", CRC" : "", start.marker ? ", markers" : "",
                        reply && start.rejected ? ", rejected" : "", message.body.size());
 }
 
@@ -51,7 +52,8 @@ std::string text_of(const Message& message) {
     if (text.empty()) text = fmt::format("opcode {}", message.opcode);
     if (message.channel == Channel::terminate) return text + ": " + words_of_terminate(message);
     if (message.tagged())
-        return fmt::format("{} stag 0x{:08x} to 0x{:x}, {} octets", text, message.stag, message.offset, message.body.size());
+        return fmt::format("{} stag 0x{:08x} to 0x{:x}, {} octets", text, message.stag, message.offset,
+                           message.body.size());
     return fmt::format("{} queue {} msn {}, {} octets", text, message.queue, message.msn, message.body.size());
 }
 
@@ -68,8 +70,8 @@ Message MessageBuilder::start_frame(wire::Bytes octets, std::uint64_t first_fram
     return message;
 }
 
-std::optional<Message> MessageBuilder::take(const std::vector<std::byte>& ulpdu, bool crc_right, std::uint64_t first_frame,
-                                            std::uint64_t last_frame) {
+std::optional<Message> MessageBuilder::take(const std::vector<std::byte>& ulpdu, bool crc_right,
+                                            std::uint64_t first_frame, std::uint64_t last_frame) {
     Message segment;
     segment.first_frame = first_frame;
     segment.last_frame = last_frame;

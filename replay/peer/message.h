@@ -11,19 +11,29 @@
 namespace replay {
 
 /// Messages of one kind are compared in their order; between the kinds, the order may differ from one run to the next.
-enum class Channel : std::uint8_t { start, send, request, terminate, atomic_response, write, read_response, unknown, count_ };
+enum class Channel : std::uint8_t {
+    start,
+    send,
+    request,
+    terminate,
+    atomic_response,
+    write,
+    read_response,
+    unknown,
+    count_
+};
 inline constexpr std::size_t channels = static_cast<std::size_t>(Channel::count_);
 
 /// What one side said: a start frame, or the DDP segments of one message put together.
 struct Message {
     Channel channel = Channel::unknown;
-    std::uint8_t opcode = 0;          ///< RDMAP
-    std::uint8_t version = 1;         ///< RDMAP
-    std::uint32_t queue = 0;          ///< untagged
-    std::uint32_t msn = 0;            ///< untagged
-    std::uint32_t stag = 0;           ///< tagged; of a Send with Invalidate the one to invalidate
-    std::uint64_t offset = 0;         ///< tagged
-    std::vector<std::byte> body = {}; ///< private data, payload, or the header of a request or a Terminate
+    std::uint8_t opcode = 0;           ///< RDMAP
+    std::uint8_t version = 1;          ///< RDMAP
+    std::uint32_t queue = 0;           ///< untagged
+    std::uint32_t msn = 0;             ///< untagged
+    std::uint32_t stag = 0;            ///< tagged; of a Send with Invalidate the one to invalidate
+    std::uint64_t offset = 0;          ///< tagged
+    std::vector<std::byte> body = {};  ///< private data, payload, or the header of a request or a Terminate
     std::optional<wire::MpaStart> start = {};
     std::uint64_t first_frame = 0;  ///< of the capture, or 0
     std::uint64_t last_frame = 0;
