@@ -150,9 +150,6 @@ constexpr std::array rows{
     Row{{0, "crc", "on|off", "MPA's CRC (default: as captured; on where that is not known)"},
         G::work,
         [](O& o, const std::string& v) { return text::take_switch(v, o.crc.emplace()); }},
-    Row{{0, "payload", "", "send the captured octets, as far as there are any, instead of a pattern"},
-        G::work,
-        [](O& o, const std::string&) { return o.payload = true, std::string{}; }},
     Row{{0, "timeout", "TIME", "give up where nothing has completed for so long (default 10s)"},
         G::work,
         [](O& o, const std::string& v) { return text::take_duration(v, o.timeout_ns); }},
@@ -251,10 +248,14 @@ std::string contradiction(const O& o) {
     const bool frames = o.place == Place::inject;
     if (o.as && (frames || o.place == Place::loopback))
         return "--as plays one side against another program: --to ADDR:PORT or --serve ADDR:PORT";
-    if (frames && (o.crc || o.payload)) return "--inject puts frames on the wire as they are: no --crc, no --payload";
+    if (frames && o.crc) return "--inject puts frames on the wire as they are: no --crc";
     if ((frames || o.as) && o.copies != 1) return "--copies is of operations between endpoints";
     if ((frames || o.as) && o.compare) return "--compare is of operations between endpoints";
-    if (o.as && (o.payload || o.crc)) return "--as plays the captured octets, CRCs and all: no --payload, no --crc";
+    if (o.as && (o.loop != 1 || !o.speed || *o.speed != 1))
+        return "--as plays a connection once, and goes by what the peer says instead of the clock: no --loop, no "
+               "--speed";
+    if (o.as && o.path == "-") return "--as looks at the capture more than once: a file, not standard input";
+    if (o.as && o.crc) return "--as plays the captured octets, CRCs and all: no --crc";
     if (frames && !o.flows.empty())
         return "--inject sends every frame of the capture: `rdmascope dump -r FILE -w PART EXPRESSION` makes one of "
                "some";

@@ -9,6 +9,7 @@
 #include "cli/replay/parts.h"
 #include "cli/signals.h"
 #include "replay/peer/player.h"
+#include "replay/sockets/relay.h"
 #include "replay/sockets/tcp.h"
 
 namespace cli::replay {
@@ -33,13 +34,36 @@ short wait_for(const Descriptor& socket, short events, std::int64_t until_ns) {
     return ::poll(&polled, 1, static_cast<int>((left_ns + 999'999) / 1'000'000)) > 0 ? polled.revents : short{0};
 }
 
-::replay::SocketResult<Descriptor> meet(const ReplayOptions& options) {
-    if (options.place == Place::to)
-        return ::replay::connect_tcp(options.address.host, options.address.port,
-                                     static_cast<std::int64_t>(options.timeout_ns));
-    auto listener = ::replay::listen_tcp(options.address.host, options.address.port);
+/// What is on the way, if anything is to be: a relay between the player and its peer.
+using Way = std::unique_ptr<::replay::Relay>;
+
+::replay::SocketResult<Descriptor> connect_to_peer(const ReplayOptions& options, Way& way) {
+    std::string host = options.address.host;
+    std::uint16_t port = options.address.port;
+    if (options.impairment.any()) {
+        auto made = ::replay::Relay::open("127.0.0.1", 0, {host, port}, options.impairment);
+        if (!made) return wire::Failure{made.error()};
+        way = std::move(*made);
+        host = "127.0.0.1";
+        port = way->port();
+    }
+    return ::replay::connect_tcp(host, port, static_cast<std::int64_t>(options.timeout_ns));
+}
+
+::replay::SocketResult<Descriptor> await_peer(const ReplayOptions& options, Way& way) {
+    const bool impaired = options.impairment.any();
+    auto listener = impaired ? ::replay::listen_tcp("127.0.0.1", 0)
+                             : ::replay::listen_tcp(options.address.host, options.address.port);
     if (!listener) return listener;
-    tell("rdmascope replay: listening on {}", ::replay::local_address(*listener));
+    std::string where = ::replay::local_address(*listener);
+    if (impaired) {
+        auto made = ::replay::Relay::open(options.address.host, options.address.port,
+                                          {"127.0.0.1", ::replay::local_port(*listener)}, options.impairment);
+        if (!made) return wire::Failure{made.error()};
+        way = std::move(*made);
+        where = endpoint::text_of({options.address.host, way->port()});
+    }
+    tell("rdmascope replay: listening on {}", where);
     while (!Signals::stop()) {
         if (wait_for(*listener, POLLIN, INT64_MAX) == 0) continue;
         auto socket = ::replay::accept_tcp(*listener);
@@ -131,7 +155,8 @@ int peer(const ReplayOptions& options, const Environment&) {
     const bool initiator = *options.as == Role::initiator;
     if (conversation->sides[initiator ? 0 : 1].items.empty())
         return failed(fmt::format("the capture has no octet of the {}", initiator ? "initiator" : "responder"));
-    auto socket = meet(options);
+    Way way;
+    auto socket = options.place == Place::to ? connect_to_peer(options, way) : await_peer(options, way);
     if (!socket) return failed(socket.error());
     Player player(*conversation, initiator, {.timeout_ns = static_cast<std::int64_t>(options.timeout_ns)});
     perform(player, *socket);
