@@ -181,7 +181,7 @@ _rdmascope_replay() {
         --flow | --loop | --copies | --timeout | --delay | --jitter | --seed) return ;;
     esac
     if [[ $current == -* ]]; then
-        _rdmascope_words '--loopback --serve --to --inject --as --force -r --read-file --flow --speed --loop --copies --crc
+        _rdmascope_words '--loopback --serve --to --inject --as --force --rewrite --ether -r --read-file --flow --speed --loop --copies --crc
             --timeout --loss --delay --jitter --reorder --duplicate --corrupt --mark --rate --seed --compare
             --save --json -h --help --version'
     else

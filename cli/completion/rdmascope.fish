@@ -235,6 +235,8 @@ complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l to -x -d 'be th
 complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l inject -x -a '(__rdmascope_interfaces)' -d 'put the frames on an interface'
 complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l as -x -a 'initiator responder' -d 'play one captured side'
 complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l force -d 'also on the interface of the default route'
+complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l rewrite -x -d 'write addresses anew'
+complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l ether -x -d 'addresses for frames without an Ethernet header'
 complete -c rdmascope -n '__fish_seen_subcommand_from replay' -s r -l read-file -r -F -d 'the capture'
 complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l flow -x -d 'only this flow and its reverse'
 complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l speed -x -a '0.1 1 10 max' -d 'times as fast as captured'

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/option_table.h"
+#include "replay/frames/outgoing.h"
 #include "text/quantities.h"
 
 namespace cli::replay {
@@ -108,6 +109,25 @@ constexpr std::array rows{
     Row{{0, "force", "", "--inject: also on the interface of the default route"},
         G::place,
         [](O& o, const std::string&) { return o.force = true, std::string{}; }},
+
+    Row{{0, "rewrite", "FIELD:OLD=NEW",
+         "--inject: write addresses anew, checksums and ICRC with them: mac, ip, port, qpn, or one of them with .src "
+         "or "
+         ".dst; OLD may be any; may be repeated"},
+        G::place,
+        [](O& o, const std::string& v) {
+            const auto rule = ::replay::parse_rewrite(v);
+            if (rule) o.rewrite.push_back(*rule);
+            return rule ? std::string{} : rule.error();
+        }},
+    Row{{0, "ether", "DST[,SRC]",
+         "--inject: the addresses of frames that were captured without an Ethernet header (SRC: the interface's)"},
+        G::place,
+        [](O& o, const std::string& v) {
+            o.ether = v;
+            return std::string(
+                ::replay::parse_ether(v, {}) ? "" : "an address such as 02:00:00:00:00:01, or two with a comma");
+        }},
 
     Row{{'r', "read-file", "FILE", "the capture, as the word that is no option"},
         G::work,
@@ -231,7 +251,15 @@ std::string contradiction(const O& o) {
     if (frames && o.crc) return "--inject puts frames on the wire as they are: no --crc";
     if ((frames || o.as) && o.copies != 1) return "--copies is of operations between endpoints";
     if ((frames || o.as) && o.compare) return "--compare is of operations between endpoints";
+    if (o.as && (o.loop != 1 || !o.speed || *o.speed != 1))
+        return "--as plays a connection once, and goes by what the peer says instead of the clock: no --loop, no "
+               "--speed";
+    if (o.as && o.path == "-") return "--as looks at the capture more than once: a file, not standard input";
     if (o.as && o.crc) return "--as plays the captured octets, CRCs and all: no --crc";
+    if (frames && !o.flows.empty())
+        return "--inject sends every frame of the capture: `rdmascope dump -r FILE -w PART EXPRESSION` makes one of "
+               "some";
+    if (!frames && (!o.rewrite.empty() || !o.ether.empty())) return "--rewrite and --ether go with --inject";
     if (o.force && !frames) return "--force goes with --inject";
     if (o.compare && o.loop != 1) return "--compare and --loop are given: one run is compared with the original";
     if (!o.save_path.empty() && !o.compare) return "--save keeps what --compare captures: say --compare, too";

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/endpoint/address.h"
+#include "replay/frames/rewrite.h"
 #include "replay/impair/settings.h"
 
 namespace cli::replay {
@@ -23,9 +24,11 @@ struct ReplayOptions {
     std::optional<bool> crc = {};               ///< MPA's; absent: as captured, on where that is not known
     std::uint64_t timeout_ns = 10'000'000'000;  ///< without any completion, though one is due
     Place place = Place::nowhere;
-    endpoint::Address address = {};  ///< of serve and to
-    std::string interface = {};      ///< of inject
-    bool force = false;              ///< inject: also on the interface of the default route
+    endpoint::Address address = {};                   ///< of serve and to
+    std::string interface = {};                       ///< of inject
+    bool force = false;                               ///< inject: also on the interface of the default route
+    std::vector<::replay::RewriteRule> rewrite = {};  ///< of inject
+    std::string ether = {};  ///< inject: addresses for frames without an Ethernet header; understood
     std::optional<Role> as = {};
     bool compare = false;
     std::string save_path = {};  ///< keeps what the comparison captured
