@@ -13,6 +13,7 @@
 #include "cli/dump/dump.h"
 #include "cli/endpoint/endpoint.h"
 #include "cli/flows/flows.h"
+#include "cli/replay/replay.h"
 #include "cli/run/run.h"
 #include "cli/top/top.h"
 #include "cli/why/why.h"
@@ -32,6 +33,8 @@ int main(int argc, char** argv) {
                      cli::daemon::run, cli::daemon::help},
         cli::Command{"endpoint", "an iWARP endpoint in software: serve, ping, bench, listen", cli::endpoint::run,
                      cli::endpoint::help},
+        cli::Command{"replay", "re-enact a capture: its operations between endpoints, one of its sides, or its frames",
+                     cli::replay::run, cli::replay::help},
         cli::Command{"run", "a program of the verbs, unmodified, traced or over the software iWARP stack",
                      cli::launch::run, cli::launch::help},
         cli::Command{"doctor", "what is wrong with this machine's RDMA stack, and the command that mends it",

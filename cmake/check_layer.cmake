@@ -12,7 +12,7 @@ set(kept_apart
   "pcap\\.h|pcap/|capture/"
   "ncurses|curses\\.h|tui/terminal/"
   "epan/|wireshark/|plugins/wireshark/"
-  "sys/socket\\.h|iwarp/transport/,iwarp/preload/,exporters/,daemon/,capture/"
+  "sys/socket\\.h|iwarp/transport/,iwarp/preload/,exporters/,daemon/,capture/,replay/sockets/"
   "infiniband/|rdma/|iwarp/preload/,capture/,doctor/")
 
 foreach(file IN LISTS files)

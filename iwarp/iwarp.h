@@ -324,6 +324,8 @@ struct QueuePairCounters {
     std::uint64_t payload_octets_received = 0;
     std::uint64_t crc_errors = 0;
     std::uint64_t reads_served = 0;
+    /// Whole messages of the peer: Sends, Writes, Immediate Data, Read and atomic Requests, in the order of their ends.
+    std::uint64_t messages_received = 0;
 };
 
 /// What was agreed with the peer.

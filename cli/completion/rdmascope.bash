@@ -168,6 +168,27 @@ _rdmascope_endpoint() {
     fi
 }
 
+_rdmascope_replay() {
+    case $previous in
+        -r | --read-file | --save) _rdmascope_files; return ;;
+        --inject) _rdmascope_words "$(command ls /sys/class/net 2> /dev/null)"; return ;;
+        --serve | --to) _rdmascope_words '127.0.0.1:7174'; return ;;
+        --as) _rdmascope_words 'initiator responder'; return ;;
+        --speed) _rdmascope_words '0.1 1 10 max'; return ;;
+        --crc) _rdmascope_words 'on off'; return ;;
+        --loss | --reorder | --duplicate | --corrupt | --mark) _rdmascope_words '0.1% 1% 10%'; return ;;
+        --rate) _rdmascope_words '10M 100M 1G'; return ;;
+        --flow | --loop | --copies | --timeout | --delay | --jitter | --seed) return ;;
+    esac
+    if [[ $current == -* ]]; then
+        _rdmascope_words '--loopback --serve --to --inject --as --force --rewrite --ether -r --read-file --flow --speed --loop --copies --crc
+            --timeout --loss --delay --jitter --reorder --duplicate --corrupt --mark --rate --seed --compare
+            --save --json -h --help --version'
+    else
+        _rdmascope_files
+    fi
+}
+
 _rdmascope_run() {
     # Behind its options stands somebody else's command.
     local word at
@@ -229,7 +250,7 @@ _rdmascope() {
     fi
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _rdmascope_words 'dump flows why top daemon endpoint run doctor demo help --help --version'
+        _rdmascope_words 'dump flows why top daemon endpoint replay run doctor demo help --help --version'
     else
         case ${COMP_WORDS[1]} in
             dump) _rdmascope_dump ;;
@@ -238,10 +259,11 @@ _rdmascope() {
             top) _rdmascope_top ;;
             daemon) _rdmascope_daemon ;;
             endpoint) _rdmascope_endpoint ;;
+            replay) _rdmascope_replay ;;
             run) _rdmascope_run ;;
             doctor) _rdmascope_doctor ;;
             demo) _rdmascope_demo ;;
-            help) if ((COMP_CWORD == 2)); then _rdmascope_words 'dump flows why top daemon endpoint run doctor demo'; fi ;;
+            help) if ((COMP_CWORD == 2)); then _rdmascope_words 'dump flows why top daemon endpoint replay run doctor demo'; fi ;;
         esac
     fi
 }

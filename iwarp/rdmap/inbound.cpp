@@ -333,7 +333,15 @@ std::optional<Fault> Inbound::end_segment() {
         default: break;  // a Write tells nobody, RFC 5040 section 5.1
     }
     if (fault) static_cast<void>(refuse(*fault));
+    if (!fault && last_ && asks(segment)) ++messages_;
     return fault;
+}
+
+/// Whether the segment is of a message that the peer posted, and not of an answer or a farewell.
+bool Inbound::asks(Segment segment) const {
+    if (segment == Segment::collected)
+        return opcode_ == number_of(RdmapOpcode::read_request) || opcode_ == number_of(RdmapOpcode::atomic_request);
+    return segment == Segment::write || segment == Segment::receive || segment == Segment::immediate;
 }
 
 std::optional<Fault> Inbound::end_read_response() {

@@ -83,6 +83,8 @@ public:
     std::vector<std::byte> terminate_body(const Fault& fault) const;
     /// The receive that a message was being placed into, when the stream ended in its middle.
     std::optional<std::uint64_t> unfinished_receive() const;
+    /// That the peer posted and that ended without a fault: QueuePairCounters::messages_received.
+    std::uint64_t messages() const { return messages_; }
 
 private:
     static constexpr std::size_t most_pieces = 32;
@@ -98,6 +100,7 @@ private:
         std::uint32_t offset = 0;
     };
     enum class Segment : std::uint8_t { dropped, nothing, write, read_response, receive, immediate, collected };
+    bool asks(Segment segment) const;
 
     std::optional<Fault> begin_tagged();
     std::optional<Fault> begin_read_response(std::uint32_t stag, std::uint64_t offset);
@@ -152,6 +155,7 @@ private:
     std::array<std::byte, 8> immediate_{};
     Cursor cursor_;
     Cursor cursor_after_;  ///< once the segment has ended
+    std::uint64_t messages_ = 0;
     bool fpdu_seen_ = false;
     bool over_ = false;
     bool target_lost_ = false;    ///< under the segment that is being placed

@@ -178,7 +178,10 @@ wire::Result<mpa::Target, Fault> Connection::begin_segment(wire::Bytes header, s
 std::optional<Fault> Connection::end_segment() {
     placing_ = false;
     if (phase_ != Phase::operating) return fault::local_catastrophic;
-    return flow_->inbound.end_segment();
+    const std::uint64_t before = flow_->inbound.messages();
+    auto fault = flow_->inbound.end_segment();
+    if (pair_ != nullptr && flow_) pair_->counters.messages_received += flow_->inbound.messages() - before;
+    return fault;
 }
 
 void Connection::first_fpdu() {

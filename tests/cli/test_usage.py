@@ -120,8 +120,8 @@ class Documentation(TestCase):
                       f"COMP_CWORD={len(words)}; _rdmascope; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
             return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
 
-        self.assertEqual(complete(BINARY), ["dump", "flows", "why", "top", "daemon", "endpoint", "run", "doctor", "demo",
-                                           "help", "--help", "--version"])
+        self.assertEqual(complete(BINARY), ["dump", "flows", "why", "top", "daemon", "endpoint", "replay", "run", "doctor",
+                                           "demo", "help", "--help", "--version"])
         self.assertEqual(complete(BINARY, "dump", "-T"), ["text", "fields", "json", "ek"])
         self.assertIn("lo", complete(BINARY, "dump", "-i"))
         self.assertIn("infiniband.bth.opcode", complete(BINARY, "dump", "-T", "fields", "-e"))

@@ -1,0 +1,121 @@
+#include "cli/replay/comparison_page.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/endpoint/client.h"
+#include "metrics/state.h"
+
+namespace cli::replay {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using metrics::FlowSnapshot;
+using ::replay::ComparedFlow;
+using ::replay::Figures;
+
+std::string rate(const std::optional<double>& bytes_per_sec) {
+    if (!bytes_per_sec) return "-";
+    double value = *bytes_per_sec;
+    std::size_t unit = 0;
+    constexpr std::array<const char*, 4> units{"B/s", "kB/s", "MB/s", "GB/s"};
+    while (value >= 1000 && unit + 1 < units.size()) {
+        value /= 1000;
+        ++unit;
+    }
+    return fmt::format("{:.3g} {}", value, units[unit]);
+}
+
+std::string quantile(const metrics::Histogram& latency_ns, double share) {
+    const auto value = latency_ns.quantile(share);
+    return value ? endpoint::duration(static_cast<double>(*value)) : "-";
+}
+
+std::string most_time(const FlowSnapshot& flow) {
+    const auto most = std::ranges::max_element(flow.state_ns);
+    if (flow.wall_ns() == 0) return "-";
+    const auto state = static_cast<std::size_t>(most - flow.state_ns.begin());
+    return fmt::format("{} {:.0f} %", metrics::state_names[state],
+                       100 * static_cast<double>(*most) / static_cast<double>(flow.wall_ns()));
+}
+
+std::string row(std::string_view id, std::string_view which, const FlowSnapshot& flow) {
+    const Figures figures = ::replay::figures_of(flow);
+    return fmt::format("{:>6}  {:<8} {:>8} {:>11} {:>10} {:>9} {:>9} {:>9} {:>9}  {}\n", id, which, figures.messages,
+                       figures.bytes, rate(flow.goodput_bytes_per_sec()), quantile(figures.latency_ns, 0.5),
+                       quantile(figures.latency_ns, 0.99), quantile(figures.latency_ns, 0.999),
+                       fmt::format("{:.1f}/{}", flow.messages_mean, flow.messages_max), most_time(flow));
+}
+
+Json json_of(const FlowSnapshot& flow) {
+    const Figures figures = ::replay::figures_of(flow);
+    Json operations = Json::object();
+    for (std::size_t i = 0; i < metrics::operation_count; ++i)
+        if (figures.operations[i].count != 0)
+            operations[std::string(metrics::operation_names[i])] = {
+                {"count", figures.operations[i].count},
+                {"bytes", figures.operations[i].bytes},
+                {"latency_ns", endpoint::json_of(figures.operations[i].latency_ns)}};
+    Json states = Json::object();
+    for (std::size_t i = 0; i < metrics::state_count; ++i)
+        states[std::string(metrics::state_names[i])] = flow.state_ns[i];
+    const auto goodput = flow.goodput_bytes_per_sec();
+    return {{"id", flow.id},
+            {"transport", std::string(metrics::name_of(flow.transport))},
+            {"messages", figures.messages},
+            {"bytes", figures.bytes},
+            {"operations", operations},
+            {"goodput_bytes_per_sec", goodput ? Json(*goodput) : Json(nullptr)},
+            {"latency_ns", endpoint::json_of(figures.latency_ns)},
+            {"outstanding", {{"messages_mean", flow.messages_mean}, {"messages_max", flow.messages_max}}},
+            {"state_ns", states}};
+}
+
+}  // namespace
+
+std::string comparison_text(std::span<const ComparedFlow> flows, const ::replay::Recording& recording) {
+    std::string out = fmt::format("{:>6}  {:<8} {:>8} {:>11} {:>10} {:>9} {:>9} {:>9} {:>9}  {}\n", "flow", "", "msgs",
+                                  "octets", "goodput", "p50", "p99", "p99.9", "depth", "most time");
+    std::size_t equal = 0;
+    for (const ComparedFlow& flow : flows) {
+        out += row(std::to_string(flow.original->id), "captured", *flow.original);
+        if (flow.replayed == nullptr) {
+            out += fmt::format("{:>6}  replayed, but not seen by {}\n", "", recording.source);
+            continue;
+        }
+        out += row("", "replayed", *flow.replayed);
+        equal += flow.equal ? 1U : 0U;
+        if (!flow.equal) out += "        its operations are not the captured ones\n";
+        if (!flow.difference.empty()) out += fmt::format("        {}\n", flow.difference);
+        for (const ComparedFlow::Why& why : flow.why)
+            out += fmt::format("        {}: {} instead of {}\n",
+                               metrics::question_names[static_cast<std::size_t>(why.question)], why.replayed,
+                               why.original);
+    }
+    out += fmt::format("\n{} of {} flows with the same operations, by {}", equal, flows.size(), recording.source);
+    if (recording.lost != 0) out += fmt::format(", which lost {} frames", recording.lost);
+    return out + ".\n";
+}
+
+Json comparison_json(std::span<const ComparedFlow> flows, const ::replay::Recording& recording) {
+    Json list = Json::array();
+    bool equal = true;
+    for (const ComparedFlow& flow : flows) {
+        Json why = Json::array();
+        for (const ComparedFlow::Why& one : flow.why)
+            why.push_back({{"question", std::string(metrics::question_names[static_cast<std::size_t>(one.question)])},
+                           {"original", one.original},
+                           {"replay", one.replayed}});
+        equal = equal && flow.equal;
+        list.push_back({{"original", json_of(*flow.original)},
+                        {"replay", flow.replayed != nullptr ? json_of(*flow.replayed) : Json(nullptr)},
+                        {"equal", flow.equal},
+                        {"difference", flow.difference.empty() ? Json(nullptr) : Json(flow.difference)},
+                        {"why", why}});
+    }
+    return {{"source", recording.source}, {"lost", recording.lost}, {"equal", equal}, {"flows", list}};
+}
+
+}  // namespace cli::replay

@@ -1,0 +1,46 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/endpoint/address.h"
+#include "replay/frames/rewrite.h"
+#include "replay/impair/settings.h"
+
+namespace cli::replay {
+
+/// Where the re-enactment takes place.
+enum class Place : std::uint8_t { nowhere, loopback, serve, to, inject };
+/// The captured side that is played byte for byte.
+enum class Role : std::uint8_t { initiator, responder };
+
+struct ReplayOptions {
+    std::string path = {};                      ///< the capture; "-": standard input
+    std::vector<std::uint64_t> flows = {};      ///< ids as `flows` prints them; empty: all
+    std::optional<double> speed = 1;            ///< times the original; absent: as fast as it goes
+    std::uint64_t loop = 1;                     ///< so many times, one behind the other
+    std::uint64_t copies = 1;                   ///< so many of every connection, at once
+    std::optional<bool> crc = {};               ///< MPA's; absent: as captured, on where that is not known
+    std::uint64_t timeout_ns = 10'000'000'000;  ///< without any completion, though one is due
+    Place place = Place::nowhere;
+    endpoint::Address address = {};                   ///< of serve and to
+    std::string interface = {};                       ///< of inject
+    bool force = false;                               ///< inject: also on the interface of the default route
+    std::vector<::replay::RewriteRule> rewrite = {};  ///< of inject
+    std::string ether = {};  ///< inject: addresses for frames without an Ethernet header; understood
+    std::optional<Role> as = {};
+    bool compare = false;
+    std::string save_path = {};  ///< keeps what the comparison captured
+    bool json = false;
+    ::replay::ImpairmentSettings impairment = {};
+    std::optional<std::string> seed_given = {};
+    bool help = false;
+    bool version = false;
+};
+
+/// Reads the command line into `out`; returns the reason where it cannot be obeyed, else an empty string.
+std::string parse(const std::vector<std::string>& arguments, ReplayOptions& out);
+std::string help_text();
+
+}  // namespace cli::replay

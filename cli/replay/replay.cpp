@@ -1,0 +1,34 @@
+#include "cli/replay/replay.h"
+
+#include "cli/console.h"
+#include "cli/replay/options.h"
+#include "cli/replay/parts.h"
+#include "iwarp/iwarp.h"
+
+namespace cli::replay {
+
+int failed(const std::string& what) {
+    tell("rdmascope replay: {}", what);
+    return exit_failed;
+}
+
+int run(const std::vector<std::string>& arguments, const Environment& environment) {
+    ReplayOptions options;
+    const std::string reason = parse(arguments, options);
+    if (!reason.empty()) {
+        tell("rdmascope replay: {}\nrdmascope replay: `rdmascope help replay` lists the options", reason);
+        return exit_usage;
+    }
+    if (options.help) return print(help());
+    if (options.version) return print(version_text(environment.version));
+    try {
+        if (options.place == Place::inject) return inject(options, environment);
+        return options.as ? peer(options, environment) : workload(options, environment);
+    } catch (const iwarp::Error& error) {
+        return failed(error.what());
+    }
+}
+
+std::string help() { return help_text(); }
+
+}  // namespace cli::replay

@@ -1,0 +1,13 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+
+/// `rdmascope replay`: a capture made to happen again.
+namespace cli::replay {
+
+int run(const std::vector<std::string>& arguments, const Environment& environment);
+std::string help();
+
+}  // namespace cli::replay

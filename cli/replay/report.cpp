@@ -1,0 +1,117 @@
+#include "cli/replay/report.h"
+
+#include <fmt/format.h>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cli/endpoint/client.h"
+
+namespace cli::replay {
+
+namespace {
+
+using ::replay::Kind;
+using ::replay::kind_count;
+using ::replay::PartyResult;
+using ::replay::SideResult;
+using ::replay::Survey;
+using Json = nlohmann::ordered_json;
+
+/// A flow of the capture, and what its copies did together.
+struct FlowResult {
+    const metrics::FlowSnapshot* flow = nullptr;
+    std::uint64_t copies = 0;
+    SideResult done = {};
+};
+
+void add(SideResult& sum, const SideResult& more) {
+    for (std::size_t i = 0; i < kind_count; ++i) {
+        sum.kinds[i].count += more.kinds[i].count;
+        sum.kinds[i].bytes += more.kinds[i].bytes;
+    }
+    sum.late_ns.merge(more.late_ns);
+}
+
+/// By id of the flow; only those that this machine's ends posted.
+std::map<std::uint64_t, FlowResult> by_flow(const Survey& survey, const ::replay::Reenactment& run) {
+    std::map<std::uint64_t, FlowResult> out;
+    for (const PartyResult& party : run.parties)
+        for (const PartyResult::Side& side : party.sides) {
+            const auto* flow = survey.connections[side.connection].flows[side.side];
+            if (flow == nullptr || flow->messages_total() == 0) continue;
+            FlowResult& result = out[flow->id];
+            result.flow = flow;
+            ++result.copies;
+            add(result.done, side.done);
+        }
+    return out;
+}
+
+std::string kinds_of(const SideResult& done) {
+    std::string out;
+    for (std::size_t i = 0; i < kind_count; ++i)
+        if (done.kinds[i].count != 0)
+            out += fmt::format("{}{} {}", out.empty() ? "" : ", ", done.kinds[i].count,
+                               ::replay::name_of(static_cast<Kind>(i)));
+    return out;
+}
+
+std::uint64_t bytes_of(const SideResult& done) {
+    std::uint64_t sum = 0;
+    for (const SideResult::Sum& kind : done.kinds) sum += kind.bytes;
+    return sum;
+}
+
+std::string late(const metrics::Histogram& late_ns, double share) {
+    const auto value = late_ns.quantile(share);
+    return value ? endpoint::duration(static_cast<double>(*value)) : "-";
+}
+
+}  // namespace
+
+std::string text_of(const Survey& survey, const ::replay::Reenactment& run) {
+    const auto flows = by_flow(survey, run);
+    std::string out = fmt::format("{:>6} {:>6} {:>9} {:>12} {:>9} {:>9}  {}\n", "flow", "copies", "posted", "octets",
+                                  "late p50", "late p95", "operations");
+    metrics::Histogram all;
+    std::uint64_t posted = 0;
+    std::uint64_t bytes = 0;
+    for (const auto& [id, result] : flows) {
+        out += fmt::format("{:>6} {:>6} {:>9} {:>12} {:>9} {:>9}  {}\n", id, result.copies, result.done.posted(),
+                           bytes_of(result.done), late(result.done.late_ns, 0.5), late(result.done.late_ns, 0.95),
+                           kinds_of(result.done));
+        all.merge(result.done.late_ns);
+        posted += result.done.posted();
+        bytes += bytes_of(result.done);
+    }
+    const double seconds = static_cast<double>(run.duration_ns()) / 1e9;
+    out += fmt::format("\n{} operations, {} octets in {:.3f} s on {} flows", posted, bytes, seconds, flows.size());
+    if (!all.empty()) out += fmt::format("; posted late by {} (p50), {} (p95)", late(all, 0.5), late(all, 0.95));
+    out += ".\n";
+    for (const std::string& note : survey.notes) out += fmt::format("note: {}\n", note);
+    return out;
+}
+
+Json json_of(const Survey& survey, const ::replay::Reenactment& run) {
+    Json flows = Json::array();
+    for (const auto& [id, result] : by_flow(survey, run)) {
+        Json operations = Json::object();
+        for (std::size_t i = 0; i < kind_count; ++i)
+            if (result.done.kinds[i].count != 0)
+                operations[std::string(::replay::name_of(static_cast<Kind>(i)))] = {
+                    {"count", result.done.kinds[i].count}, {"bytes", result.done.kinds[i].bytes}};
+        flows.push_back({{"id", id},
+                         {"copies", result.copies},
+                         {"operations", operations},
+                         {"late_ns", endpoint::json_of(result.done.late_ns)}});
+    }
+    Json out = {{"capture", survey.path},
+                {"seconds", static_cast<double>(run.duration_ns()) / 1e9},
+                {"flows", flows},
+                {"notes", survey.notes}};
+    const std::string error = run.error();
+    out["error"] = error.empty() ? Json(nullptr) : Json(error);
+    return out;
+}
+
+}  // namespace cli::replay

@@ -1,0 +1,14 @@
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "replay/endpoints/reenactment.h"
+#include "replay/plan/survey.h"
+
+namespace cli::replay {
+
+/// What the ends of a re-enactment did, by their own count.
+std::string text_of(const ::replay::Survey& survey, const ::replay::Reenactment& run);
+nlohmann::ordered_json json_of(const ::replay::Survey& survey, const ::replay::Reenactment& run);
+
+}  // namespace cli::replay

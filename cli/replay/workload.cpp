@@ -1,0 +1,117 @@
+// `rdmascope replay FILE --loopback|--serve|--to`: the capture's operations between endpoints.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/analysis/session.h"
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/endpoint/server.h"
+#include "cli/replay/comparison_page.h"
+#include "cli/replay/parts.h"
+#include "cli/replay/report.h"
+#include "cli/signals.h"
+#include "replay/compare/comparison.h"
+#include "replay/compare/recorder.h"
+#include "replay/compare/stack_tap.h"
+#include "replay/endpoints/reenactment.h"
+#include "replay/plan/survey.h"
+
+namespace cli::replay {
+
+namespace {
+
+using Place = ::replay::ReenactmentOptions::Place;
+
+::replay::ReenactmentOptions reenactment_options(const ReplayOptions& options) {
+    ::replay::ReenactmentOptions out;
+    out.place = options.place == cli::replay::Place::serve ? Place::serve
+                : options.place == cli::replay::Place::to  ? Place::to
+                                                           : Place::loopback;
+    out.host = options.address.host;
+    out.port = options.address.port;
+    out.loops = options.loop;
+    out.copies = static_cast<std::uint32_t>(options.copies);
+    out.speed = options.speed;
+    out.crc = options.crc;
+    out.timeout_ns = options.timeout_ns;
+    out.stopped = [] { return Signals::stop(); };
+    return out;
+}
+
+/// What the comparison is captured with, or why there is none.
+struct Watching {
+    std::unique_ptr<::replay::Recorder> recorder;
+    std::unique_ptr<::replay::StackTap> tap;
+    std::string refused;
+
+    void open(const ReplayOptions& options, std::uint16_t port) {
+        const bool here = options.place == cli::replay::Place::loopback;
+        auto opened = ::replay::Recorder::open(here ? "lo" : "any", port, options.save_path);
+        if (opened)
+            recorder = std::move(opened).value();
+        else
+            refused = opened.error().text();
+    }
+    /// Where both ends are here, the stack itself can tell what the interface may not be asked for.
+    void prepare(const ReplayOptions& options, ::replay::ReenactmentOptions& how) {
+        const auto permitted = ::replay::Recorder::open("lo", 1, {});
+        if (permitted) return;
+        auto opened = ::replay::StackTap::open(options.save_path, permitted.error().text());
+        if (!opened) return refused = opened.error().text(), void();
+        tap = std::move(opened).value();
+        how.device = [this](bool initiator) { return tap->device(initiator); };
+    }
+    std::optional<::replay::Recording> finish() {
+        if (recorder) return recorder->finish();
+        return tap ? std::optional(tap->finish()) : std::nullopt;
+    }
+};
+
+/// Both reports as one.
+int print_results(const ReplayOptions& options, const ::replay::Survey& survey, const ::replay::Reenactment& run,
+                  const ::replay::Recording* recording) {
+    std::vector<::replay::ComparedFlow> flows;
+    const analysis::Names names(true);
+    if (recording != nullptr) flows = ::replay::compare(survey, run, recording->snapshot, names);
+    if (!options.json) {
+        std::string page = text_of(survey, run);
+        if (recording != nullptr) page.append("\n").append(comparison_text(flows, *recording));
+        return print(page);
+    }
+    auto out = json_of(survey, run);
+    if (recording != nullptr) out["comparison"] = comparison_json(flows, *recording);
+    return print(fmt::format("{}\n", out.dump(2)));
+}
+
+}  // namespace
+
+int workload(const ReplayOptions& options, const Environment&) {
+    auto survey = ::replay::survey(options.path, options.flows);
+    if (!survey) return failed(survey.error().text());
+    const Signals signals;
+    const std::uint64_t wanted = 2 * options.copies * survey->connections.size() + 64;
+    if (endpoint::raise_descriptor_limit() < wanted)
+        return failed(fmt::format("{} connections need {} descriptors: raise `ulimit -n`, or choose flows with --flow",
+                                  options.copies * survey->connections.size(), wanted));
+    ::replay::ReenactmentOptions how = reenactment_options(options);
+    Watching watching;
+    if (options.compare && options.place == cli::replay::Place::to) watching.open(options, options.address.port);
+    if (options.compare && options.place == cli::replay::Place::loopback) watching.prepare(options, how);
+    if (!watching.refused.empty()) return failed(fmt::format("--compare: {}", watching.refused));
+    how.listening = [&](const std::string& address, std::uint16_t port) {
+        if (options.compare && !watching.tap) watching.open(options, port);
+        if (options.place == cli::replay::Place::serve)
+            tell("rdmascope replay: waiting for `replay --to` at {}", endpoint::text_of({address, port}));
+        return port;
+    };
+    const ::replay::Reenactment run = ::replay::re_enact(*survey, how);
+    const std::optional<::replay::Recording> recording = watching.finish();
+    const int printed = print_results(options, *survey, run, recording ? &*recording : nullptr);
+    if (const std::string error = run.error(); !error.empty()) return failed(error);
+    if (!watching.refused.empty()) return failed(fmt::format("--compare: {}", watching.refused));
+    if (recording && !recording->error.empty()) return failed(recording->error);
+    return printed;
+}
+
+}  // namespace cli::replay

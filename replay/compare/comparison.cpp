@@ -1,0 +1,131 @@
+#include "replay/compare/comparison.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <map>
+
+#include "metrics/state.h"
+
+namespace replay {
+
+namespace {
+
+using metrics::FlowSnapshot;
+
+std::uint16_t port_of(const std::string& address) {
+    std::uint16_t port = 0;
+    const std::size_t colon = address.rfind(':');
+    if (colon != std::string::npos) std::from_chars(address.data() + colon + 1, address.data() + address.size(), port);
+    return port;
+}
+
+/// Flows of the recording by their ports.
+using ByPorts = std::map<std::pair<std::uint16_t, std::uint16_t>, const FlowSnapshot*>;
+
+ByPorts by_ports(const metrics::Snapshot& recorded) {
+    ByPorts out;
+    for (const FlowSnapshot& flow : recorded.flows)
+        if (flow.source.port && flow.destination.port) out[{*flow.source.port, *flow.destination.port}] = &flow;
+    return out;
+}
+
+double share_of(const FlowSnapshot& flow, std::size_t state) {
+    const std::uint64_t wall = flow.wall_ns();
+    return wall == 0 ? 0 : static_cast<double>(flow.state_ns[state]) / static_cast<double>(wall);
+}
+
+/// The state that has gained, and the one that has lost the most of the time.
+std::string difference_of(const FlowSnapshot& original, const FlowSnapshot& replayed) {
+    constexpr double worth_telling = 0.05;
+    std::size_t gained = 0;
+    std::size_t lost = 0;
+    const auto change = [&](std::size_t state) { return share_of(replayed, state) - share_of(original, state); };
+    for (std::size_t state = 1; state < metrics::state_count; ++state) {
+        if (change(state) > change(gained)) gained = state;
+        if (change(state) < change(lost)) lost = state;
+    }
+    const auto told = [&](std::size_t state) {
+        return fmt::format("{:.0f} % instead of {:.0f} % of the time in {}", 100 * share_of(replayed, state),
+                           100 * share_of(original, state), metrics::name_of(static_cast<metrics::State>(state)));
+    };
+    std::string out;
+    if (change(gained) > worth_telling) out = told(gained);
+    if (change(lost) < -worth_telling) out += (out.empty() ? "" : ", ") + told(lost);
+    return out;
+}
+
+std::vector<ComparedFlow::Why> why_of(const Survey& survey, const metrics::Snapshot& recorded, const ComparedFlow& flow,
+                                      const metrics::HostNames& names) {
+    const auto verdicts = [&](const metrics::Snapshot& snapshot, std::uint64_t id) {
+        std::map<metrics::Question, std::string> first;
+        for (const metrics::Answer& answer : metrics::answer(snapshot, names, &id))
+            first.try_emplace(answer.question, answer.verdict);
+        return first;
+    };
+    const auto before = verdicts(survey.snapshot, flow.original->id);
+    auto after = verdicts(recorded, flow.replayed->id);
+    std::vector<ComparedFlow::Why> out;
+    for (const auto& [question, verdict] : before)
+        if (after[question] != verdict) out.push_back({question, verdict, after[question]});
+    return out;
+}
+
+bool same(const std::array<metrics::OperationFigures, metrics::operation_count>& one,
+          const std::array<metrics::OperationFigures, metrics::operation_count>& other) {
+    for (std::size_t i = 0; i < metrics::operation_count; ++i)
+        if (one[i].count != other[i].count || one[i].bytes != other[i].bytes) return false;
+    return true;
+}
+
+}  // namespace
+
+Figures figures_of(const FlowSnapshot& flow) {
+    Figures out;
+    out.operations = flow.operations;
+    out.messages = flow.messages_total();
+    out.bytes = flow.message_bytes_total();
+    for (const metrics::OperationFigures& operation : flow.operations) out.latency_ns.merge(operation.latency_ns);
+    return out;
+}
+
+std::array<metrics::OperationFigures, metrics::operation_count> over_iwarp(const FlowSnapshot& original) {
+    auto out = original.operations;
+    if (original.transport == dissect::Transport::iwarp) return out;
+    metrics::OperationFigures& immediate = out[metrics::index_of(metrics::Operation::send_immediate)];
+    metrics::OperationFigures& send = out[metrics::index_of(metrics::Operation::send)];
+    send.count += immediate.count;
+    send.bytes += immediate.bytes;
+    immediate.bytes = 0;
+    return out;
+}
+
+std::vector<ComparedFlow> compare(const Survey& survey, const Reenactment& run, const metrics::Snapshot& recorded,
+                                  const metrics::HostNames& names) {
+    const ByPorts flows = by_ports(recorded);
+    std::vector<ComparedFlow> out;
+    const auto add = [&](std::uint32_t connection, std::size_t side, std::uint16_t from, std::uint16_t to) {
+        const FlowSnapshot* original = survey.connections[connection].flows[side];
+        if (original == nullptr || original->messages_total() == 0) return;
+        ComparedFlow& flow = out.emplace_back();
+        flow.original = original;
+        const auto found = flows.find({from, to});
+        if (found == flows.end()) return;
+        flow.replayed = found->second;
+        flow.equal = same(over_iwarp(*original), flow.replayed->operations);
+        flow.difference = difference_of(*original, *flow.replayed);
+        flow.why = why_of(survey, recorded, flow, names);
+    };
+    // One end knows both ports of each connection.
+    for (const PartyResult::Side& side : run.parties.front().sides) {
+        if (side.copy != 0) continue;
+        const std::uint16_t local = port_of(side.local);
+        const std::uint16_t peer = port_of(side.peer);
+        add(side.connection, side.side, local, peer);
+        add(side.connection, 1U - side.side, peer, local);
+    }
+    std::ranges::sort(out, {}, [](const ComparedFlow& flow) { return flow.original->id; });
+    return out;
+}
+
+}  // namespace replay

@@ -1,0 +1,45 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "metrics/snapshot.h"
+#include "metrics/why/answer.h"
+#include "replay/endpoints/reenactment.h"
+#include "replay/plan/survey.h"
+
+namespace replay {
+
+/// What is set side by side of a flow.
+struct Figures {
+    std::array<metrics::OperationFigures, metrics::operation_count> operations;
+    std::uint64_t messages = 0;
+    std::uint64_t bytes = 0;
+    metrics::Histogram latency_ns;  ///< of all operations
+};
+Figures figures_of(const metrics::FlowSnapshot& flow);
+
+/// The operations that a flow's re-enactment over iWARP must show: Sends with Immediate of RoCE are Sends and Immediate
+/// Data behind them, which carries none of the octets.
+std::array<metrics::OperationFigures, metrics::operation_count> over_iwarp(const metrics::FlowSnapshot& original);
+
+/// A flow and its re-enactment: the first copy's, where there are several.
+struct ComparedFlow {
+    const metrics::FlowSnapshot* original = nullptr;
+    const metrics::FlowSnapshot* replayed = nullptr;  ///< null where nothing was captured of it
+    bool equal = false;                               ///< operations: kinds, counts, octets
+    struct Why {
+        metrics::Question question{};
+        std::string original;  ///< verdict
+        std::string replayed;
+    };
+    std::vector<Why> why;    ///< questions on whose answer both differ
+    std::string difference;  ///< where the time went otherwise, in a sentence; empty where nothing is to be told
+};
+
+/// `recorded` must outlive what is returned, as the survey must. Only flows with operations; of endpoints here.
+std::vector<ComparedFlow> compare(const Survey& survey, const Reenactment& run, const metrics::Snapshot& recorded,
+                                  const metrics::HostNames& names);
+
+}  // namespace replay

@@ -1,0 +1,51 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "capture/live_source.h"
+#include "capture/writer.h"
+#include "metrics/engine/analyzer.h"
+#include "metrics/snapshot.h"
+
+namespace replay {
+
+/// What was seen of a re-enactment.
+struct Recording {
+    metrics::Snapshot snapshot;
+    std::uint64_t lost = 0;  ///< frames that the kernel dropped
+    std::string source;      ///< in words
+    std::string error;       ///< empty: nothing went wrong
+};
+
+/// How a comparison measures what it has captured.
+metrics::AnalyzerOptions comparison_analyzer_options();
+
+/// Captures an interface's traffic of one TCP port, from its making until finish(), measures it, and keeps it where a
+/// path is given. Frames are not held.
+class Recorder {
+public:
+    static capture::Result<std::unique_ptr<Recorder>> open(const std::string& interface, std::uint16_t port,
+                                                           const std::string& path);
+    ~Recorder();
+    Recorder(const Recorder&) = delete;
+    Recorder& operator=(const Recorder&) = delete;
+
+    /// To be called once.
+    Recording finish();
+
+private:
+    Recorder(std::unique_ptr<capture::LiveSource> source, std::unique_ptr<capture::Writer> writer, std::string what);
+    void run();
+
+    std::unique_ptr<capture::LiveSource> source_;
+    std::unique_ptr<capture::Writer> writer_;
+    metrics::Analyzer analyzer_;
+    Recording recording_;
+    std::atomic<bool> stop_{false};
+    std::thread thread_;
+};
+
+}  // namespace replay

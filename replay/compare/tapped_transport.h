@@ -1,0 +1,14 @@
+#pragma once
+#include <memory>
+
+#include "iwarp/iwarp.h"
+
+namespace replay {
+
+class StackTap;
+
+/// A device over the TCP of this machine that tells the tap what its streams send and take; `side` 0 connects, 1
+/// accepts.
+std::shared_ptr<iwarp::Device> tapped_device(StackTap& tap, unsigned side);
+
+}  // namespace replay

@@ -1,0 +1,59 @@
+#include "replay/endpoints/control.h"
+
+#include <algorithm>
+
+namespace replay {
+
+namespace {
+
+iwarp::QueuePairOptions pair_options() {
+    iwarp::QueuePairOptions options;
+    options.max_send = Control::slots;
+    options.max_receive = Control::slots;
+    options.max_pieces = 1;
+    options.max_inline = 0;
+    return options;
+}
+
+}  // namespace
+
+Control::Control(iwarp::Device& device, const std::shared_ptr<iwarp::ProtectionDomain>& domain,
+                 const std::shared_ptr<iwarp::CompletionQueue>& completions)
+    : memory_(std::make_unique<std::byte[]>(2 * slots * Word::octets)),
+      region_(domain->register_memory({memory_.get(), 2 * slots * Word::octets}, iwarp::Access::local_write)),
+      queue_pair_(device.create_queue_pair(domain, completions, completions, pair_options())) {
+    for (std::uint32_t at = 0; at < slots; ++at) offer(at);
+}
+
+void Control::offer(std::uint32_t at) {
+    const iwarp::Sge piece{slot(slots + at), Word::octets, region_->stag()};
+    static_cast<void>(queue_pair_->post_receive({std::uint64_t{number} << 32 | (tag_receive + at), {&piece, 1}}));
+}
+
+bool Control::room(bool for_news) const {
+    const std::size_t most = for_news ? slots - reserve : slots;
+    return sent_ - completed_ < most && sent_ - taken_ < most;
+}
+
+void Control::send(Word word) {
+    std::byte* const at = slot(sent_ % slots);
+    word.taken = told_ = received_;
+    const std::size_t octets = word.encode({at, Word::octets});
+    const iwarp::Sge piece{at, static_cast<std::uint32_t>(octets), region_->stag()};
+    iwarp::SendRequest request;
+    request.id = std::uint64_t{number} << 32;
+    request.pieces = {&piece, 1};
+    if (queue_pair_->post_send(request) == iwarp::Posted::ok) ++sent_;
+}
+
+std::optional<Word> Control::completed(std::uint32_t tag, const iwarp::Completion& completion) {
+    if (tag < tag_receive) return ++completed_, std::nullopt;
+    ++received_;
+    const std::uint32_t at = tag - tag_receive;
+    auto word = Word::decode({slot(slots + at), completion.length});
+    if (word) taken_ = std::max(taken_, word->taken);
+    offer(at);
+    return word;
+}
+
+}  // namespace replay

@@ -1,0 +1,45 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "iwarp/iwarp.h"
+#include "replay/endpoints/party.h"
+#include "replay/plan/survey.h"
+
+namespace replay {
+
+struct ReenactmentOptions {
+    enum class Place : std::uint8_t { loopback, serve, to };
+    Place place = Place::loopback;
+    std::string host = "127.0.0.1";  ///< of serve and to
+    std::uint16_t port = 0;
+    std::uint64_t loops = 1;
+    std::uint32_t copies = 1;
+    std::optional<double> speed = 1;  ///< absent: as fast as it goes
+    std::optional<bool> crc = {};     ///< absent: as captured
+    std::uint64_t timeout_ns = 10'000'000'000;
+    std::function<bool()> stopped = {};  ///< asked from the threads that work, at the same time
+    /// The end that accepts waits there; before anything else happens. May return another port of this machine that
+    /// leads there, to which the other end of a loopback connects.
+    std::function<std::uint16_t(const std::string& address, std::uint16_t port)> listening = {};
+    /// For the end that connects, and the one that accepts.
+    std::function<std::shared_ptr<iwarp::Device>(bool initiator)> device = {};
+};
+
+/// What the ends on this machine did: one, or both.
+struct Reenactment {
+    std::vector<PartyResult> parties;  ///< the one that connects first
+    std::string error() const;         ///< of the first that failed; empty: all came about
+    bool stopped() const;
+    std::uint64_t duration_ns() const;  ///< from the start to the last thing done
+};
+
+/// Posts the survey's operations again. Throws iwarp::Error where it cannot begin; what goes wrong later stands in the
+/// result.
+Reenactment re_enact(const Survey& survey, const ReenactmentOptions& options);
+
+}  // namespace replay

@@ -1,0 +1,63 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "capture/source.h"
+#include "replay/frames/rewrite.h"
+#include "replay/impair/frame_line.h"
+#include "wire/ethernet.h"
+
+namespace replay {
+
+/// Why a captured frame is not put on the wire.
+enum class Unfit : std::uint8_t {
+    none,
+    cut,        ///< the capture kept less than there was
+    link,       ///< of a link that cannot go through an Ethernet interface
+    addresses,  ///< has no Ethernet header, and nobody said which addresses one should have
+    family,     ///< has no Ethernet header, and is neither IPv4 nor IPv6 nor of another EtherType
+    too_short,  ///< has not even its link header
+    count_,
+};
+/// "cut short by the capture".
+std::string_view words_of(Unfit reason);
+
+/// The Ethernet addresses of frames that were captured without any.
+struct EtherAddresses {
+    wire::MacAddress destination{};
+    wire::MacAddress source{};
+};
+/// "DST" or "DST,SRC", each as 02:00:00:00:00:01; the source then is `own`. Nothing where it is not understood.
+std::optional<EtherAddresses> parse_ether(const std::string& text, const wire::MacAddress& own);
+
+/// Captured frames → octets that an Ethernet interface can send: a frame check sequence that the capture kept is taken
+/// off, what has no Ethernet header gets one (raw IP, Linux cooked, BSD loopback), what was asked for is written anew.
+class Outgoing {
+public:
+    Outgoing(Rewriter rewriter, std::optional<EtherAddresses> ether);
+
+    struct Made {
+        Unfit unfit = Unfit::none;
+        wire::Bytes octets = {};  ///< valid until the next call, and no longer than the captured frame
+        FramePlaces places = {};
+    };
+    Made make(const wire::Frame& frame, const capture::InterfaceInfo& interface);
+
+    const std::array<std::uint64_t, static_cast<std::size_t>(Unfit::count_)>& unfit() const { return unfit_; }
+    const RewriteCounters& rewritten() const { return rewriter_.counters(); }
+
+private:
+    Unfit add_header(const wire::Frame& frame);
+
+    Rewriter rewriter_;
+    std::optional<EtherAddresses> ether_;
+    std::array<std::uint64_t, static_cast<std::size_t>(Unfit::count_)> unfit_{};
+    std::vector<std::byte> octets_;
+    dissect::Dissection dissection_;
+};
+
+}  // namespace replay

@@ -1,0 +1,71 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dissect/dissection.h"
+#include "wire/bytes.h"
+#include "wire/result.h"
+
+namespace replay {
+
+/// What of a frame may be written anew.
+enum class RewriteField : std::uint8_t {
+    mac_source,
+    mac_destination,
+    ip_source,  ///< IPv4, IPv6, and the GIDs of a GRH, which are written as IPv6 addresses
+    ip_destination,
+    source_port,  ///< UDP and TCP
+    destination_port,
+    source_qp,       ///< of the DETH
+    destination_qp,  ///< of the BTH
+};
+
+/// One value in place of another, or of any.
+struct RewriteRule {
+    struct Value {
+        std::array<std::byte, 16> octets = {};
+        std::uint8_t size = 0;
+        bool operator==(const Value&) const = default;
+    };
+    std::array<std::optional<RewriteField>, 2> fields = {};
+    std::optional<Value> from = {};  ///< absent: any of the same size
+    Value to = {};
+};
+
+/// "ip:192.0.2.1=10.0.0.1", "mac.dst:any=02:00:00:00:00:01", "port:4791=4792", "qpn:0x11=0x22"; without `.src` or
+/// `.dst` it is of both. Returns the rule, or what is wanted in place of the text.
+wire::Result<RewriteRule, std::string> parse_rewrite(const std::string& text);
+
+struct RewriteCounters {
+    std::uint64_t frames = 0;      ///< in which something was changed
+    std::uint64_t unfollowed = 0;  ///< changed fragments: an ICRC covers the datagram, and cannot follow
+};
+
+/// Writes a frame's addresses, ports and queue pair numbers anew, and then the checksums that cover them, from the
+/// inside to the outside: ICRC, TCP and UDP, IPv4. What was right is right afterwards; what was wrong stays wrong by
+/// the same difference, because it may be what the capture is about; a UDP checksum of zero stays; one that an adapter
+/// was still to finish (the sum of the pseudo-header alone) is finished. Of a fragment, checksums are adjusted by what
+/// changed in it.
+class Rewriter {
+public:
+    explicit Rewriter(std::vector<RewriteRule> rules) : rules_(std::move(rules)) {}
+
+    bool empty() const { return rules_.empty(); }
+    /// `frame`: what `dissection` describes.
+    void apply(wire::MutableBytes frame, const dissect::Dissection& dissection);
+    const RewriteCounters& counters() const { return counters_; }
+
+private:
+    void put(wire::MutableBytes frame, RewriteField field, std::uint32_t offset, std::size_t size);
+
+    std::vector<RewriteRule> rules_;
+    RewriteCounters counters_;
+    std::vector<std::byte> before_;
+    bool changed_ = false;          ///< of the frame at hand
+    bool covered_changed_ = false;  ///< something that checksums cover
+};
+
+}  // namespace replay

@@ -1,0 +1,19 @@
+#pragma once
+#include <cstdint>
+
+#include "wire/bytes.h"
+
+namespace replay {
+
+enum class Marking : std::uint8_t {
+    marked,       ///< now Congestion Experienced, and a header checksum that agrees as it did before
+    already,      ///< was so before
+    not_capable,  ///< its sender said that it does not know ECN (RFC 3168 section 5): a router would drop it instead
+    no_ip,        ///< no IPv4 or IPv6 header there
+};
+
+/// Marks a packet that begins with its IPv4 or IPv6 header as having met congestion. RFC 3168 section 5; the checksum
+/// by RFC 1624, so that a wrong one stays wrong. An ICRC does not cover the field.
+Marking mark_congestion(wire::MutableBytes packet);
+
+}  // namespace replay

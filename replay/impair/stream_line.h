@@ -1,0 +1,67 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "replay/impair/pace.h"
+#include "replay/impair/random.h"
+#include "replay/impair/settings.h"
+#include "wire/bytes.h"
+
+namespace replay {
+
+/// The same for one direction of a stream of octets, as TCP gives it to its users: (octets, now) → which leave when.
+///
+/// A stream can be late and slow, and its octets can be wrong: delay, jitter, rate, corruption. TCP has mended loss,
+/// reordering and duplication before anybody sees them, and marks stand in headers below it: those settings have no
+/// meaning here and are not looked at. Octets keep their order. A share of corruption is of blocks of `block_octets`,
+/// counted from the stream's beginning: about what is one frame of it; a corrupted block has one bit changed. What
+/// happens depends on places in the stream and not on how it was cut into pieces; jitter is drawn for every block.
+class StreamLine {
+public:
+    static constexpr std::size_t block_octets = 1448;
+    static constexpr std::size_t queue_octets = std::size_t{4} << 20;
+
+    /// `direction` parts the draws of a connection's two directions.
+    StreamLine(const ImpairmentSettings& settings, unsigned direction);
+
+    /// Octets come; `now_ns` never goes back. As many as there is room for are taken; returns how many.
+    std::size_t put(wire::Bytes octets, std::int64_t now_ns);
+    std::size_t room() const { return queue_octets - waiting(); }
+    bool empty() const { return waiting() == 0; }
+
+    /// When more leaves than has left by now; nothing where nothing waits.
+    std::optional<std::int64_t> next_ns() const;
+    /// What leaves at `now_ns` or before, as far as it lies in one piece; valid until the next call.
+    wire::Bytes ready(std::int64_t now_ns) const;
+    void consume(std::size_t octets);
+
+    std::uint64_t octets() const { return position_; }             ///< that came
+    std::uint64_t corrupted_blocks() const { return corrupted_; }  ///< whose bit has come
+
+private:
+    struct Piece {
+        std::uint64_t end = 0;  ///< position in the stream
+        std::int64_t leaves_ns = 0;
+    };
+    std::size_t waiting() const { return static_cast<std::size_t>(position_ - left_); }
+    void begin_block();
+    void take_piece(wire::Bytes octets, std::int64_t now_ns);
+
+    ImpairmentSettings settings_;
+    Random corrupt_, place_, jitter_;
+    Pace pace_;
+    std::int64_t last_leaves_ns_ = INT64_MIN;
+    std::int64_t block_jitter_ns_ = 0;
+    std::optional<std::size_t> bit_;  ///< of the present block, to be changed
+    std::uint64_t position_ = 0;
+    std::uint64_t left_ = 0;
+    std::uint64_t corrupted_ = 0;
+    std::deque<Piece> pieces_;
+    std::vector<std::byte> octets_;  ///< those that wait begin at `first_`
+    std::size_t first_ = 0;
+};
+
+}  // namespace replay

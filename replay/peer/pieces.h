@@ -1,0 +1,48 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "wire/bytes.h"
+
+/// The octets of one direction of an iWARP connection, cut where MPA cuts them. RFC 5044.
+namespace replay {
+
+enum class PieceKind : std::uint8_t {
+    start,  ///< a Request or a Reply, with its private data
+    fpdu,   ///< markers, padding and CRC with it, right or wrong
+    rest,   ///< what is neither: a beginning that is no start frame, or an end that is no whole FPDU
+};
+
+/// Cuts a stream that comes bit by bit. What it cannot cut is left: see rest().
+class PieceCutter {
+public:
+    /// Whether the sender of this direction was asked for markers: to be said before the first FPDU.
+    void markers(bool wanted) { markers_ = wanted; }
+
+    struct Piece {
+        PieceKind kind = PieceKind::rest;
+        std::size_t size = 0;
+        std::uint32_t phase = 0;  ///< with markers: of an FPDU's first octet, modulo 512
+    };
+    /// The piece that `octets`, the stream from where the last one ended, begin with; nothing where more is needed.
+    std::optional<Piece> next(wire::Bytes octets);
+    /// There was no start frame, or it rejected: nothing is cut any more.
+    void stop_cutting() { state_ = State::nothing; }
+
+private:
+    enum class State : std::uint8_t { start, fpdus, nothing };
+    State state_ = State::start;
+    bool markers_ = false;
+    std::uint32_t phase_ = 0;
+};
+
+/// An FPDU as its receiver takes it: the ULPDU without markers, as much of it as the length says.
+std::vector<std::byte> ulpdu_of(wire::Bytes fpdu, bool markers, std::uint32_t phase);
+/// Writes over octets of the ULPDU where they lie among the markers.
+void put_into_ulpdu(wire::MutableBytes fpdu, bool markers, std::uint32_t phase, std::size_t at, wire::Bytes octets);
+/// The last four octets are the CRC of those before.
+bool crc_is_right(wire::Bytes fpdu);
+void put_crc(wire::MutableBytes fpdu);
+
+}  // namespace replay

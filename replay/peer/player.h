@@ -1,0 +1,103 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "replay/peer/compare.h"
+#include "replay/peer/conversation.h"
+#include "replay/peer/steering.h"
+
+namespace replay {
+
+struct PlayerSettings {
+    std::int64_t timeout_ns = 10'000'000'000;  ///< for what the peer said in the capture and does not say now
+    std::int64_t quiet_ns = 300'000'000;       ///< at the end: for what it says now and did not say then
+};
+
+struct PlayReport {
+    std::uint64_t pieces = 0;  ///< start frames, FPDUs and the rest that the played side has
+    std::uint64_t pieces_sent = 0;
+    std::uint64_t octets_sent = 0;
+    std::uint64_t captured_messages = 0;  ///< of the peer
+    std::uint64_t live_messages = 0;
+    std::uint64_t recut = 0;  ///< messages that came in another number of FPDUs; no difference
+    std::vector<Difference> differences = {};
+    std::vector<std::string> notes = {};
+
+    bool equal() const { return differences.empty() && pieces_sent == pieces; }
+};
+
+/// Plays one side of a captured connection against a live peer: its octets, FPDU by FPDU, each once the peer has said
+/// all that it had said before it in the capture; what names the peer's memory is written as the live peer told it.
+/// Octets in, octets out: no clock and no socket. It does not wait for the times of the capture.
+class Player {
+public:
+    /// `initiator`: plays that side. The conversation must outlive the player.
+    Player(const Conversation& conversation, bool initiator, const PlayerSettings& settings);
+
+    /// The connection is there.
+    void begin(std::int64_t now_ns);
+    void receive(wire::Bytes octets, std::int64_t now_ns);
+    /// The peer ended its stream, or the connection is lost.
+    void peer_ended(StreamEnd how, std::int64_t now_ns);
+    /// Time has passed.
+    void tick(std::int64_t now_ns);
+
+    wire::Bytes output() const { return wire::Bytes{output_}.subspan(output_sent_); }
+    void sent(std::size_t octets, std::int64_t now_ns);
+    /// What is to be done with our stream once output() is empty.
+    StreamEnd our_end() const { return our_end_; }
+
+    bool over() const { return over_; }
+    std::optional<std::int64_t> deadline_ns() const;
+    /// Once it is over.
+    PlayReport report() const;
+
+private:
+    using Counts = std::array<std::size_t, channels>;
+
+    const ConversationSide& played() const { return conversation_.sides[played_]; }
+    const ConversationSide& peer() const { return conversation_.sides[1 - played_]; }
+    const Counts& wanted_before(std::uint64_t frame) const;
+    bool peer_end_wanted_before(std::uint64_t frame) const;
+    bool ready_for(std::uint64_t frame) const;
+    bool all_said() const;
+    void take_pieces();
+    void take_message(Message message);
+    void advance(std::int64_t now_ns);
+    void send_item(const ConversationSide::Item& item);
+    void waive(std::uint64_t frame);
+    void give_up(std::int64_t now_ns);
+    void end_if_done(std::int64_t now_ns);
+    void note_regions(PlayReport& report) const;
+
+    const Conversation& conversation_;
+    unsigned played_;
+    PlayerSettings settings_;
+    Steering steering_;
+    bool crc_;
+    std::array<std::vector<std::size_t>, channels> captured_by_channel_;  ///< numbers of the peer's messages
+    std::vector<std::uint64_t> frames_;  ///< in which the peer's messages ended, ascending
+    std::vector<Counts> before_;         ///< how many of each channel are among the first so many of those
+    std::array<std::vector<Message>, channels> live_;
+    Counts waived_{};  ///< so many are not waited for any more
+    bool end_waived_ = false;
+    PieceCutter cutter_;
+    MessageBuilder builder_;
+    std::vector<std::byte> input_;
+    std::size_t next_ = 0;  ///< item to be sent
+    std::vector<std::byte> output_;
+    std::size_t output_sent_ = 0;
+    std::uint64_t octets_sent_ = 0;
+    StreamEnd our_end_ = StreamEnd::open;
+    StreamEnd peer_end_ = StreamEnd::open;
+    bool begun_ = false;
+    bool over_ = false;
+    bool timed_out_ = false;
+    std::int64_t progress_ns_ = 0;
+    std::int64_t done_ns_ = 0;  ///< when everything had been said; 0: not yet
+};
+
+}  // namespace replay

@@ -1,0 +1,81 @@
+#include "replay/plan/plan_reader.h"
+
+#include <exception>
+#include <fmt/format.h>
+
+#include "capture/file_source.h"
+#include "metrics/engine/analyzer.h"
+#include "replay/plan/extractor.h"
+
+namespace replay {
+
+namespace {
+
+constexpr std::size_t batch_frames = 256;
+
+/// Reads the capture once. False where nobody takes operations any more; `error`: why it could not be read.
+bool read_once(const Survey& survey, Extractor& extractor, const std::vector<OperationQueue*>& into,
+               std::string& error) {
+    auto source = capture::open_file(survey.path);
+    if (!source) return error = source.error().text(), false;
+    metrics::AnalyzerOptions options;
+    options.engine.reuse = false;
+    options.engine.witness = &extractor;
+    options.listener = &extractor;
+    metrics::Analyzer analyzer(options);
+    const auto hand_over = [&] {
+        if (extractor.found().empty()) return true;
+        bool taken = true;
+        for (OperationQueue* const queue : into) taken = queue->push(extractor.found()) && taken;
+        extractor.found().clear();
+        return taken;
+    };
+    std::vector<wire::Frame> frames(batch_frames);
+    std::uint64_t read = 0;
+    // A file that breaks off ends there: the survey has said so. One that grows ends where the survey found its end.
+    while (read < survey.snapshot.capture.packets) {
+        const capture::Batch batch = (*source)->next_batch(frames);
+        if (batch.status != capture::ReadStatus::frame) break;
+        const std::size_t count = std::min<std::uint64_t>(batch.count, survey.snapshot.capture.packets - read);
+        read += count;
+        analyzer.feed({frames.data(), count}, (*source)->frames_last());
+        if (!hand_over()) return false;
+    }
+    if (read != survey.snapshot.capture.packets)
+        return error = fmt::format("{}: has changed since it was first read", survey.path), false;
+    analyzer.finish();
+    return hand_over();
+}
+
+}  // namespace
+
+PlanReader::PlanReader(const Survey& survey, std::uint64_t loops, std::vector<OperationQueue*> into)
+    : survey_(survey), into_(std::move(into)), thread_([this, loops] { run(loops); }) {}
+
+PlanReader::~PlanReader() {
+    for (OperationQueue* const queue : into_) queue->close();
+    thread_.join();
+}
+
+void PlanReader::run(std::uint64_t loops) {
+    std::string failure;
+    try {
+        failure = read_all(loops);
+    } catch (const std::exception& error) {
+        failure = error.what();
+    }
+    for (OperationQueue* const queue : into_) queue->end(failure);
+}
+
+std::string PlanReader::read_all(std::uint64_t loops) {
+    Extractor extractor(survey_);
+    std::string error;
+    for (std::uint64_t run = 0; run < loops; ++run) {
+        // A run begins when the last operation of the one before did.
+        if (run != 0) extractor.begin_run(extractor.last_ns());
+        if (!read_once(survey_, extractor, into_, error)) return error;
+    }
+    return {};
+}
+
+}  // namespace replay

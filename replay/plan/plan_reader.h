@@ -1,0 +1,29 @@
+#pragma once
+#include <thread>
+#include <vector>
+
+#include "replay/plan/operation_queue.h"
+#include "replay/plan/survey.h"
+
+namespace replay {
+
+/// Reads a capture as often as it is to be re-enacted and gives its operations to all who take part, in a thread of its
+/// own, which waits where they are behind.
+class PlanReader {
+public:
+    PlanReader(const Survey& survey, std::uint64_t loops, std::vector<OperationQueue*> into);
+    /// Ends it, whatever is left.
+    ~PlanReader();
+    PlanReader(const PlanReader&) = delete;
+    PlanReader& operator=(const PlanReader&) = delete;
+
+private:
+    void run(std::uint64_t loops);
+    std::string read_all(std::uint64_t loops);
+
+    const Survey& survey_;
+    std::vector<OperationQueue*> into_;
+    std::thread thread_;
+};
+
+}  // namespace replay

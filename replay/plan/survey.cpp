@@ -1,0 +1,169 @@
+#include "replay/plan/survey.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+#include "capture/file_source.h"
+#include "metrics/engine/analyzer.h"
+
+namespace replay {
+
+namespace {
+
+using metrics::FlowSnapshot;
+using metrics::Operation;
+
+constexpr std::size_t batch_frames = 1024;
+
+std::uint64_t count_of(const FlowSnapshot& flow, Operation operation) {
+    return flow.operations[metrics::index_of(operation)].count;
+}
+
+capture::Result<metrics::Snapshot> read(const std::string& path, std::string& broken) {
+    auto source = capture::open_file(path);
+    if (!source) return wire::Failure{source.error()};
+    metrics::AnalyzerOptions options;
+    options.engine.reuse = false;
+    metrics::Analyzer analyzer(options);
+    std::vector<wire::Frame> frames(batch_frames);
+    for (;;) {
+        const capture::Batch batch = (*source)->next_batch(frames);
+        if (batch.status == capture::ReadStatus::end) break;
+        if (batch.status == capture::ReadStatus::error) {
+            broken = (*source)->error().text();
+            break;
+        }
+        analyzer.feed({frames.data(), batch.count}, (*source)->frames_last());
+    }
+    analyzer.finish();
+    return analyzer.snapshot();
+}
+
+bool is_wanted(const FlowSnapshot& flow, const std::vector<std::uint64_t>& wanted) {
+    const auto named = [&](std::uint64_t id) { return std::ranges::find(wanted, id) != wanted.end(); };
+    return wanted.empty() || named(flow.id) || (flow.reverse && named(*flow.reverse));
+}
+
+/// What is acknowledged at the tap takes the flow's sender so long to react to, and half of it for sure.
+std::uint64_t reaction_of(const FlowSnapshot* flow) {
+    return flow == nullptr ? 0 : flow->reaction_min_ns.value_or(0) / 2;
+}
+
+PlannedConnection connect(const FlowSnapshot* first, const FlowSnapshot* second) {
+    PlannedConnection out;
+    out.flows[0] = first;
+    out.flows[1] = second;
+    for (std::size_t side = 0; side < 2; ++side) {
+        const FlowSnapshot* flow = out.flows[side];
+        if (flow == nullptr) continue;
+        out.reaction_ns[side] = reaction_of(flow);
+        out.depth[side] = static_cast<std::uint32_t>(std::min<std::uint64_t>(flow->messages_max, 1U << 20));
+        out.invalidates[side] = count_of(*flow, Operation::send_invalidate) != 0;
+        if (flow->connection.mpa_crc) out.crc = *flow->connection.mpa_crc;
+    }
+    return out;
+}
+
+/// What is lacking of one flow's messages, or becomes something else over iWARP.
+void note_flow(const FlowSnapshot& flow, std::vector<std::string>& notes) {
+    const auto note = [&](std::string text) { notes.push_back(fmt::format("flow {}: {}", flow.id, text)); };
+    if (flow.messages_total() == 0) return;
+    if (flow.service == metrics::Service::ud)
+        note("datagrams become Sends on a connection, which may not be lost or overtaken");
+    else if (!flow.reverse)
+        note("its reverse was not captured: what its operations waited for is not known");
+    if (const std::uint64_t count = count_of(flow, Operation::send_immediate);
+        count != 0 && flow.transport != dissect::Transport::iwarp)
+        note(fmt::format("{} Sends with Immediate become Sends with Immediate Data (RFC 7306) behind them", count));
+    if (flow.missing_packets.value_or(0) != 0)
+        note(fmt::format("{} packets were not captured: messages that end in one are missing", *flow.missing_packets));
+    if (flow.tcp && flow.unseen_acknowledged_packets != 0)
+        note(fmt::format("{} packets were acknowledged that the capture does not hold",
+                         flow.unseen_acknowledged_packets));
+}
+
+void note_capture(const metrics::CaptureFigures& figures, std::vector<std::string>& notes) {
+    if (figures.truncated != 0)
+        notes.push_back(fmt::format("{} packets were cut by the snap length so that their headers are not whole",
+                                    figures.truncated));
+    if (figures.malformed != 0) notes.push_back(fmt::format("{} packets are malformed", figures.malformed));
+    if (figures.stream_octets_lost != 0)
+        notes.push_back(fmt::format("{} octets of TCP streams were not captured", figures.stream_octets_lost));
+    if (figures.flows_evicted != 0)
+        notes.push_back(fmt::format("{} flows were forgotten: there are too many", figures.flows_evicted));
+}
+
+/// Which flows talk to each other, in the order of their ids.
+void pair(Survey& out, const std::vector<std::uint64_t>& wanted) {
+    std::set<std::uint64_t> placed;
+    for (const FlowSnapshot& flow : out.snapshot.flows) {
+        if (placed.contains(flow.id) || !is_wanted(flow, wanted)) continue;
+        const FlowSnapshot* reverse = flow.reverse ? out.snapshot.flow(*flow.reverse) : nullptr;
+        if (reverse != nullptr && placed.contains(reverse->id)) reverse = nullptr;
+        placed.insert(flow.id);
+        if (reverse != nullptr) placed.insert(reverse->id);
+        const std::uint64_t messages =
+            flow.messages_total() + (reverse != nullptr ? reverse->messages_total() : std::uint64_t{0});
+        if (messages == 0) continue;
+        const auto index = static_cast<std::uint32_t>(out.connections.size());
+        out.connections.push_back(connect(&flow, reverse));
+        out.places[flow.id] = {index, 0};
+        if (reverse != nullptr) out.places[reverse->id] = {index, 1};
+        out.messages += messages;
+    }
+}
+
+capture::Error failure(const std::string& path, std::string message) { return {std::move(message), path, {}, 0}; }
+
+}  // namespace
+
+std::uint64_t Survey::fingerprint() const {
+    std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
+    const auto add = [&](std::uint64_t value) {
+        for (unsigned i = 0; i < 8; ++i) hash = (hash ^ (value >> (8 * i) & 0xff)) * 1099511628211ULL;
+    };
+    add(snapshot.capture.packets);
+    add(snapshot.capture.bytes);
+    add(static_cast<std::uint64_t>(snapshot.capture.first_ns));
+    for (const PlannedConnection& connection : connections)
+        for (const FlowSnapshot* flow : connection.flows) {
+            if (flow == nullptr) continue;
+            add(flow->id);
+            add(flow->messages_total());
+            add(flow->message_bytes_total());
+        }
+    return hash;
+}
+
+capture::Result<Survey> survey(const std::string& path, const std::vector<std::uint64_t>& flows) {
+    if (path == "-")
+        return wire::Failure{failure(path, "a capture is read twice to be replayed; save standard input to a file")};
+    Survey out;
+    out.path = path;
+    auto snapshot = read(path, out.broken);
+    if (!snapshot) return wire::Failure{snapshot.error()};
+    out.snapshot = std::move(snapshot).value();
+    for (const std::uint64_t id : flows)
+        if (out.snapshot.flow(id) == nullptr)
+            return wire::Failure{failure(
+                path, fmt::format("there is no flow {}; `rdmascope flows -r {}` lists those there are", id, path))};
+    pair(out, flows);
+    if (out.connections.empty()) {
+        std::string why = out.broken.empty() ? "no RDMA operations in it" : "no RDMA operations before " + out.broken;
+        return wire::Failure{failure(path, why + ": nothing can be re-enacted")};
+    }
+    out.begin_ns = out.snapshot.capture.last_ns;
+    for (const PlannedConnection& connection : out.connections)
+        for (const FlowSnapshot* flow : connection.flows) {
+            if (flow == nullptr || flow->messages_total() == 0) continue;
+            out.begin_ns = std::min(out.begin_ns, flow->first_ns);
+            out.longest = std::max(out.longest, flow->message_bytes.max().value_or(0));
+            note_flow(*flow, out.notes);
+        }
+    note_capture(out.snapshot.capture, out.notes);
+    if (!out.broken.empty()) out.notes.push_back("the file breaks off: " + out.broken);
+    return out;
+}
+
+}  // namespace replay

@@ -1,0 +1,31 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "replay/frames/injector.h"
+#include "replay/sockets/interface.h"
+
+namespace replay {
+
+/// A packet socket that sends whole Ethernet frames by one interface, and receives nothing. packet(7).
+class FrameSocket final : public FrameOutput {
+public:
+    /// Fails where this process may not, with the capability that it lacks.
+    static SocketResult<std::unique_ptr<FrameSocket>> open(const InterfaceFacts& interface);
+
+    /// Waits while the interface's queue is full.
+    Sent send(const std::vector<wire::Bytes>& frames) override;
+    const std::string& error() const override { return error_; }
+    std::uint64_t waited() const { return waited_; }  ///< times that the queue was full
+
+private:
+    FrameSocket(Descriptor socket, std::string name) : socket_(std::move(socket)), name_(std::move(name)) {}
+
+    Descriptor socket_;
+    std::string name_;
+    std::string error_;
+    std::uint64_t waited_ = 0;
+};
+
+}  // namespace replay

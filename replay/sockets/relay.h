@@ -1,0 +1,54 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "replay/impair/settings.h"
+#include "replay/sockets/tcp.h"
+
+namespace replay {
+
+struct RelayCounters {
+    std::uint64_t connections = 0;
+    std::uint64_t octets_there = 0;  ///< from those who connect to the target
+    std::uint64_t octets_back = 0;
+    std::uint64_t corrupted_blocks = 0;  ///< both ways; of StreamLine::block_octets
+    std::uint64_t reset = 0;             ///< connections that ended by a reset or could not be passed on
+    std::string last_error = {};         ///< why one of them could not
+};
+
+/// Stands between two endpoints: takes TCP connections and passes each on to the target, late, slowly or with wrong
+/// octets, as StreamLine says. What one side ends, the other sees end: a closed stream is closed once all that came
+/// before has left, a reset is passed on at once. The Nth connection draws by the seed and N. Runs in a thread of its
+/// own.
+class Relay {
+public:
+    struct Target {
+        std::string host;
+        std::uint16_t port = 0;
+    };
+    /// Listens on `host` and `port` (0: any free one) from now on.
+    static SocketResult<std::unique_ptr<Relay>> open(const std::string& host, std::uint16_t port, Target target,
+                                                     const ImpairmentSettings& settings);
+    ~Relay();
+    Relay(const Relay&) = delete;
+    Relay& operator=(const Relay&) = delete;
+
+    std::uint16_t port() const { return port_; }
+    /// Ends what is open by a reset, and the thread; the counts are whole from then on.
+    const RelayCounters& stop();
+
+private:
+    class Work;
+    Relay(Descriptor listener, Descriptor waker, Target target, const ImpairmentSettings& settings);
+
+    std::uint16_t port_;
+    Descriptor waker_;
+    RelayCounters counters_;
+    std::unique_ptr<Work> work_;
+    std::thread thread_;
+};
+
+}  // namespace replay

@@ -1,0 +1,142 @@
+#include "replay/sockets/tcp.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "iwarp/transport/tcp_address.h"
+
+namespace replay {
+namespace {
+
+using iwarp::transport::TcpAddress;
+
+wire::Failure<std::string> failure(const std::string& doing, int code) {
+    return wire::Failure{fmt::format("{}: {}", doing, std::strerror(code))};
+}
+
+void set_no_delay(int socket) {
+    const int on = 1;
+    ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+Descriptor open_socket(const TcpAddress& address) {
+    return Descriptor{::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP)};
+}
+
+template <class Ask>
+TcpAddress address_of(const Descriptor& socket, Ask ask) {
+    TcpAddress address;
+    if (ask(socket.number(), address.data(), &address.size) != 0) address.storage.ss_family = AF_UNSPEC;
+    return address;
+}
+
+}  // namespace
+
+SocketResult<Descriptor> listen_tcp(const std::string& host, std::uint16_t port) {
+    const auto resolution = iwarp::transport::resolve(host, port, true);
+    if (resolution.addresses.empty()) return wire::Failure{resolution.error};
+    const TcpAddress& address = resolution.addresses.front();
+    Descriptor listener = open_socket(address);
+    const int on = 1;
+    if (listener) ::setsockopt(listener.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (!listener || ::bind(listener.number(), address.data(), address.size) != 0 ||
+        ::listen(listener.number(), SOMAXCONN) != 0)
+        return failure("cannot listen on " + iwarp::transport::text_of(address), errno);
+    return listener;
+}
+
+SocketResult<Descriptor> begin_connect_tcp(const std::string& host, std::uint16_t port) {
+    const auto resolution = iwarp::transport::resolve(host, port, false);
+    if (resolution.addresses.empty()) return wire::Failure{resolution.error};
+    std::string why;
+    for (const TcpAddress& address : resolution.addresses) {
+        Descriptor socket = open_socket(address);
+        if (socket) set_no_delay(socket.number());
+        if (socket && (::connect(socket.number(), address.data(), address.size) == 0 || errno == EINPROGRESS))
+            return socket;
+        why = failure("cannot connect to " + iwarp::transport::text_of(address), errno).error;
+    }
+    return wire::Failure{why};
+}
+
+SocketResult<Descriptor> connect_tcp(const std::string& host, std::uint16_t port, std::int64_t timeout_ns) {
+    auto socket = begin_connect_tcp(host, port);
+    if (!socket) return socket;
+    const std::string what = fmt::format("cannot connect to {}", iwarp::transport::text_of(host, port));
+    pollfd wait{socket->number(), POLLOUT, 0};
+    const int ready = ::poll(&wait, 1, static_cast<int>(timeout_ns / 1'000'000));
+    if (ready == 0) return wire::Failure{what + ": no answer"};
+    if (ready < 0) return failure(what, errno);
+    if (const std::string error = connect_error(*socket); !error.empty()) return wire::Failure{what + ": " + error};
+    return socket;
+}
+
+std::string connect_error(const Descriptor& socket) {
+    int code = 0;
+    socklen_t size = sizeof code;
+    if (::getsockopt(socket.number(), SOL_SOCKET, SO_ERROR, &code, &size) != 0) code = errno;
+    return code == 0 ? "" : std::strerror(code);
+}
+
+SocketResult<Descriptor> accept_tcp(const Descriptor& listener) {
+    Descriptor socket{::accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+    if (socket) {
+        set_no_delay(socket.number());
+        return socket;
+    }
+    // accept(2): what befell a connection before it was accepted is not the listener's fault.
+    switch (errno) {
+        case EAGAIN:
+        case EINTR:
+        case ECONNABORTED:
+        case ENETDOWN:
+        case EPROTO:
+        case ENOPROTOOPT:
+        case EHOSTDOWN:
+        case ENONET:
+        case EHOSTUNREACH:
+        case EOPNOTSUPP:
+        case ENETUNREACH: return Descriptor{};
+        default: return failure("cannot accept a connection", errno);
+    }
+}
+
+std::string local_address(const Descriptor& socket) {
+    return iwarp::transport::text_of(address_of(socket, ::getsockname));
+}
+std::string peer_address(const Descriptor& socket) {
+    return iwarp::transport::text_of(address_of(socket, ::getpeername));
+}
+std::uint16_t local_port(const Descriptor& socket) {
+    return iwarp::transport::port_of(address_of(socket, ::getsockname));
+}
+
+Transferred receive_some(const Descriptor& socket, wire::MutableBytes into) {
+    const ssize_t got = ::recv(socket.number(), into.data(), into.size(), 0);
+    if (got > 0) return {static_cast<std::size_t>(got)};
+    if (got == 0) return {.ended = !into.empty()};
+    if (errno == EAGAIN || errno == EINTR) return {};
+    return {.error = std::strerror(errno)};
+}
+
+Transferred send_some(const Descriptor& socket, wire::Bytes octets) {
+    const ssize_t sent = ::send(socket.number(), octets.data(), octets.size(), MSG_NOSIGNAL);
+    if (sent >= 0) return {static_cast<std::size_t>(sent)};
+    if (errno == EAGAIN || errno == EINTR) return {};
+    return {.error = std::strerror(errno)};
+}
+
+void end_sending(const Descriptor& socket) { ::shutdown(socket.number(), SHUT_WR); }
+
+void reset(Descriptor& socket) {
+    const linger at_once{1, 0};
+    if (socket) ::setsockopt(socket.number(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    socket.close();
+}
+
+}  // namespace replay

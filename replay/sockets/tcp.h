@@ -1,0 +1,45 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "iwarp/transport/descriptor.h"
+#include "wire/bytes.h"
+#include "wire/result.h"
+
+/// TCP as two programs use it that pass octets on: sockets that do not block, faults in words. tcp(7).
+namespace replay {
+
+using iwarp::transport::Descriptor;
+template <class T>
+using SocketResult = wire::Result<T, std::string>;
+
+/// A listening socket; port 0 is any free one. Addresses and names as the endpoints take them.
+SocketResult<Descriptor> listen_tcp(const std::string& host, std::uint16_t port);
+/// A connection that is being made: it has succeeded or failed once it can be written to, see connect_error().
+SocketResult<Descriptor> begin_connect_tcp(const std::string& host, std::uint16_t port);
+/// Waits until it has been made.
+SocketResult<Descriptor> connect_tcp(const std::string& host, std::uint16_t port, std::int64_t timeout_ns);
+/// Why a connection could not be made; empty where it was.
+std::string connect_error(const Descriptor& socket);
+/// The next one that has come; none where no one waits.
+SocketResult<Descriptor> accept_tcp(const Descriptor& listener);
+
+/// "192.0.2.1:7174".
+std::string local_address(const Descriptor& socket);
+std::string peer_address(const Descriptor& socket);
+std::uint16_t local_port(const Descriptor& socket);
+
+struct Transferred {
+    std::size_t octets = 0;
+    bool ended = false;      ///< received: the peer will send no more
+    std::string error = {};  ///< the connection is lost; "Connection reset by peer"
+};
+/// What can be had or given at once.
+Transferred receive_some(const Descriptor& socket, wire::MutableBytes into);
+Transferred send_some(const Descriptor& socket, wire::Bytes octets);
+/// The peer will see the end of the stream.
+void end_sending(const Descriptor& socket);
+/// Closes with a reset, as a program that died would.
+void reset(Descriptor& socket);
+
+}  // namespace replay
