@@ -18,6 +18,7 @@ namespace iwarp::preload {
 /// | STRICT | on, off: octets reach memory only after their CRC | off |
 /// | VERBOSE | on, off: why connections failed or ended is said on standard error | off |
 /// | MAX_ULPDU | 128 to 64768 octets, 0: what fits a segment of the path | 0 |
+/// | RECEIVE_PATIENCE | 0 to 600000 ms that a message waits for a receive | 5000 |
 struct Settings {
     std::vector<std::string> addresses;  ///< numeric; empty: all
     ConnectionOptions connection;
