@@ -16,6 +16,7 @@
 #include "replay/compare/stack_tap.h"
 #include "replay/endpoints/reenactment.h"
 #include "replay/plan/survey.h"
+#include "replay/sockets/relay.h"
 
 namespace cli::replay {
 
@@ -68,6 +69,19 @@ struct Watching {
     }
 };
 
+/// What stands between the two ends, where they are to be impaired.
+struct Between {
+    std::unique_ptr<::replay::Relay> relay;
+
+    /// Where the relay can be met. Throws iwarp::Error.
+    std::uint16_t open(const ReplayOptions& options, const endpoint::Address& at, const endpoint::Address& target) {
+        auto opened = ::replay::Relay::open(at.host, at.port, {target.host, target.port}, options.impairment);
+        if (!opened) throw iwarp::Error(opened.error());
+        relay = std::move(opened).value();
+        return relay->port();
+    }
+};
+
 /// Both reports as one.
 int print_results(const ReplayOptions& options, const ::replay::Survey& survey, const ::replay::Reenactment& run,
                   const ::replay::Recording* recording) {
@@ -96,14 +110,30 @@ int workload(const ReplayOptions& options, const Environment&) {
                                   options.copies * survey->connections.size(), wanted));
     ::replay::ReenactmentOptions how = reenactment_options(options);
     Watching watching;
-    if (options.compare && options.place == cli::replay::Place::to) watching.open(options, options.address.port);
+    Between between;
+    const bool impaired = options.impairment.any();
+    if (impaired && options.place == cli::replay::Place::to) {
+        how.port = between.open(options, {"127.0.0.1", 0}, options.address);
+        how.host = "127.0.0.1";
+    } else if (impaired && options.place == cli::replay::Place::serve) {
+        how.host = "127.0.0.1";
+        how.port = 0;
+    }
+    if (options.compare && options.place == cli::replay::Place::to) watching.open(options, how.port);
     if (options.compare && options.place == cli::replay::Place::loopback) watching.prepare(options, how);
     if (!watching.refused.empty()) return failed(fmt::format("--compare: {}", watching.refused));
+    if (watching.tap && impaired)
+        return failed("--compare with what is put in the way needs the right to capture: the stack cannot see it");
     how.listening = [&](const std::string& address, std::uint16_t port) {
-        if (options.compare && !watching.tap) watching.open(options, port);
-        if (options.place == cli::replay::Place::serve)
-            tell("rdmascope replay: waiting for `replay --to` at {}", endpoint::text_of({address, port}));
-        return port;
+        const bool serving = options.place == cli::replay::Place::serve;
+        endpoint::Address reached{address, port};
+        if (impaired) {
+            reached = serving ? options.address : endpoint::Address{"127.0.0.1", 0};
+            reached.port = between.open(options, reached, {address, port});
+        }
+        if (options.compare && !watching.tap) watching.open(options, reached.port);
+        if (serving) tell("rdmascope replay: waiting for `replay --to` at {}", endpoint::text_of(reached));
+        return reached.port;
     };
     const ::replay::Reenactment run = ::replay::re_enact(*survey, how);
     const std::optional<::replay::Recording> recording = watching.finish();

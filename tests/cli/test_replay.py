@@ -11,7 +11,7 @@ import subprocess
 import unittest
 import zlib
 
-from command import BINARY, ENVIRONMENT, PCAPS, TestCase, dump, run
+from command import BINARY, ENVIRONMENT, PCAPS, TestCase, dump, run, run_unprivileged
 
 # Without loss, damage or errors, and with both directions. What the fields of a transport call the ends of operations.
 CLEAN = ["nfs-rdma-rxe", "nfs-rdma-siw", "rds-rxe", "rxe-atomic-fetchadd-bw", "rxe-fi-pingpong", "rxe-qperf", "rxe-rc-pingpong",
@@ -264,6 +264,33 @@ class Endpoints(TestCase):
         self.addCleanup(process.communicate)
         self.addCleanup(process.terminate)
         return process, re.search(r"at (\S+:\d+)", process.stderr.readline())[1]
+
+    def test_what_is_put_in_the_way_takes_its_time(self):
+        # Ten pings of rping, each several messages there and back, one behind the other.
+        path = capture_of("siw-trace-rping")
+        plain = self.result(path, "--loopback", "--speed", "max")
+        delayed = self.result(path, "--loopback", "--speed", "max", "--delay", 5)
+        self.assertEqual([flow["operations"] for flow in delayed["flows"]],
+                         [flow["operations"] for flow in plain["flows"]])
+        # Of 10 Sends of one side, each but the first follows something of the other: ten ways there and back.
+        self.assertGreater(delayed["seconds"], 10 * 2 * 0.005)
+        self.assertLess(plain["seconds"], delayed["seconds"])
+
+    def test_corruption_is_found_by_the_crc(self):
+        message = self.fails(replay(capture_of("siw-send-bw-64k-crc"), "--loopback", "--speed", "max", "--corrupt", "5%"))
+        self.assertRegex(message, r"(?i)crc|connection|terminate")
+
+    def test_who_may_not_capture_has_the_stack_s_word(self):
+        result = run_unprivileged("replay", capture_of("rxe-trace-rping"), "--loopback", "--speed", "max", "--compare", "--json")
+        told = json.loads(self.succeeds(result))["comparison"]
+        self.assertIn("the stack's own tap", told["source"])
+        self.assertTrue(told["equal"])
+        original = flows_of(capture_of("rxe-trace-rping"))
+        for flow in told["flows"]:
+            self.assertEqual({kind: {"count": sum_["count"], "bytes": sum_["bytes"]}
+                              for kind, sum_ in flow["replay"]["operations"].items()},
+                             {kind: {"count": sum_["count"], "bytes": sum_["bytes"]}
+                              for kind, sum_ in expected_operations(original[flow["original"]["id"]]).items()})
 
     def test_between_two_processes(self):
         path = capture_of("rxe-trace-rping")
