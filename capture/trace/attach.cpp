@@ -237,12 +237,30 @@ Result<AttachPlan> plan_attach(int process, const std::string& debug_root) {
     return plan;
 }
 
+std::vector<std::string> sentences_of(const std::vector<NotTraced>& all) {
+    std::vector<std::string> sentences;
+    std::set<std::string> told;
+    for (const NotTraced& first : all) {
+        if (!told.insert(first.why).second) continue;
+        std::vector<std::string> files;
+        std::size_t count = 0;
+        for (const NotTraced& each : all) {
+            if (each.why != first.why) continue;
+            ++count;
+            std::string name(base_name(each.path));
+            if (std::find(files.begin(), files.end(), name) == files.end()) files.push_back(std::move(name));
+        }
+        sentences.push_back(count == 1 ? fmt::format("{}: {} {}", first.path, first.what, first.why)
+                                       : fmt::format("{}: {} and {} more like it, each of which {}",
+                                                     fmt::join(files, ", "), first.what, count - 1, first.why));
+    }
+    return sentences;
+}
+
 Result<std::unique_ptr<TraceSource>> attach(int process, ProbeOptions options) {
     const auto plan = plan_attach(process);
     if (!plan) return Failure{plan.error()};
-    std::vector<std::string> warnings;
-    for (const NotTraced& each : plan.value().not_traced)
-        warnings.push_back(fmt::format("{}: {} {}", each.path, each.what, each.why));
+    const std::vector<std::string> warnings = sentences_of(plan.value().not_traced);
     if (plan.value().points.empty()) {
         std::string why = plan.value().libraries.empty()
                               ? "it has no library of verbs, and no static trace points of rdmascope's stack"
@@ -253,7 +271,7 @@ Result<std::unique_ptr<TraceSource>> attach(int process, ProbeOptions options) {
     options.perf.process = process;
     auto source = ProbeSource::open(plan.value().points, options);
     if (!source) return Failure{source.error()};
-    for (std::string& warning : warnings) (*source)->warn(std::move(warning));
+    for (const std::string& warning : warnings) (*source)->warn(warning);
     return std::unique_ptr<TraceSource>(std::move(*source));
 }
 

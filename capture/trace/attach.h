@@ -29,6 +29,10 @@ struct NotTraced {
     bool operator==(const NotTraced&) const = default;
 };
 
+/// One sentence for all that have the same reason: libibverbs loads every provider that is installed, and of a stripped
+/// distribution none can be traced.
+std::vector<std::string> sentences_of(const std::vector<NotTraced>& all);
+
 struct AttachPlan {
     std::vector<ProbePoint> points = {};
     std::vector<NotTraced> not_traced = {};

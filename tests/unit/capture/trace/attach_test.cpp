@@ -146,5 +146,17 @@ TEST(Attach, what_has_nothing_to_trace_is_told) {
     EXPECT_NE(plain.error().text().find("it has no library of verbs"), std::string::npos) << plain.error().text();
 }
 
+TEST(Attach, says_a_reason_once) {
+    const std::vector<NotTraced> all{{"/usr/lib/libefa.so.1", "efa_post_send", "is not there"},
+                                     {"/usr/lib/libefa.so.1", "efa_post_recv", "is not there"},
+                                     {"/opt/libefa.so.1", "an argument", "cannot be fetched"},
+                                     {"/usr/lib/libibverbs/librxe-rdmav34.so", "rxe_post_send", "is not there"}};
+    EXPECT_EQ(sentences_of(all),
+              (std::vector<std::string>{"libefa.so.1, librxe-rdmav34.so: efa_post_send and 2 more like it, each of "
+                                        "which is not there",
+                                        "/opt/libefa.so.1: an argument cannot be fetched"}));
+    EXPECT_TRUE(sentences_of({}).empty());
+}
+
 }  // namespace
 }  // namespace capture::trace
