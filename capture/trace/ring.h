@@ -57,7 +57,8 @@ public:
     ~Ring() = default;  ///< the mapping stays: threads may still record while a program ends
 
     /// Makes the file in `directory`, whose other rings of this very process, from before an exec(2), are told to have
-    /// ended; this user's rings of processes that are long gone are removed. `capacity` is rounded to a power of two within bounds. Returns 0, else an errno.
+    /// ended; this user's rings of processes that are long gone are removed. `capacity` is rounded to a power of two
+    /// within bounds. Returns 0, else an errno.
     int open(const char* directory, std::uint32_t capacity, std::uint64_t session);
     bool is_open() const { return header_ != nullptr; }
 

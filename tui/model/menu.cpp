@@ -8,8 +8,8 @@ namespace tui {
 
 namespace {
 
-constexpr std::array groupings{Grouping::none, Grouping::source, Grouping::destination, Grouping::transport,
-                               Grouping::traffic_class, Grouping::process};
+constexpr std::array groupings{Grouping::none,      Grouping::source,        Grouping::destination,
+                               Grouping::transport, Grouping::traffic_class, Grouping::process};
 
 std::vector<std::string> names_of(const std::vector<Column>& columns) {
     std::vector<std::string> names;

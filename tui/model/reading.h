@@ -15,8 +15,8 @@ struct DeviceCounter {
     std::uint32_t port = 0;
     std::string name;  ///< "out_of_buffer", "port_xmit_data"
     std::uint64_t value = 0;
-    /// At the beginning of the interval, so that value - before, modulo 2^64, is what was counted in it; a counter of 32
-    /// bits that has wrapped was "before" 0. Absent where nobody knows: it was not there, or was set back.
+    /// At the beginning of the interval, so that value - before, modulo 2^64, is what was counted in it; a counter of
+    /// 32 bits that has wrapped was "before" 0. Absent where nobody knows: it was not there, or was set back.
     std::optional<std::uint64_t> before;
     std::uint32_t octets = 0;  ///< that one step stands for; 0: it counts something else
 

@@ -13,10 +13,9 @@ namespace {
 
 /// Parts of the names of counters that stand at zero while all is well, as drivers of the kernel call them
 /// (drivers/infiniband, counters and hw_counters).
-constexpr std::array<std::string_view, 20> error_words{"err", "drop",      "discard", "out_of",  "retry", "retrans",
-                                                       "nak", "cnp",       "ecn",     "timeout", "rnr",   "fail",
-                                                       "dup", "integrity", "overrun", "recover", "wait",
-                                                       "pause", "pfc", "xoff"};
+constexpr std::array<std::string_view, 20> error_words{
+    "err", "drop", "discard", "out_of",    "retry",   "retrans", "nak",  "cnp",   "ecn", "timeout",
+    "rnr", "fail", "dup",     "integrity", "overrun", "recover", "wait", "pause", "pfc", "xoff"};
 
 bool counts_errors(std::string_view name) {
     return std::any_of(error_words.begin(), error_words.end(),
