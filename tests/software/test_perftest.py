@@ -69,8 +69,9 @@ class Perftest(TestCase):
                 self.check(program, "-e", "-s", 1024, "-n", 200, size=1024, count=200)
         # On iWARP ib_send_bw counts credits, which the peer writes into its memory without an event. Where they are used up
         # (perftest 4.5, run_iter_bw: `swindow >= user_param->rx_depth`) it sleeps in ctx_notify_events() all the same, for ever
-        # where all that it posted has completed: with 200 messages rx_depth is 200, and the last one needs a credit (seen: 199 sent,
-        # all completed, the credit in credit_buf). An odd number is safe: rx_depth is made even, and `swindow` does not reach it.
+        # where what it posted has completed, or will without a signal: with 200 messages rx_depth is 200, and the last one needs a
+        # credit first (seen: scnt 199, ccnt 100, credit_buf 198; the server has completed 199 receives). An odd number is safe:
+        # rx_depth is made even, and `swindow` does not reach it.
         self.check("ib_send_bw", "-e", "-s", 1024, "-n", 201, size=1024, count=201)
 
     def test_inline_data(self):
@@ -89,10 +90,11 @@ class Perftest(TestCase):
     def test_a_shared_receive_queue_of_several_queue_pairs(self):
         # All messages of a queue pair are posted at once (-l), and more of them arrive than receives are posted. Not by default: on
         # iWARP the server of perftest 4.5 grants credits to the queue pair that the receive's wr_id names (run_iter_bw_server:
-        # rcnt_for_qp[wc_id], ctrl_buf[wc_id]), but a shared queue's wr_id does not tell whose message took it. One queue pair is so
-        # given more credits than it has sent messages, and the client's `uint32_t swindow = scnt + post_list - credit_buf` (run_iter_bw)
-        # wraps: that queue pair never posts again (seen: scnt 144, credit_buf 332; all 644 messages sent were received and completed).
-        # Posted at once, `scnt` is 0 where that is computed; with an odd number `swindow` also stays below rx_depth, which is made even.
+        # rcnt_for_qp[wc_id], ctrl_buf[wc_id]), but a shared queue's wr_id does not tell whose message took it. So one queue pair is
+        # given more credits than it has sent messages; the client's `uint32_t swindow = scnt + post_list - credit_buf` (run_iter_bw)
+        # wraps, and that queue pair never posts again (seen: scnt 144, credit_buf 332, and all 644 messages sent had completed as
+        # receives; with a signed `swindow` nothing hangs). Posted at once, `scnt` is 0 where that is computed, and no credit exceeds
+        # the odd number: `swindow` neither wraps nor reaches rx_depth, which is made even.
         for pairs in (2, 4):
             with self.subTest(pairs=pairs):
                 self.check("ib_send_bw", "--use-srq", "-q", pairs, "-l", 501, "-t", 501, "-n", 501, count=pairs * 501)
