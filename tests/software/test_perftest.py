@@ -91,10 +91,10 @@ class Perftest(TestCase):
         # All messages of a queue pair are posted at once (-l), and more of them arrive than receives are posted. Not by default: on
         # iWARP the server of perftest 4.5 grants credits to the queue pair that the receive's wr_id names (run_iter_bw_server:
         # rcnt_for_qp[wc_id], ctrl_buf[wc_id]), but a shared queue's wr_id does not tell whose message took it. So one queue pair is
-        # given more credits than it has sent messages; the client's `uint32_t swindow = scnt + post_list - credit_buf` (run_iter_bw)
-        # wraps, and that queue pair never posts again (seen: scnt 144, credit_buf 332, and all 644 messages sent had completed as
-        # receives; with a signed `swindow` nothing hangs). Posted at once, `scnt` is 0 where that is computed, and no credit exceeds
-        # the odd number: `swindow` neither wraps nor reaches rx_depth, which is made even.
+        # given more credits than it has sent messages; the client's `uint32_t swindow = scnt + post_list - credit_buf`
+        # (run_iter_bw) wraps, and that queue pair never posts again (seen: scnt 144, credit_buf 332, and all 644 messages sent had
+        # completed as receives; with a signed `swindow` nothing hangs). Posted at once, `scnt` is 0 where that is computed, and no
+        # credit exceeds the odd number: `swindow` neither wraps nor reaches rx_depth, which is made even.
         for pairs in (2, 4):
             with self.subTest(pairs=pairs):
                 self.check("ib_send_bw", "--use-srq", "-q", pairs, "-l", 501, "-t", 501, "-n", 501, count=pairs * 501)
