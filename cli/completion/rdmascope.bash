@@ -176,13 +176,14 @@ _rdmascope_replay() {
         --as) _rdmascope_words 'initiator responder'; return ;;
         --speed) _rdmascope_words '0.1 1 10 max'; return ;;
         --crc) _rdmascope_words 'on off'; return ;;
+        --payload) _rdmascope_words 'captured pattern'; return ;;
         --loss | --reorder | --duplicate | --corrupt | --mark) _rdmascope_words '0.1% 1% 10%'; return ;;
         --rate) _rdmascope_words '10M 100M 1G'; return ;;
         --flow | --loop | --copies | --timeout | --delay | --jitter | --seed) return ;;
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '--loopback --serve --to --inject --as --force --rewrite --ether -r --read-file --flow --speed --loop --copies --crc
-            --timeout --loss --delay --jitter --reorder --duplicate --corrupt --mark --rate --seed --compare
+            --payload --timeout --loss --delay --jitter --reorder --duplicate --corrupt --mark --rate --seed --compare
             --save --json -h --help --version'
     else
         _rdmascope_files

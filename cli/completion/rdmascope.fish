@@ -248,6 +248,7 @@ complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l speed -x -a '0.
 complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l loop -x -d 'so many times'
 complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l copies -x -d 'so many of every connection'
 complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l crc -x -a 'on off' -d 'CRC of MPA'
+complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l payload -x -a 'captured pattern' -d 'what messages hold'
 complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l timeout -x -d 'give up where nothing completes'
 complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l loss -x -a '0.1% 1% 10%' -d 'lose frames'
 complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l delay -x -d 'hold everything up, milliseconds'

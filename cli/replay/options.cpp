@@ -81,6 +81,12 @@ std::string take_role(const std::string& value, O& options) {
     return "initiator or responder";
 }
 
+std::string take_payload(const std::string& value, O& options) {
+    if (value != "captured" && value != "pattern") return "captured or pattern";
+    options.payload = value == "captured";
+    return {};
+}
+
 std::string take_address(const std::string& value, O& options, Place place) {
     if (std::string wanted = choose(options, place); !wanted.empty()) return wanted;
     return endpoint::take_address(value, place == Place::serve, options.address);
@@ -150,6 +156,11 @@ constexpr std::array rows{
     Row{{0, "crc", "on|off", "MPA's CRC (default: as captured; on where that is not known)"},
         G::work,
         [](O& o, const std::string& v) { return text::take_switch(v, o.crc.emplace()); }},
+    Row{{0, "payload", "captured|pattern",
+         "what messages hold: a pattern (default), or what Sends and Writes held, where the capture has all of it; the "
+         "answers to READs are not kept"},
+        G::work,
+        [](O& o, const std::string& v) { return take_payload(v, o); }},
     Row{{0, "timeout", "TIME", "give up where nothing has completed for so long (default 10s)"},
         G::work,
         [](O& o, const std::string& v) { return text::take_duration(v, o.timeout_ns); }},
@@ -255,6 +266,8 @@ std::string contradiction(const O& o) {
         return "--as plays a connection once, and goes by what the peer says instead of the clock: no --loop, no "
                "--speed";
     if (o.as && o.path == "-") return "--as looks at the capture more than once: a file, not standard input";
+    if ((frames || o.as) && o.payload)
+        return "--payload is of operations between endpoints: frames, and --as, have what was captured anyway";
     if (o.as && o.crc) return "--as plays the captured octets, CRCs and all: no --crc";
     if (frames && !o.flows.empty())
         return "--inject sends every frame of the capture: `rdmascope dump -r FILE -w PART EXPRESSION` makes one of "

@@ -29,6 +29,8 @@ void add(SideResult& sum, const SideResult& more) {
         sum.kinds[i].count += more.kinds[i].count;
         sum.kinds[i].bytes += more.kinds[i].bytes;
     }
+    sum.with_payload += more.with_payload;
+    sum.could_have += more.could_have;
     sum.late_ns.merge(more.late_ns);
 }
 
@@ -67,15 +69,22 @@ std::string late(const metrics::Histogram& late_ns, double share) {
     return value ? endpoint::duration(static_cast<double>(*value)) : "-";
 }
 
+/// How many had the octets of the capture, of how many that could have; null where that was not asked for.
+Json payload_json(const SideResult& done, bool asked) {
+    return asked ? Json{{"captured", done.with_payload}, {"of", done.could_have}} : Json(nullptr);
+}
+
 }  // namespace
 
-std::string text_of(const Survey& survey, const ::replay::Reenactment& run) {
+std::string text_of(const Survey& survey, const ::replay::Reenactment& run, bool payload) {
     const auto flows = by_flow(survey, run);
     std::string out = fmt::format("{:>6} {:>6} {:>9} {:>12} {:>9} {:>9}  {}\n", "flow", "copies", "posted", "octets",
                                   "late p50", "late p95", "operations");
     metrics::Histogram all;
     std::uint64_t posted = 0;
     std::uint64_t bytes = 0;
+    std::uint64_t with_payload = 0;
+    std::uint64_t could_have = 0;
     for (const auto& [id, result] : flows) {
         out += fmt::format("{:>6} {:>6} {:>9} {:>12} {:>9} {:>9}  {}\n", id, result.copies, result.done.posted(),
                            bytes_of(result.done), late(result.done.late_ns, 0.5), late(result.done.late_ns, 0.95),
@@ -83,16 +92,21 @@ std::string text_of(const Survey& survey, const ::replay::Reenactment& run) {
         all.merge(result.done.late_ns);
         posted += result.done.posted();
         bytes += bytes_of(result.done);
+        with_payload += result.done.with_payload;
+        could_have += result.done.could_have;
     }
     const double seconds = static_cast<double>(run.duration_ns()) / 1e9;
     out += fmt::format("\n{} operations, {} octets in {:.3f} s on {} flows", posted, bytes, seconds, flows.size());
     if (!all.empty()) out += fmt::format("; posted late by {} (p50), {} (p95)", late(all, 0.5), late(all, 0.95));
     out += ".\n";
+    if (payload)
+        out += fmt::format("{} of {} Sends and Writes with octets had those of the capture, the others a pattern.\n",
+                           with_payload, could_have);
     for (const std::string& note : survey.notes) out += fmt::format("note: {}\n", note);
     return out;
 }
 
-Json json_of(const Survey& survey, const ::replay::Reenactment& run) {
+Json json_of(const Survey& survey, const ::replay::Reenactment& run, bool payload) {
     Json flows = Json::array();
     for (const auto& [id, result] : by_flow(survey, run)) {
         Json operations = Json::object();
@@ -103,6 +117,7 @@ Json json_of(const Survey& survey, const ::replay::Reenactment& run) {
         flows.push_back({{"id", id},
                          {"copies", result.copies},
                          {"operations", operations},
+                         {"payload", payload_json(result.done, payload)},
                          {"late_ns", endpoint::json_of(result.done.late_ns)}});
     }
     Json out = {{"capture", survey.path},

@@ -7,8 +7,8 @@
 
 namespace cli::replay {
 
-/// What the ends of a re-enactment did, by their own count.
-std::string text_of(const ::replay::Survey& survey, const ::replay::Reenactment& run);
-nlohmann::ordered_json json_of(const ::replay::Survey& survey, const ::replay::Reenactment& run);
+/// What the ends of a re-enactment did, by their own count. `payload`: the captured octets were asked for.
+std::string text_of(const ::replay::Survey& survey, const ::replay::Reenactment& run, bool payload);
+nlohmann::ordered_json json_of(const ::replay::Survey& survey, const ::replay::Reenactment& run, bool payload);
 
 }  // namespace cli::replay

@@ -35,6 +35,7 @@ using Place = ::replay::ReenactmentOptions::Place;
     out.copies = static_cast<std::uint32_t>(options.copies);
     out.speed = options.speed;
     out.crc = options.crc;
+    out.payload = options.payload.value_or(false);
     out.timeout_ns = options.timeout_ns;
     out.stopped = [] { return Signals::stop(); };
     return out;
@@ -89,11 +90,11 @@ int print_results(const ReplayOptions& options, const ::replay::Survey& survey, 
     const analysis::Names names(true);
     if (recording != nullptr) flows = ::replay::compare(survey, run, recording->snapshot, names);
     if (!options.json) {
-        std::string page = text_of(survey, run);
+        std::string page = text_of(survey, run, options.payload.value_or(false));
         if (recording != nullptr) page.append("\n").append(comparison_text(flows, *recording));
         return print(page);
     }
-    auto out = json_of(survey, run);
+    auto out = json_of(survey, run, options.payload.value_or(false));
     if (recording != nullptr) out["comparison"] = comparison_json(flows, *recording);
     return print(fmt::format("{}\n", out.dump(2)));
 }

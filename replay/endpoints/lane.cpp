@@ -117,15 +117,23 @@ std::size_t Lane::post(std::int64_t now_ns, std::int64_t start_ns) {
         if (posted != iwarp::Posted::ok)
             throw iwarp::Error(fmt::format("{}: a {} of {} octets was not taken: {}", queue_pair_->peer(),
                                            name_of(operation.kind), operation.bytes, iwarp::name_of(posted)));
-        SideResult::Sum& sum = result_.kinds[static_cast<std::size_t>(operation.kind)];
-        ++sum.count;
-        sum.bytes += operation.bytes;
+        note(operation);
         if (shared_.speed) result_.late_ns.record(static_cast<std::uint64_t>(now_ns - due));
         if (count++ == 0 && result_.first_ns == 0) result_.first_ns = now_ns;
         result_.last_ns = now_ns;
         pending_.pop_front();
     }
     return count;
+}
+
+/// What was posted, for the report.
+void Lane::note(const Operation& operation) {
+    SideResult::Sum& sum = result_.kinds[static_cast<std::size_t>(operation.kind)];
+    ++sum.count;
+    sum.bytes += operation.bytes;
+    if (!may_have_payload(operation.kind) || operation.bytes == 0) return;
+    ++result_.could_have;
+    if (operation.payload) ++result_.with_payload;
 }
 
 std::uint32_t Lane::next_invalidated() const {
@@ -142,8 +150,14 @@ iwarp::Posted Lane::post_one(const Operation& operation) {
         throw iwarp::Error(fmt::format("frame {}: a message of {} octets, longer than the first reading said",
                                        operation.frame, octets));
     const Arena& local = answered ? shared_.sink : shared_.source;
-    const iwarp::Sge piece{local.data(), static_cast<std::uint32_t>(octets),
-                           (answered ? shared_.sink_region : shared_.source_region)->stag()};
+    iwarp::Sge piece{local.data(), static_cast<std::uint32_t>(octets),
+                     (answered ? shared_.sink_region : shared_.source_region)->stag()};
+    Sent sent;
+    if (operation.payload) {
+        sent.payload = operation.payload;
+        sent.region = shared_.domain->register_memory(sent.payload->octets(), iwarp::Access::none);
+        piece = {sent.payload->octets().data(), static_cast<std::uint32_t>(octets), sent.region->stag()};
+    }
     iwarp::SendRequest request;
     request.id = id(answered ? tag_answered : tag_sent);
     request.operation = operation_of(operation.kind);
@@ -155,6 +169,7 @@ iwarp::Posted Lane::post_one(const Operation& operation) {
     if (request.invalidate) request.invalidate_stag = next_invalidated();
     const iwarp::Posted posted = queue_pair_->post_send(request);
     if (posted != iwarp::Posted::ok) return posted;
+    if (!answered) sent_.push_back(std::move(sent));
     posted_ += messages_of(operation.kind);
     requests_ += answered ? 1 : 0;
     if (request.invalidate) {
@@ -178,6 +193,7 @@ std::string Lane::waits_for() const {
 
 void Lane::completed(std::uint32_t tag, const iwarp::Completion& completion) {
     if (tag == tag_answered) ++answered_;
+    if (tag == tag_sent && !sent_.empty()) sent_.pop_front();
     if (tag < tag_receive) return;
     if (completion.invalidated_stag) lend_again(*completion.invalidated_stag);
     offer(tag - tag_receive);

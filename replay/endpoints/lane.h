@@ -12,6 +12,7 @@
 #include "replay/endpoints/arena.h"
 #include "replay/endpoints/words.h"
 #include "replay/plan/operation.h"
+#include "replay/plan/payload.h"
 #include "replay/plan/survey.h"
 
 namespace replay {
@@ -23,8 +24,10 @@ struct SideResult {
         std::uint64_t bytes = 0;
     };
     std::array<Sum, kind_count> kinds{};
-    metrics::Histogram late_ns;  ///< how much later than due operations were posted
-    std::int64_t first_ns = 0;   ///< of the posts, by the steady clock
+    std::uint64_t with_payload = 0;  ///< posted with the captured octets
+    std::uint64_t could_have = 0;    ///< Sends and Writes that are not empty
+    metrics::Histogram late_ns;      ///< how much later than due operations were posted
+    std::int64_t first_ns = 0;       ///< of the posts, by the steady clock
     std::int64_t last_ns = 0;
     std::uint64_t posted() const {
         std::uint64_t sum = 0;
@@ -109,6 +112,7 @@ private:
     std::uint64_t received() const { return queue_pair_->counters().messages_received; }
     bool may_post(const Operation& operation) const;
     iwarp::Posted post_one(const Operation& operation);
+    void note(const Operation& operation);
     void offer(std::uint32_t slot);
     void lend_again(std::uint32_t stag);
     std::uint32_t next_invalidated() const;
@@ -133,6 +137,12 @@ private:
     std::uint64_t told_ = 0;                        ///< of the messages received
     std::uint64_t invalidated_ = 0;                 ///< Sends with Invalidate that were posted
     std::deque<std::uint64_t> invalidations_ = {};  ///< `posted_` behind each of the last ones
+    /// A Send or Write that is under way; they complete in their order.
+    struct Sent {
+        std::shared_ptr<Payload> payload;
+        std::shared_ptr<iwarp::MemoryRegion> region;
+    };
+    std::deque<Sent> sent_ = {};
     SideResult result_ = {};
 };
 

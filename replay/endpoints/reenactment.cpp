@@ -51,7 +51,7 @@ Reenactment on_loopback(const Survey& survey, const ReenactmentOptions& options)
     Reenactment out;
     out.parties.resize(2);
     {
-        const PlanReader reader(survey, options.loops, {&to_initiator, &to_acceptor});
+        const PlanReader reader(survey, options.loops, options.payload, {&to_initiator, &to_acceptor});
         std::thread other([&] {
             out.parties[1] = acceptor.run();
             if (!out.parties[1].error.empty()) over = true;
@@ -69,7 +69,8 @@ Reenactment as_one_end(const Survey& survey, const ReenactmentOptions& options) 
     std::unique_ptr<PlanReader> reader;
     PartyOptions own = party_options(survey, options, initiator);
     own.begin = [&](const Terms& terms) {
-        reader = std::make_unique<PlanReader>(survey, terms.loops, std::vector<OperationQueue*>{&operations});
+        reader = std::make_unique<PlanReader>(survey, terms.loops, options.payload,
+                                              std::vector<OperationQueue*>{&operations});
     };
     Party party(device_of(options, initiator), survey, operations, own);
     if (!initiator && options.listening) static_cast<void>(options.listening(party.address(), party.port()));

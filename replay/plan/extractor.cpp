@@ -1,6 +1,7 @@
 #include "replay/plan/extractor.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace replay {
 
@@ -53,11 +54,13 @@ std::uint64_t Extractor::Marks::at(std::int64_t time_ns) const {
     return later == marks_.begin() ? forgotten_ : std::prev(later)->count;
 }
 
-Extractor::Extractor(const Survey& survey) : survey_(survey), sides_(survey.connections.size()) {}
+Extractor::Extractor(const Survey& survey, PayloadCollector* payload)
+    : survey_(survey), payload_(payload), sides_(survey.connections.size()) {}
 
 void Extractor::begin_run(std::int64_t later_ns) {
     later_ns_ = later_ns;
     times_ = {};
+    if (payload_ != nullptr) payload_->begin_run();
     for (auto& both : sides_)
         for (Side& side : both) {
             side.waiting.clear();
@@ -77,7 +80,7 @@ Extractor::Side* Extractor::side_of(std::uint64_t flow, Poster& place) {
 }
 
 void Extractor::add(const Poster& place, Kind kind, std::uint64_t bytes, std::uint64_t first_frame, std::uint64_t frame,
-                    std::uint64_t position) {
+                    std::uint64_t position, std::shared_ptr<Payload> payload) {
     const PlannedConnection& connection = survey_.connections[place.connection];
     Side& side = sides_[place.connection][place.side];
     const Side& peer = sides_[place.connection][1 - place.side];
@@ -90,6 +93,7 @@ void Extractor::add(const Poster& place, Kind kind, std::uint64_t bytes, std::ui
     out.bytes = bytes;
     out.at_ns = std::max<std::int64_t>(begun - survey_.begin_ns, 0);
     out.frame = first_frame != 0 ? first_frame : frame;
+    out.payload = std::move(payload);
     out.after_peer = peer.ended.at(known);
     out.after_arrived = std::min(side.arrived.at(known), side.messages);
     out.after_answered = std::min(side.answered.at(known), side.requests);
@@ -103,7 +107,7 @@ void Extractor::add(const Poster& place, Kind kind, std::uint64_t bytes, std::ui
     }
     last_ns_ = std::max(last_ns_, out.at_ns);
     ++operations_;
-    found_.push_back(out);
+    found_.push_back(std::move(out));
 }
 
 void Extractor::message(std::uint64_t flow, const Message& message, std::uint64_t frame) {
@@ -115,7 +119,8 @@ void Extractor::message(std::uint64_t flow, const Message& message, std::uint64_
         add(place, Kind::immediate, 0, message.first_frame, frame, message.position);
         return;
     }
-    add(place, kind_of(message.operation), message.bytes, message.first_frame, frame, message.position);
+    add(place, kind_of(message.operation), message.bytes, message.first_frame, frame, message.position,
+        payload_ == nullptr ? nullptr : payload_->message(flow, message, frame));
     if (message.operation == metrics::Operation::send_immediate) add(place, Kind::immediate, 0, frame, frame, 0);
 }
 

@@ -6,6 +6,7 @@
 #include "dissect/dissector.h"
 #include "metrics/witness.h"
 #include "replay/plan/operation.h"
+#include "replay/plan/payload.h"
 #include "replay/plan/survey.h"
 
 namespace replay {
@@ -28,7 +29,8 @@ private:
 /// happened is remembered for the last so many messages of a flow.
 class Extractor final : public metrics::Witness, public dissect::Sink {
 public:
-    explicit Extractor(const Survey& survey);
+    /// `payload`: keeps messages' octets; absent: they are of no interest.
+    Extractor(const Survey& survey, PayloadCollector* payload);
 
     /// The capture is read again from its beginning, `later_ns` behind the run before.
     void begin_run(std::int64_t later_ns);
@@ -41,10 +43,19 @@ public:
     void on_frame(const wire::Frame& frame, const dissect::Dissection&) override {
         times_.note(frame.number, frame.time_ns);
     }
-    void on_unit(const dissect::Unit&) override {}
+    void on_unit(const dissect::Unit& unit) override {
+        if (payload_ != nullptr) payload_->on_unit(unit);
+    }
+    void on_notice(const dissect::Notice& notice) override {
+        if (payload_ != nullptr) payload_->on_notice(notice);
+    }
 
-    void packet(std::uint64_t, std::uint64_t) override {}
-    void taken_back(std::uint64_t, std::uint64_t) override {}
+    void packet(std::uint64_t flow, std::uint64_t frame) override {
+        if (payload_ != nullptr && survey_.places.contains(flow)) payload_->packet(flow, frame);
+    }
+    void taken_back(std::uint64_t flow, std::uint64_t frame) override {
+        if (payload_ != nullptr) payload_->taken_back(flow, frame);
+    }
     void event(std::uint64_t, metrics::EventKind, std::uint64_t, std::uint64_t) override {}
     void gap(std::uint64_t, const Gap&, std::uint64_t) override {}
     void repeats(std::uint64_t, std::uint64_t, std::uint64_t) override {}
@@ -93,9 +104,10 @@ private:
 
     Side* side_of(std::uint64_t flow, Poster& place);
     void add(const Poster& place, Kind kind, std::uint64_t bytes, std::uint64_t first_frame, std::uint64_t frame,
-             std::uint64_t position);
+             std::uint64_t position, std::shared_ptr<Payload> payload = {});
 
     const Survey& survey_;
+    PayloadCollector* payload_;
     FrameTimes times_;
     std::vector<std::array<Side, 2>> sides_;  ///< by connection
     std::vector<Operation> found_;

@@ -2,9 +2,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 namespace replay {
+
+class Payload;
 
 /// What iWARP can be asked for. What other transports have beyond it is made of these: docs/replay.md.
 enum class Kind : std::uint8_t {
@@ -29,6 +32,12 @@ constexpr bool is_answered(Kind kind) { return kind >= Kind::read; }
 /// It takes a receive of the peer's.
 constexpr bool takes_receive(Kind kind) { return kind != Kind::write && !is_answered(kind); }
 
+/// Its octets can be those that were captured; the answer to a READ would have to lie with the peer before it is asked
+/// for.
+constexpr bool may_have_payload(Kind kind) {
+    return kind == Kind::send || kind == Kind::send_invalidate || kind == Kind::write || kind == Kind::write_immediate;
+}
+
 /// One operation to be posted again. It waits for its time, and for what its poster had seen when it posted it first;
 /// that is counted in messages, from the beginning of the connection, as the peer's stack counts them.
 struct Operation {
@@ -36,11 +45,12 @@ struct Operation {
     std::uint8_t side = 0;         ///< that posts it
     Kind kind = Kind::send;
     std::uint64_t bytes = 0;
-    std::int64_t at_ns = 0;            ///< since the beginning of the plan, when its first packet passed
-    std::uint64_t frame = 0;           ///< of that packet; of the last one where the first was not seen
-    std::uint64_t after_peer = 0;      ///< messages of the other side that had come
-    std::uint64_t after_arrived = 0;   ///< messages of its own side that had been acknowledged
-    std::uint64_t after_answered = 0;  ///< READs and atomics of its own side that had been answered
+    std::int64_t at_ns = 0;                 ///< since the beginning of the plan, when its first packet passed
+    std::uint64_t frame = 0;                ///< of that packet; of the last one where the first was not seen
+    std::uint64_t after_peer = 0;           ///< messages of the other side that had come
+    std::uint64_t after_arrived = 0;        ///< messages of its own side that had been acknowledged
+    std::uint64_t after_answered = 0;       ///< READs and atomics of its own side that had been answered
+    std::shared_ptr<Payload> payload = {};  ///< `bytes` octets; absent: the pattern
 };
 
 }  // namespace replay

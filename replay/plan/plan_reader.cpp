@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <fmt/format.h>
+#include <optional>
 
 #include "capture/file_source.h"
 #include "metrics/engine/analyzer.h"
@@ -15,7 +16,7 @@ constexpr std::size_t batch_frames = 256;
 
 /// Reads the capture once. False where nobody takes operations any more; `error`: why it could not be read.
 bool read_once(const Survey& survey, Extractor& extractor, const std::vector<OperationQueue*>& into,
-               std::string& error) {
+               PayloadWindow* window, std::string& error) {
     auto source = capture::open_file(survey.path);
     if (!source) return error = source.error().text(), false;
     metrics::AnalyzerOptions options;
@@ -28,7 +29,8 @@ bool read_once(const Survey& survey, Extractor& extractor, const std::vector<Ope
         bool taken = true;
         for (OperationQueue* const queue : into) taken = queue->push(extractor.found()) && taken;
         extractor.found().clear();
-        return taken;
+        // Whatever is handed over is posted without anything behind it: there will be room.
+        return taken && (window == nullptr || window->wait_for_room());
     };
     std::vector<wire::Frame> frames(batch_frames);
     std::uint64_t read = 0;
@@ -49,11 +51,15 @@ bool read_once(const Survey& survey, Extractor& extractor, const std::vector<Ope
 
 }  // namespace
 
-PlanReader::PlanReader(const Survey& survey, std::uint64_t loops, std::vector<OperationQueue*> into)
-    : survey_(survey), into_(std::move(into)), thread_([this, loops] { run(loops); }) {}
+PlanReader::PlanReader(const Survey& survey, std::uint64_t loops, bool payload, std::vector<OperationQueue*> into)
+    : survey_(survey),
+      into_(std::move(into)),
+      window_(payload ? std::make_shared<PayloadWindow>() : nullptr),
+      thread_([this, loops] { run(loops); }) {}
 
 PlanReader::~PlanReader() {
     for (OperationQueue* const queue : into_) queue->close();
+    if (window_) window_->close();
     thread_.join();
 }
 
@@ -68,12 +74,14 @@ void PlanReader::run(std::uint64_t loops) {
 }
 
 std::string PlanReader::read_all(std::uint64_t loops) {
-    Extractor extractor(survey_);
+    std::optional<PayloadCollector> payload;
+    if (window_) payload.emplace(window_);
+    Extractor extractor(survey_, payload ? &*payload : nullptr);
     std::string error;
     for (std::uint64_t run = 0; run < loops; ++run) {
         // A run begins when the last operation of the one before did.
         if (run != 0) extractor.begin_run(extractor.last_ns());
-        if (!read_once(survey_, extractor, into_, error)) return error;
+        if (!read_once(survey_, extractor, into_, window_.get(), error)) return error;
     }
     return {};
 }

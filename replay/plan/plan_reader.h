@@ -1,8 +1,10 @@
 #pragma once
+#include <memory>
 #include <thread>
 #include <vector>
 
 #include "replay/plan/operation_queue.h"
+#include "replay/plan/payload.h"
 #include "replay/plan/survey.h"
 
 namespace replay {
@@ -11,7 +13,8 @@ namespace replay {
 /// own, which waits where they are behind.
 class PlanReader {
 public:
-    PlanReader(const Survey& survey, std::uint64_t loops, std::vector<OperationQueue*> into);
+    /// `payload`: operations bring their octets, where the capture holds them.
+    PlanReader(const Survey& survey, std::uint64_t loops, bool payload, std::vector<OperationQueue*> into);
     /// Ends it, whatever is left.
     ~PlanReader();
     PlanReader(const PlanReader&) = delete;
@@ -23,6 +26,7 @@ private:
 
     const Survey& survey_;
     std::vector<OperationQueue*> into_;
+    std::shared_ptr<PayloadWindow> window_;  ///< absent: no payload
     std::thread thread_;
 };
 

@@ -1,6 +1,7 @@
 """`rdmascope replay` between endpoints: what was captured of the re-enactment, held against what the packets of the original
 say, as a reader of opcodes finds it there, and against what the applications said that they did."""
 import collections
+import hashlib
 import json
 import os
 import re
@@ -228,6 +229,135 @@ def roce_begins(path):
     return out
 
 
+def tshark_fields(path, names, *more):
+    arguments = [word for name in names for word in ("-e", name)]
+    text = subprocess.run(["tshark", "-n", "-r", path, "-T", "fields", *arguments, *more], check=True, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout
+    return [line.split("\t") for line in text.splitlines()]
+
+
+def sha(octets):
+    return hashlib.sha256(octets).hexdigest()[:16], len(octets)
+
+
+def roce_payloads(path):
+    """By (source, destination QPN): the octets of each Send and Write of RC, in their order, as tshark cuts the packets up."""
+    out = collections.defaultdict(list)
+    parts = collections.defaultdict(bytes)
+    seen = set()
+    names = ["ip.src", "infiniband.bth.destqp", "infiniband.bth.opcode", "infiniband.bth.psn", "infiniband.bth.padcnt",
+             "udp.payload"]
+    extended = {**dict.fromkeys((6, 10), 16), **dict.fromkeys((3, 5, 9, 22, 23), 4), 11: 20}  # RETH, ImmDt, IETH: IBTA 9.2
+    for source, qp, opcode, psn, pad, octets in tshark_fields(path, names, "-Y", "infiniband.bth"):
+        key, code = (source, int(qp, 0)), int(opcode, 0)
+        if key[1] <= 1 or code not in (*range(12), 22, 23) or (key, psn) in seen:
+            continue
+        seen.add((key, psn))
+        packet = bytes.fromhex(octets)
+        parts[key] += packet[12 + extended.get(code, 0): len(packet) - 4 - int(pad, 0)]
+        if code in ROCE_ENDS:
+            out[key].append(sha(parts.pop(key)))
+    return {key: messages for key, messages in out.items() if any(size for _, size in messages)}
+
+
+def iwarp_payloads(path):
+    """By (source address and port, destination port): likewise of an iWARP capture whose segments all came in order. MPA and DDP
+    are cut up here: RFC 5044, 4; RFC 5041, 4. tshark gives the octets of TCP."""
+    streams = collections.defaultdict(dict)
+    first = {}
+    names = ["ip.src", "tcp.srcport", "tcp.dstport", "tcp.seq_raw", "tcp.flags.syn", "tcp.payload"]
+    for source, sender, receiver, sequence, syn, octets in tshark_fields(path, names, "-Y", "tcp"):
+        key = source, int(sender), int(receiver)
+        if syn in ("1", "True"):
+            first[key] = int(sequence) + 1
+        elif octets:
+            streams[key].setdefault((int(sequence) - first[key]) % (1 << 32), bytes.fromhex(octets))
+    out = {}
+    for key, segments in streams.items():
+        stream = b""
+        for at, octets in sorted(segments.items()):
+            assert at <= len(stream), "a segment is missing"
+            stream += octets[len(stream) - at:]
+        if stream[:12] != b"MPA ID Req F" and stream[:12] != b"MPA ID Rep F":
+            continue
+        assert not stream[16] & 0x80, "markers"
+        at = 20 + int.from_bytes(stream[18:20], "big")
+        messages = []
+        parts = {True: b"", False: b""}
+        while at + 2 <= len(stream):
+            size = int.from_bytes(stream[at:at + 2], "big")
+            ulpdu = stream[at + 2:at + 2 + size]
+            at += (size + 2 + 3) // 4 * 4 + 4
+            tagged, last, opcode = ulpdu[0] >> 7 == 1, ulpdu[0] & 0x40, ulpdu[1] & 15
+            if opcode not in (0, 3, 4, 5, 6):
+                continue
+            parts[tagged] += ulpdu[14 if tagged else 18:]
+            if last:
+                messages.append(sha(parts[tagged]))
+                parts[tagged] = b""
+        if any(size for _, size in messages):
+            out[key] = messages
+    return out
+
+
+class CapturedPayload(TestCase):
+    """What the re-enactment's capture holds, cut up by another reader, is what the original's holds."""
+
+    def kept(self, path, *arguments):
+        if not shutil.which("tshark") or not may_capture():
+            self.skipTest("tshark is wanted, and the right to capture")
+        kept = self.folder / "kept.pcapng"
+        told = json.loads(self.succeeds(replay(path, "--loopback", "--speed", "max", "--compare", "--save", kept, "--json",
+                                               *arguments)))
+        return told, kept
+
+    def same(self, name, reader):
+        told, kept = self.kept(capture_of(name), "--payload", "captured")
+        original = reader(capture_of(name))
+        # The connection on which the ends speak about it has messages of its own, each with RRP1 in front: not of the original.
+        again = iwarp_payloads(kept)
+        self.assertGreater(sum(len(messages) for messages in original.values()), 0)
+        for key, messages in original.items():
+            self.assertIn(messages, list(again.values()), f"{name}: {key}")
+        for flow in told["flows"]:
+            self.assertEqual(flow["payload"]["captured"], flow["payload"]["of"], f"{name}: {flow}")
+        self.assertEqual(sum(flow["payload"]["of"] for flow in told["flows"]),
+                         sum(1 for messages in original.values() for _, size in messages if size))
+        return kept, original
+
+    def test_iwarp(self):
+        for name in ("siw-verbs-sizes", "siw-rping-crc", "smbdirect-siw", "siw-verbs-send"):
+            with self.subTest(capture=name):
+                self.same(name, iwarp_payloads)
+
+    def test_roce(self):
+        for name in ("rxe-rping", "smbdirect-rxe", "rxe-verbs-inv", "rxe-send-bw-64k"):
+            with self.subTest(capture=name):
+                self.same(name, roce_payloads)
+
+    def test_the_pattern_is_the_default(self):
+        told, kept = self.kept(capture_of("smbdirect-rxe"))
+        self.assertEqual({flow["payload"] for flow in told["flows"]}, {None})
+        again = {message for messages in iwarp_payloads(kept).values() for message in messages}
+        original = {message for messages in roce_payloads(capture_of("smbdirect-rxe")).values() for message in messages}
+        self.assertFalse(again & original)
+
+    def test_what_was_cut_has_the_pattern(self):
+        # 96 octets of each frame. Whole is at most what has so little payload.
+        for name, room in (("made-snap96-iwarp", 96 - 14 - 20 - 20 - 2 - 14), ("made-snap96-roce", 96 - 14 - 20 - 8 - 12)):
+            with self.subTest(capture=name):
+                path = capture_of(name)
+                text = self.succeeds(replay(path, "--loopback", "--speed", "max", "--json", "--payload", "captured"))
+                flows = json.loads(text)["flows"]
+                sizes = {flow["id"]: flow["message_bytes"] for flow in flows_of(path).values()}
+                self.assertGreater(sum(flow["payload"]["of"] for flow in flows), 0)
+                for flow in flows:
+                    if sizes[flow["id"]]["min"] > room:
+                        self.assertEqual(flow["payload"]["captured"], 0, flow)
+                self.assertLess(sum(flow["payload"]["captured"] for flow in flows),
+                                sum(flow["payload"]["of"] for flow in flows))
+
+
 class Endpoints(TestCase):
     def result(self, *arguments, **options):
         return json.loads(self.succeeds(replay(*arguments, "--json", **options)))
@@ -341,7 +471,8 @@ class Endpoints(TestCase):
                           ["x", "--loopback", "--loss", "1%"], ["x", "--as", "initiator"], ["x", "y", "--loopback"],
                           ["x", "--loopback", "--compare", "--loop", "2"], ["x", "--loopback", "--save", "z"],
                           ["x", "--loopback", "--seed", "3"], ["x", "--inject", "lo", "--copies", "2"],
-                          ["x", "--loopback", "--force"], ["x", "--inject", "lo", "--loss", "101%"]):
+                          ["x", "--loopback", "--force"], ["x", "--loopback", "--payload", "own"],
+                          ["x", "--inject", "lo", "--payload", "captured"], ["x", "--inject", "lo", "--loss", "101%"]):
             with self.subTest(arguments=arguments):
                 self.assertIn("help replay", self.fails(replay(*arguments), 2))
 
