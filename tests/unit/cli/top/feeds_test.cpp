@@ -258,9 +258,11 @@ TEST_F(HistoryFeed, tells_what_was_kept_interval_by_interval) {
     std::vector<tui::ReadingPtr> readings;
     wait_for(
         [&] {
+            // Asked first: what comes between both questions is not to be missed.
+            const bool ended = feed->status().at_end;
             const auto newer = feed->since(readings.empty() ? 0 : readings.back()->serial);
             readings.insert(readings.end(), newer.begin(), newer.end());
-            return feed->status().at_end;
+            return ended;
         },
         "the end");
     ASSERT_EQ(readings.size(), fake_.readings.size());
