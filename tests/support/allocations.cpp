@@ -23,8 +23,13 @@ std::uint64_t allocations() { return count.load(std::memory_order_relaxed); }
 
 }  // namespace support
 
-// The array forms and the nothrow forms of the standard library call these.
+// The array forms of the standard library call these. Its nothrow form would, too; a sanitizer's does not.
 void* operator new(std::size_t size) { return support::counted(size, 1); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept try {
+    return support::counted(size, 1);
+} catch (const std::bad_alloc&) {
+    return nullptr;
+}
 void* operator new(std::size_t size, std::align_val_t alignment) {
     return support::counted(size, static_cast<std::size_t>(alignment));
 }
