@@ -32,15 +32,6 @@ wire::Failure<Error> failure(const std::string& interface, std::string_view what
     return failure(interface, fmt::format("{}: {}", what, std::strerror(number)));
 }
 
-std::string names_of_interfaces() {
-    std::string names;
-    struct if_nameindex* const all = ::if_nameindex();
-    for (const struct if_nameindex* each = all; each != nullptr && each->if_index != 0; ++each)
-        names += (names.empty() ? "" : ", ") + std::string(each->if_name);
-    ::if_freenameindex(all);
-    return names.empty() ? "none can be seen" : names;
-}
-
 bool set(int socket, int option, int value) {
     return ::setsockopt(socket, SOL_PACKET, option, &value, sizeof value) == 0;
 }
@@ -87,6 +78,15 @@ Result<int> unbound_socket() {
 }
 
 }  // namespace
+
+std::string names_of_interfaces() {
+    std::string names;
+    struct if_nameindex* const all = ::if_nameindex();
+    for (const struct if_nameindex* each = all; each != nullptr && each->if_index != 0; ++each)
+        names += (names.empty() ? "" : ", ") + std::string(each->if_name);
+    ::if_freenameindex(all);
+    return names.empty() ? "none can be seen" : names;
+}
 
 RingShape ring_shape(std::uint64_t buffer_octets, std::uint32_t snaplen) {
     const auto page = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));

@@ -29,6 +29,9 @@ struct RingShape {
 /// Blocks of 1 MiB, smaller where the buffer would hold fewer than four, but large enough for a frame of `snaplen`.
 RingShape ring_shape(std::uint64_t buffer_octets, std::uint32_t snaplen);
 
+/// For the error of a name that is none of them: with commas between, or that none can be seen.
+std::string names_of_interfaces();
+
 /// The socket with its ring; what is open is closed when it goes.
 class PacketSocket {
 public:

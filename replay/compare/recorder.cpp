@@ -14,6 +14,13 @@ metrics::AnalyzerOptions comparison_analyzer_options() {
     return options;
 }
 
+capture::Result<std::unique_ptr<capture::Writer>> open_recording(const std::string& path) {
+    if (path.empty()) return std::unique_ptr<capture::Writer>();
+    capture::WriterOptions options;
+    options.format = capture::format_of_name(path);
+    return capture::open_writer(path, options);
+}
+
 capture::Result<std::unique_ptr<Recorder>> Recorder::open(const std::string& interface, std::uint16_t port,
                                                           const std::string& path) {
     capture::LiveOptions how;
@@ -24,15 +31,9 @@ capture::Result<std::unique_ptr<Recorder>> Recorder::open(const std::string& int
     how.filter = fmt::format("tcp port {}", port);
     auto source = capture::LiveSource::open(how);
     if (!source) return wire::Failure{source.error()};
-    std::unique_ptr<capture::Writer> writer;
-    if (!path.empty()) {
-        capture::WriterOptions options;
-        options.format = capture::format_of_name(path);
-        auto opened = capture::open_writer(path, options);
-        if (!opened) return wire::Failure{opened.error()};
-        writer = std::move(opened).value();
-    }
-    return std::unique_ptr<Recorder>(new Recorder(std::move(source).value(), std::move(writer),
+    auto writer = open_recording(path);
+    if (!writer) return wire::Failure{writer.error()};
+    return std::unique_ptr<Recorder>(new Recorder(std::move(source).value(), std::move(writer).value(),
                                                   fmt::format("a capture of the interface {}", interface)));
 }
 

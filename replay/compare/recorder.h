@@ -23,6 +23,9 @@ struct Recording {
 /// How a comparison measures what it has captured.
 metrics::AnalyzerOptions comparison_analyzer_options();
 
+/// What keeps the frames of a re-enactment, in the format that the name asks for; nothing where the path is empty.
+capture::Result<std::unique_ptr<capture::Writer>> open_recording(const std::string& path);
+
 /// Captures an interface's traffic of one TCP port, from its making until finish(), measures it, and keeps it where a
 /// path is given. Frames are not held.
 class Recorder {

@@ -49,15 +49,9 @@ StackTap::StackTap(std::unique_ptr<capture::Writer> writer)
 StackTap::~StackTap() = default;
 
 capture::Result<std::unique_ptr<StackTap>> StackTap::open(const std::string& path, const std::string& why) {
-    std::unique_ptr<capture::Writer> writer;
-    if (!path.empty()) {
-        capture::WriterOptions options;
-        options.format = capture::format_of_name(path);
-        auto opened = capture::open_writer(path, options);
-        if (!opened) return wire::Failure{opened.error()};
-        writer = std::move(opened).value();
-    }
-    std::unique_ptr<StackTap> out(new StackTap(std::move(writer)));
+    auto writer = open_recording(path);
+    if (!writer) return wire::Failure{writer.error()};
+    std::unique_ptr<StackTap> out(new StackTap(std::move(writer).value()));
     out->recording_.source = fmt::format("the stack's own tap ({})", why);
     return out;
 }

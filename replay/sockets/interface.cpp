@@ -12,6 +12,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "capture/packet_socket.h"
+
 // The macros of rtnetlink.h are written in C.
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 
@@ -20,15 +22,6 @@ namespace {
 
 wire::Failure<std::string> failure(const std::string& doing, int code) {
     return wire::Failure{fmt::format("{}: {}", doing, std::strerror(code))};
-}
-
-std::string names_of_interfaces() {
-    std::string names;
-    struct if_nameindex* const all = ::if_nameindex();
-    for (const struct if_nameindex* each = all; each != nullptr && each->if_index != 0; ++each)
-        names += (names.empty() ? "" : ", ") + std::string(each->if_name);
-    ::if_freenameindex(all);
-    return names.empty() ? "none can be seen" : names;
 }
 
 std::string name_of(int index) {
@@ -109,7 +102,7 @@ SocketResult<std::vector<int>> default_interfaces(unsigned char family) {
 SocketResult<InterfaceFacts> learn_interface(const std::string& name) {
     InterfaceFacts facts{.name = name, .index = static_cast<int>(::if_nametoindex(name.c_str()))};
     if (facts.index == 0 || name.size() >= IFNAMSIZ)
-        return wire::Failure{fmt::format("{}: no such interface; there are: {}", name, names_of_interfaces())};
+        return wire::Failure{fmt::format("{}: no such interface; there are: {}", name, capture::names_of_interfaces())};
     const Descriptor socket{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
     ifreq ask = {};
     std::copy(name.begin(), name.end(), ask.ifr_name);
