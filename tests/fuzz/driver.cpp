@@ -6,16 +6,9 @@
 #include <cstdlib>
 #include <unistd.h>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define RDMASCOPE_ASAN
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define RDMASCOPE_ASAN
-#endif
-#ifdef RDMASCOPE_ASAN
-extern "C" void __sanitizer_set_death_callback(void (*)());
-#endif
+#include "tests/support/sanitized.h"
+
+extern "C" [[gnu::weak]] void __sanitizer_set_death_callback(void (*)());
 
 namespace fuzz {
 
@@ -32,13 +25,13 @@ void die(int number) {
 
 void on_death(void (*leave)()) {
     leave_last = leave;
-#ifdef RDMASCOPE_ASAN
-    // The other signals are the sanitizer's.
-    __sanitizer_set_death_callback(leave);
     std::signal(SIGABRT, die);
-#else
-    for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE}) std::signal(signal, die);
-#endif
+    if constexpr (support::sanitized) {
+        // The other signals are the sanitizer's.
+        __sanitizer_set_death_callback(leave);
+    } else {
+        for (const int signal : {SIGSEGV, SIGBUS, SIGFPE}) std::signal(signal, die);
+    }
 }
 
 std::uint64_t number_of(std::string_view text) {

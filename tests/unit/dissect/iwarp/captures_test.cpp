@@ -7,6 +7,7 @@
 
 #include "capture/file_source.h"
 #include "dissect/dissector.h"
+#include "tests/support/sanitized.h"
 
 /// The captures of Linux siw. The expected numbers come from a script that lays all octets of a direction into one
 /// array, by their sequence numbers and TCP checksums alone, and walks over it; tshark says the same where nothing was
@@ -201,7 +202,7 @@ TEST(SiwCrc, one_flipped_bit_of_an_fpdu_is_found) {
         const bool syn = octets[14 + 20 + 12] != std::byte{0x80};
         if (syn || octets.size() <= headers || octets[headers] == std::byte{'M'}) continue;
         ++fpdus;
-        for (std::size_t bit = headers * 8; bit < octets.size() * 8; ++bit) {
+        for (std::size_t bit = headers * 8; bit < octets.size() * 8; bit += support::sanitized ? 13 : 1) {
             const std::byte mask = std::byte{0x80} >> (bit % 8);
             octets[bit / 8] ^= mask;
             const Counts found = kept.dissected();

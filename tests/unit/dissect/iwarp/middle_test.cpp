@@ -3,6 +3,7 @@
 #include <string>
 
 #include "stream_builder.h"
+#include "tests/support/sanitized.h"
 
 /// Connections whose beginning was not captured, and others that are no RDMA at all.
 namespace {
@@ -53,7 +54,7 @@ TEST(Middle, every_offset_of_the_first_fpdus) {
             for (const std::uint32_t size : {137u, 1448u}) {
                 Wire wire = one_sided(5, markers, crc, true, 25, 300);
                 const std::uint32_t until = wire.client.units[6].offset;
-                for (std::uint32_t from = 20; from < until; ++from)
+                for (std::uint32_t from = 20; from < until; from += support::sanitized ? 7 : 1)
                     expect_all_from(wire, from, size, 0,
                                     (crc ? "crc " : "no crc ") + std::string{markers ? "markers " : ""} +
                                         std::to_string(size) + ' ' + std::to_string(from));
