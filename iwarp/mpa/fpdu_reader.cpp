@@ -64,37 +64,41 @@ FpduReader::~FpduReader() { release_stage(); }
 
 std::optional<Fault> FpduReader::receive(wire::Bytes octets) {
     if (paused_) {
+        held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(std::exchange(held_at_, 0)));
         held_.insert(held_.end(), octets.begin(), octets.end());
         return std::nullopt;
     }
-    return conclude(take(octets));
+    return take_or_hold(octets);
 }
 
-std::optional<Fault> FpduReader::resume() {
-    if (!std::exchange(paused_, false)) return std::nullopt;
-    const std::vector<std::byte> held = std::exchange(held_, {});
-    wire::Bytes octets{held};
-    // An FPDU that is whole in the reader's own memory waits for no more octets.
-    if (state_ == State::staged || head_size_ != 0) {
-        const auto fault = step(octets);
-        if (fault == fault::not_yet) return pause(octets);
-        if (fault) return conclude(fault);
-    }
-    return conclude(take(octets));
-}
-
-std::optional<Fault> FpduReader::pause(wire::Bytes rest) {
+std::optional<Fault> FpduReader::take_or_hold(wire::Bytes octets) {
+    const auto fault = take(octets);
+    if (fault != fault::not_yet) return conclude(fault);
     paused_ = true;
-    held_.assign(rest.begin(), rest.end());
+    held_.assign(octets.begin(), octets.end());
+    held_at_ = 0;
     return std::nullopt;
 }
 
-std::optional<Fault> FpduReader::take(wire::Bytes octets) {
-    while (!octets.empty() && state_ != State::ended) {
-        const auto fault = step(octets);
-        if (fault == fault::not_yet) return pause(octets);
-        if (fault) return fault;
-    }
+// Many short messages may be held, of which each resume() takes one: the others stay where they are.
+std::optional<Fault> FpduReader::resume() {
+    if (!std::exchange(paused_, false)) return std::nullopt;
+    std::vector<std::byte> held = std::exchange(held_, {});
+    wire::Bytes octets = wire::Bytes{held}.subspan(std::exchange(held_at_, 0));
+    std::optional<Fault> fault;
+    // An FPDU that is whole in the reader's own memory waits for no more octets.
+    if (state_ == State::staged || head_size_ != 0) fault = step(octets);
+    if (!fault) fault = take(octets);
+    if (fault != fault::not_yet) return conclude(fault);
+    paused_ = true;
+    held_at_ = held.size() - octets.size();
+    held_ = std::move(held);
+    return std::nullopt;
+}
+
+std::optional<Fault> FpduReader::take(wire::Bytes& octets) {
+    while (!octets.empty() && state_ != State::ended)
+        if (const auto fault = step(octets)) return fault;
     return std::nullopt;
 }
 
@@ -373,7 +377,7 @@ std::optional<Fault> FpduReader::received(std::size_t octets) {
         }
     }
     if (payload_left_ == 0) state_ = State::trailer;
-    return conclude(take(wire::Bytes{ahead_}.first(std::min(octets, ahead_.size()))));
+    return take_or_hold(wire::Bytes{ahead_}.first(std::min(octets, ahead_.size())));
 }
 
 }  // namespace iwarp::mpa

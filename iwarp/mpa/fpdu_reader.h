@@ -68,9 +68,9 @@ private:
     static constexpr std::size_t longest_trailer = 3 + 4;
     static constexpr std::size_t longest_head = 2 + 18;
 
-    std::optional<Fault> take(wire::Bytes octets);
+    std::optional<Fault> take(wire::Bytes& octets);
     std::optional<Fault> step(wire::Bytes& octets);
-    std::optional<Fault> pause(wire::Bytes rest);
+    std::optional<Fault> take_or_hold(wire::Bytes octets);
     std::optional<Fault> take_head(wire::Bytes& octets);
     std::optional<Fault> take_staged(wire::Bytes& octets);
     std::optional<Fault> take_payload(wire::Bytes& octets);
@@ -112,7 +112,8 @@ private:
     std::uint64_t fpdus_ = 0;
     std::shared_ptr<StagePool> pool_;
     StagePool::Memory stage_;
-    std::vector<std::byte> held_;     ///< while paused: what has come behind head_ or stage_
+    std::vector<std::byte> held_;  ///< while paused: what has come behind head_ or stage_, from held_at_ on
+    std::size_t held_at_ = 0;
     std::array<std::byte, 24> head_;  ///< holds every FPDU that is too short for its header, and empty messages
     std::array<std::byte, longest_trailer> trailer_;
     std::array<std::byte, longest_trailer + longest_head> ahead_;

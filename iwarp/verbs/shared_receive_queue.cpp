@@ -16,11 +16,16 @@ void SharedReceiveQueue::Impl::raise_limit() {
     domain->impl().device->impl().raise(std::move(event));
 }
 
-/// To the streams in turn, of which each takes what it waits for.
+/// To the streams in turn, of which each takes what it waits for; the next time the one behind the last has the first
+/// choice, lest the same should wait until its patience ends.
 void SharedReceiveQueue::Impl::offer() {
     const auto& streams = domain->impl().device->impl().streams;
-    for (std::size_t i = 0; i < streams.size() && receives.size() != 0; ++i)
-        if (streams[i]->waits_for_receive_of(*this)) streams[i]->receive_posted();
+    for (std::size_t left = streams.size(); left != 0 && receives.size() != 0; --left) {
+        if (next_stream >= streams.size()) next_stream = 0;
+        if (streams.empty()) return;
+        verbs::Connection& stream = *streams[next_stream++];
+        if (stream.waits_for_receive_of(*this)) stream.receive_posted();
+    }
 }
 
 SharedReceiveQueue::SharedReceiveQueue(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -15,6 +15,7 @@ struct SharedReceiveQueue::Impl {
     std::shared_ptr<ProtectionDomain> domain;
     std::weak_ptr<SharedReceiveQueue> self;
     ddp::ReceiveQueue receives;
+    std::size_t next_stream = 0;  ///< of the device's, with the first choice of what is posted next
     bool limit_pending = false;
 };
 

@@ -47,6 +47,27 @@ TEST(Allocations, none_for_an_fpdu) {
     }
 }
 
+// Of many messages that wait together each takes its turn without a copy of those behind it.
+TEST(Allocations, none_for_a_message_that_has_waited) {
+    for (const auto& settings : all_settings()) {
+        Stream sent{.crc = settings.crc, .markers = settings.markers, .octets = {}, .ulpdus = {}, .ends = {}};
+        for (unsigned i = 0; i < 1000; ++i) sent.add(false, Octets(40, std::byte{5}));
+        Sink sink;
+        sink.refuse_once = true;
+        sink.keep_pieces = true;
+        FpduReader reader{settings, sink, std::make_shared<iwarp::mpa::StagePool>()};
+        ASSERT_EQ(reader.receive(sent.octets), std::nullopt);
+        ASSERT_EQ(reader.resume(), std::nullopt);
+        ASSERT_TRUE(reader.paused());
+        const std::uint64_t before = support::allocations();
+        unsigned resumed = 1;
+        for (; reader.paused(); ++resumed) ASSERT_EQ(reader.resume(), std::nullopt);
+        EXPECT_EQ(support::allocations(), before) << name(settings);
+        EXPECT_EQ(resumed, 1000u);
+        EXPECT_EQ(reader.fpdus(), 1000u);
+    }
+}
+
 TEST(Allocations, an_idle_stream_has_no_memory_of_its_own) {
     Sink sink;
     FpduReader reader{{true, false, true}, sink};

@@ -87,6 +87,33 @@ TEST_P(EverySetting, one_octet_at_a_time) {
     EXPECT_EQ(reader.fpdus(), sent.ulpdus.size());
 }
 
+TEST_P(EverySetting, segments_that_wait_are_offered_again) {
+    const Stream sent = stream({0, 1, 500, 3, 0, 1024, 7, 4000, 100, 5000, 0, 60000, 2});
+    for (const std::size_t size : {1u, 7u, 100u, 1460u, 5000u, 200000u}) {
+        Sink sink;
+        sink.piece_sizes = {7, 0, 1, 300};
+        sink.refuse_once = true;
+        FpduReader reader{settings(), sink};
+        std::size_t held = 0;
+        for (std::size_t at = 0; at < sent.octets.size(); at += size) {
+            // What comes while one waits is kept behind it; two parts may lie there before the first is wanted.
+            ASSERT_EQ(give(reader, wire::Bytes{sent.octets}.subspan(at, std::min(size, sent.octets.size() - at))),
+                      std::nullopt);
+            if (reader.paused() && ++held % 3 == 0) {
+                ASSERT_FALSE(reader.at_boundary());
+                ASSERT_EQ(reader.resume(), std::nullopt);
+            }
+        }
+        for (int i = 0; reader.paused() && i < 100; ++i) {
+            ASSERT_EQ(reader.resume(), std::nullopt);
+        }
+        EXPECT_EQ(sink.ulpdus, sent.ulpdus) << size;
+        EXPECT_EQ(reader.fpdus(), sent.ulpdus.size());
+        EXPECT_TRUE(reader.at_boundary());
+        EXPECT_EQ(reader.resume(), std::nullopt);
+    }
+}
+
 TEST_P(EverySetting, every_pair_of_cuts) {
     const Stream sent = stream({0, 3, 0, 20, 41});
     const wire::Bytes all = sent.octets;

@@ -83,6 +83,7 @@ void Stream::fpdu(const Octets& ulpdu) {
 }
 
 wire::Result<iwarp::mpa::Target, Fault> Sink::begin_segment(wire::Bytes header, std::uint32_t payload_length) {
+    if (refuse_once && (refused_ = !refused_)) return wire::Failure{iwarp::fault::not_yet};
     if (begun++ == refuse_at) return wire::Failure{fault};
     open = true;
     header_.assign(header.begin(), header.end());

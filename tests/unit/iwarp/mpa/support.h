@@ -51,6 +51,7 @@ public:
     std::vector<std::size_t> piece_sizes;  ///< used in turn; empty: one piece
     std::optional<std::size_t> refuse_at;  ///< the segment that begin_segment has a fault for
     std::optional<std::size_t> fault_at;   ///< the segment that end_segment has a fault for
+    bool refuse_once = false;              ///< every segment when it is first offered, with fault::not_yet
     Fault fault = iwarp::fault::tagged_bounds;
     bool keep_pieces =
         false;  ///< a target like the last one is filled again, for benchmarks and counting of allocations
@@ -65,6 +66,7 @@ public:
     const std::vector<wire::MutableBytes>& pieces() const { return pieces_; }
 
 private:
+    bool refused_ = false;
     Octets header_;
     std::deque<Octets> memory_;
     std::vector<wire::MutableBytes> pieces_;
