@@ -408,6 +408,16 @@ TEST_F(InterposerTest, ALibraryThatIsLoadedLaterAndLookedIntoByHand) {
     EXPECT_EQ(rings_.processes()[0].devices, Lines{"fake1"});
 }
 
+// What one thread has put in place must not be taken by another for what was there before.
+TEST_F(InterposerTest, ThreadsThatComeToANewDeviceAtOnce) {
+    constexpr unsigned rounds = 180;
+    Traced traced(folder_.path(), {RDMASCOPE_LATE_PROGRAM, RDMASCOPE_FAKE_VERBS, std::to_string(rounds)});
+    finished(traced);
+    unsigned receives = 0;
+    for (const Record& record : drain()) receives += record.kind == RecordKind::post_receive ? 1 : 0;
+    EXPECT_EQ(receives, 4 * rounds);
+}
+
 TEST_F(InterposerTest, ALibraryInBetweenThatGivesNoVersionsIsNotPassedOver) {
     Traced traced(folder_.path(), program("objects", 1), 1U << 10,
                   [] { setenv("LD_PRELOAD", RDMASCOPE_INTERPOSER ":" RDMASCOPE_UNVERSIONED_VERBS, 1); });

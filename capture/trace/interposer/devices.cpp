@@ -258,6 +258,7 @@ void put_empty(Queue& queue, const Device& device) {
 
 void trace(ibv_context* context) {
     if (context == nullptr) return;
+    const Learning learning;
     Device* device = devices.find(context);
     if (device == nullptr || device->context != context) {
         Device fresh;
@@ -275,6 +276,7 @@ void trace(ibv_context* context) {
 }
 
 void leave(ibv_context* context) {
+    const Learning learning;
     Device* const device = devices.find(context);
     if (device == nullptr) return;
     with_places(*context, *device, [](auto* place, auto ours, auto& former) { give_place(place, ours, former); });

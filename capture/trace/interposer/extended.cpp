@@ -261,6 +261,7 @@ int next_poll(ibv_cq_ex* from) {
 
 void trace_extended(ibv_qp_ex* pair, bool with_atomic_write) {
     if (pair == nullptr || pair->wr_start == nullptr || pair->wr_complete == nullptr) return;
+    const Learning learning;
     note_created(&pair->qp_base, nullptr, false);
     Pair* const known = pairs.find(pair);
     if (known == nullptr) return;
@@ -284,6 +285,7 @@ void forget_extended(const Pair& pair) { std::free(pair.extended); }
 
 void trace_extended(ibv_cq_ex* queue) {
     if (queue == nullptr || queue->start_poll == nullptr || queue->next_poll == nullptr) return;
+    const Learning learning;
     if (queue->start_poll == &start_poll) return;
     Queue fresh;
     fresh.start_poll = queue->start_poll;

@@ -50,6 +50,7 @@ void take_attributes(QueuePairChange& change, const ibv_qp_attr& attributes, uns
 }  // namespace
 
 void note_created(ibv_qp* pair, const ibv_qp_cap* granted, bool all_signalled) {
+    const Learning learning;
     trace(pair->context);
     Pair fresh;
     fresh.device = devices.find(pair->context);

@@ -9,6 +9,28 @@ namespace capture::trace::interposer {
 /// For changes of the tables. fork(2) waits for it, so that the child finds it open.
 extern pthread_mutex_t tables_mutex;
 
+/// Held while a thread looks at an object that is not yet known, puts our pointers in place of its own and notes what
+/// those were: two that did so at the same time would take ours for the object's. Nests; comes before `tables_mutex`.
+class Learning {
+public:
+    Learning() {
+        if (depth_++ == 0) pthread_mutex_lock(&mutex_);
+    }
+    ~Learning() {
+        if (--depth_ == 0) pthread_mutex_unlock(&mutex_);
+    }
+    Learning(const Learning&) = delete;
+    Learning& operator=(const Learning&) = delete;
+
+    // Around fork(2).
+    static void hold() { pthread_mutex_lock(&mutex_); }
+    static void release() { pthread_mutex_unlock(&mutex_); }
+
+private:
+    static pthread_mutex_t mutex_;
+    static constinit thread_local unsigned depth_;
+};
+
 /// What is known of objects of libibverbs, by their address. All zero in the beginning: it takes memory as it fills.
 /// Looking up takes no lock and allocates nothing; the table is of a fixed size, and what does not fit is not traced.
 /// An object must not be forgotten while it is in use, which is what the verbs ask of programs too.

@@ -12,6 +12,8 @@ namespace capture::trace::interposer {
 
 constinit Recorder recorder;
 constinit pthread_mutex_t tables_mutex = PTHREAD_MUTEX_INITIALIZER;
+constinit pthread_mutex_t Learning::mutex_ = PTHREAD_MUTEX_INITIALIZER;
+constinit thread_local unsigned Learning::depth_ = 0;
 
 thread_local Lane* Recorder::current_ = nullptr;
 thread_local std::uint32_t Recorder::patience_ = 0;
@@ -114,12 +116,14 @@ void Recorder::give_back(void* lane) {
 }
 
 void Recorder::before_fork() {
+    Learning::hold();
     pthread_mutex_lock(&tables_mutex);
     pthread_mutex_lock(&recorder.mutex_);
 }
 void Recorder::after_fork() {
     pthread_mutex_unlock(&recorder.mutex_);
     pthread_mutex_unlock(&tables_mutex);
+    Learning::release();
 }
 void Recorder::in_child() {
     recorder.ring_.forget();
