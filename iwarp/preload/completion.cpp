@@ -40,12 +40,17 @@ std::uint32_t immediate_of(const Completion& completion) {
 }
 
 std::size_t poll(Engine& engine, Cq& cq, std::span<Completion> into) {
-    const std::size_t found = cq.queue->poll(into);
-    if (found != 0) return found;
-    engine.drive();
-    const std::size_t caused = cq.queue->poll(into);
-    if (caused == 0) engine.found_nothing();
-    return caused;
+    engine.called();
+    std::size_t found = cq.queue->poll(into);
+    if (found == 0) {
+        engine.drive();
+        found = cq.queue->poll(into);
+    }
+    if (found != 0)
+        engine.found_something();
+    else
+        engine.found_nothing();
+    return found;
 }
 
 namespace {

@@ -1,5 +1,6 @@
 #include "iwarp/preload/engine.h"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -9,6 +10,7 @@
 #include <system_error>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 #include "fmt/core.h"
 #include "iwarp/preload/async_events.h"
@@ -20,9 +22,13 @@ namespace iwarp::preload {
 namespace {
 
 /// Who polled in vain polls again, be it after others had the processor; who is in the midst of posting will poll. Who
-/// found what it wanted may watch memory now for the answer (ib_write_lat), and that takes at least this long to come.
+/// found what it wanted may watch memory now for the answer (ib_write_lat), and that takes at least this long to come;
+/// unless it has always come back sooner.
 constexpr std::int64_t after_nothing_ns = 300'000;
 constexpr std::int64_t after_something_ns = 3'000;
+constexpr unsigned enough_quick_returns = 8;
+/// A turn takes that long where octets come as fast as they are taken.
+constexpr std::int64_t long_turn_ns = 2'000'000;
 /// Posts that follow each other so closely belong together.
 constexpr std::int64_t burst_ns = 10'000;
 constexpr unsigned posts_a_turn = 16;
@@ -66,21 +72,48 @@ Device& Engine::device() {
 }
 
 void Engine::drive() {
-    turn();
+    drive_a_turn();
     last_post_ns_ = 0;
-    service_->expect_program(after_something_ns);
+}
+
+/// The service thread does not wait for the lock meanwhile: as soon as it had it, the two would drive by turns, each
+/// with the other's octets far from its processor.
+void Engine::drive_a_turn() {
+    service_->expect_program(long_turn_ns);
+    turn();
+    service_->expect_program(patience_ns());
+}
+
+/// How long the program may take until it calls again, before the service thread does its work.
+std::int64_t Engine::patience_ns() const {
+    return quick_returns_ == enough_quick_returns ? after_nothing_ns : after_something_ns;
+}
+
+void Engine::comes_back(std::int64_t now_ns) {
+    if (found_ns_ == 0) return;
+    const bool quick = now_ns - std::exchange(found_ns_, 0) < after_something_ns;
+    quick_returns_ = quick ? std::min(quick_returns_ + 1, enough_quick_returns) : 0;
+}
+
+void Engine::called() {
+    if (found_ns_ != 0) comes_back(clock_ns());
+}
+
+void Engine::found_something() {
+    found_ns_ = clock_ns();
+    if (quick_returns_ == enough_quick_returns) service_->expect_program(after_nothing_ns);
 }
 
 void Engine::found_nothing() { service_->expect_program(after_nothing_ns); }
 
 void Engine::posted() {
     const std::int64_t now_ns = clock_ns();
+    comes_back(now_ns);
     const bool in_burst = now_ns - last_post_ns_ < burst_ns;
     last_post_ns_ = now_ns;
     burst_ = in_burst ? burst_ + 1 : 0;
     if (burst_ % posts_a_turn != 0) return service_->expect_program(after_nothing_ns);
-    turn();
-    service_->expect_program(after_something_ns);
+    drive_a_turn();
 }
 
 void Engine::leave_work() {

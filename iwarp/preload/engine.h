@@ -78,6 +78,10 @@ public:
     Device& device();
     /// Sends, receives and keeps time without waiting, and hands out the events.
     void drive();
+    /// The program polls, or posts receives.
+    void called();
+    /// It found completions.
+    void found_something();
     /// What the program asked for was not there, even after drive(): it will ask again.
     void found_nothing();
     /// The program has posted. What comes alone leaves at once; of a burst, many requests leave with one system call.
@@ -96,6 +100,9 @@ private:
     Engine() = default;
     ~Engine() = default;
     bool turn();
+    void drive_a_turn();
+    void comes_back(std::int64_t now_ns);
+    std::int64_t patience_ns() const;
     void hand_out(const Event& event);
     static void before_fork();
     static void after_fork();
@@ -104,6 +111,8 @@ private:
     Lock lock_;
     std::int64_t last_post_ns_ = 0;  ///< 0: the program has polled since
     unsigned burst_ = 0;             ///< posts of it
+    std::int64_t found_ns_ = 0;      ///< 0: the program has called since it found something
+    unsigned quick_returns_ = 0;     ///< in a row: calls soon after something was found
     std::shared_ptr<Device> device_;
     int descriptor_ = -1;
     std::unique_ptr<Service> service_;

@@ -140,7 +140,8 @@ int operations::post_send(ibv_qp* qp, ibv_send_wr* requests, ibv_send_wr** bad) 
 
 int operations::post_recv(ibv_qp* abi, ibv_recv_wr* requests, ibv_recv_wr** bad) {
     ibv_recv_wr* current = requests;
-    const int failure = performed("ibv_post_recv", [&](Engine&) {
+    const int failure = performed("ibv_post_recv", [&](Engine& engine) {
+        engine.called();
         Qp& qp = to_qp(abi);
         for (; current != nullptr; current = current->next) {
             Pieces pieces;
@@ -161,7 +162,8 @@ int operations::post_recv(ibv_qp* abi, ibv_recv_wr* requests, ibv_recv_wr** bad)
 
 int operations::post_srq_recv(ibv_srq* srq, ibv_recv_wr* requests, ibv_recv_wr** bad) {
     ibv_recv_wr* current = requests;
-    const int failure = performed("ibv_post_srq_recv", [&](Engine&) {
+    const int failure = performed("ibv_post_srq_recv", [&](Engine& engine) {
+        engine.called();
         for (; current != nullptr; current = current->next) {
             Pieces pieces;
             const auto shown = pieces_of(current->sg_list, current->num_sge, false, pieces);

@@ -17,9 +17,11 @@
 namespace iwarp::preload {
 namespace {
 
-/// Octets that come while the service rests, and the program has stopped polling without a word, wait that long.
+/// Octets that come while the service rests, and the program has stopped polling without a word, wait that long, or
+/// until the program has not come when it was expected.
 constexpr std::int64_t shortest_rest_ns = 20'000;
 constexpr std::int64_t longest_rest_ns = 250'000;
+constexpr std::int64_t longest_rest_of_driven_ns = 1'000'000;
 /// Who wakes so often to find that the program has done it all already had better not wake.
 constexpr int patience = 3;
 
@@ -73,8 +75,6 @@ void Engine::Service::work_left() {
     if (sleeping_.exchange(false, std::memory_order_relaxed)) wake();  // else it looks for work before it sleeps
 }
 
-bool Engine::Service::program_drives() const { return clock_ns() < driven_until_ns_.load(std::memory_order_seq_cst); }
-
 /// Until then, or until somebody wants it.
 void Engine::Service::rest(std::int64_t for_ns) {
     pollfd woken{wake_, POLLIN, 0};
@@ -85,12 +85,12 @@ void Engine::Service::rest(std::int64_t for_ns) {
 }
 
 void Engine::Service::give_way() {
-    std::int64_t rest_ns = shortest_rest_ns;
-    while (true) {
+    for (std::int64_t rest_ns = longest_rest_ns;; rest_ns = std::min(2 * rest_ns, longest_rest_of_driven_ns)) {
         resting_.store(true, std::memory_order_seq_cst);
-        if (!program_drives()) break;
-        rest(rest_ns);
-        rest_ns = std::min(2 * rest_ns, longest_rest_ns);
+        const std::int64_t driven_ns = driven_until_ns_.load(std::memory_order_seq_cst) - clock_ns();
+        if (driven_ns <= 0) break;
+        // Who has driven for so long will drive on.
+        rest(rest_ns > longest_rest_ns ? rest_ns : std::clamp(driven_ns, shortest_rest_ns, longest_rest_ns));
     }
     resting_.store(false, std::memory_order_seq_cst);
 }

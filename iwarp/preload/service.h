@@ -12,8 +12,8 @@ std::int64_t clock_ns();
 /// The thread that drives the device for programs that sleep, or watch memory, instead of polling.
 ///
 /// It sleeps on the device's descriptor. When that becomes readable while a thread of the program polls, the two would
-/// fight for the lock and the processor: then it rests, for longer each time, and looks again. It never ends: the
-/// process does.
+/// fight for the lock and the processor: then it rests until the program has not come when it was expected. It never
+/// ends: the process does.
 class Engine::Service {
 public:
     /// Throws std::system_error. The lock may be held.
@@ -34,7 +34,6 @@ private:
     bool sleep() const;
     bool turn();
     void wake() const;
-    bool program_drives() const;
     void rest(std::int64_t for_ns);
     void give_way();
 
