@@ -73,7 +73,7 @@ Device& Engine::device() {
 
 void Engine::drive() {
     drive_a_turn();
-    last_post_ns_ = 0;
+    posted_ns_ = 0;
 }
 
 /// The service thread does not wait for the lock meanwhile: as soon as it had it, the two would drive by turns, each
@@ -109,11 +109,12 @@ void Engine::found_nothing() { service_->expect_program(after_nothing_ns); }
 void Engine::posted() {
     const std::int64_t now_ns = clock_ns();
     comes_back(now_ns);
-    const bool in_burst = now_ns - last_post_ns_ < burst_ns;
-    last_post_ns_ = now_ns;
+    const bool in_burst = now_ns - posted_ns_ < burst_ns;
+    posted_ns_ = now_ns;
     burst_ = in_burst ? burst_ + 1 : 0;
     if (burst_ % posts_a_turn != 0) return service_->expect_program(after_nothing_ns);
     drive_a_turn();
+    posted_ns_ = clock_ns();  // the turn was not the program's time
 }
 
 void Engine::leave_work() {

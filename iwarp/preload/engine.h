@@ -109,10 +109,10 @@ private:
     static void after_fork_in_child();
 
     Lock lock_;
-    std::int64_t last_post_ns_ = 0;  ///< 0: the program has polled since
-    unsigned burst_ = 0;             ///< posts of it
-    std::int64_t found_ns_ = 0;      ///< 0: the program has called since it found something
-    unsigned quick_returns_ = 0;     ///< in a row: calls soon after something was found
+    std::int64_t posted_ns_ = 0;  ///< when it was last done with a post; 0: it has polled since
+    unsigned burst_ = 0;          ///< posts that followed another closely
+    std::int64_t found_ns_ = 0;   ///< 0: the program has called since it found something
+    unsigned quick_returns_ = 0;  ///< in a row: calls soon after something was found
     std::shared_ptr<Device> device_;
     int descriptor_ = -1;
     std::unique_ptr<Service> service_;
