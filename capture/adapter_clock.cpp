@@ -7,7 +7,7 @@
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <limits>
 #include <linux/ethtool.h>
 #include <linux/if_packet.h>

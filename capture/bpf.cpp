@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <pcap/pcap.h>
 
 #include "capture/link_type.h"

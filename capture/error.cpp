@@ -1,6 +1,6 @@
 #include "capture/error.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace capture {
 

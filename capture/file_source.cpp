@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "capture/byte_order.h"
 #include "capture/pcap_source.h"

@@ -3,7 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <linux/if_packet.h>
 #include <memory>
 #include <pcap/pcap.h>

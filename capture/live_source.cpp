@@ -5,7 +5,7 @@
 #include <array>
 #include <atomic>
 #include <charconv>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fstream>
 #include <net/if.h>
 #include <netinet/in.h>

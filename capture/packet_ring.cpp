@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fstream>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>

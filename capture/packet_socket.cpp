@@ -6,7 +6,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <net/if.h>

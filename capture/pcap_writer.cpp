@@ -1,7 +1,7 @@
 #include "capture/pcap_writer.h"
 
 #include <cstring>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "capture/pcap_source.h"
 

@@ -1,7 +1,7 @@
 #include "capture/pcapng_source.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "capture/byte_order.h"
 #include "capture/pcapng.h"

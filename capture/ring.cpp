@@ -7,7 +7,7 @@
 #include <climits>
 #include <cstring>
 #include <ctime>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <limits>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 #include "cli/command.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/console.h"
 #include "text/similar.h"

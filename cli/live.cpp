@@ -1,6 +1,6 @@
 #include "cli/live.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 
 namespace cli {

@@ -1,7 +1,7 @@
 #include "cli/option_scan.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "text/similar.h"
 

@@ -1,7 +1,7 @@
 #include "cli/progress.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "cli/console.h"

@@ -1,7 +1,7 @@
 #include "daemon/frame_desk.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace service {
 namespace {

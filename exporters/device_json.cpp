@@ -1,7 +1,7 @@
 #include "exporters/device_json.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 

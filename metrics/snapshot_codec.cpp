@@ -5,7 +5,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstring>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <limits>
 #include <type_traits>
 

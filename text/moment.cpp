@@ -2,7 +2,7 @@
 
 #include <charconv>
 #include <ctime>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <limits>
 #include <optional>
 #include <string_view>

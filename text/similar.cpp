@@ -1,7 +1,7 @@
 #include "text/similar.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <vector>
 
 namespace text {

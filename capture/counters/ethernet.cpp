@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fstream>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <linux/netlink.h>
 #include <optional>
 #include <rdma/rdma_netlink.h>

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <utility>
 
 namespace capture::trace {

@@ -4,7 +4,7 @@
 #include <arpa/inet.h>
 #include <charconv>
 #include <cstring>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fstream>
 #include <iterator>
 #include <netinet/in.h>

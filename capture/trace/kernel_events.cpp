@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fstream>
 #include <netinet/in.h>
 #include <unordered_map>

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fstream>
 #include <limits>
 #include <linux/perf_event.h>

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fstream>
 #include <unistd.h>
 

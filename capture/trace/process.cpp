@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 #include <dirent.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fstream>
 #include <iterator>
 #include <memory>

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fnmatch.h>
 #include <fstream>
 #include <unistd.h>

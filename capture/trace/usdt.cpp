@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstring>
 #include <elf.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace capture::trace {
 

@@ -1,7 +1,7 @@
 #include "cli/analysis/recall.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <limits>
 #include <optional>
 

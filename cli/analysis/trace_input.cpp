@@ -3,7 +3,7 @@
 #include <array>
 #include <climits>
 #include <deque>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <span>
 #include <sys/stat.h>
 #include <unordered_map>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/option_scan.h"
 

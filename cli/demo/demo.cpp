@@ -4,7 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <optional>
 #include <thread>
 #include <unistd.h>

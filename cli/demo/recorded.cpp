@@ -1,7 +1,7 @@
 #include "cli/demo/recorded.h"
 
 #include <cerrno>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <span>
 #include <string_view>
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 #include "cli/demo/traffic.h"
 
 #include <chrono>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace cli::demo {
 

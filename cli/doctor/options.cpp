@@ -1,7 +1,7 @@
 #include "cli/doctor/options.h"
 
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/doctor/doctor.h"
 #include "cli/option_table.h"

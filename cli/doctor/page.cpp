@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/console.h"
 #include "doctor/compare/compare.h"

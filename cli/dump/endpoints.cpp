@@ -1,6 +1,6 @@
 #include "cli/dump/endpoints.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "capture/link_type.h"

@@ -1,6 +1,6 @@
 #include "cli/dump/inspector.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <optional>
 #include <unistd.h>
 #include <vector>

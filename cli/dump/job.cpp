@@ -1,6 +1,6 @@
 #include "cli/dump/job.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "capture/link_type.h"

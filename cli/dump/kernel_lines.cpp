@@ -1,7 +1,7 @@
 #include "cli/dump/kernel_lines.h"
 
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <iterator>
 
 #include "capture/trace/kernel_events.h"

@@ -1,6 +1,6 @@
 #include "cli/dump/listings.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "capture/bpf.h"
 #include "capture/link_type.h"

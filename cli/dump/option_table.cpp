@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace cli::dump {
 

@@ -1,7 +1,7 @@
 #include "cli/endpoint/bench.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/signals.h"
 

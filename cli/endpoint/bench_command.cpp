@@ -1,6 +1,6 @@
 // `rdmascope endpoint bench`.
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/command.h"
 #include "cli/console.h"

@@ -1,5 +1,5 @@
 #include <cmath>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/endpoint/bench.h"

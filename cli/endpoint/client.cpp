@@ -1,7 +1,7 @@
 #include "cli/endpoint/client.h"
 
 #include <cmath>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/signals.h"

@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <cstring>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/endpoint/bench.h"
 

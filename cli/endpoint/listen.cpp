@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 #include <unordered_map>

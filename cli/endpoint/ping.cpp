@@ -1,6 +1,6 @@
 // `rdmascope endpoint ping`: rping's client (rdma-core, librdmacm/examples/rping.c), timed.
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // `rdmascope endpoint serve`.
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"

@@ -1,6 +1,6 @@
 #include "cli/endpoint/session.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/endpoint/pattern.h"
 

@@ -1,7 +1,7 @@
 #include "cli/replay/comparison_page.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/endpoint/client.h"

@@ -1,7 +1,7 @@
 #include "cli/replay/connection.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "capture/file_source.h"
 #include "cli/analysis/session.h"

@@ -1,6 +1,6 @@
 #include "cli/replay/report.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 #include <nlohmann/json.hpp>
 

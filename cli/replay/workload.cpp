@@ -1,5 +1,5 @@
 // `rdmascope replay FILE --loopback|--serve|--to`: the capture's operations between endpoints.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 #include <optional>
 

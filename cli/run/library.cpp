@@ -3,7 +3,7 @@
 #include <array>
 #include <climits>
 #include <cstdlib>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 namespace cli::launch {

@@ -4,7 +4,7 @@
 #include <arpa/inet.h>
 #include <array>
 #include <cstddef>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/analysis/options.h"
 #include "cli/option_table.h"

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <elf.h>
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <link.h>
 #include <optional>
 #include <string_view>

@@ -1,7 +1,7 @@
 #include "cli/run/trace_summary.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <vector>
 
 namespace cli::launch {

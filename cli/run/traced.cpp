@@ -7,7 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <memory>
 #include <optional>
 #include <sys/random.h>

@@ -1,7 +1,7 @@
 #include "cli/top/file_feed.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <utility>
 
 #include "cli/analysis/moments.h"

@@ -1,7 +1,7 @@
 #include "cli/top/history_feed.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <limits>
 #include <utility>
 

@@ -1,7 +1,7 @@
 #include "cli/top/live_feed.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/selection.h"
 #include "daemon/clock.h"

@@ -1,6 +1,6 @@
 // What the table of keys says to people: the reference, the manual, and what a reload changes.
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "daemon/config/config_file.h"
 #include "daemon/config/config_table.h"

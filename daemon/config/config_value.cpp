@@ -1,7 +1,7 @@
 // Values of keys: from text, and as TOML.
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "daemon/config/config_table.h"
 #include "text/quantities.h"

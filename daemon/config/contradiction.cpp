@@ -1,6 +1,6 @@
 #include "daemon/config/contradiction.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 
 #include "daemon/config/config_file.h"

@@ -1,7 +1,7 @@
 #include "daemon/control/answers.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 #include <utility>
 

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <grp.h>
 #include <nlohmann/json.hpp>
 #include <poll.h>

@@ -1,7 +1,7 @@
 #include "daemon/control/flows_body.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "text/similar.h"
 

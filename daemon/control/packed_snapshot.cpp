@@ -1,7 +1,7 @@
 #include "daemon/control/packed_snapshot.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <zstd.h>
 
 #include "metrics/snapshot_codec.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>

@@ -2,7 +2,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <future>
 #include <thread>
 #include <unistd.h>

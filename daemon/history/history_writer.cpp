@@ -4,7 +4,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <limits>
 #include <sys/file.h>
 #include <sys/stat.h>

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <limits>
 #include <memory>
 #include <sys/stat.h>

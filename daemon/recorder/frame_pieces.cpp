@@ -1,6 +1,6 @@
 #include "daemon/recorder/frame_pieces.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace service {
 namespace {

@@ -1,7 +1,7 @@
 #include "daemon/systemd/notify.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <systemd/sd-daemon.h>
 #include <time.h>
 

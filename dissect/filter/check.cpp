@@ -1,7 +1,7 @@
 #include "dissect/filter/check.h"
 
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <utility>
 
 #include "dissect/output/frame_fields.h"

@@ -1,7 +1,7 @@
 #include "dissect/filter/compile.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <optional>
 #include <utility>
 

@@ -4,7 +4,7 @@
 #include <arpa/inet.h>
 #include <array>
 #include <charconv>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "dissect/registry.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <elf.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 #include <set>
 

@@ -1,6 +1,6 @@
 #include "doctor/bundle/bundle.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "doctor/bundle/archive.h"
 #include "doctor/bundle/mask.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "doctor/words.h"
 

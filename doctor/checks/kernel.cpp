@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "doctor/checks/check.h"
 #include "doctor/inventory/parts.h"

@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "doctor/checks/check.h"
 #include "doctor/words.h"

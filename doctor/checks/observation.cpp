@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "doctor/checks/check.h"
 #include "doctor/words.h"

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <elf.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "doctor/words.h"
 

@@ -1,7 +1,7 @@
 #include "doctor/output/json.h"
 
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace doctor {
 

@@ -1,7 +1,7 @@
 #include "exporters/prometheus/front_page.h"
 
 #include <cmath>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "exporters/prometheus/labels.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <optional>
 #include <zlib.h>
 

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>

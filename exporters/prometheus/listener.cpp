@@ -6,7 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>

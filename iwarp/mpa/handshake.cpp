@@ -1,7 +1,7 @@
 #include "iwarp/mpa/handshake.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <utility>
 
 namespace iwarp::mpa {

@@ -1,7 +1,7 @@
 #include "wire/terminate.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -1,6 +1,6 @@
 // Why is there not more bandwidth? First what is wrong; where nothing is, what binds the flow that moved most.
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "metrics/why/scene.h"
 #include "metrics/why/thresholds.h"

@@ -1,6 +1,6 @@
 // Is there congestion in the network? Marks, CNPs, pauses, many to one, loss, and queues.
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "metrics/why/scene.h"
 #include "metrics/why/thresholds.h"

@@ -1,6 +1,6 @@
 // Why is latency high? The way there, the responder, queues, or repairs.
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "metrics/why/scene.h"
 #include "metrics/why/thresholds.h"

@@ -1,7 +1,7 @@
 // Is the adapter's cache of queue pairs, keys or translations thrashed? A responder that has to fetch an entry from
 // memory answers later, so turnaround against reuse distance steps up at the cache's size.
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 
 #include "metrics/why/scene.h"

@@ -1,6 +1,6 @@
 // How full are the queues? What is outstanding on the wire, against the most that was and the limits that are known.
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "metrics/why/scene.h"
 #include "metrics/why/thresholds.h"

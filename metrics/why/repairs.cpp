@@ -2,7 +2,7 @@
 // can show many symptoms of one illness (a late packet is NAKed, sent again, and arrives twice); each flow is given the
 // illness that explains the others.
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 
 #include "metrics/why/scene.h"

@@ -1,7 +1,7 @@
 #include "metrics/why/scene.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 #include <tuple>
 

@@ -1,6 +1,6 @@
 // What only the program's own posts and completions tell.
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "metrics/why/scene.h"
 

@@ -2,7 +2,7 @@
 
 #include <array>
 #include <cmath>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace metrics::why {
 

@@ -1,6 +1,6 @@
 #include "plugins/extcap/frames.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 #include <memory>
 #include <optional>

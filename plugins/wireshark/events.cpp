@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "plugins/wireshark/events.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "metrics/why/words.h"
 #include "wire/terminate.h"

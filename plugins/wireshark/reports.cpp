@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "plugins/wireshark/reports.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "exporters/flow_order.h"
 #include "exporters/table.h"

@@ -3,7 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <string_view>
 
 #include "plugins/wireshark/guard.h"

@@ -2,7 +2,7 @@
 
 #include <array>
 #include <chrono>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <utility>
 
 namespace replay {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <span>
 #include <utility>
 

@@ -1,6 +1,6 @@
 #include "replay/peer/message.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "wire/ddp.h"
 #include "wire/rdmap.h"

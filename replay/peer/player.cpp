@@ -1,7 +1,7 @@
 #include "replay/peer/player.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace replay {
 namespace {

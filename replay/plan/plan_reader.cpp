@@ -1,7 +1,7 @@
 #include "replay/plan/plan_reader.h"
 
 #include <exception>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <optional>
 
 #include "capture/file_source.h"

@@ -1,7 +1,7 @@
 #include "replay/plan/survey.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <set>
 
 #include "capture/file_source.h"

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <linux/if_packet.h>
 #include <sys/socket.h>
 

@@ -2,7 +2,7 @@
 /// Prints `ready` when they are armed (PID 0: in all processes), then each record as a JSON object, until standard
 /// input ends; then what was counted. Exit status 77 and the reason where the machine does not permit it.
 #include <cstdlib>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <vector>
 

@@ -1,6 +1,6 @@
 #include "tests/model/analysis.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <numeric>
 
 namespace model {

@@ -1,6 +1,6 @@
 // What a user has chosen, in force and among the settings.
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "tui/model/workings.h"
 

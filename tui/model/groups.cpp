@@ -1,7 +1,7 @@
 #include "tui/model/groups.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 
 #include "exporters/flow_fields.h"

@@ -1,6 +1,6 @@
 // Keys that choose what the tables show, and in which order.
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "tui/model/key_row.h"
 

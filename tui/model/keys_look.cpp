@@ -1,6 +1,6 @@
 // Keys that look at something: a view, a flow, a packet, why.
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "tui/model/key_row.h"
 

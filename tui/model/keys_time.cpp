@@ -1,7 +1,7 @@
 // Keys of time: pause, refresh, playback, jumps.
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "tui/model/jump.h"
 #include "tui/model/key_row.h"

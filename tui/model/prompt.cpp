@@ -1,6 +1,6 @@
 // A line that is typed: filters, which take effect while they are typed, and jumps.
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "dissect/output/utf8.h"
 #include "exporters/flow_fields.h"

@@ -1,7 +1,7 @@
 #include "tui/view/box.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tui {
 

@@ -1,5 +1,5 @@
 // Congestion: marks, notifications and pauses of all traffic, pauses by priority, and the flows that they befell.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <numeric>
 
 #include "metrics/why/thresholds.h"

@@ -1,7 +1,7 @@
 #include "tui/view/flow_figures.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <functional>
 
 #include "exporters/flow_fields.h"

@@ -1,7 +1,7 @@
 // One flow: who it is, its figures, how they came about.
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "exporters/flow_fields.h"
 #include "tui/view/chart.h"

@@ -1,7 +1,7 @@
 // The table of flows: model/columns.h says what there is, flow_cells.h what a cell looks like.
 #include <algorithm>
 #include <deque>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "tui/view/figures.h"
 #include "tui/view/flow_cells.h"

@@ -1,7 +1,7 @@
 // Two lines below every view: what is typed, said or in force, and the keys that matter here.
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "tui/view/figures.h"
 #include "tui/view/footer_keys.h"

@@ -1,7 +1,7 @@
 // Three lines above every view: the source and how it fares, the rates, the views.
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "tui/view/figures.h"
 #include "tui/view/pane.h"

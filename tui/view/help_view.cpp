@@ -1,5 +1,5 @@
 // Every key: those that do something in this view first, then the others, by group.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "tui/view/box.h"
 #include "tui/view/screen.h"

@@ -1,5 +1,5 @@
 // Hosts, the busiest first: what they send and receive, and who sends to them at the same time.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 
 #include "metrics/why/thresholds.h"

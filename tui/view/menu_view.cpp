@@ -1,5 +1,5 @@
 // A list to choose from, over the view.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "tui/view/box.h"
 #include "tui/view/screen.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "exporters/flow_fields.h"
 #include "tui/view/chart.h"

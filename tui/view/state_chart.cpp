@@ -1,7 +1,7 @@
 // Where the time went, interval by interval, and in all.
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <numeric>
 
 #include "tui/view/chart.h"

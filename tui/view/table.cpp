@@ -1,7 +1,7 @@
 #include "tui/view/table.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "tui/view/figures.h"
 

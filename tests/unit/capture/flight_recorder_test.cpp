@@ -1,7 +1,7 @@
 #include "capture/flight_recorder.h"
 
 #include <deque>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <limits>
 #include <random>
 #include <vector>

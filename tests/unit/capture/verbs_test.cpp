@@ -1,6 +1,6 @@
 #include <cerrno>
 #include <deque>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <map>
 #include <random>

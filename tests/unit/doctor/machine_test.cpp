@@ -1,7 +1,7 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

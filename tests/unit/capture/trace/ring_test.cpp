@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <memory>

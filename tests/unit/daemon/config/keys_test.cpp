@@ -1,7 +1,7 @@
 // Every key: its default, what it takes, what it does not. Expectations are those of config.h and of the manual page,
 // written out by hand.
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <set>

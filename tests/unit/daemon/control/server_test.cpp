@@ -2,7 +2,7 @@
 
 #include <array>
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <grp.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

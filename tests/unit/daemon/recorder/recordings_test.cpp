@@ -4,7 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <set>
 #include <sstream>

@@ -1,7 +1,7 @@
 #include "support.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "wire/mpa.h"
 

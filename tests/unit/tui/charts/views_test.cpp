@@ -1,6 +1,6 @@
 // Views of one flow, of events, packets and answers: golden grids of real captures.
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/tui/charts/stage.h"

@@ -1,6 +1,6 @@
 // What holds for every screen: views stay in their area, clicks lie on what they mean, the same state is the same
 // picture, any size is survived, and ASCII is ASCII.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <set>
 
