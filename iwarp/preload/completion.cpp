@@ -12,6 +12,7 @@
 #include "iwarp/preload/objects.h"
 #include "iwarp/preload/operations.h"
 #include "iwarp/preload/tables.h"
+#include "iwarp/verbs/completion_queue.h"
 
 /// Completion channels and completion queues.
 namespace iwarp::preload {
@@ -48,6 +49,8 @@ std::size_t poll(Engine& engine, Cq& cq, std::span<Completion> into) {
     }
     if (found != 0)
         engine.found_something();
+    else if (cq.queue->impl().armed)
+        engine.yield_driving();  // who looks once more after it has asked for an event is going to sleep
     else
         engine.found_nothing();
     return found;
