@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include "cli/endpoint/bench.h"
+#include "cli/endpoint/memory.h"
 
 namespace cli::endpoint {
 
 namespace {
 
-constexpr std::uint64_t cached_octets = std::uint64_t{1} << 20;     ///< of buffers used in turn; they stay in a cache
 constexpr std::uint64_t verified_octets = std::uint64_t{16} << 20;  ///< what `serve` lends by default
 
 std::uint64_t stride_of(const BenchOptions& options) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "cli/endpoint/memory.h"
 #include "cli/endpoint/pattern.h"
 #include "cli/endpoint/session.h"
 
@@ -22,9 +23,11 @@ public:
     }
 
 protected:
-    MessageSession(Host& host, const Hello& hello, std::uint32_t slots, std::uint32_t send)
-        : Session(host, {send, slots, 0, slots * stride_of(hello)}),
+    /// `places`: of memory, which the slots use in turn.
+    MessageSession(Host& host, const Hello& hello, std::uint32_t slots, std::uint32_t send, std::uint32_t places)
+        : Session(host, {send, slots, 0, places * stride_of(hello)}),
           slots_(slots),
+          places_(places),
           stride_(stride_of(hello)),
           message_octets_(hello.message_octets) {
         offer_.message_octets = hello.message_octets;
@@ -40,7 +43,7 @@ protected:
         return std::max<std::uint64_t>(64, (std::uint64_t{hello.message_octets} + 63) / 64 * 64);
     }
 
-    std::byte* slot(std::uint64_t number) const { return messages_.data() + number * stride_; }
+    std::byte* slot(std::uint64_t number) const { return messages_.data() + number % places_ * stride_; }
     void offer_slot(std::uint64_t number) {
         post_receive(number, slot(number), message_octets_, message_region_->stag());
     }
@@ -50,6 +53,7 @@ protected:
     }
 
     std::uint32_t slots_;
+    std::uint32_t places_;
     std::uint64_t stride_;
     std::uint32_t message_octets_;
 };
@@ -57,7 +61,8 @@ protected:
 class SinkSession final : public MessageSession {
 public:
     SinkSession(Host& host, const Hello& hello)
-        : MessageSession(host, hello, slots_for(host, hello, hello.depth), credit_messages), verify_(hello.verify) {
+        : MessageSession(host, hello, slots_for(host, hello, hello.depth), credit_messages, places_for(host, hello)),
+          verify_(hello.verify) {
         offer_.credits = slots_;
     }
 
@@ -89,6 +94,13 @@ public:
     }
 
 private:
+    /// What nobody looks at need not be kept apart: the messages then come where the last ones are in a cache.
+    static std::uint32_t places_for(const Host& host, const Hello& hello) {
+        const std::uint32_t slots = slots_for(host, hello, hello.depth);
+        if (hello.verify) return slots;
+        return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(cached_octets / stride_of(hello), 1, slots));
+    }
+
     /// Message n is the pattern from octet n on.
     bool as_agreed(const iwarp::Completion& done) const {
         return done.length == message_octets_ &&
@@ -124,6 +136,7 @@ public:
 private:
     EchoSession(Host& host, const Hello& hello, std::uint32_t depth)
         : MessageSession(host, hello, 2 * std::max(1U, slots_for(host, hello, 2 * depth) / 2),
+                         2 * std::max(1U, slots_for(host, hello, 2 * depth) / 2),
                          2 * std::max(1U, slots_for(host, hello, 2 * depth) / 2)) {
         offer_.credits = slots_ / 2;
     }
