@@ -19,6 +19,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build" / "release"
+DEPTH = 128  # as perftest's: raw TCP has no bound but its sockets' buffers
 SIZES = {"8K": 8192, "64K": 65536, "1M": 1 << 20}
 WISHED = {("8K", "on"): 0.60, ("64K", "off"): 0.90, ("64K", "on"): 0.80, ("1M", "off"): 0.90, ("1M", "on"): 0.80}
 CONGESTION = "cubic"
@@ -74,7 +75,7 @@ def throughput(options):
                     operation, crc, placement = key
                     to = direct if placement == "direct" else strict
                     runs[key].append(run([scope, "endpoint", "bench", operation, "--to", to.address, "--size", size, "--seconds",
-                                          options.seconds, "--depth", 32, "--crc", crc, "--placement", placement, "--congestion",
+                                          options.seconds, "--depth", DEPTH, "--crc", crc, "--placement", placement, "--congestion",
                                           CONGESTION, "--json"]))
         speed = {key: statistics.median(one["bytes_per_sec"] for one in several) / 1e9 for key, several in runs.items()}
         cost = {key: statistics.median(cpu_ms_per_gb(one) for one in several) for key, several in runs.items()}
