@@ -4,6 +4,7 @@
 #include <bit>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -33,6 +34,9 @@ std::int64_t clock_ns(clockid_t clock) {
     ::clock_gettime(clock, &now);
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
+
+/// The distance of the clocks is measured no better; with another one in their midst, records would go back in time.
+constexpr std::int64_t inexact_ns = 1'000;
 
 /// What CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, by the quickest of three readings.
 std::int64_t realtime_offset_ns() {
@@ -291,7 +295,9 @@ TraceBatch PerfSource::next(std::span<Record> into, int timeout_ms) {
         if (!ended_) ended_ = process_ended();
         const std::int64_t now = clock_ns(CLOCK_MONOTONIC);
         const std::int64_t until = ended_ ? std::numeric_limits<std::int64_t>::max() : now - settle_ns;
-        const std::size_t count = take(into, until, realtime_offset_ns());
+        const std::int64_t offset = realtime_offset_ns();
+        if (!offset_ns_ || std::abs(offset - *offset_ns_) > inexact_ns) offset_ns_ = offset;
+        const std::size_t count = take(into, until, *offset_ns_);
         if (count > 0) return {count, TraceStatus::records};
         if (ended_) return {0, TraceStatus::end};
         if (now >= deadline) return {0, TraceStatus::timeout};

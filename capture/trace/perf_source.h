@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -27,7 +28,8 @@ struct PerfOptions {
 /// Trace events by perf_event_open(2): one ring for each processor, whatever the number of events.
 ///
 /// perf stamps with CLOCK_MONOTONIC, since it has no CLOCK_REALTIME; the distance between the two is measured at every
-/// call of next(), so that a clock that is set moves the records that come after. Records are handed out once they are
+/// call of next(), so that a clock that is set moves the records that come after; no measurement is exact, and what
+/// moves by less than a microsecond stays. Records are handed out once they are
 /// a millisecond old, by when every processor has written what came before.
 ///
 /// Memory: the rings, and one file descriptor for each event and processor; with `process` for each of its threads too.
@@ -70,6 +72,7 @@ private:
     bool ended_ = false;
     std::uint64_t lost_ = 0;
     std::int64_t latest_ns_ = 0;
+    std::optional<std::int64_t> offset_ns_ = {};  ///< what is added to a record's time
     std::vector<std::string> warnings_ = {};
     Error error_ = {};
 };
