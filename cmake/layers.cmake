@@ -48,8 +48,8 @@ if(RDMASCOPE_PRECOMPILE)
     "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
-# rdma_unit_test(<area> <folder> [LINKS <library>...]): tests/unit/<area>/*.cpp, linked with the folder's library, become
-# the CTests `unit.<area>.*`. An area is the folder's own name, or a part of it: `dissect/stream`.
+# rdma_unit_test(<area> <folder> [LINKS <library>...]): tests/unit/<area>/*.cpp, linked with the folder's library and
+# fmt, become the CTests `unit.<area>.*`. An area is the folder's own name, or a part of it: `dissect/stream`.
 function(rdma_unit_test area folder)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "LINKS")
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/unit/${area}/*.cpp)

@@ -8,7 +8,7 @@
 namespace wire {
 
 void Crc32c::update(Bytes bytes) {
-    static const bool wide = detail::wide_crc32c_there();
+    static const bool wide = detail::wide_crc32c_is_faster();
     if (bytes.size() >= detail::wide_crc32c_least && wide)
         bytes = bytes.subspan(detail::wide_crc32c(state_, bytes.data(), bytes.size()));
     constexpr std::size_t longest_piece = std::size_t{1} << 30;  // the library counts in int

@@ -109,6 +109,16 @@ static_assert(2 * Large::size <= 64768 && Small::size <= 8192 && Small::size == 
 
 bool wide_crc32c_there() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("vpclmulqdq"); }
 
+// What ISA-L asks of a processor before it does so.
+bool wide_crc32c_is_faster() {
+    const bool library_is_wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                                 __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+                                 __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vbmi2") &&
+                                 __builtin_cpu_supports("gfni") && __builtin_cpu_supports("avx512vnni") &&
+                                 __builtin_cpu_supports("avx512bitalg") && __builtin_cpu_supports("avx512vpopcntdq");
+    return wide_crc32c_there() && !library_is_wide;
+}
+
 std::size_t wide_crc32c(std::uint32_t& state, const std::byte* octets, std::size_t size) {
     const std::size_t all = size;
     for (; size >= Large::size; octets += Large::size, size -= Large::size) state = Large::pass(state, octets);
@@ -120,6 +130,7 @@ std::size_t wide_crc32c(std::uint32_t& state, const std::byte* octets, std::size
 #else
 namespace wire::detail {
 bool wide_crc32c_there() { return false; }
+bool wide_crc32c_is_faster() { return false; }
 std::size_t wide_crc32c(std::uint32_t&, const std::byte*, std::size_t) { return 0; }
 }  // namespace wire::detail
 #endif

@@ -77,7 +77,7 @@ std::optional<Fault> FpduReader::take_or_hold(wire::Bytes octets) {
     paused_ = true;
     held_.assign(octets.begin(), octets.end());
     held_at_ = 0;
-    return std::nullopt;
+    return conclude(std::nullopt);
 }
 
 // Many short messages may be held, of which each resume() takes one: the others stay where they are.
@@ -93,7 +93,7 @@ std::optional<Fault> FpduReader::resume() {
     paused_ = true;
     held_at_ = held.size() - octets.size();
     held_ = std::move(held);
-    return std::nullopt;
+    return conclude(std::nullopt);
 }
 
 std::optional<Fault> FpduReader::take(wire::Bytes& octets) {

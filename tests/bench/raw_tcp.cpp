@@ -2,9 +2,12 @@
 /// JSON object in the words of `rdmascope endpoint bench --json`.
 ///
 ///   raw_tcp serve --listen 127.0.0.1:4792
-///   raw_tcp bulk|ping-pong [--to 127.0.0.1:4792] [--size N] [--seconds S | --count N] [--batch N] [--congestion NAME]
+///   raw_tcp bulk|ping-pong [--to 127.0.0.1:4792] [--size N] [--seconds S | --count N] [--congestion NAME]
+///                          [--batch N] [--receive any|whole]
 ///
-/// Without --to a server is made beside it, in a process of its own. --batch: messages in a system call.
+/// Without --to a server is made beside it, in a process of its own. --batch: messages in a system call. --receive: the
+/// server takes what there is into 64 KiB, which stay in the caches and were the fastest (any, the default), or each
+/// message into memory of its size (whole).
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
@@ -39,6 +42,7 @@ struct Options {
     std::uint64_t count = 0;  // 0: by time
     double seconds = 5;
     std::uint64_t batch = 1;
+    bool whole = false;
     std::string congestion;
 };
 
@@ -46,6 +50,7 @@ struct Options {
 struct Order {
     std::uint64_t ping_pong = 0;
     std::uint64_t size = 0;
+    std::uint64_t whole = 0;
 };
 
 struct Usage {
@@ -119,10 +124,15 @@ void serve_one(int socket) {
         std::vector<char> message(order.size);
         while (receive_all(socket, message.data(), message.size())) send_all(socket, message.data(), message.size());
     } else {
-        std::vector<char> buffer(64 * 1024);  // stays in the caches; larger ones were slower
-        ssize_t got = 0;
-        while ((got = recv(socket, buffer.data(), buffer.size(), 0)) != 0)
-            if (got < 0 && errno != EINTR) fail("recv");
+        std::vector<char> buffer(order.whole != 0 ? order.size : 64 * 1024);
+        if (order.whole != 0) {
+            while (receive_all(socket, buffer.data(), buffer.size())) {
+            }
+        } else {
+            ssize_t got = 0;
+            while ((got = recv(socket, buffer.data(), buffer.size(), 0)) != 0)
+                if (got < 0 && errno != EINTR) fail("recv");
+        }
     }
     const Usage spent = used() - before;
     send_all(socket, &spent, sizeof spent);
@@ -182,7 +192,7 @@ void send_batch(int socket, const std::vector<char>& message, std::uint64_t coun
 
 Result run(int socket, const Options& options) {
     const bool ping_pong = options.mode == "ping-pong";
-    const Order order{ping_pong ? 1U : 0U, options.size};
+    const Order order{ping_pong ? 1U : 0U, options.size, options.whole ? 1U : 0U};
     send_all(socket, &order, sizeof order);
     std::vector<char> message(options.size, 'x');
     Result result;
@@ -223,9 +233,10 @@ std::string cpu_text(const Usage& usage, std::uint64_t octets) {
 }
 
 void report(const Options& options, Result& result) {
-    std::printf("{\n  \"role\": \"raw_tcp\",\n  \"operation\": \"%s\",\n  \"size\": %llu,\n  \"batch\": %llu,\n",
-                options.mode.c_str(), static_cast<unsigned long long>(options.size),
-                static_cast<unsigned long long>(options.batch));
+    std::printf("{\n  \"role\": \"raw_tcp\",\n  \"operation\": \"%s\",\n  \"size\": %llu,\n", options.mode.c_str(),
+                static_cast<unsigned long long>(options.size));
+    std::printf("  \"batch\": %llu,\n  \"receive\": \"%s\",\n", static_cast<unsigned long long>(options.batch),
+                options.whole ? "whole" : "any");
     std::printf("  \"seconds\": %.6f,\n  \"completed\": {\"count\": %llu, \"bytes\": %llu},\n", result.seconds,
                 static_cast<unsigned long long>(result.messages), static_cast<unsigned long long>(result.octets));
     std::printf("  \"bytes_per_sec\": %.0f,\n  \"messages_per_sec\": %.0f,\n",
@@ -269,6 +280,8 @@ Options options_of(int count, char** words) {
             options.seconds = std::stod(value);
         else if (name == "--batch")
             options.batch = std::stoull(value);
+        else if (name == "--receive")
+            options.whole = value == "whole";  // else any
         else if (name == "--congestion")
             options.congestion = value;
         else

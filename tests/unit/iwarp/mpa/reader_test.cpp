@@ -275,4 +275,34 @@ TEST(FpduReader, is_small_and_gives_back_what_it_borrowed) {
     EXPECT_EQ(sink.ulpdus, sent.ulpdus);
 }
 
+TEST(FpduReader, gives_back_what_it_borrowed_before_it_waits) {
+    const auto pool = std::make_shared<iwarp::mpa::StagePool>();
+    const std::size_t all = pool->octets(iwarp::mpa::StagePool::Size::large);
+    const Stream sent = stream_of(true, false, {60000, 100, 60000, 200});
+    Sink sink;
+    sink.fault = iwarp::fault::not_yet;  // counted whenever a segment is offered, also again
+    FpduReader reader{{true, false, true}, sink, pool};
+    // The second waits behind the first, which came in two parts.
+    sink.refuse_at = 1;
+    EXPECT_EQ(give(reader, wire::Bytes{sent.octets}.first(20000)), std::nullopt);
+    EXPECT_EQ(pool->kept_octets(), 0u);
+    EXPECT_EQ(give(reader, wire::Bytes{sent.octets}.subspan(20000, sent.ends[1] - 20000)), std::nullopt);
+    EXPECT_TRUE(reader.paused());
+    EXPECT_EQ(pool->kept_octets(), all);
+    // The third waits while it is in borrowed memory; the fourth behind the third.
+    sink.refuse_at = 3;
+    EXPECT_EQ(reader.resume(), std::nullopt);
+    EXPECT_EQ(give(reader, wire::Bytes{sent.octets}.subspan(sent.ends[1], 20000)), std::nullopt);
+    EXPECT_EQ(give(reader, wire::Bytes{sent.octets}.subspan(sent.ends[1] + 20000)), std::nullopt);
+    EXPECT_TRUE(reader.paused());
+    EXPECT_EQ(pool->kept_octets(), 0u);
+    sink.refuse_at = 5;
+    EXPECT_EQ(reader.resume(), std::nullopt);
+    EXPECT_TRUE(reader.paused());
+    EXPECT_EQ(pool->kept_octets(), all);
+    sink.refuse_at.reset();
+    EXPECT_EQ(reader.resume(), std::nullopt);
+    EXPECT_EQ(sink.ulpdus, sent.ulpdus);
+}
+
 }  // namespace
