@@ -1,9 +1,9 @@
 #include "wire/crc32c.h"
 
 #include <algorithm>
-#include <isa-l/crc.h>
 
 #include "wire/crc32c_wide.h"
+#include "wire/crc_library.h"
 
 namespace wire {
 
@@ -14,9 +14,7 @@ void Crc32c::update(Bytes bytes) {
     constexpr std::size_t longest_piece = std::size_t{1} << 30;  // the library counts in int
     while (!bytes.empty()) {
         const Bytes piece = bytes.first(std::min(bytes.size(), longest_piece));
-        // The library takes a pointer to non-const but only reads.
-        auto* first = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(piece.data()));
-        state_ = crc32_iscsi(first, static_cast<int>(piece.size()), state_);
+        state_ = detail::library_crc32c(state_, piece);
         bytes = bytes.subspan(piece.size());
     }
 }

@@ -1,12 +1,11 @@
 #include "wire/icrc.h"
 
-#include <isa-l/crc.h>
-
 #include <algorithm>
 #include <array>
 #include <cassert>
 
 #include "wire/bth.h"
+#include "wire/crc_library.h"
 #include "wire/grh.h"
 #include "wire/lrh.h"
 
@@ -34,7 +33,7 @@ public:
     }
     /// Feeds what has been gathered to the CRC and starts anew.
     void flush(std::uint32_t& crc) {
-        crc = crc32_gzip_refl(crc, reinterpret_cast<const unsigned char*>(octets_.data()), size_);
+        crc = detail::library_crc32(crc, Bytes{octets_}.first(size_));
         size_ = 0;
     }
 
@@ -44,7 +43,7 @@ private:
 };
 
 void add(std::uint32_t& crc, Bytes octets) {
-    if (!octets.empty()) crc = crc32_gzip_refl(crc, reinterpret_cast<const unsigned char*>(octets.data()), octets.size());
+    if (!octets.empty()) crc = detail::library_crc32(crc, octets);
 }
 
 void mask_network(MaskedHeaders& headers, Bytes network, std::uint32_t& crc) {
