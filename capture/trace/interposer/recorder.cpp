@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "capture/trace/interposer/pointer_table.h"
@@ -15,6 +17,7 @@ constinit pthread_mutex_t tables_mutex = PTHREAD_MUTEX_INITIALIZER;
 constinit pthread_mutex_t Learning::mutex_ = PTHREAD_MUTEX_INITIALIZER;
 constinit thread_local unsigned Learning::depth_ = 0;
 
+constinit thread_local CounterClock<Ticks, SystemClock> this_threads_clock{Ticks{}, SystemClock{}};
 thread_local Lane* Recorder::current_ = nullptr;
 thread_local std::uint32_t Recorder::patience_ = 0;
 
@@ -23,6 +26,16 @@ namespace {
 std::uint64_t number_of(const char* variable) {
     const char* const text = std::getenv(variable);
     return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+}
+
+/// Counters of processors may differ, or stop: then the kernel does not use them either.
+bool kernel_uses_counter() {
+    char text[16] = "";
+    const int file = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    const ssize_t got = read(file, text, sizeof text - 1);
+    close(file);
+    return got > 0 && std::strncmp(text, "tsc\n", 4) == 0;
 }
 
 /// The C library's name of an error without its locale's language, and without a buffer that threads share.
@@ -88,6 +101,7 @@ bool Recorder::open() {
 void Recorder::prepare() {
     if (prepared_) return;
     prepared_ = true;
+    Ticks::trusted.store(kernel_uses_counter(), std::memory_order_relaxed);
     pthread_key_create(&at_thread_end_, give_back);
     pthread_atfork(before_fork, after_fork, in_child);
 }

@@ -1,16 +1,36 @@
 #pragma once
+#include <atomic>
 #include <ctime>
 #include <pthread.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
 
+#include "capture/trace/counter_clock.h"
 #include "capture/trace/ring.h"
 
 namespace capture::trace::interposer {
 
-inline std::int64_t now_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-}
+/// The processor's counter, where the kernel keeps its own time by it.
+struct Ticks {
+    static inline std::atomic<bool> trusted = false;
+    std::uint64_t operator()() const {
+#if defined(__x86_64__)
+        if (trusted.load(std::memory_order_relaxed)) return __rdtsc();
+#endif
+        return 0;
+    }
+};
+struct SystemClock {
+    std::int64_t operator()() const {
+        timespec now{};
+        clock_gettime(CLOCK_REALTIME, &now);
+        return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+    }
+};
+extern constinit thread_local CounterClock<Ticks, SystemClock> this_threads_clock;
+
+inline std::int64_t now_ns() { return this_threads_clock.now_ns(); }
 
 /// The ring of this process and the lanes of its threads. The ring is made for the first record, so that a program
 /// that never uses verbs leaves no file; a child of fork(2) gets a ring of its own. Where no ring can be made, that is
