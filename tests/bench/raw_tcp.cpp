@@ -3,11 +3,12 @@
 ///
 ///   raw_tcp serve --listen 127.0.0.1:4792
 ///   raw_tcp bulk|ping-pong [--to 127.0.0.1:4792] [--size N] [--seconds S | --count N] [--congestion NAME]
-///                          [--batch N] [--receive any|whole]
+///                          [--batch N] [--receive any|whole] [--crc on|off]
 ///
 /// Without --to a server is made beside it, in a process of its own. --batch: messages in a system call. --receive: the
 /// server takes what there is into 64 KiB, which stay in the caches and were the fastest (any, the default), or each
-/// message into memory of its size (whole).
+/// message into memory of its size (whole). --crc: both ends compute CRC-32C of all octets, which nobody compares: what
+/// sockets and a CRC cost together.
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
@@ -21,6 +22,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <sys/resource.h>
@@ -30,6 +32,8 @@
 #include <system_error>
 #include <unistd.h>
 #include <vector>
+
+#include "wire/crc32c.h"
 
 namespace {
 
@@ -43,6 +47,7 @@ struct Options {
     double seconds = 5;
     std::uint64_t batch = 1;
     bool whole = false;
+    bool crc = false;
     std::string congestion;
 };
 
@@ -51,6 +56,7 @@ struct Order {
     std::uint64_t ping_pong = 0;
     std::uint64_t size = 0;
     std::uint64_t whole = 0;
+    std::uint64_t crc = 0;
 };
 
 struct Usage {
@@ -116,6 +122,12 @@ bool receive_all(int socket, void* octets, std::size_t size) {
     return true;
 }
 
+std::uint32_t last_crc = 0;
+
+void compute_crc(const char* octets, std::size_t size) {
+    last_crc = wire::crc32c(std::as_bytes(std::span(octets, size)));
+}
+
 void serve_one(int socket) {
     Order order;
     if (!receive_all(socket, &order, sizeof order)) return;
@@ -126,12 +138,15 @@ void serve_one(int socket) {
     } else {
         std::vector<char> buffer(order.whole != 0 ? order.size : 64 * 1024);
         if (order.whole != 0) {
-            while (receive_all(socket, buffer.data(), buffer.size())) {
-            }
+            while (receive_all(socket, buffer.data(), buffer.size()))
+                if (order.crc != 0) compute_crc(buffer.data(), buffer.size());
         } else {
             ssize_t got = 0;
             while ((got = recv(socket, buffer.data(), buffer.size(), 0)) != 0)
-                if (got < 0 && errno != EINTR) fail("recv");
+                if (got < 0 && errno != EINTR)
+                    fail("recv");
+                else if (got > 0 && order.crc != 0)
+                    compute_crc(buffer.data(), static_cast<std::size_t>(got));
         }
     }
     const Usage spent = used() - before;
@@ -192,7 +207,7 @@ void send_batch(int socket, const std::vector<char>& message, std::uint64_t coun
 
 Result run(int socket, const Options& options) {
     const bool ping_pong = options.mode == "ping-pong";
-    const Order order{ping_pong ? 1U : 0U, options.size, options.whole ? 1U : 0U};
+    const Order order{ping_pong ? 1U : 0U, options.size, options.whole ? 1U : 0U, options.crc ? 1U : 0U};
     send_all(socket, &order, sizeof order);
     std::vector<char> message(options.size, 'x');
     Result result;
@@ -204,6 +219,8 @@ Result run(int socket, const Options& options) {
     auto last = start;
     while (goes_on(options, result, end)) {
         if (!ping_pong) {
+            for (std::uint64_t i = 0; options.crc && i < options.batch; ++i)
+                compute_crc(message.data(), message.size());
             send_batch(socket, message, options.batch);
             result.messages += options.batch;
             continue;
@@ -282,6 +299,8 @@ Options options_of(int count, char** words) {
             options.batch = std::stoull(value);
         else if (name == "--receive")
             options.whole = value == "whole";  // else any
+        else if (name == "--crc")
+            options.crc = value == "on";  // else off
         else if (name == "--congestion")
             options.congestion = value;
         else
