@@ -10,18 +10,22 @@ volatile std::sig_atomic_t Signals::flush_requested = 0;
 
 namespace {
 
-constexpr std::array ending{SIGINT, SIGTERM, SIGHUP};
-constexpr std::array asking{SIGUSR1, SIGUSR2};
+constexpr std::array handled{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+constexpr std::size_t ending = 3;  ///< of them, the first ones
 
-void install(int number, void (*handler)(int), int flags) {
+/// Returns what was there before.
+struct sigaction install(int number, void (*handler)(int), int flags) {
     struct sigaction old = {};
-    // A background job of a shell without job control has SIGINT ignored, nohup SIGHUP: they stay so.
-    if (::sigaction(number, nullptr, &old) == 0 && old.sa_handler == SIG_IGN) return;
+    ::sigaction(number, nullptr, &old);
+    // nohup(1) has SIGHUP ignored, and means it. A shell without job control has SIGINT ignored in what it puts into
+    // the background, lest ^C should end that; a script that sends it means it, and so does tcpdump understand it.
+    if (number == SIGHUP && old.sa_handler == SIG_IGN) return old;
     struct sigaction action = {};
     action.sa_handler = handler;
     action.sa_flags = flags;
     sigemptyset(&action.sa_mask);
     ::sigaction(number, &action, nullptr);
+    return old;
 }
 
 }  // namespace
@@ -30,16 +34,15 @@ Signals::Signals() {
     stop_requested = 0;
     report_requested = 0;
     flush_requested = 0;
-    for (const int number : ending) install(number, on_signal, static_cast<int>(SA_RESETHAND));
-    for (const int number : asking) install(number, on_signal, 0);
+    for (std::size_t i = 0; i < handled.size(); ++i)
+        old_[i] = install(handled[i], on_signal, i < ending ? static_cast<int>(SA_RESETHAND) : 0);
     struct sigaction ignore = {};
     ignore.sa_handler = SIG_IGN;
     ::sigaction(SIGPIPE, &ignore, &old_pipe_);
 }
 
 Signals::~Signals() {
-    for (const int number : ending) install(number, SIG_DFL, 0);
-    for (const int number : asking) install(number, SIG_DFL, 0);
+    for (std::size_t i = 0; i < handled.size(); ++i) ::sigaction(handled[i], &old_[i], nullptr);
     ::sigaction(SIGPIPE, &old_pipe_, nullptr);
 }
 

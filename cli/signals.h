@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <csignal>
 
 namespace cli {
@@ -34,6 +35,7 @@ private:
     static volatile std::sig_atomic_t report_requested;
     static volatile std::sig_atomic_t flush_requested;
 
+    std::array<struct sigaction, 5> old_ = {};
     struct sigaction old_pipe_ = {};
 };
 

@@ -278,6 +278,22 @@ class Endings(TestCase):
                 self.assertEqual(process.wait(10), 0)
                 self.assertEqual(process.stderr.read(), b"")
 
+    def test_in_the_background_of_a_script_it_can_be_ended_and_below_nohup_it_goes_on(self):
+        for number, ends in ((signal.SIGINT, True), (signal.SIGHUP, False)):
+            with self.subTest(signal=number):
+                process = self.started("-r", "-", "-T", "fields", "-e", "frame.number", "-l",
+                                       preexec_fn=lambda number=number: signal.signal(number, signal.SIG_IGN))
+                process.stdin.write(b"".join([RPING.read_bytes()[:HEADER], *records(RPING)[:5]]))
+                process.stdin.flush()
+                self.assertEqual([process.stdout.readline() for _ in range(5)], [b"%d\n" % n for n in range(1, 6)])
+                process.send_signal(number)
+                if not ends:
+                    process.stdin.write(records(RPING)[5])
+                    process.stdin.flush()
+                    self.assertEqual(process.stdout.readline(), b"6\n")
+                    process.stdin.close()
+                self.assertEqual(process.wait(10), 0)
+
     def test_what_was_saved_before_the_end_is_whole(self):
         saved = self.folder / "a.pcap"
         process = self.started("-r", "-", "-w", saved)
