@@ -142,11 +142,12 @@ void FeedThread::wait_until(Clock::time_point when) {
         changed_.wait_until(lock, when, called);
 }
 
-void FeedThread::publish(std::shared_ptr<tui::Reading> reading) {
+void FeedThread::publish(std::shared_ptr<tui::Reading> reading, bool is_last) {
     {
         const std::lock_guard lock(mutex_);
         reading->serial = ++serial_;
         status_.now_ns = reading->end_ns();
+        if (is_last) status_.at_end = true;
         readings_.push_back(std::move(reading));
         std::size_t flows = 0;
         for (const tui::ReadingPtr& held : readings_) flows += held->total.flows.size();

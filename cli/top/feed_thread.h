@@ -59,7 +59,8 @@ protected:
     Orders first_orders();
     /// Until then, an order, or the end.
     void wait_until(Clock::time_point when);
-    void publish(std::shared_ptr<tui::Reading> reading);
+    /// `is_last`: with it, the status tells that the end is reached.
+    void publish(std::shared_ptr<tui::Reading> reading, bool is_last = false);
     /// Where readings come faster than the screen takes them: lets it take some, if it is quick.
     void let_take();
     void update(const std::function<void(tui::FeedStatus&)>& change);

@@ -77,12 +77,18 @@ void FileFeed::end(std::string trouble) {
     measuring_.finish();
     if (std::string more = measuring_.take_trouble(); trouble.empty()) trouble = std::move(more);
     update([&](tui::FeedStatus& status) {
-        status.at_end = true;
         status.share = 1;
         status.end_ns = last_frame_ns_;
         status.trouble = std::move(trouble);
         if (!status.trouble.empty()) status.health = tui::FeedStatus::Health::failed;
     });
+}
+
+/// Where no reading has done it: there was none to come, or the one before ends as late.
+void FileFeed::tell_end() {
+    if (begin_ns_) return close(shown_ns_, now_ns_);
+    end_told_ = true;
+    update([](tui::FeedStatus& status) { status.at_end = true; });
 }
 
 /// The next frames that count; false at the end.
@@ -160,7 +166,8 @@ void FileFeed::close(std::int64_t start_ns, std::int64_t end_ns) {
                 static_cast<double>(end_ns - status.begin_ns) / static_cast<double>(*status.end_ns - status.begin_ns),
                 0.0, 1.0);
     });
-    publish(std::move(reading));
+    end_told_ = ended_;
+    publish(std::move(reading), ended_);
 }
 
 /// Opens the files anew; false where that cannot be.
@@ -176,7 +183,7 @@ bool FileFeed::begin_again() {
     }
     ring_.clear();
     pending_ = {};
-    ended_ = false;
+    ended_ = end_told_ = false;
     restarted_ = true;
     taken_ = 0;
     begin_ns_.reset();
@@ -288,7 +295,7 @@ void FileFeed::work() {
             tick = std::max(tick + interval, Clock::now());
             play_on(orders, tick);
         } else {
-            if (begin_ns_ && ended_ && shown_ns_ < now_ns_) close(shown_ns_, now_ns_);
+            if (ended_ && !end_told_) tell_end();
             wait_until(Clock::time_point::max());
         }
     }

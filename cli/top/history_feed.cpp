@@ -63,7 +63,6 @@ HistoryFeed::HistoryFeed(std::unique_ptr<service::HistoryReader> reader, std::st
 void HistoryFeed::end(std::string trouble) {
     ended_ = true;
     update([&](tui::FeedStatus& status) {
-        status.at_end = true;
         status.trouble = std::move(trouble);
         if (!status.trouble.empty()) status.health = tui::FeedStatus::Health::failed;
     });
@@ -122,7 +121,8 @@ void HistoryFeed::publish_group() {
     const double whole = static_cast<double>(end_ns_ - begin_ns_);
     const double share = static_cast<double>(group_->end_ns() - begin_ns_) / whole;
     previous_ = group_;
-    publish(std::exchange(group_, nullptr));
+    end_told_ = ended_;
+    publish(std::exchange(group_, nullptr), ended_);
     update([&](tui::FeedStatus& status) { status.share = std::clamp(share, 0.0, 1.0); });
 }
 
@@ -132,7 +132,7 @@ void HistoryFeed::jump(std::int64_t to_ns) {
     ahead_.clear();
     group_.reset();
     previous_.reset();
-    ended_ = false;
+    ended_ = end_told_ = false;
     restarted_ = true;
     read_ns_ = to_ns;
     now_ns_ = to_ns;
@@ -197,6 +197,8 @@ void HistoryFeed::work() {
             tick = std::max(tick + nanoseconds(orders.interval_ns), Clock::now());
             play_on(orders, tick);
         } else {
+            if (ended_ && !std::exchange(end_told_, true))
+                update([](tui::FeedStatus& status) { status.at_end = true; });
             wait_until(Clock::time_point::max());
         }
     }

@@ -1,7 +1,6 @@
 #include "cli/top/picture.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -17,7 +16,6 @@ namespace cli::top {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Health = tui::FeedStatus::Health;
 
 constexpr Size usual_size{120, 40};
@@ -39,24 +37,11 @@ Size size_of(const TopOptions& options) {
     return {number_of("COLUMNS", size.width), number_of("LINES", size.height)};
 }
 
-/// Whether there is all to show that one picture can wait for. The end of a file is known a moment before its figures.
-class Waiting {
-public:
-    explicit Waiting(bool plays_back) : plays_back_(plays_back) {}
-
-    bool over(const tui::FeedStatus& feed, const tui::Reading* reading) {
-        if (feed.health == Health::failed || feed.health == Health::lost) return true;
-        if (!plays_back_) return reading != nullptr || feed.at_end;
-        if (!feed.at_end) return false;
-        if (reading != nullptr && feed.end_ns && reading->end_ns() >= *feed.end_ns) return true;
-        ended_ = std::min(ended_, Clock::now());
-        return Clock::now() - ended_ > std::chrono::seconds(1);
-    }
-
-private:
-    bool plays_back_;
-    Clock::time_point ended_ = Clock::time_point::max();
-};
+/// Whether there is all to show that one picture can wait for. What is played back comes to an end, be it a failure.
+bool is_whole(const tui::FeedStatus& feed, bool plays_back, bool has_reading) {
+    if (feed.at_end) return true;
+    return !plays_back && (has_reading || feed.health == Health::failed || feed.health == Health::lost);
+}
 
 std::string trouble_of(const tui::FeedStatus& feed, bool nothing) {
     if (!feed.trouble.empty()) return feed.trouble;
@@ -71,9 +56,9 @@ std::string print_picture(const Show& show) {
     if (show.options.plays_back()) settings.window = tui::Window::total;
     tui::Model model(settings, show.feed, &show.names, show.fields);
     begin_with(model, show.options);
-    Waiting waiting(show.options.plays_back());
+    const bool plays_back = show.options.plays_back();
     model.refresh(service::wall_ns());
-    while (!Signals::stop() && !waiting.over(model.state().feed, model.state().reading.get())) {
+    while (!Signals::stop() && !is_whole(model.state().feed, plays_back, model.state().reading != nullptr)) {
         pollfd woken{show.feed.descriptor(), POLLIN, 0};
         ::poll(&woken, 1, look_ms);
         model.refresh(service::wall_ns());

@@ -35,6 +35,8 @@ struct EventBox : rdma_cm_event {
 struct EventChannel : rdma_event_channel {
     explicit EventChannel(Lock& lock) : rdma_event_channel{}, events(lock) {}
     EventQueue<EventBox*> events;
+    bool destroyed = false;  ///< and kept for a while, for threads of the program that have not heard of it
+    bool waits = true;       ///< of a destroyed one: who asked for an event would have waited
 };
 inline EventChannel& to_channel(rdma_event_channel* channel) { return static_cast<EventChannel&>(*channel); }
 
@@ -105,6 +107,9 @@ void move_events(Id& id, EventChannel& to);
 /// Whether one waits to be taken.
 bool has_event(Id& id, rdma_cm_event_type type);
 EventChannel* make_channel(Lock& lock);
+/// Of a channel that the program destroys, with the lock held: its events go, and its descriptor as soon as nobody
+/// reads there. The channel itself is kept until many more have been destroyed.
+void retire(EventChannel& channel);
 /// Hears of connections; set with the first identifier.
 ConnectionObserver& observer();
 /// Requests at its listeners are its own from now on.

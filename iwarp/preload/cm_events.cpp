@@ -1,6 +1,10 @@
 #include <algorithm>
 #include <cstring>
+#include <deque>
+#include <fcntl.h>
+#include <memory>
 #include <system_error>
+#include <unistd.h>
 
 #include "fmt/core.h"
 #include "iwarp/preload/abi.h"
@@ -222,6 +226,22 @@ EventChannel* make_channel(Lock& lock) {
     return channel.release();
 }
 
+void retire(EventChannel& channel) {
+    constexpr std::size_t most = 64;
+    static auto& kept = *new std::deque<std::unique_ptr<EventChannel>>;
+    if (channel.destroyed) return;
+    channel.events.remove([](EventBox* box) {
+        delete box;
+        return true;
+    });
+    const int flags = fcntl(channel.events.descriptor(), F_GETFL);
+    channel.waits = flags >= 0 && (flags & O_NONBLOCK) == 0;
+    channel.destroyed = true;
+    channel.events = {};
+    kept.emplace_back(&channel);
+    if (kept.size() > most) kept.pop_front();
+}
+
 int complete(Id& id) {
     if (!id.synchronous) return 0;
     if (id.event != nullptr) rdma_ack_cm_event(id.event);
@@ -240,25 +260,27 @@ RDMA_ABI rdma_event_channel* rdma_create_event_channel() {
 }
 
 RDMA_ABI void rdma_destroy_event_channel(rdma_event_channel* channel) {
-    cm::EventChannel* const ours = &cm::to_channel(channel);
     performed("rdma_destroy_event_channel", [&](Engine&) {
-        ours->events.remove([](cm::EventBox* box) {
-            delete box;
-            return true;
-        });
+        cm::retire(cm::to_channel(channel));
         return 0;
     });
-    delete ours;
 }
 
 RDMA_ABI int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
     if (channel == nullptr || event == nullptr) return cm::fail(EINVAL);
-    const int failure = performed("rdma_get_cm_event", [](Engine& engine) {
+    EventQueue<cm::EventBox*> events;
+    const int failure = performed("rdma_get_cm_event", [&](Engine& engine) {
+        const cm::EventChannel& ours = cm::to_channel(channel);
+        if (ours.destroyed) return ours.waits ? EINPROGRESS : EBADF;
+        events = ours.events;  // the program may destroy the channel meanwhile
         engine.yield_driving();
         return 0;
     });
+    // Who is a moment late waits with those who were in time: rping asks on while it tidies up, and would take an error
+    // for one of its own.
+    while (failure == EINPROGRESS) pause();
     if (failure != 0) return cm::fail(failure);
-    const auto taken = cm::to_channel(channel).events.take([](cm::EventBox* box) {
+    const auto taken = events.take([](cm::EventBox* box) {
         ++box->owner->reported;
         if (box->event == RDMA_CM_EVENT_CONNECT_REQUEST) --box->owner->pending;
     });

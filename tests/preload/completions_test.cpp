@@ -149,6 +149,38 @@ TEST(PreloadCompletions, DestroyingWaitsForAcknowledgements) {
     EXPECT_TRUE(gone);
 }
 
+// rping asks on while its main thread tidies up, and ends with an error if it is told of one.
+TEST(PreloadCompletions, WhoAsksADestroyedEventChannelWaits) {
+    rdma_event_channel* const channel = rdma_create_event_channel();
+    ASSERT_NE(channel, nullptr);
+    std::atomic<int> returned = 0;
+    const auto ask = [&] {
+        rdma_cm_event* event = nullptr;
+        static_cast<void>(rdma_get_cm_event(channel, &event));
+        ++returned;
+    };
+    std::thread early(ask);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    rdma_destroy_event_channel(channel);
+    std::thread late(ask);
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    EXPECT_EQ(returned, 0);
+    for (std::thread* const thread : {&early, &late}) {
+        pthread_cancel(thread->native_handle());
+        thread->join();
+    }
+
+    rdma_event_channel* const other = rdma_create_event_channel();
+    ASSERT_NE(other, nullptr);
+    fcntl(other->fd, F_SETFL, fcntl(other->fd, F_GETFL) | O_NONBLOCK);
+    const int descriptor = other->fd;
+    rdma_destroy_event_channel(other);
+    EXPECT_EQ(fcntl(descriptor, F_GETFD), -1);
+    rdma_cm_event* event = nullptr;
+    EXPECT_EQ(rdma_get_cm_event(other, &event), -1);
+    EXPECT_EQ(errno, EBADF);
+}
+
 TEST(PreloadCompletions, EventsOfWhatIsGoneAreForgotten) {
     Wishes waits;
     waits.with_channel = true;

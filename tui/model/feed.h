@@ -23,7 +23,7 @@ struct FeedStatus {
 
     bool playable = false;  ///< history and files: pause, step, speed and seek are obeyed
     bool playing = true;
-    bool at_end = false;      ///< of a file or of history: nothing comes any more
+    bool at_end = false;      ///< of a file or of history: no reading comes any more
     double speed = 1;         ///< 0: as fast as it goes
     std::int64_t now_ns = 0;  ///< the source's clock: the end of what was shown; 0 before the first
     std::int64_t begin_ns = 0;
