@@ -7,7 +7,6 @@
 #include <ctime>
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <limits>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,13 +25,12 @@ std::size_t page_octets() {
     return octets;
 }
 
-/// A regular file through a mapping that slides: what is behind is unmapped, so memory stays at one window.
+/// A regular file through a mapping that slides: what is behind is unmapped, so memory stays at one window. Or `keep`:
+/// one mapping of all, in which what is far behind is given back; who still looks there has it read again.
 class MappedInput final : public Input {
 public:
     MappedInput(Descriptor descriptor, std::size_t window_octets, bool keep)
-        : descriptor_(std::move(descriptor)),
-          window_(keep ? std::numeric_limits<std::size_t>::max() : std::max(window_octets, page_octets())),
-          keep_(keep) {}
+        : descriptor_(std::move(descriptor)), window_(std::max(window_octets, page_octets())), keep_(keep) {}
     ~MappedInput() override {
         keep_ = false;
         unmap();
@@ -43,6 +41,10 @@ public:
 
     Window more(const std::byte* at, std::size_t need) override {
         const std::uint64_t offset = offset_of(at);
+        if (keep_ && offset + need <= begin_offset_ + mapped_) {
+            give_back(offset - begin_offset_);
+            return window_at(offset, need);
+        }
         unmap();
         struct stat status = {};
         if (::fstat(descriptor_.number(), &status) == 0) size_ = static_cast<std::uint64_t>(status.st_size);
@@ -52,8 +54,9 @@ public:
             return {begin_, begin_};
         }
         const auto lead = static_cast<std::size_t>(offset - begin_offset_);
+        const std::uint64_t left = size_ - begin_offset_;
         mapped_ =
-            static_cast<std::size_t>(std::min<std::uint64_t>(std::max(window_, lead + need), size_ - begin_offset_));
+            static_cast<std::size_t>(keep_ ? left : std::min<std::uint64_t>(std::max(window_, lead + need), left));
         void* place =
             ::mmap(nullptr, mapped_, PROT_READ, MAP_PRIVATE, descriptor_.number(), static_cast<off_t>(begin_offset_));
         if (place == MAP_FAILED) {
@@ -64,14 +67,31 @@ public:
         }
         ::madvise(place, mapped_, MADV_SEQUENTIAL);
         begin_ = static_cast<const std::byte*>(place);
-        return {begin_ + lead, begin_ + mapped_};
+        return window_at(offset, need);
     }
     bool lasts() const override { return keep_; }
     std::uint64_t consumed(const std::byte* at) const override { return offset_of(at); }
     std::optional<std::uint64_t> total() const override { return size_; }
 
 private:
+    static constexpr std::size_t windows_behind = 2;
+
+    /// What is mapped from there on, a window of it or as much as is needed.
+    Window window_at(std::uint64_t offset, std::size_t need) const {
+        const auto lead = static_cast<std::size_t>(offset - begin_offset_);
+        const std::size_t left = mapped_ - lead;
+        return {begin_ + lead, begin_ + lead + std::min(left, keep_ ? std::max(window_, need) : left)};
+    }
+    /// `at`: octets of the mapping that have been read.
+    void give_back(std::uint64_t at) {
+        if (at <= windows_behind * window_) return;
+        const auto until = static_cast<std::size_t>(at - windows_behind * window_) & ~(page_octets() - 1);
+        if (until <= given_back_) return;
+        ::madvise(const_cast<std::byte*>(begin_) + given_back_, until - given_back_, MADV_DONTNEED);
+        given_back_ = until;
+    }
     void unmap() {
+        given_back_ = 0;
         if (mapped_ > 0 && keep_)
             kept_.emplace_back(const_cast<std::byte*>(begin_), mapped_);
         else if (mapped_ > 0)
@@ -85,6 +105,7 @@ private:
     bool keep_;
     std::vector<std::pair<void*, std::size_t>> kept_ = {};
     std::size_t mapped_ = 0;
+    std::size_t given_back_ = 0;
     std::uint64_t size_ = 0;
 };
 

@@ -67,8 +67,7 @@ struct InputOptions {
     Access access = Access::automatic;
     std::size_t window_octets = std::size_t{16} << 20;   ///< of a mapped file; at least a page
     std::size_t buffer_octets = std::size_t{512} << 10;  ///< of a file that is read; grows to the largest frame
-    bool keep =
-        false;  ///< a mapped file stays mapped as a whole: costs addresses, and memory that the kernel can take back
+    bool keep = false;                                   ///< a mapped file stays mapped as a whole: costs addresses
     bool (*stop)() = nullptr;  ///< asked before a pipe is read, and while it is empty: true ends it
 };
 

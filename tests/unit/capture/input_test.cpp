@@ -321,5 +321,46 @@ TEST(Input, frames_of_a_file_that_is_kept_last_to_its_end) {
     EXPECT_FALSE((*open_file(path, {.access = Access::read, .keep = true}))->frames_last());
 }
 
+/// Of files, as the kernel counts it: /proc/self/status.
+long resident_file_kib() {
+    std::ifstream status("/proc/self/status");
+    std::string line;
+    while (std::getline(status, line))
+        if (line.rfind("RssFile:", 0) == 0) return std::stol(line.substr(8));
+    return -1;
+}
+
+TEST(Input, a_file_that_is_kept_takes_little_memory_and_can_be_looked_at_again) {
+    constexpr std::size_t records = 500;
+    constexpr std::uint32_t octets = 100'000;
+    const Directory directory;
+    const std::string path = directory / "capture";
+    Maker file;
+    file.pcap_header();
+    for (std::size_t i = 0; i < records; ++i) file.record(1, i, std::string(octets, static_cast<char>(i)), octets);
+    save(path, file.str());
+    auto source = open_file(path, {.access = Access::mapped, .window_octets = 1 << 20, .keep = true});
+    ASSERT_TRUE(source.ok());
+    const long before = resident_file_kib();
+    long most = before;
+    std::vector<wire::Frame> frames;
+    wire::Frame frame;
+    std::size_t wrong = 0;
+    const auto look = [&](std::size_t i) {
+        const auto expected = static_cast<std::byte>(i);
+        for (const std::byte octet : frames[i].bytes) wrong += octet != expected;
+    };
+    while ((*source)->next(frame) == ReadStatus::frame) {
+        frames.push_back(frame);
+        look(frames.size() - 1);
+        most = std::max(most, resident_file_kib());
+    }
+    ASSERT_EQ(frames.size(), records);
+    // Two windows behind, one at work, and what the kernel reads ahead.
+    EXPECT_LT(most - before, 16'000);
+    for (std::size_t i = 0; i < records; ++i) look(i);
+    EXPECT_EQ(wrong, 0u);
+}
+
 }  // namespace
 }  // namespace capture::test
