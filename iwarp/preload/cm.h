@@ -34,9 +34,9 @@ struct EventBox : rdma_cm_event {
 /// What the program gets as rdma_event_channel.
 struct EventChannel : rdma_event_channel {
     explicit EventChannel(Lock& lock) : rdma_event_channel{}, events(lock) {}
+    /// None in a destroyed channel, which is kept for a while for threads of the program that have not heard of it.
     EventQueue<EventBox*> events;
-    bool destroyed = false;  ///< and kept for a while, for threads of the program that have not heard of it
-    bool waits = true;       ///< of a destroyed one: who asked for an event would have waited
+    bool waits = true;  ///< of a destroyed one: who asked for an event would have waited
 };
 inline EventChannel& to_channel(rdma_event_channel* channel) { return static_cast<EventChannel&>(*channel); }
 

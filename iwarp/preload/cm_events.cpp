@@ -229,14 +229,13 @@ EventChannel* make_channel(Lock& lock) {
 void retire(EventChannel& channel) {
     constexpr std::size_t most = 64;
     static auto& kept = *new std::deque<std::unique_ptr<EventChannel>>;
-    if (channel.destroyed) return;
+    if (!channel.events) return;
     channel.events.remove([](EventBox* box) {
         delete box;
         return true;
     });
     const int flags = fcntl(channel.events.descriptor(), F_GETFL);
     channel.waits = flags >= 0 && (flags & O_NONBLOCK) == 0;
-    channel.destroyed = true;
     channel.events = {};
     kept.emplace_back(&channel);
     if (kept.size() > most) kept.pop_front();
@@ -271,7 +270,7 @@ RDMA_ABI int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** even
     EventQueue<cm::EventBox*> events;
     const int failure = performed("rdma_get_cm_event", [&](Engine& engine) {
         const cm::EventChannel& ours = cm::to_channel(channel);
-        if (ours.destroyed) return ours.waits ? EINPROGRESS : EBADF;
+        if (!ours.events) return ours.waits ? EINPROGRESS : EBADF;
         events = ours.events;  // the program may destroy the channel meanwhile
         engine.yield_driving();
         return 0;

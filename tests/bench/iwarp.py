@@ -2,9 +2,7 @@
 """The software iWARP stack against the sockets it stands on, and against a web server: `./dev bench iwarp`.
 
 Raw TCP and the stack take turns in one run, over loopback, with the same sizes and congestion control; medians of the rounds,
-processor time of both ends together. Raw TCP does what is wished for a ratio of: messages of the same size, one a system call,
-each into memory of its size. Beside it, the same with a CRC that both ends compute of it and nobody compares; and the most that
-the sockets can do: as many messages a system call as make 256 KiB, into 64 KiB that stay in the caches, whatever the messages are.
+processor time of both ends together. What the sockets' figures are, sockets.py tells.
 `pull` is the question of 2009: a thousand clients that pull 8.7 Mbit/s each out of one server, by RDMA Read from `endpoint
 serve`, and over HTTP from nginx with sendfile on and off; what does it cost the server, and how many deadlines are missed?
 Figures vary by machine: this reports, it never fails.
@@ -18,6 +16,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+from sockets import RAW, Sockets, cpu_ms_per_gb
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build" / "release"
@@ -53,46 +53,29 @@ class Server:
         self.process.wait(20)
 
 
-def cpu_ms_per_gb(result):
-    return 1000 * (result["cpu"]["seconds_per_gb"] + (result["server_cpu"] or {"seconds_per_gb": 0})["seconds_per_gb"])
-
-
 def throughput(options):
-    scope, raw = options.binary, BUILD / "bench_raw_tcp"
+    scope = options.binary
     print(f"\nGoodput over loopback, one connection, {CONGESTION}; medians of {options.rounds} rounds of {options.seconds} s")
-    print(f"{'size':>5} {'operation':>9} {'CRC':>4} {'placement':>9} {'GB/s':>7} {'raw TCP':>8} {'ratio':>6} {'wished':>7} {'with CRC':>9} {'ratio':>6} "
-          f"{'at most':>8} {'ratio':>6}   CPU ms/GB, raw")
     for word, size in SIZES.items():
-        same, checked, most = (("raw", 1, "whole", "off"), ("raw", 1, "whole", "on"),
-                               ("raw", max(1, (256 << 10) // size), "any", "off"))
-        runs = {same: [], checked: [], most: []}
-        ours = [(operation, crc, placement) for operation in ("write", "read", "send") for crc, placement in
-                (("off", "direct"), ("on", "direct"), ("on", "strict"))]
-        runs.update({one: [] for one in ours})
+        sockets = Sockets(size, seconds=options.seconds, congestion=CONGESTION)
+        runs = {(operation, placement, crc): [] for operation in ("write", "read", "send") for placement, crc in
+                (("direct", "off"), ("direct", "on"), ("strict", "on"))}
         with Server(scope, "--crc", "off", "--placement", "direct", "--congestion", CONGESTION) as direct, \
                 Server(scope, "--crc", "off", "--placement", "strict", "--congestion", CONGESTION) as strict:
             for _ in range(options.rounds):
-                for key in runs:
-                    if key[0] == "raw":
-                        runs[key].append(run([raw, "bulk", "--size", size, "--seconds", options.seconds, "--batch", key[1],
-                                              "--receive", key[2], "--crc", key[3], "--congestion", CONGESTION]))
-                        continue
-                    operation, crc, placement = key
+                sockets.measure()
+                for (operation, placement, crc), found in runs.items():
                     to = direct if placement == "direct" else strict
-                    runs[key].append(run([scope, "endpoint", "bench", operation, "--to", to.address, "--size", size, "--seconds",
-                                          options.seconds, "--depth", DEPTH, "--crc", crc, "--placement", placement, "--congestion",
-                                          CONGESTION, "--json"]))
-        speed = {key: statistics.median(one["bytes_per_sec"] for one in several) / 1e9 for key, several in runs.items()}
-        cost = {key: statistics.median(cpu_ms_per_gb(one) for one in several) for key, several in runs.items()}
-        for key in ours:
-            wished = WISHED.get((word, key[1]))
-            beside = f"{speed[checked]:9.2f} {speed[key] / speed[checked]:6.2f}" if key[1] == "on" else " " * 16
-            print(f"{word:>5} {key[0]:>9} {key[1]:>4} {key[2]:>9} {speed[key]:7.2f} {speed[same]:8.2f} {speed[key] / speed[same]:6.2f} "
-                  f"{f'>= {wished:.2f}' if wished else '':>7} {beside} {speed[most]:8.2f} {speed[key] / speed[most]:6.2f}   {cost[key]:.0f}, {cost[same]:.0f}")
+                    result = run([scope, "endpoint", "bench", operation, "--to", to.address, "--size", size, "--seconds",
+                                  options.seconds, "--depth", DEPTH, "--crc", crc, "--placement", placement, "--congestion",
+                                  CONGESTION, "--json"])
+                    found.append((result["bytes_per_sec"], cpu_ms_per_gb(result)))
+        rows = [((operation, placement), crc, *map(statistics.median, zip(*found))) for (operation, placement, crc), found in runs.items()]
+        sockets.print(word, [("operation", 9), ("placement", 9)], rows, {crc: ratio for (of, crc), ratio in WISHED.items() if of == word})
 
 
 def latency(options):
-    scope, raw = options.binary, BUILD / "bench_raw_tcp"
+    scope, raw = options.binary, RAW
     print(f"\nRound trip of a message and its answer over loopback; medians of {options.rounds} rounds")
     print(f"{'size':>5} {'CRC':>4} {'p50':>9} {'raw TCP':>9} {'ratio':>6} {'wished':>7}")
     with Server(scope, "--crc", "off", "--congestion", CONGESTION) as server:

@@ -280,6 +280,13 @@ void report(const Options& options, Result& result) {
                 cpu_text(result.there, result.octets).c_str());
 }
 
+/// Whether it is the second of two words.
+bool choice(const std::string& name, const std::string& value, const char* no, const char* yes) {
+    if (value != no && value != yes)
+        throw std::runtime_error(name + " is " + no + " or " + yes + ", not \"" + value + "\"");
+    return value == yes;
+}
+
 Options options_of(int count, char** words) {
     Options options;
     if (count < 2) throw std::runtime_error("serve, bulk or ping-pong?");
@@ -298,9 +305,9 @@ Options options_of(int count, char** words) {
         else if (name == "--batch")
             options.batch = std::stoull(value);
         else if (name == "--receive")
-            options.whole = value == "whole";  // else any
+            options.whole = choice(name, value, "any", "whole");
         else if (name == "--crc")
-            options.crc = value == "on";  // else off
+            options.crc = choice(name, value, "off", "on");
         else if (name == "--congestion")
             options.congestion = value;
         else

@@ -2,10 +2,7 @@
 """Debian's perftest on the software stack, against the sockets it stands on: `./dev bench software`.
 
 Raw TCP and the unmodified programs, under `rdmascope run --software`, take turns in one run, over loopback, with the same sizes;
-medians of the rounds, processor time of both ends together. Raw TCP sends one message a system call, into memory of its size;
-beside it, the same with a CRC that both ends compute of it and nobody compares, and the most that the sockets can do: as many
-messages a system call as make 256 KiB, into 64 KiB that stay in the caches.
-And what the interposer of `rdmascope run -- CMD` adds to a post and a poll. Figures vary by machine: this reports, it never fails.
+medians of the rounds, processor time of both ends together. What the sockets' figures are, sockets.py tells. And what the interposer of `rdmascope run -- CMD` adds to a post and a poll. Figures vary by machine: this reports, it never fails.
 """
 import argparse
 import json
@@ -13,14 +10,14 @@ import os
 import pathlib
 import re
 import shutil
-import socket
 import statistics
 import subprocess
 import sys
 import time
 
+from sockets import Sockets, free_port, raw
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-RAW = ROOT / "build" / "release" / "bench_raw_tcp"
 PARTS = ROOT / "build" / "release" / "bench_interposer"
 INTERPOSER = ROOT / "build" / "release" / "librdmascope-trace.so"
 SIZES = {"8K": 8192, "64K": 65536, "1M": 1 << 20}
@@ -28,19 +25,6 @@ OCTETS = 1 << 29  # of a round
 WISHED = {("64K", "on"): 0.75}
 WISHED_NS = 50
 PATIENCE = 60
-
-
-def raw(*words):
-    done = subprocess.run([RAW, *map(str, words)], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"bench_raw_tcp {' '.join(map(str, words))}: {done.stderr.strip()}")
-    return json.loads(done.stdout)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def is_listening(port):
@@ -82,28 +66,18 @@ def perftest(options, crc, program, *words):
 
 def throughput(options):
     print(f"Goodput over loopback, one connection; medians of {options.rounds} rounds of {OCTETS >> 20} MiB")
-    print(f"{'size':>5} {'program':>12} {'CRC':>4} {'GB/s':>7} {'raw TCP':>8} {'ratio':>6} {'wished':>7} {'with CRC':>9} {'ratio':>6} "
-          f"{'at most':>8} {'ratio':>6}   CPU ms/GB, raw")
     programs = ("ib_write_bw", "ib_read_bw", "ib_send_bw")
     for word, size in SIZES.items():
+        sockets = Sockets(size, count=OCTETS // size)
         ours = {(program, crc): [] for program in programs for crc in ("on", "off")}
-        theirs = {(1, "whole", "off"): [], (1, "whole", "on"): [], (max(1, (256 << 10) // size), "any", "off"): []}
         for number in range(options.rounds):
             print(f"{word}, round {number + 1} of {options.rounds}", file=sys.stderr, flush=True)
-            for (batch, receive, crc), found in theirs.items():
-                result = raw("bulk", "--size", size, "--count", OCTETS // size, "--batch", batch, "--receive", receive, "--crc", crc)
-                server_cpu = (result["server_cpu"] or {"seconds_per_gb": 0})["seconds_per_gb"]
-                found.append((result["bytes_per_sec"] / 1e9, 1000 * (result["cpu"]["seconds_per_gb"] + server_cpu)))
+            sockets.measure()
             for (program, crc), found in ours.items():
                 figures, cpu = perftest(options, crc, program, "-s", size, "-n", OCTETS // size, "--report_gbits")
-                found.append((figures[3] / 8, 1000 * cpu / (OCTETS / 1e9)))  # [3]: the average, in Gbit/s
-        (same, cost), (checked, _), (most, _) = (map(statistics.median, zip(*found)) for found in theirs.values())
-        for (program, crc), found in ours.items():
-            speed, our_cost = map(statistics.median, zip(*found))
-            wished = WISHED.get((word, crc))
-            beside = f"{checked:9.2f} {speed / checked:6.2f}" if crc == "on" else " " * 16
-            print(f"{word:>5} {program:>12} {crc:>4} {speed:7.2f} {same:8.2f} {speed / same:6.2f} "
-                  f"{f'>= {wished:.2f}' if wished else '':>7} {beside} {most:8.2f} {speed / most:6.2f}   {our_cost:.0f}, {cost:.0f}", flush=True)
+                found.append((figures[3] * 1e9 / 8, 1000 * cpu / (OCTETS / 1e9)))  # [3]: the average, in Gbit/s
+        rows = [((program,), crc, *map(statistics.median, zip(*found))) for (program, crc), found in ours.items()]
+        sockets.print(word, [("program", 12)], rows, {crc: ratio for (of, crc), ratio in WISHED.items() if of == word})
 
 
 def latency(options):

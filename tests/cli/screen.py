@@ -1,10 +1,13 @@
 """A terminal for the tests of `rdmascope top`: tmux with a server of its own, whose pane runs the program."""
+import collections
+import fcntl
 import itertools
 import os
 import pathlib
 import shlex
 import shutil
 import subprocess
+import termios
 import time
 import unittest
 
@@ -118,6 +121,23 @@ class Screen:
         file.write_bytes(octets)
         self.tmux("load-buffer", file)
         self.tmux("paste-buffer", "-r")
+
+    def has_read_all(self):
+        """Waits until the program has taken what was typed: nothing waits in the terminal, nor comes from tmux, which has
+        more than a terminal holds."""
+        line = os.open(self.property("pane_tty"), os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
+        try:
+            unread = bytearray(4)
+            looks = collections.deque([True] * 10, maxlen=10)
+
+            def is_quiet():
+                fcntl.ioctl(line, termios.FIONREAD, unread)
+                looks.append(any(unread))
+                return not any(looks)
+
+            wait_for("the end of what was typed", is_quiet)
+        finally:
+            os.close(line)
 
     def click(self, x, y, times=1):
         """Presses and releases, in the form that the terminal's description has: SGR's, or the old one."""
