@@ -123,7 +123,8 @@ private:
             paragraph("NOTHING TO JUDGE:", bold, 18, "the capture holds no RDMA.");
         else
             paragraph("OK:", green, 4, "nothing is wrong that this capture can show.");
-        if (const std::string gaps = incomplete(); !gaps.empty()) paragraph("Note:", bold, 6, gaps);
+        for (const std::string& note : {incomplete(), unsorted()})
+            if (!note.empty()) paragraph("Note:", bold, 6, note);
     }
 
     std::string incomplete() const {
@@ -132,8 +133,6 @@ private:
         if (capture.kernel_dropped.value_or(0) > 0)
             parts.push_back(words::counted(*capture.kernel_dropped, "packet was", "packets were") +
                             " dropped by the capturing kernel");
-        if (capture.unsorted > 0)
-            parts.push_back(words::counted(capture.unsorted, "packet is", "packets are") + " out of the order of time");
         if (capture.stream_octets_lost > 0)
             parts.push_back(words::counted(capture.stream_octets_lost, "octet") + " of TCP streams are not in it");
         if (capture.flows_evicted > 0)
@@ -143,6 +142,14 @@ private:
         std::string text = "the capture is not complete: ";
         for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : "; ") + parts[i];
         return text + ". Packets that it lacks can look like losses.";
+    }
+
+    /// Nothing is missing then: processors hand over what each has, or files were put together.
+    std::string unsorted() const {
+        const std::uint64_t count = snapshot_.capture.unsorted;
+        if (count == 0) return {};
+        return words::counted(count, "packet is", "packets are") +
+               " out of the order of time. Times between them and their neighbours are less sure.";
     }
 
     void alarm(const Answer& answer) {

@@ -15,6 +15,7 @@ SegmentStore::Segment* SegmentStore::store(BufferPool& pool, const Piece& piece)
         new (buffer.data) Segment{nullptr, piece.frame, piece.sequence, piece.wire_length, kept, buffer.capacity};
     if (kept != 0) std::memcpy(segment + 1, piece.bytes.data(), kept);
     held_bytes_ += buffer.capacity;
+    ++segments_;
     octets_ += piece.wire_length;
     return segment;
 }
@@ -64,6 +65,7 @@ SegmentStore::Segment* SegmentStore::pop() {
     if (head_ == nullptr) tail_ = nullptr;
     if (last_found_ == segment) last_found_ = nullptr;
     held_bytes_ -= segment->capacity;
+    --segments_;
     octets_ -= segment->wire_length;
     return segment;
 }

@@ -51,6 +51,7 @@ public:
     bool empty() const { return head_ == nullptr; }
     const Segment* head() const { return head_; }
     std::uint32_t held_bytes() const { return held_bytes_; }
+    std::uint32_t segments() const { return segments_; }
     std::uint64_t octets() const { return octets_; }
 
     Stored insert(BufferPool& pool, Piece piece);
@@ -80,6 +81,7 @@ private:
     Segment* tail_ = nullptr;
     mutable const Segment* last_found_ = nullptr;  ///< lookups go forward: most hit here or just behind
     std::uint32_t held_bytes_ = 0;
+    std::uint32_t segments_ = 0;
     std::uint64_t octets_ = 0;
 };
 

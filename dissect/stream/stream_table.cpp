@@ -12,6 +12,7 @@ namespace {
 
 enum TcpFlag : std::uint8_t { fin = 0x01, syn = 0x02, rst = 0x04, ack = 0x10 };
 
+constexpr std::uint32_t most_waiting_segments = 4096;  // behind a gap: a resent one is put among them by their order
 constexpr std::uint64_t hunt_limit = 1 << 18;          // octets looked at before a connection is left alone
 constexpr std::uint64_t known_hunt_limit = 16u << 20;  // the same for one that was in step
 constexpr std::int32_t furthest_ahead = 1 << 30;       // the largest window TCP can have, RFC 7323 section 2.3
@@ -361,10 +362,14 @@ void StreamTable::keep(Work& work, const Piece& piece) {
     if (work.side().state == SideState::hunting) flow.hunter.begin(piece.sequence);
 }
 
+/// Once the receiver has acknowledged it, it will not come. Until then it may come a window later: resent, or by
+/// another processor's queue. Where nobody acknowledges (one direction was captured), a short wait must do.
 bool StreamTable::gap_is_lost(const Work& work, std::uint32_t gap_end) const {
     const Side& receiver = work.other();
-    if (receiver.ack_seen && distance(receiver.acknowledged, gap_end) >= 0) return true;
-    return work.flow().store.held_bytes() > options_.max_stream_bytes;
+    const SegmentStore& store = work.flow().store;
+    if (!receiver.ack_seen) return store.held_bytes() > short_wait_bytes();
+    return distance(receiver.acknowledged, gap_end) >= 0 || store.held_bytes() > options_.max_stream_bytes ||
+           store.segments() > most_waiting_segments;
 }
 
 /// Goes on with what is stored, as far as that is possible now. `forced`: nothing more will come, or there is no room
@@ -448,7 +453,7 @@ bool StreamTable::settle_hunt(Work& work, bool forced) {
         give_up(work);
         return false;
     }
-    return flow.store.held_bytes() > options_.max_stream_bytes && flow.hunter.drop_oldest();
+    return flow.store.held_bytes() > short_wait_bytes() && flow.hunter.drop_oldest();
 }
 
 /// An FPDU boundary has been found.

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 
 #include "dissect/dissector.h"
@@ -50,6 +51,7 @@ private:
     void hunt_behind_gap(Work& work, std::uint32_t from, const SegmentStore::Segment* to);
     void lock(Work& work, const Hunter::Found& found);
     bool gap_is_lost(const Work& work, std::uint32_t gap_end) const;
+    std::size_t short_wait_bytes() const { return std::min<std::size_t>(options_.max_stream_bytes, 1 << 18); }
     void keep(Work& work, const Piece& piece);
     void give_up(Work& work);
     void release_flow(Side& side);

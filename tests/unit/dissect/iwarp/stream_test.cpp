@@ -164,6 +164,58 @@ TEST(Stream, a_gap_is_waited_for_until_the_buffer_is_full) {
     EXPECT_GT(found.client.size(), wire.client.units.size() - 5);
 }
 
+/// One segment comes behind all others, as when it was lost before the tap, or waited in another processor's queue.
+TEST(Stream, a_gap_is_waited_for_as_long_as_a_window_may_last) {
+    Wire wire = connection(1, false, false, true, 3000, 1400);
+    ASSERT_GT(wire.client.octets.size(), 1'000'000u);
+    wire.handshake();
+    const std::uint32_t request = wire.client.units.front().length;
+    wire.segment(true, {0, request});
+    wire.segment(false, {0, wire.server.units.front().length}, request);
+    auto pieces = cut(wire.client, 1400, request);
+    std::rotate(pieces.begin() + 3, pieces.begin() + 4, pieces.end());
+    wire.segments(true, pieces);
+    wire.acknowledge(false, static_cast<std::uint32_t>(wire.client.octets.size()));
+    const Found found = find(wire);
+    EXPECT_EQ(difference(found.client, wire.client.units), "");
+    EXPECT_EQ(found.count(Notice::Kind::stream_gap), 0u);
+    EXPECT_EQ(found.gap_octets, 0u);
+}
+
+/// Where the other direction was not captured, nobody tells that it came.
+TEST(Stream, a_gap_that_nobody_acknowledges_is_waited_for_shortly) {
+    Wire wire = connection(1, false, false, true, 3000, 1400);
+    const std::uint32_t request = wire.client.units.front().length;
+    wire.raw(true, wire.isn(true) - 1, 0x02, {}, 0);
+    wire.segment(true, {0, request});
+    auto pieces = cut(wire.client, 1400, request);
+    pieces.erase(pieces.begin() + 3);
+    const std::size_t enough = 3 + (256u << 10) / 1400;
+    pieces.resize(enough + 1);
+    wire.segments(true, pieces);
+    const Found found = find(wire);
+    EXPECT_EQ(found.gap_octets, 1400u);
+    EXPECT_GT(found.client.size(), 100u);
+}
+
+/// However small they are: each resent one is put among all that wait.
+TEST(Stream, segments_that_wait_are_limited_in_number) {
+    Wire wire = connection(1, false, false, true, 600, 1400);
+    wire.handshake();
+    const std::uint32_t request = wire.client.units.front().length;
+    wire.segment(true, {0, request});
+    wire.segment(false, {0, wire.server.units.front().length}, request);
+    auto pieces = cut(wire.client, 20, request);
+    ASSERT_GT(pieces.size(), 5000u);
+    std::rotate(pieces.begin() + 3, pieces.begin() + 4, pieces.begin() + 3 + 4097);
+    Wire one_more = wire;
+    wire.segments(true, {pieces.begin(), pieces.begin() + 3 + 4097});
+    EXPECT_EQ(find(wire).gap_octets, 0u);
+    std::rotate(pieces.begin() + 3 + 4096, pieces.begin() + 3 + 4097, pieces.begin() + 3 + 4098);
+    one_more.segments(true, {pieces.begin(), pieces.begin() + 3 + 4098});
+    EXPECT_EQ(find(one_more).gap_octets, 20u);
+}
+
 TEST(Stream, retransmission_names_the_first_frame) {
     Wire wire = connection(3, false, false, true);
     wire.play(400);
