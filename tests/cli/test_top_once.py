@@ -1,0 +1,72 @@
+"""`rdmascope top --once`: the figures of its picture are held to what `flows --json` prints of the same packets."""
+import unittest
+
+from command import ENVIRONMENT, PCAPS, TestCase
+from figures import COUNTS, DEMO, LOSSY, RPING, counted, flows_of, rows, top
+
+
+class Once(TestCase):
+    """One picture, without a terminal."""
+
+    def picture(self, *arguments, **environment):
+        variables = {**ENVIRONMENT, "XDG_CONFIG_HOME": str(self.folder), **environment}
+        return self.succeeds(top("--once", *arguments, env=variables))
+
+    def test_a_file_is_shown_as_a_whole(self):
+        for capture in (LOSSY, DEMO, RPING):
+            with self.subTest(capture=capture.name):
+                picture = self.picture("-n", "-K", "-r", capture, "--columns", COUNTS, "--size", "120x40")
+                self.assertEqual(rows(picture), counted(flows_of(capture, "-K")))
+
+    def test_its_size(self):
+        def size(picture):
+            lines = picture.splitlines()
+            return max(map(len, lines)), len(lines)
+
+        self.assertEqual(size(self.picture("-r", LOSSY, "--size", "150x45"))[1], 45)
+        self.assertLessEqual(size(self.picture("-r", LOSSY, "--size", "150x45"))[0], 150)
+        self.assertEqual(size(self.picture("-r", LOSSY, COLUMNS="90", LINES="30"))[1], 30)
+        self.assertLessEqual(size(self.picture("-r", LOSSY, COLUMNS="90", LINES="30"))[0], 90)
+        for odd in ("1x1", "5x3", "300x100"):
+            self.assertEqual(size(self.picture("-r", LOSSY, "--size", odd))[1], int(odd.split("x")[1]))
+
+    def test_ascii_where_it_is_wanted_or_all_there_is(self):
+        self.assertFalse(self.picture("-r", LOSSY).isascii())
+        self.assertTrue(self.picture("-r", LOSSY, "--ascii").isascii())
+        self.assertTrue(self.picture("-r", LOSSY, LC_ALL="C").isascii())
+
+    def test_views_filters_and_order(self):
+        self.assertIn("192.0.2.2", self.picture("-n", "-r", LOSSY, "--view", "hosts"))
+        self.assertIn("RNR", self.picture("-n", "-r", PCAPS / "rxe-verbs-rnr.pcap", "--view", "events"))
+        all_of_them = counted(flows_of(LOSSY))
+        picture = self.picture("-n", "-r", LOSSY, "--columns", COUNTS, "--filter", "retransmitted_packets > 0")
+        self.assertEqual(rows(picture), {flow: cells for flow, cells in all_of_them.items() if cells[1] != "0"})
+        for sort, order in (("packets", -1), ("-packets", 1)):
+            picture = self.picture("-n", "-r", LOSSY, "--columns", COUNTS, f"--sort={sort}")
+            packets = [int(cells[0]) for cells in rows(picture).values()]
+            self.assertEqual(packets, sorted(packets, key=lambda count: order * count))
+
+    def test_it_stores_nothing(self):
+        self.picture("-r", LOSSY, "--sort", "packets", "--theme", "light")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_what_is_stored_counts(self):
+        (self.folder / "rdmascope").mkdir()
+        (self.folder / "rdmascope/top.toml").write_text(f"columns = {COUNTS.split(',')}\n")
+        self.assertEqual(rows(self.picture("-n", "-r", LOSSY)), counted(flows_of(LOSSY)))
+
+    def test_a_damaged_file_is_shown_as_far_as_it_goes_and_told(self):
+        damaged = self.folder / "damaged.pcap"
+        damaged.write_bytes(RPING.read_bytes()[:-5])
+        result = top("--once", "-n", "-r", damaged, env={**ENVIRONMENT, "XDG_CONFIG_HOME": str(self.folder)})
+        self.assertIn("damaged.pcap", self.fails(result))
+        self.assertIn("FAILED", result.stdout)
+
+    def test_a_capture_that_comes_through_a_pipe(self):
+        with RPING.open("rb") as capture:
+            result = top("--once", "-n", "-r", "-", "--columns", COUNTS, stdin=capture)
+        self.assertEqual(rows(self.succeeds(result)), counted(flows_of(RPING)))
+
+
+if __name__ == "__main__":
+    unittest.main()
