@@ -6,6 +6,7 @@
 - at most: as many messages a system call as make 256 KiB, into 64 KiB that stay in the caches.
 """
 import json
+import math
 import pathlib
 import shutil
 import socket
@@ -39,20 +40,19 @@ def cpu_ms_per_gb(result):
 def iperf3(size, *words):
     """Octets a second that its server has received, and milliseconds of both ends' processors a GB."""
     port = free_port()
-    server = subprocess.Popen(["iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", str(port)], stdout=subprocess.DEVNULL)
+    server = subprocess.Popen(["iperf3", "-s", "-B", "127.0.0.1", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     client = ["iperf3", "-c", "127.0.0.1", "-p", str(port), "-l", str(size), "-J", *map(str, words)]
     try:
         deadline = time.monotonic() + PATIENCE
-        while (done := subprocess.run(client, capture_output=True, text=True, timeout=PATIENCE)).returncode != 0:
+        # It ends with 0 also where it says what was wrong: that the server does not listen yet.
+        while "error" in (found := json.loads(subprocess.run(client, capture_output=True, text=True, timeout=PATIENCE).stdout)):
             if time.monotonic() > deadline or server.poll() is not None:
-                sys.exit(f"{' '.join(client)}\nexit status {done.returncode}: {done.stdout.strip()}{done.stderr.strip()}")
-            time.sleep(0.02)  # it does not listen yet
-        server.wait(PATIENCE)
+                sys.exit(f"{' '.join(client)}: {found['error']}")
+            time.sleep(0.02)
     finally:
         server.kill()
         server.wait()
-    end = json.loads(done.stdout)["end"]
-    received, processors = end["sum_received"], end["cpu_utilization_percent"]
+    received, processors = found["end"]["sum_received"], found["end"]["cpu_utilization_percent"]
     busy_seconds = (processors["host_total"] + processors["remote_total"]) / 100 * received["seconds"]
     return received["bits_per_second"] / 8, 1000 * busy_seconds / (received["bytes"] / 1e9)
 
@@ -63,7 +63,7 @@ class Sockets:
     def __init__(self, size, *, count=None, seconds=None, congestion=None):
         batch = max(1, (256 << 10) // size)
         ours = ["--size", size, *(["--count", count] if count else ["--seconds", seconds]), *(["--congestion", congestion] if congestion else [])]
-        theirs = [*(["-n", size * count] if count else ["-t", seconds]), *(["-C", congestion] if congestion else [])]
+        theirs = [*(["-n", size * count] if count else ["-t", math.ceil(seconds)]), *(["-C", congestion] if congestion else [])]
 
         def bulk(*words):
             result = raw("bulk", *ours, *words)
