@@ -47,6 +47,9 @@ bool markers_agree(wire::Bytes fpdu, std::uint32_t phase) {
     return true;
 }
 
+/// What the CRC has read is still in a first-level cache when it is copied.
+constexpr std::size_t read_twice = std::size_t{8} * 1024;
+
 /// Whether a ULPDU has no room for its DDP header, of which the first octet tells the kind.
 bool too_short(std::uint32_t length, std::byte control) {
     return length < wire::ddp_tagged_size || length < wire::ddp_header_size(control);
@@ -142,7 +145,8 @@ std::size_t FpduReader::wanted_head() const {
 std::optional<Fault> FpduReader::take_head(wire::Bytes& octets) {
     if (head_size_ == 0 && octets.size() >= lead() + 2) {
         const std::size_t total = whole_size(octets.data());
-        if (octets.size() >= total) {
+        const bool in_parts = direct_ && settings_.crc && total > read_twice;
+        if (octets.size() >= total && !in_parts) {
             const auto fault = whole(octets.first(total));
             if (fault != fault::not_yet) octets = octets.subspan(total);
             return fault;
@@ -288,12 +292,16 @@ std::optional<Fault> FpduReader::begin_direct(wire::Bytes head) {
 }
 
 std::optional<Fault> FpduReader::take_payload(wire::Bytes& octets) {
-    const wire::Bytes part = octets.first(std::min<std::size_t>(octets.size(), payload_left_));
-    octets = octets.subspan(part.size());
-    if (settings_.crc) crc_.update(part);
-    if (!refusal_ && !place(part)) return fault::mpa_local;
-    payload_left_ -= static_cast<std::uint32_t>(part.size());
+    std::size_t left = std::min<std::size_t>(octets.size(), payload_left_);
+    payload_left_ -= static_cast<std::uint32_t>(left);
     if (payload_left_ == 0) state_ = State::trailer;
+    while (left != 0) {
+        const wire::Bytes part = octets.first(settings_.crc ? std::min(left, read_twice) : left);
+        octets = octets.subspan(part.size());
+        left -= part.size();
+        if (settings_.crc) crc_.update(part);
+        if (!refusal_ && !place(part)) return fault::mpa_local;
+    }
     return std::nullopt;
 }
 

@@ -20,12 +20,6 @@ constexpr std::uint64_t first_question_octets = std::uint64_t{128} * 1024;
 constexpr std::uint64_t last_question_octets = std::uint64_t{64} * 1024 * 1024;
 
 constexpr std::size_t copied_octets = 512;
-constexpr std::uint16_t full_reads_between = 64;
-
-/// What is left of a payload that was too short to be received directly, and the next header.
-std::size_t short_octets(const TcpShared& shared) {
-    return std::min(shared.options.direct_octets + 4096, shared.options.staging_octets);
-}
 
 template <class Pieces>
 std::size_t gather(const Pieces& pieces, TcpShared& shared, std::size_t& used) {
@@ -117,15 +111,16 @@ bool TcpConnection::send(TcpShared& shared) {
     return moved;
 }
 
+/// What is missing of a long payload goes where it belongs, and what has come behind it into the transport's buffer, by
+/// one system call: those that take little cost the sender, too, who is told of each.
 bool TcpConnection::receive(TcpShared& shared) {
     bool moved = false;
     std::size_t budget = shared.options.turn_octets;
     while (budget > 0 && wants_to_receive() && stream->closing() != Stream::Closing::reset) {
         std::size_t used = 0;
         const std::size_t direct = gather(stream->room(shared.options.direct_octets), shared, used);
-        const std::size_t staged = short_read ? short_octets(shared) : shared.options.staging_octets;
-        const std::size_t asked = direct > 0 ? direct : staged;
-        if (direct == 0) shared.pieces[used++] = {shared.staging.get(), asked};
+        const std::size_t staged = std::min(bulk ? shared.options.bulk_octets : shared.options.staging_octets, budget);
+        if (used < shared.pieces.size()) shared.pieces[used++] = {shared.staging.get(), staged};
         const ssize_t got = receive_pieces(socket.number(), shared, used);
         ++shared.counters.receives;
         if (got < 0) {
@@ -145,34 +140,16 @@ bool TcpConnection::receive(TcpShared& shared) {
         moved = true;
         shared.turn_octets += octets;
         IWARP_PROBE(socket_receive, socket.number(), octets, direct > 0 ? 1 : 0);
-        if (direct > 0) {
-            shared.counters.direct_octets += octets;
-            short_read = true;
-            staged_reads = 0;
-            stream->received(octets, shared.now_ns);
-        } else {
-            shared.counters.staged_octets += octets;
-            choose_next_read(octets == asked);
-            stream->receive({shared.staging.get(), octets}, shared.now_ns);
-        }
-        if (octets < asked && !hang_up) readable = false;  // empty; epoll tells when it is not
+        const std::size_t placed = std::min(octets, direct);
+        shared.counters.direct_octets += placed;
+        shared.counters.staged_octets += octets - placed;
+        if (placed > 0) stream->received(placed, shared.now_ns);
+        if (octets > placed) stream->receive({shared.staging.get(), octets - placed}, shared.now_ns);
+        bulk = octets >= shared.options.staging_octets;
+        if (octets < direct + staged && !hang_up) readable = false;  // empty; epoll tells when it is not
         budget -= std::min(budget, octets);
     }
     return moved;
-}
-
-/// A read of all there is goes past the headers of long FPDUs, whose payload could have been received where it belongs.
-/// In a bulk transfer a short read tries for that, now and then where it is in vain, and always where it is not.
-void TcpConnection::choose_next_read(bool full) {
-    if (!full) return;
-    if (short_read) {
-        if (++staged_reads < 2) return;  // the first may have ended within a header
-        short_read = false;
-        staged_reads = 0;
-    } else if (++staged_reads == full_reads_between) {
-        short_read = true;
-        staged_reads = 0;
-    }
 }
 
 void TcpConnection::look_for_error() {

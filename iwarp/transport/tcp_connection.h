@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <cstdint>
@@ -18,7 +19,8 @@ namespace iwarp::transport {
 /// What the connections of a transport have in common; one thread uses it.
 struct TcpShared {
     explicit TcpShared(const TcpOptions& wanted)
-        : options(wanted), staging(std::make_unique_for_overwrite<std::byte[]>(wanted.staging_octets)) {}
+        : options(wanted),
+          staging(std::make_unique_for_overwrite<std::byte[]>(std::max(wanted.staging_octets, wanted.bulk_octets))) {}
 
     TcpOptions options;
     TcpCounters counters;
@@ -61,9 +63,8 @@ struct TcpConnection : TcpSource, Timer {
     std::uint64_t octets_sent = 0;
     std::uint64_t segment_size_asked_at = 0;  ///< octets sent from which on it is looked up again
     std::uint32_t segment_size = 0;
-    std::uint16_t staged_reads = 0;  ///< full ones, since it was tried whether FPDUs are long enough for direct ones
-    bool short_read = true;  ///< the next read ends soon behind an FPDU's header, so that its payload finds room
-    int failure = 0;         ///< errno that ended the connection
+    int failure = 0;    ///< errno that ended the connection
+    bool bulk = false;  ///< the last read took so much that more is likely to be there
     bool attention = false;
     bool queued = false;
     bool readable = false;
@@ -80,7 +81,6 @@ struct TcpConnection : TcpSource, Timer {
     /// Both until the socket will not, the stream will not, or the turn is over. Whether anything happened.
     bool send(TcpShared& shared);
     bool receive(TcpShared& shared);
-    void choose_next_read(bool full);
     /// An error that no read or write will tell.
     void look_for_error();
     /// Payload octets that a segment of the path carries; 0 where the system does not say.

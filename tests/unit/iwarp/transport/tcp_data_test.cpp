@@ -74,7 +74,7 @@ TEST(Tcp, APausedStreamHoldsTheSenderBack) {
         loopback.server.progress(ms);
     }
     EXPECT_GE(server->got.size(), 100'000u);
-    EXPECT_LE(server->got.size(), 100'000u + TcpOptions{}.staging_octets);
+    EXPECT_LE(server->got.size(), 100'000u + TcpOptions{}.bulk_octets);
     EXPECT_LT(client->sent_octets, octets.size());
     server->pause_after = 0;
     server->paused = false;
