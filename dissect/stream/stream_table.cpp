@@ -363,13 +363,14 @@ void StreamTable::keep(Work& work, const Piece& piece) {
 }
 
 /// Once the receiver has acknowledged it, it will not come. Until then it may come a window later: resent, or by
-/// another processor's queue. Where nobody acknowledges (one direction was captured), a short wait must do.
+/// another processor's queue. A short wait must do where nobody acknowledges (one direction was captured), and while a
+/// boundary is looked for: what waits then is what may hold it.
 bool StreamTable::gap_is_lost(const Work& work, std::uint32_t gap_end) const {
     const Side& receiver = work.other();
     const SegmentStore& store = work.flow().store;
-    if (!receiver.ack_seen) return store.held_bytes() > short_wait_bytes();
-    return distance(receiver.acknowledged, gap_end) >= 0 || store.held_bytes() > options_.max_stream_bytes ||
-           store.segments() > most_waiting_segments;
+    if (receiver.ack_seen && distance(receiver.acknowledged, gap_end) >= 0) return true;
+    if (!receiver.ack_seen || work.side().state == SideState::hunting) return store.held_bytes() > short_wait_bytes();
+    return store.held_bytes() > options_.max_stream_bytes || store.segments() > most_waiting_segments;
 }
 
 /// Goes on with what is stored, as far as that is possible now. `forced`: nothing more will come, or there is no room
