@@ -15,7 +15,7 @@ class Batch {
 public:
     static constexpr std::size_t max_fpdus = 64;
     static constexpr std::size_t max_octets =
-        std::size_t{256} * 1024;  ///< reached with whole FPDUs: may be passed by one
+        std::size_t{512} * 1024;  ///< reached with whole FPDUs: may be passed by one
     static constexpr std::size_t max_pieces = 512;
 
     bool empty() const { return consumed_ == added_; }  ///< nothing left to send
