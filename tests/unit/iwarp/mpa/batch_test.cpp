@@ -88,7 +88,7 @@ TEST(Batch, is_full_by_fpdus_octets_or_pieces) {
         filled.memory.push_back(Octets(60000));
         unsigned count = 0;
         for (; !filled.batch.full(); ++count) filled.add(filled.memory.back());
-        EXPECT_EQ(count, 5u);  // 4 * 60024 is below 262144, 5 * 60024 is not
+        EXPECT_EQ(count, 9u);  // 8 * 60024 is below 524288, 9 * 60024 is not
     }
     Batch batch;
     FpduWriter writer{{true, false}};
