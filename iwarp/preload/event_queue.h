@@ -22,7 +22,8 @@ namespace iwarp::preload {
 template <class Event>
 class EventQueue {
 public:
-    /// None: nothing may be asked of it but whether it is one, and to become another's. Copies are one and the same queue.
+    /// None: nothing may be asked of it but whether it is one, and to become another's. Copies are one and the same
+    /// queue.
     EventQueue() = default;
     /// errno says why there is none, if good() is false.
     explicit EventQueue(Lock& lock) : state_(std::make_shared<State>(lock)) {
