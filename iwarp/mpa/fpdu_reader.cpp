@@ -47,9 +47,6 @@ bool markers_agree(wire::Bytes fpdu, std::uint32_t phase) {
     return true;
 }
 
-/// What the CRC has read is still in a first-level cache when it is copied.
-constexpr std::size_t read_twice = std::size_t{8} * 1024;
-
 /// Whether a ULPDU has no room for its DDP header, of which the first octet tells the kind.
 bool too_short(std::uint32_t length, std::byte control) {
     return length < wire::ddp_tagged_size || length < wire::ddp_header_size(control);
@@ -145,8 +142,7 @@ std::size_t FpduReader::wanted_head() const {
 std::optional<Fault> FpduReader::take_head(wire::Bytes& octets) {
     if (head_size_ == 0 && octets.size() >= lead() + 2) {
         const std::size_t total = whole_size(octets.data());
-        const bool in_parts = direct_ && settings_.crc && total > read_twice;
-        if (octets.size() >= total && !in_parts) {
+        if (octets.size() >= total) {
             const auto fault = whole(octets.first(total));
             if (fault != fault::not_yet) octets = octets.subspan(total);
             return fault;
@@ -292,16 +288,12 @@ std::optional<Fault> FpduReader::begin_direct(wire::Bytes head) {
 }
 
 std::optional<Fault> FpduReader::take_payload(wire::Bytes& octets) {
-    std::size_t left = std::min<std::size_t>(octets.size(), payload_left_);
-    payload_left_ -= static_cast<std::uint32_t>(left);
+    const wire::Bytes part = octets.first(std::min<std::size_t>(octets.size(), payload_left_));
+    octets = octets.subspan(part.size());
+    if (settings_.crc) crc_.update(part);
+    if (!refusal_ && !place(part)) return fault::mpa_local;
+    payload_left_ -= static_cast<std::uint32_t>(part.size());
     if (payload_left_ == 0) state_ = State::trailer;
-    while (left != 0) {
-        const wire::Bytes part = octets.first(settings_.crc ? std::min(left, read_twice) : left);
-        octets = octets.subspan(part.size());
-        left -= part.size();
-        if (settings_.crc) crc_.update(part);
-        if (!refusal_ && !place(part)) return fault::mpa_local;
-    }
     return std::nullopt;
 }
 

@@ -119,8 +119,13 @@ bool TcpConnection::receive(TcpShared& shared) {
     while (budget > 0 && wants_to_receive() && stream->closing() != Stream::Closing::reset) {
         std::size_t used = 0;
         const std::size_t direct = gather(stream->room(shared.options.direct_octets), shared, used);
-        const std::size_t staged = std::min(bulk ? shared.options.bulk_octets : shared.options.staging_octets, budget);
-        if (used < shared.pieces.size()) shared.pieces[used++] = {shared.staging.get(), staged};
+        std::size_t asked = direct;
+        if (used < shared.pieces.size()) {
+            const std::size_t staged =
+                std::min(bulk ? shared.options.bulk_octets : shared.options.staging_octets, budget);
+            shared.pieces[used++] = {shared.staging.get(), staged};
+            asked += staged;
+        }
         const ssize_t got = receive_pieces(socket.number(), shared, used);
         ++shared.counters.receives;
         if (got < 0) {
@@ -146,7 +151,7 @@ bool TcpConnection::receive(TcpShared& shared) {
         if (placed > 0) stream->received(placed, shared.now_ns);
         if (octets > placed) stream->receive({shared.staging.get(), octets - placed}, shared.now_ns);
         bulk = octets >= shared.options.staging_octets;
-        if (octets < direct + staged && !hang_up) readable = false;  // empty; epoll tells when it is not
+        if (octets < asked && !hang_up) readable = false;  // empty; epoll tells when it is not
         budget -= std::min(budget, octets);
     }
     return moved;

@@ -128,6 +128,24 @@ class Page(TestCase):
         for question in QUESTIONS[1:]:
             self.assertRegex(page, rf"(?m)^{question} +\w+: ")
 
+    def test_packets_out_of_order_are_told_and_are_not_missing(self):
+        data = CLEAN.read_bytes()
+        order = "<" if data[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else ">"
+        records, at = [], 24
+        while at < len(data):
+            length = 16 + struct.unpack_from(order + "I", data, at + 8)[0]
+            records.append(data[at:at + length])
+            at += length
+        times = [struct.unpack_from(order + "II", record) for record in records]
+        place = next(i for i in range(len(times) // 2, len(times)) if times[i] < times[i + 1])
+        records[place:place + 2] = records[place + 1], records[place]
+        path = self.folder / "swapped.pcap"
+        path.write_bytes(data[:24] + b"".join(records))
+        page = " ".join(self.succeeds(why("-r", path)).split())
+        self.assertIn("Note: 1 packet is out of the order of time.", page)
+        self.assertNotIn("not complete", page)
+        self.assertNotIn("out of the order", self.succeeds(why("-r", CLEAN)))
+
     def test_more_with_v(self):
         brief, full = self.page("-r", LOSS), self.page("-r", LOSS, "-v")
         self.assertGreater(len(full.splitlines()), len(brief.splitlines()) + 10)

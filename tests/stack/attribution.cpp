@@ -31,7 +31,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int status_skipped = 77;
 constexpr double agreement_wanted = 0.95;
-constexpr int attempts_most = 8;
+constexpr int attempts_most = 4;
 /// With a larger share of its time spent waiting for a processor, a thread is late by no fault of what is measured.
 constexpr double starved = 0.1;
 /// The same of a virtual machine's processor that its host gave to others: a thread does not count that as waiting.

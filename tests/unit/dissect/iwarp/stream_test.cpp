@@ -148,17 +148,37 @@ TEST(Stream, lost_segments_cost_only_what_was_in_them) {
     }
 }
 
-TEST(Stream, a_gap_is_waited_for_until_the_buffer_is_full) {
-    Wire wire = connection(1, false, false, true, 60, 700);
+/// Octets that are missing of a connection whose fourth segment of `size` comes behind so many others. The end of a
+/// capture gives up what is missing then: only one that comes at last tells whether it was waited for.
+std::uint64_t missing_of(Wire wire, std::uint32_t size, std::size_t others, const dissect::DissectorOptions& options) {
+    auto pieces = cut(wire.client, size, wire.client.units.front().length);
+    EXPECT_GT(pieces.size(), 3 + others);
+    const auto late = pieces.begin() + 3;
+    const auto end = late + 1 + static_cast<std::ptrdiff_t>(others);
+    std::rotate(late, late + 1, end);
+    wire.segments(true, {pieces.begin(), end});
+    return find(wire, options).gap_octets;
+}
+
+/// Set up, with both start frames.
+Wire begun(unsigned count, std::size_t most) {
+    Wire wire = connection(1, false, false, true, count, most);
     wire.handshake();
     const std::uint32_t request = wire.client.units.front().length;
     wire.segment(true, {0, request});
     wire.segment(false, {0, wire.server.units.front().length}, request);
-    auto pieces = cut(wire.client, 500, request);
+    return wire;
+}
+
+TEST(Stream, a_gap_is_waited_for_until_the_buffer_is_full) {
+    Wire wire = begun(60, 700);
+    dissect::DissectorOptions options;
+    options.max_stream_bytes = 8 * 2048;  // each takes a piece of 2048
+    EXPECT_EQ(missing_of(wire, 500, 8, options), 0u);
+    EXPECT_EQ(missing_of(wire, 500, 9, options), 500u);
+    auto pieces = cut(wire.client, 500, wire.client.units.front().length);
     pieces.erase(pieces.begin() + 3);
     wire.segments(true, pieces);
-    dissect::DissectorOptions options;
-    options.max_stream_bytes = 8 * 2048;
     const Found found = find(wire, options);
     EXPECT_EQ(found.gap_octets, 500u);
     EXPECT_GT(found.client.size(), wire.client.units.size() - 5);
@@ -166,13 +186,9 @@ TEST(Stream, a_gap_is_waited_for_until_the_buffer_is_full) {
 
 /// One segment comes behind all others, as when it was lost before the tap, or waited in another processor's queue.
 TEST(Stream, a_gap_is_waited_for_as_long_as_a_window_may_last) {
-    Wire wire = connection(1, false, false, true, 3000, 1400);
+    Wire wire = begun(3000, 1400);
     ASSERT_GT(wire.client.octets.size(), 1'000'000u);
-    wire.handshake();
-    const std::uint32_t request = wire.client.units.front().length;
-    wire.segment(true, {0, request});
-    wire.segment(false, {0, wire.server.units.front().length}, request);
-    auto pieces = cut(wire.client, 1400, request);
+    auto pieces = cut(wire.client, 1400, wire.client.units.front().length);
     std::rotate(pieces.begin() + 3, pieces.begin() + 4, pieces.end());
     wire.segments(true, pieces);
     wire.acknowledge(false, static_cast<std::uint32_t>(wire.client.octets.size()));
@@ -182,38 +198,20 @@ TEST(Stream, a_gap_is_waited_for_as_long_as_a_window_may_last) {
     EXPECT_EQ(found.gap_octets, 0u);
 }
 
-/// Where the other direction was not captured, nobody tells that it came.
+/// Where the other direction was not captured, nobody tells that it came: 256 KiB must do.
 TEST(Stream, a_gap_that_nobody_acknowledges_is_waited_for_shortly) {
     Wire wire = connection(1, false, false, true, 3000, 1400);
-    const std::uint32_t request = wire.client.units.front().length;
-    wire.raw(true, wire.isn(true) - 1, 0x02, {}, 0);
-    wire.segment(true, {0, request});
-    auto pieces = cut(wire.client, 1400, request);
-    pieces.erase(pieces.begin() + 3);
-    const std::size_t enough = 3 + (256u << 10) / 1400;
-    pieces.resize(enough + 1);
-    wire.segments(true, pieces);
-    const Found found = find(wire);
-    EXPECT_EQ(found.gap_octets, 1400u);
-    EXPECT_GT(found.client.size(), 100u);
+    wire.raw(true, wire.isn(true), 0x02, {}, 0);
+    wire.segment(true, {0, wire.client.units.front().length});
+    EXPECT_EQ(missing_of(wire, 1400, 128, {}), 0u);
+    EXPECT_EQ(missing_of(wire, 1400, 129, {}), 1400u);
 }
 
 /// However small they are: each resent one is put among all that wait.
 TEST(Stream, segments_that_wait_are_limited_in_number) {
-    Wire wire = connection(1, false, false, true, 600, 1400);
-    wire.handshake();
-    const std::uint32_t request = wire.client.units.front().length;
-    wire.segment(true, {0, request});
-    wire.segment(false, {0, wire.server.units.front().length}, request);
-    auto pieces = cut(wire.client, 20, request);
-    ASSERT_GT(pieces.size(), 5000u);
-    std::rotate(pieces.begin() + 3, pieces.begin() + 4, pieces.begin() + 3 + 4097);
-    Wire one_more = wire;
-    wire.segments(true, {pieces.begin(), pieces.begin() + 3 + 4097});
-    EXPECT_EQ(find(wire).gap_octets, 0u);
-    std::rotate(pieces.begin() + 3 + 4096, pieces.begin() + 3 + 4097, pieces.begin() + 3 + 4098);
-    one_more.segments(true, {pieces.begin(), pieces.begin() + 3 + 4098});
-    EXPECT_EQ(find(one_more).gap_octets, 20u);
+    const Wire wire = begun(600, 1400);
+    EXPECT_EQ(missing_of(wire, 20, 4096, {}), 0u);
+    EXPECT_EQ(missing_of(wire, 20, 4097, {}), 20u);
 }
 
 TEST(Stream, retransmission_names_the_first_frame) {
