@@ -214,6 +214,38 @@ TEST(Stream, segments_that_wait_are_limited_in_number) {
     EXPECT_EQ(missing_of(wire, 20, 4097, {}), 20u);
 }
 
+/// What waits then may hold the boundary: with the lost segment went the head of a long FPDU, and another gap comes
+/// before its end.
+TEST(Stream, while_a_boundary_is_looked_for_a_gap_is_waited_for_shortly) {
+    constexpr std::uint32_t size = 1400;
+    Wire wire = connection(2, false, false, true, 60, 60000);
+    wire.handshake();
+    const auto long_unit = std::find_if(wire.client.units.begin() + 1, wire.client.units.end(),
+                                        [](const SentUnit& unit) { return unit.length > 20 * size; });
+    ASSERT_NE(long_unit, wire.client.units.end());
+    const std::uint32_t request = wire.client.units.front().length;
+    wire.segment(true, {0, request});
+    wire.segment(false, {0, wire.server.units.front().length}, request);
+    const auto pieces = cut(wire.client, size, request);
+    // The one that is lost is acknowledged with the next.
+    const std::size_t lost = (long_unit->offset - request) / size;
+    wire.segments(true, {pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(lost)});
+    wire.segments(true, {pieces[lost + 1]});
+    wire.acknowledge(false, pieces[lost + 1].offset + pieces[lost + 1].length);
+    const std::size_t late = lost + 4;
+    const auto missing = [&](std::size_t others) {
+        Wire now = wire;
+        now.segments(true, {pieces.begin() + static_cast<std::ptrdiff_t>(lost + 2),
+                            pieces.begin() + static_cast<std::ptrdiff_t>(late)});
+        now.segments(true, {pieces.begin() + static_cast<std::ptrdiff_t>(late + 1),
+                            pieces.begin() + static_cast<std::ptrdiff_t>(late + 1 + others)});
+        now.segments(true, {pieces[late]});
+        return find(now).gap_octets;
+    };
+    EXPECT_EQ(missing(100), size);
+    EXPECT_EQ(missing(140), 2 * size);
+}
+
 TEST(Stream, retransmission_names_the_first_frame) {
     Wire wire = connection(3, false, false, true);
     wire.play(400);
