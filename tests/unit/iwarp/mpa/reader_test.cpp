@@ -237,6 +237,20 @@ TEST(FpduReader, strict_shows_nothing_before_the_crc) {
     EXPECT_EQ(sink.ulpdus, sent.ulpdus);
 }
 
+/// RFC 5044 section 6: also where placement need not wait for a CRC, one that is there already comes first.
+TEST(FpduReader, nothing_of_a_whole_fpdu_is_shown_before_its_crc) {
+    for (const bool strict : {true, false})
+        for (const std::size_t length : {100u, 5000u, 60000u})
+            for (const std::size_t place : {std::size_t{3}, length / 2, length}) {
+                Stream sent = stream_of(true, false, {length});
+                sent.octets[place] ^= std::byte{1};
+                Sink sink;
+                FpduReader reader{{true, false, strict}, sink};
+                EXPECT_EQ(give(reader, sent.octets), iwarp::fault::crc) << length << ' ' << place;
+                EXPECT_EQ(sink.begun, 0u) << length << ' ' << place;
+            }
+}
+
 TEST(FpduReader, direct_begins_with_the_header) {
     for (const FpduReader::Settings settings : {FpduReader::Settings{true, false, false}, {false, false, true}}) {
         const Stream sent = stream_of(settings.crc, false, {5000});
