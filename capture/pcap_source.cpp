@@ -98,8 +98,12 @@ private:
         frame.number = ++frames_;
         frame.comment = {};
         // Each record's place is known only from the one before it, so the memory of large ones would be waited for
-        // again and again. Most are followed by others of their size.
-        if (available() > guess_records * record) __builtin_prefetch(at_ + guess_records * record);
+        // again and again. Most are followed by others of their size. Two lines hold the headers.
+        const std::size_t guess = guess_records * record;
+        if (available() > guess + 64) {
+            __builtin_prefetch(at_ + guess);
+            __builtin_prefetch(at_ + guess + 64);
+        }
         at_ += record;
         return ReadStatus::frame;
     }
@@ -114,7 +118,7 @@ private:
         return cut_short("a record header", header_octets_);
     }
 
-    static constexpr std::size_t guess_records = 4;
+    static constexpr std::size_t guess_records = 12;
 
     std::size_t header_octets_ = record_header_octets;
     std::int64_t ns_per_tick_ = 1000;

@@ -4,24 +4,12 @@
 #include <cstring>
 #include <immintrin.h>
 
+#include "wire/crc_power.h"
+
 namespace wire::detail {
 namespace {
 
-/// x^exponent modulo the Castagnoli polynomial, its bits in the order of the wire.
-constexpr std::uint64_t power(std::size_t exponent) {
-    std::uint64_t remainder = 1;
-    for (std::size_t i = 0; i < exponent; ++i) {
-        remainder <<= 1;
-        if ((remainder >> 32) != 0) remainder ^= 0x11EDC6F41;
-    }
-    std::uint64_t reflected = 0;
-    for (unsigned bit = 0; bit < 32; ++bit) reflected |= (remainder >> bit & 1) << (31 - bit);
-    return reflected;
-}
-/// What moves 128 bits forward by so many: their low half lies 64 bits further from the end. A product of reflected
-/// operands stands one place to the right of where it belongs.
-constexpr long long move_low(std::size_t bits) { return static_cast<long long>(power(bits + 32) << 1); }
-constexpr long long move_high(std::size_t bits) { return static_cast<long long>(power(bits - 32) << 1); }
+constexpr std::uint64_t polynomial = 0x11EDC6F41;  // Castagnoli
 
 constexpr std::size_t stride = 256;        // eight registers of 32 octets
 constexpr std::size_t words = 11;          // of eight octets, which each of three streams takes meanwhile
@@ -53,16 +41,16 @@ struct Block {
     static constexpr std::size_t size = wide + 3 * stream;
 
     WIRE_WIDE static std::uint32_t pass(std::uint32_t state, const std::byte* octets) {
-        static constexpr std::uint64_t by_one = power(8 * stream - 33);
-        static constexpr std::uint64_t by_two = power(2 * 8 * stream - 33);
-        static constexpr std::uint64_t by_three = power(3 * 8 * stream - 33);
+        static constexpr std::uint64_t by_one = power<polynomial>(8 * stream - 33);
+        static constexpr std::uint64_t by_two = power<polynomial>(2 * 8 * stream - 33);
+        static constexpr std::uint64_t by_three = power<polynomial>(3 * 8 * stream - 33);
         const auto* at = reinterpret_cast<const __m256i*>(octets);
         __m256i sum[8];
 #pragma GCC unroll 8
         for (int i = 0; i < 8; ++i) sum[i] = _mm256_loadu_si256(at + i);
         sum[0] = _mm256_xor_si256(sum[0], _mm256_zextsi128_si256(_mm_cvtsi32_si128(static_cast<int>(state))));
-        static constexpr long long stride_low = move_low(8 * stride);
-        static constexpr long long stride_high = move_high(8 * stride);
+        static constexpr long long stride_low = move_low<polynomial>(8 * stride);
+        static constexpr long long stride_high = move_high<polynomial>(8 * stride);
         const __m256i by_stride = _mm256_set_epi64x(stride_high, stride_low, stride_high, stride_low);
         const std::byte* narrow = octets + wide;
         std::uint64_t first = 0;
@@ -83,8 +71,8 @@ struct Block {
             }
             narrow += 8 * words;
         }
-        static constexpr long long lane_low = move_low(128);
-        static constexpr long long lane_high = move_high(128);
+        static constexpr long long lane_low = move_low<polynomial>(128);
+        static constexpr long long lane_high = move_high<polynomial>(128);
         const __m128i by_128 = _mm_set_epi64x(lane_high, lane_low);
         __m128i last = _mm256_castsi256_si128(sum[0]);
         last = _mm_xor_si128(moved(last, by_128), _mm256_extracti128_si256(sum[0], 1));
