@@ -28,6 +28,14 @@ const Command* find(std::span<const Command> commands, std::string_view name) {
 }
 
 int unknown(std::string_view name, std::span<const Command> commands) {
+    if (name.starts_with('-')) {
+        // Who knows tcpdump begins with an option.
+        tell(
+            "rdmascope: options stand behind a command, as in `rdmascope {} {}`\nrdmascope: `rdmascope help` lists the "
+            "commands",
+            commands.front().name, name);
+        return exit_usage;
+    }
     std::vector<std::string_view> known{"help"};
     for (const Command& command : commands) known.push_back(command.name);
     tell("rdmascope: there is no command '{}'{}\nrdmascope: `rdmascope help` lists the commands", name,

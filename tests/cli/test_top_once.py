@@ -18,6 +18,13 @@ class Once(TestCase):
                 picture = self.picture("-n", "-K", "-r", capture, "--columns", COUNTS, "--size", "120x40")
                 self.assertEqual(rows(picture), counted(flows_of(capture, "-K")))
 
+    def test_a_single_packet_has_no_rate(self):
+        single = self.folder / "single.pcap"
+        octets = RPING.read_bytes()
+        single.write_bytes(octets[:24 + 16 + int.from_bytes(octets[32:36], "little")])
+        gauges = self.picture("-n", "-r", single).splitlines()[1]
+        self.assertRegex(gauges, r"^ *- packets/s .* - .* - msgs/s ")
+
     def test_its_size(self):
         def size(picture):
             lines = picture.splitlines()

@@ -32,6 +32,10 @@ class Help(TestCase):
         self.assertNotIn("did you mean", self.fails(run("tshark"), 2))
         self.fails(run("help", "nothing"), 2)
 
+    def test_who_begins_with_an_option_as_with_tcpdump_is_told_where_it_goes(self):
+        for option in ("-r", "-i", "--nothing"):
+            self.assertIn(f"`rdmascope dump {option}`", self.fails(run(option, RPING), 2))
+
 
 class Usage(TestCase):
     def test_without_a_source_the_choices_are_named(self):

@@ -132,13 +132,19 @@ Pulse measured(const State& state) {
 void draw_gauges(const State& state, Pane& pane, int y) {
     const auto& pulses = state.timeline.pulses();
     const Pulse now = measured(state);
+    // A capture of one packet lasts a nanosecond, of which there is no rate.
+    const bool timed = now.length_ns > 1 || now.packets == 0;
     const double seconds = static_cast<double>(std::max<std::uint64_t>(now.length_ns, 1)) / 1e9;
-    const auto per_sec = [seconds](std::uint64_t count) { return static_cast<double>(count) / seconds; };
+    const auto per_sec = [&](std::uint64_t count, const auto& text) {
+        return timed ? text(static_cast<double>(count) / seconds) : std::string("-");
+    };
+    const auto number = [](double value) { return brief(value); };
+    const auto bits = [](double value) { return rate(value, "bit/s"); };
     const std::size_t flows = state.reading ? state.reading->total.flows.size() : 0;
     const std::vector<Gauge> gauges{
-        {brief(per_sec(now.packets)) + " packets/s", 15, &Pulse::packets, Role::chart},
-        {rate(per_sec(now.wire_bytes * 8), "bit/s"), 11, &Pulse::wire_bytes, Role::chart_second},
-        {brief(per_sec(now.messages)) + " msgs/s", 12, &Pulse::messages, Role::chart},
+        {per_sec(now.packets, number) + " packets/s", 15, &Pulse::packets, Role::chart},
+        {per_sec(now.wire_bytes * 8, bits), 11, &Pulse::wire_bytes, Role::chart_second},
+        {per_sec(now.messages, number) + " msgs/s", 12, &Pulse::messages, Role::chart},
         {fmt::format("{}/{} flows", short_count(now.active_flows), short_count(flows)), 19, &Pulse::active_flows,
          Role::chart},
     };
