@@ -1,6 +1,7 @@
 #include "wire/crc32_masked.h"
 
 #if defined(__x86_64__)
+#include <cassert>
 #include <immintrin.h>
 
 #include "wire/crc_power.h"
@@ -49,6 +50,8 @@ bool masked_crc32_there() { return __builtin_cpu_supports("pclmul") && __builtin
 
 WIRE_FOLD std::uint32_t masked_crc32(std::uint32_t state, Bytes octets, const FrontMask& ones) {
     constexpr std::size_t block = 16;
+    static_assert(block == masked_crc32_least);
+    assert(octets.size() >= block);
     static constexpr long long block_low = move_low<polynomial>(8 * block);
     static constexpr long long block_high = move_high<polynomial>(8 * block);
     const __m128i by_block = _mm_set_epi64x(block_high, block_low);
