@@ -14,7 +14,7 @@ struct EngineOptions {
     std::optional<std::uint64_t>
         link_bits_per_sec;  ///< of every host; absent: learnt from what hosts send inside messages
     AttributionOptions attribution;
-    bool shortcut = true;        ///< RoCEv2 packets of the plainest shape are not taken apart layer by layer
+    bool shortcut = true;        ///< plain packets are not taken apart layer by layer, the commonest skip the rules
     bool reuse = true;           ///< working sets and reuse distances of QPs, remote keys and pages
     Witness* witness = nullptr;  ///< is told of every single frame; of one worker alone. Takes the place of `shortcut`
 };

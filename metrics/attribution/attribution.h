@@ -90,7 +90,8 @@ public:
     /// close a gap of zero.
     void packet(const Situation& situation, const AttributionOptions& options);
     /// The commonest packets without a Situation: a request sent for the first time that wants no response; nothing is
-    /// missing before it, credits suffice, signal_ns() is what it was, and the window counts messages, as RoCE's.
+    /// missing before it, credits (the receive window) suffice, and signal_ns() is what it was. What the window counts
+    /// does not matter: where that decides, in the middle of a message, packet() is called.
     /// `news_ns`: the latest of freed_ns, response_ns, inbound_ns and credit_freed_ns. False, with nothing done, unless
     /// it came as soon as the link allows, or begins a message so soon, with others outstanding and no news since its
     /// predecessor, that nobody has waited for anything; then packet() must be called.

@@ -69,6 +69,7 @@ private:
     void learn_order(Direction& direction, const Arrival& arrival) const;
     SendOrder order_of(const Direction& direction, const Arrival& arrival) const;
     void close_gap(const Half& half, const Half& back, const Arrival& arrival, Situation& situation);
+    bool closed_at_once(const Half& half, const Arrival& arrival, const Situation& situation);
     void jump(const Half& half, const Segment& segment);
     void move_back(const Half& half);
 

@@ -123,6 +123,7 @@ inline void Sender::close_gap(const Half& half, const Half& back, const Arrival&
     situation.credit_exhausted =
         gap_ns != 0 && request.last_data_ns != Situation::never && direction.limited_in_gap_ns >= gap_ns - gap_ns / 2;
     situation.credit_freed_ns = admitted_ns(half, arrival.end, now_ns);
+    if (closed_at_once(half, arrival, situation)) return;
     // The store adds what Flow::ledger holds.
     situation.messages = direction.responses.messages();
     situation.bytes = direction.responses.bytes();
@@ -131,6 +132,28 @@ inline void Sender::close_gap(const Half& half, const Half& back, const Arrival&
     situation.bytes_max = direction.level.bytes_max;
     situation.responses_max = direction.responses.responses_max();
     store_.close_gap(*half.flow, situation, arrival.segment.context, arrival.frame());
+}
+
+/// The short way of Attribution, where the segment is one of those that it is for.
+inline bool Sender::closed_at_once(const Half& half, const Arrival& arrival, const Situation& situation) {
+    Direction& direction = *half.direction;
+    Flow& flow = *half.flow;
+    RequestState& request = half.request();
+    const bool asks_nothing = !situation.response && !situation.wants_response;
+    const bool in_order = !situation.again && !situation.unobserved && flow.drop_epoch == store_.drop_epoch;
+    const bool unhindered = !situation.credit_exhausted && situation.signal_ns == flow.attribution.signal_ns();
+    if (!asks_nothing || !in_order || !unhindered || !store_.options.shortcut || store_.watch != nullptr) return false;
+    const FrameContext& context = arrival.segment.context;
+    const std::int64_t news_ns = std::max(std::max(request.freed_ns, request.response_ns),
+                                          std::max(situation.inbound_ns, situation.credit_freed_ns));
+    if (!flow.attribution.at_once(situation.now_ns, situation.wire_bytes, context.source_bits_per_sec, news_ns,
+                                  direction.responses.messages() + flow.ledger.messages(),
+                                  direction.responses.responses() + flow.ledger.responses(), situation.mid_message))
+        return false;
+    request.sibling_bytes_then = context.source_wire_bytes;
+    request.own_bytes_since = situation.wire_bytes;
+    request.pauses_then = context.source_pauses;
+    return true;
 }
 
 // ---- what the receiver says ----
