@@ -144,8 +144,8 @@ inline bool Sender::closed_at_once(const Half& half, const Arrival& arrival, con
     const bool unhindered = !situation.credit_exhausted && situation.signal_ns == flow.attribution.signal_ns();
     if (!asks_nothing || !in_order || !unhindered || !store_.options.shortcut || store_.watch != nullptr) return false;
     const FrameContext& context = arrival.segment.context;
-    const std::int64_t news_ns = std::max(std::max(request.freed_ns, request.response_ns),
-                                          std::max(situation.inbound_ns, situation.credit_freed_ns));
+    // A response frees when it completes.
+    const std::int64_t news_ns = std::max(request.freed_ns, std::max(situation.inbound_ns, situation.credit_freed_ns));
     if (!flow.attribution.at_once(situation.now_ns, situation.wire_bytes, context.source_bits_per_sec, news_ns,
                                   direction.responses.messages() + flow.ledger.messages(),
                                   direction.responses.responses() + flow.ledger.responses(), situation.mid_message))
