@@ -1,6 +1,7 @@
 #include "cli/command.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/core.h>
 
 #include "cli/console.h"
@@ -29,11 +30,12 @@ const Command* find(std::span<const Command> commands, std::string_view name) {
 
 int unknown(std::string_view name, std::span<const Command> commands) {
     if (name.starts_with('-')) {
+        constexpr std::array<std::string_view, 2> options{"--help", "--version"};
+        std::string meant = text::did_you_mean(name, options);
         // Who knows tcpdump begins with an option.
-        tell(
-            "rdmascope: options stand behind a command, as in `rdmascope {} {}`\nrdmascope: `rdmascope help` lists the "
-            "commands",
-            commands.front().name, name);
+        if (meant.empty())
+            meant = fmt::format("; a command comes first, as in `rdmascope {} {}`", commands.front().name, name);
+        tell("rdmascope: there is no option {}{}\nrdmascope: `rdmascope help` lists the commands", name, meant);
         return exit_usage;
     }
     std::vector<std::string_view> known{"help"};

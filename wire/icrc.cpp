@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <initializer_list>
+#include <span>
 
 #include "wire/bth.h"
 #include "wire/crc32_masked.h"
@@ -13,9 +15,6 @@
 namespace wire {
 namespace {
 
-constexpr std::byte ones{0xff};
-constexpr std::size_t ipv4_octets = 20;  // without options
-constexpr std::size_t udp_octets = 8;
 /// The library's registers are wider, which pays for longer packets.
 constexpr std::size_t wide_from = 1280;
 
@@ -26,31 +25,45 @@ constexpr std::uint32_t after_ones = [] {
     return state;
 }();
 
-constexpr detail::FrontMask variant_of_lrh(detail::FrontMask bits = {}) {
-    return bits.set(0, 0xf0);  // virtual lane
-}
-constexpr detail::FrontMask variant_of_ipv4(detail::FrontMask bits = {}) {
-    return bits.set(1).set(8).set(10).set(11);  // TOS, TTL, checksum
-}
-constexpr detail::FrontMask variant_of_ipv6(detail::FrontMask bits = {}) {
-    return bits.set(0, 0x0f).set(1).set(2).set(3).set(7);  // traffic class, flow label, hop limit
-}
-constexpr detail::FrontMask variant_of_udp(std::size_t at, detail::FrontMask bits) {
-    return bits.set(at + 6).set(at + 7);  // checksum
-}
-constexpr detail::FrontMask variant_of_bth(std::size_t at, detail::FrontMask bits) {
-    return bits.set(at + 4);  // FECN, BECN, reserved
-}
-constexpr detail::FrontMask local_packet = variant_of_bth(size_of<Lrh>, variant_of_lrh());
-constexpr detail::FrontMask over_ipv4 =
-    variant_of_bth(ipv4_octets + udp_octets, variant_of_udp(ipv4_octets, variant_of_ipv4()));
-constexpr detail::FrontMask over_ipv6 =
-    variant_of_bth(size_of<Grh> + udp_octets, variant_of_udp(size_of<Grh>, variant_of_ipv6()));
-constexpr detail::FrontMask global_packet = variant_of_bth(size_of<Grh>, variant_of_ipv6());
+/// Bits of one octet of a header that count as ones: switches and routers may change them.
+struct Variant {
+    std::uint8_t octet;
+    std::uint8_t bits = 0xff;
+};
+struct Header {
+    std::size_t octets;
+    std::span<const Variant> variants;
+};
+constexpr Variant lrh_variants[] = {{0, 0xf0}};                       // virtual lane
+constexpr Variant ipv4_variants[] = {{1}, {8}, {10}, {11}};           // TOS, TTL, checksum
+constexpr Variant ipv6_variants[] = {{0, 0x0f}, {1}, {2}, {3}, {7}};  // traffic class and flow label, hop limit
+constexpr Variant udp_variants[] = {{6}, {7}};                        // checksum
+constexpr Variant bth_variants[] = {{4}};                             // FECN, BECN, reserved
+constexpr Header lrh{size_of<Lrh>, lrh_variants};
+constexpr Header ipv4{20, ipv4_variants};            // without options
+constexpr Header ipv6{size_of<Grh>, ipv6_variants};  // and the GRH, which has the same fields
+constexpr Header udp{8, udp_variants};
+constexpr Header bth{size_of<Bth>, bth_variants};
 
-bool adjoin(Bytes front, Bytes back) { return front.data() + front.size() == back.data(); }
+constexpr detail::FrontMask mask_of(std::initializer_list<Header> headers) {
+    detail::FrontMask mask;
+    std::size_t at = 0;
+    for (const Header& header : headers) {
+        for (const Variant& variant : header.variants) mask.set(at + variant.octet, variant.bits);
+        at += header.octets;
+    }
+    return mask;
+}
+constexpr detail::FrontMask local_packet = mask_of({lrh, bth});
+constexpr detail::FrontMask global_packet = mask_of({ipv6, bth});
+constexpr detail::FrontMask over_ipv4 = mask_of({ipv4, udp, bth});
+constexpr detail::FrontMask over_ipv6 = mask_of({ipv6, udp, bth});
 
 bool is_ipv4(Bytes network) { return std::to_integer<unsigned>(network[0]) >> 4 == 4; }
+
+const Header& network_header(Bytes network) { return is_ipv4(network) ? ipv4 : ipv6; }
+
+bool adjoin(Bytes front, Bytes back) { return front.data() + front.size() == back.data(); }
 
 /// What has its headers in one of the four usual ways, one behind the other: the octets, and which of their bits vary.
 struct Whole {
@@ -65,17 +78,18 @@ Whole whole(const IcrcPieces& pieces) {
     Whole found;
     found.octets = {front.data(), pieces.transport.data() + pieces.transport.size()};
     if (pieces.network.empty()) {
-        if (!pieces.udp.empty() || front.size() != size_of<Lrh>) return {};
+        if (front.size() != lrh.octets || !pieces.udp.empty()) return {};
         found.ones = &local_packet;
         found.state = 0xffffffff;
-    } else if (pieces.udp.empty()) {
-        if (is_ipv4(front) || front.size() != size_of<Grh>) return {};
+        return found;
+    }
+    if (front.size() != network_header(front).octets) return {};
+    if (pieces.udp.empty()) {
+        if (is_ipv4(front)) return {};
         found.ones = &global_packet;
     } else {
-        const bool four = is_ipv4(front);
-        if (front.size() != (four ? ipv4_octets : size_of<Grh>) || pieces.udp.size() != udp_octets) return {};
-        if (!adjoin(front, pieces.udp)) return {};
-        found.ones = four ? &over_ipv4 : &over_ipv6;
+        if (pieces.udp.size() != udp.octets || !adjoin(front, pieces.udp)) return {};
+        found.ones = is_ipv4(front) ? &over_ipv4 : &over_ipv6;
     }
     return found;
 }
@@ -84,15 +98,18 @@ Whole whole(const IcrcPieces& pieces) {
 /// headers, because a second call of the CRC costs more than that.
 class MaskedHeaders {
 public:
-    std::byte* append(Bytes octets) {
-        std::byte* const first = octets_.data() + size_;
-        std::copy(octets.begin(), octets.end(), first);
+    void append(Bytes octets) {
+        std::copy(octets.begin(), octets.end(), octets_.data() + size_);
         size_ += octets.size();
-        return first;
+    }
+    void append(Bytes piece, const Header& header) {
+        std::byte* const first = octets_.data() + size_;
+        append(piece.first(header.octets));
+        for (const Variant& variant : header.variants) first[variant.octet] |= std::byte{variant.bits};
     }
     std::size_t room() const { return octets_.size() - size_; }
     void append_ones(std::size_t count) {
-        std::fill_n(octets_.data() + size_, count, ones);
+        std::fill_n(octets_.data() + size_, count, std::byte{0xff});
         size_ += count;
     }
     /// Feeds what has been gathered to the CRC and starts anew.
@@ -111,24 +128,16 @@ void add(std::uint32_t& crc, Bytes octets) {
 }
 
 void mask_network(MaskedHeaders& headers, Bytes network, std::uint32_t& crc) {
-    if (std::to_integer<unsigned>(network[0]) >> 4 == 4) {
-        std::byte* const ip = headers.append(network.first(ipv4_octets));
-        ip[1] = ip[8] = ip[10] = ip[11] = ones;  // TOS, TTL, checksum
-        network = network.subspan(ipv4_octets);
-    } else {
-        std::byte* const ip = headers.append(network.first(size_of<Grh>));
-        ip[0] |= std::byte{0x0f};              // traffic class and flow label, from here ...
-        ip[1] = ip[2] = ip[3] = ip[7] = ones;  // ... to here; hop limit
-        network = network.subspan(size_of<Grh>);
-    }
+    const Header& header = network_header(network);
+    headers.append(network, header);
+    network = network.subspan(header.octets);
     if (network.empty()) return;
     headers.flush(crc);  // options and extension headers do not vary
     add(crc, network);
 }
 
 [[maybe_unused]] bool whole_header(Bytes network) {
-    if (network.empty()) return true;
-    return network.size() >= (std::to_integer<unsigned>(network[0]) >> 4 == 4 ? ipv4_octets : size_of<Grh>);
+    return network.empty() || network.size() >= network_header(network).octets;
 }
 
 }  // namespace
@@ -144,16 +153,13 @@ std::uint32_t icrc(const IcrcPieces& pieces) {
     MaskedHeaders headers;
     std::uint32_t crc = 0;
     if (pieces.network.empty() && !pieces.lrh.empty())
-        headers.append(pieces.lrh.first(size_of<Lrh>))[0] |= std::byte{0xf0};  // virtual lane
+        headers.append(pieces.lrh, lrh);
     else
-        headers.append_ones(size_of<Lrh>);
+        headers.append_ones(lrh.octets);
     if (!pieces.network.empty()) mask_network(headers, pieces.network, crc);
-    if (!pieces.udp.empty()) {
-        std::byte* const udp = headers.append(pieces.udp.first(udp_octets));
-        udp[6] = udp[7] = ones;  // checksum
-    }
-    headers.append(pieces.transport.first(size_of<Bth>))[4] = ones;  // FECN, BECN, reserved
-    const Bytes rest = pieces.transport.subspan(size_of<Bth>);
+    if (!pieces.udp.empty()) headers.append(pieces.udp, udp);
+    headers.append(pieces.transport, bth);
+    const Bytes rest = pieces.transport.subspan(bth.octets);
     if (rest.size() <= headers.room()) {
         headers.append(rest);
         headers.flush(crc);

@@ -41,7 +41,6 @@ EngineOptions share_of(EngineOptions options, unsigned threads) {
 struct Analyzer::State {
     explicit State(const AnalyzerOptions& given)
         : clock(given.engine.link_bits_per_sec),
-          verify_crc(given.dissector.parse.verify_crc),
           threads(given.engine.witness != nullptr ? 1 : std::clamp(given.threads, 1u, 256u)) {
         dissect::DissectorOptions dissector = given.dissector;
         dissector.find_repeats =
@@ -63,7 +62,7 @@ struct Analyzer::State {
 
     void observe(Chunk& chunk) {
         for (std::size_t i = 0; i < chunk.frames.size(); ++i) {
-            ask_ahead(chunk.frames, i, verify_crc);
+            ask_ahead(chunk.frames, i, false);  // their CRCs another thread will compute
             note(chunk.frames[i]);
             FrameContext& context = chunk.contexts.emplace_back();
             clock.observe(chunk.frames[i], context);
@@ -92,7 +91,6 @@ struct Analyzer::State {
     }
 
     HostClock clock;
-    bool verify_crc;
     unsigned threads;
     CaptureFigures figures;
     std::vector<std::unique_ptr<Worker>> workers;
@@ -113,7 +111,7 @@ void Analyzer::feed(std::span<const wire::Frame> frames, bool lasting) {
     for (std::size_t begin = 0; begin < frames.size(); begin += ahead) {
         const auto some = frames.subspan(begin, std::min(ahead, frames.size() - begin));
         for (std::size_t i = 0; i < some.size(); ++i) {
-            ask_ahead(frames, begin + i, state.verify_crc);
+            ask_ahead(frames, begin + i, worker.verifies_crc());
             state.note(some[i]);
             state.clock.observe(some[i], contexts[i]);
             worker.expect(some[i], contexts[i]);

@@ -47,6 +47,7 @@ public:
         if (context.plain_bth != 0 && shortcut_ && !context.seen_twice) engine_.expect_plain(frame);
     }
     void fetch() { engine_.fetch(); }
+    bool verifies_crc() const { return verify_crc_; }
 
     void finish() { dissector_.finish(sink()); }
 

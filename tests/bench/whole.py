@@ -8,6 +8,7 @@ that its start-up is a small part. Everything prints into /dev/null but `-w`, wh
 it is compared with `flows`, into /dev/null too. Figures vary by machine: this reports, it never fails.
 """
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import shutil
@@ -26,19 +27,6 @@ PAIRS = 32  # of hosts
 FLOWS = 16  # connections of each
 
 
-class Pair:
-    """Wall time of the same command twice at once: what two processors do where nothing is shared."""
-
-    def __init__(self, command):
-        begin = time.perf_counter()
-        both = [subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)]
-        failed = [process.wait() for process in both]
-        self.seconds = time.perf_counter() - begin
-        self.cpu = self.megabytes = 0
-        if any(failed):
-            sys.exit(f"{' '.join(command)}\nexit statuses {failed}")
-
-
 class Run:
     """Wall time and resident memory of one command."""
 
@@ -55,6 +43,15 @@ class Run:
             sys.exit(f"{' '.join(command)}\nexit status {process.returncode}: {message.decode(errors='replace')[-500:]}")
         self.cpu = usage.ru_utime + usage.ru_stime
         self.megabytes = usage.ru_maxrss / 1024
+
+
+def twice_at_once(command):
+    """The wall time of both: what two processors do where nothing is shared."""
+    begin = time.perf_counter()
+    with concurrent.futures.ThreadPoolExecutor(2) as both:
+        first, _ = both.map(Run, [command] * 2)
+    first.seconds = time.perf_counter() - begin
+    return first
 
 
 def interleaved(rounds, **runs):
@@ -88,7 +85,10 @@ def first_octets(path, octets, out):
 
 
 def into_cache(*paths):
+    """And a day old, as captures are, which are then mapped: one of the last minute is read, since its writer may cut it."""
+    yesterday = time.time() - 86400
     for path in paths:
+        os.utime(path, (yesterday, yesterday))
         with open(path, "rb") as file:
             while file.read(1 << 24):
                 pass
@@ -152,9 +152,6 @@ def bench_flows(arguments, binary, folder):
         packets, slice_packets = frames_in(large), frames_in(part)
         size = large.stat().st_size
         into_cache(large, part)
-        # A capture of yesterday, which is mapped; one of the last minute is read, since its writer may cut it (docs/decisions.md).
-        yesterday = time.time() - 86400
-        os.utime(large, (yesterday, yesterday))
         print(f"flows, {kind}: {size / 1e9:.2f} GB, {packets} packets, {PAIRS} pairs of hosts with {FLOWS} connections each; "
               f"tshark reads the first {slice_packets}; medians of {arguments.rounds} runs")
         ours = [binary, "flows", "-n", "--json", "-r", str(large)]
@@ -162,7 +159,7 @@ def bench_flows(arguments, binary, folder):
                             plain=lambda: Run([*ours, "--no-crc"]), checked=lambda: Run([*ours, "--crc"]),
                             two=lambda: Run([*ours, "--no-crc", "--threads", "2"]),
                             both=lambda: Run([*ours, "--crc", "--threads", "2"]),
-                            pair=lambda: Pair([*ours, "--no-crc"]),
+                            pair=lambda: twice_at_once([*ours, "--no-crc"]),
                             tcpdump=lambda: Run(["tcpdump", "-n", "-r", str(large), "-w", "/dev/null"]),
                             tshark=lambda: Run(["tshark", "-n", "-r", str(part), "-T", "fields", "-e", field]))
         theirs = slice_packets / times["tshark"][0]

@@ -35,6 +35,7 @@ class Help(TestCase):
     def test_who_begins_with_an_option_as_with_tcpdump_is_told_where_it_goes(self):
         for option in ("-r", "-i", "--nothing"):
             self.assertIn(f"`rdmascope dump {option}`", self.fails(run(option, RPING), 2))
+        self.assertIn("did you mean '--version'?", self.fails(run("--verison"), 2))
 
 
 class Usage(TestCase):

@@ -22,7 +22,7 @@ struct Conversation {
 /// Both scripts say the same; only one of them may take the short way.
 class Twins {
 public:
-    explicit Twins(const Conversation& wanted, unsigned seed) : wanted_(wanted), random_(seed) {
+    Twins(const Conversation& wanted, unsigned seed) : wanted_(wanted), random_(seed) {
         by_rules_.store.options.shortcut = false;
         each([](Script& script) { script.establish(); });
     }
