@@ -12,24 +12,32 @@ using namespace model;
 
 /// What happens in a conversation, each once in so many packets; 0: never.
 struct Conversation {
-    const char* name;
-    std::uint32_t kinds;  ///< of requests: 1 Writes, 2 and Sends, 3 and READs
-    bool both;            ///< the other end asks, too
-    std::uint32_t credits;
-    std::uint32_t rnr;
-    std::uint32_t naks;
-    std::uint32_t cnps;
-    std::uint32_t marks;
-    std::uint32_t losses;
-    std::uint32_t again;
-    std::uint32_t drops;  ///< frames that the capture says it has lost
+    const char* name = "";
+    std::uint32_t kinds = 1;  ///< of requests: 1 Writes, 2 and Sends, 3 and READs
+    bool both = false;        ///< the other end asks, too
+    std::uint32_t credits = 0;
+    std::uint32_t rnr = 0;
+    std::uint32_t naks = 0;
+    std::uint32_t cnps = 0;
+    std::uint32_t marks = 0;
+    std::uint32_t losses = 0;
+    std::uint32_t unseen = 0;  ///< frames that came through, but not to the tap
+    std::uint32_t again = 0;
+    std::uint32_t late = 0;   ///< requests that others overtake
+    std::uint32_t stray = 0;  ///< acknowledgements of what was acknowledged before, or never sent
+    std::uint32_t pauses = 0;
+    std::uint32_t drops = 0;  ///< frames that the capture says it has lost
 };
 
 /// Both analyzers are told the same; only one of them may take the short way.
 class Twins {
 public:
     Twins(const Conversation& wanted, std::uint64_t seed)
-        : wanted_(wanted), random_(seed), quick_(options(true, seed)), ruled_(options(false, seed)) {}
+        : wanted_(wanted),
+          random_(seed),
+          told_directions_(seed % 3 == 0),
+          quick_(options(true, seed)),
+          ruled_(options(false, seed)) {}
 
     void step() {
         constexpr std::array<std::int64_t, 11> gaps_ns{0,     50,    100,    400,     700,      900,
@@ -57,7 +65,10 @@ private:
         std::uint32_t acknowledged = 0;
         std::uint32_t left = 0;  ///< packets of the message under way
         bool sends = false;      ///< it is a Send
-        Packet last;
+        Packet last = {};
+        Packet held = {};  ///< by the network
+        std::uint16_t held_identification = 0;
+        bool overtaken = false;
     };
 
     static metrics::AnalyzerOptions options(bool shortcut, std::uint64_t seed) {
@@ -83,13 +94,14 @@ private:
         packet.ecn = 2;
         return packet;
     }
-    void pass(const Packet& packet) {
+    void pass(const Packet& packet) { pass(packet, identification_++); }
+    void pass(const Packet& packet, std::uint16_t identification) {
         constexpr std::size_t identification_at = 18;
         support::KeptFrame kept = emit(packet, Framing::roce2_ipv4, now_ns_, false);
-        kept.octets[identification_at] = static_cast<std::byte>(identification_ >> 8);
-        kept.octets[identification_at + 1] = static_cast<std::byte>(identification_);
-        ++identification_;
-        const wire::Frame frame = kept.frame(++number_);
+        wire::store_be16(kept.octets.data() + identification_at, identification);
+        wire::Frame frame = kept.frame(++number_);
+        if (told_directions_)
+            frame.direction = packet.source_host == 0 ? wire::Direction::outbound : wire::Direction::inbound;
         quick_.feed({&frame, 1}, false);
         ruled_.feed({&frame, 1}, false);
     }
@@ -102,6 +114,11 @@ private:
             return pass(own.last);
         }
         if (one_of(wanted_.losses)) own.next += 1 + static_cast<std::uint32_t>(random_.below(3));
+        if (one_of(wanted_.unseen)) {
+            own.next += 1 + static_cast<std::uint32_t>(random_.below(3));
+            answer(end, own.next - 1, wire::no_credit_limit);
+            own.acknowledged = own.next;
+        }
         Packet packet = from(end);
         const bool starts = own.left == 0;
         std::uint64_t kind = 0;
@@ -129,7 +146,18 @@ private:
         --own.left;
         ++own.next;
         own.last = packet;
-        pass(packet);
+        if (own.overtaken) {
+            pass(packet);
+            now_ns_ += 100;
+            pass(own.held, own.held_identification);
+            own.overtaken = false;
+        } else if (one_of(wanted_.late)) {
+            own.overtaken = true;
+            own.held = packet;
+            own.held_identification = identification_++;
+        } else {
+            pass(packet);
+        }
     }
     void read(std::size_t end, Packet request) {
         constexpr std::uint8_t read_request = 0x0c;
@@ -160,20 +188,28 @@ private:
         constexpr std::uint8_t rnr_nak = 1 << 5;
         constexpr std::uint8_t nak = 3 << 5;
         End& own = ends_[end];
-        if (own.next == own.acknowledged) return;
-        Packet packet = from(1 - end);
-        const std::uint32_t open = own.next - own.acknowledged;
-        const auto which = static_cast<std::uint32_t>(random_.below(open));
-        packet.wire_psn = (own.acknowledged + which) & 0xffffff;
-        packet.opcode = opcode_acknowledge;
-        packet.syndrome = credits();
-        if (one_of(wanted_.rnr)) packet.syndrome = static_cast<std::uint8_t>(rnr_nak | random_.below(4));
-        if (one_of(wanted_.naks)) packet.syndrome = nak;
-        if (packet.syndrome >= rnr_nak) {
-            if (own.left == 0) own.next = own.acknowledged + which;
-        } else {
-            own.acknowledged += which + 1;
+        if (one_of(wanted_.stray)) {
+            const std::uint32_t behind =
+                1 + static_cast<std::uint32_t>(random_.below(random_.below(9) == 0 ? 1u << 24 : 4));
+            return answer(end, own.acknowledged - behind, credits());
         }
+        if (own.next == own.acknowledged) return;
+        const std::uint32_t open = own.next - own.acknowledged;
+        const std::uint32_t psn = own.acknowledged + static_cast<std::uint32_t>(random_.below(open));
+        std::uint8_t syndrome = credits();
+        if (one_of(wanted_.rnr)) syndrome = static_cast<std::uint8_t>(rnr_nak | random_.below(4));
+        if (one_of(wanted_.naks)) syndrome = nak;
+        if (syndrome < rnr_nak)
+            own.acknowledged = psn + 1;
+        else if (own.left == 0)
+            own.next = psn;
+        answer(end, psn, syndrome);
+    }
+    void answer(std::size_t end, std::uint32_t psn, std::uint8_t syndrome) {
+        Packet packet = from(1 - end);
+        packet.wire_psn = psn & 0xffffff;
+        packet.opcode = opcode_acknowledge;
+        packet.syndrome = syndrome;
         pass(packet);
     }
     /// A CNP, or the sender's traffic with somebody else.
@@ -181,6 +217,12 @@ private:
         if (one_of(wanted_.cnps)) {
             Packet packet = from(1);
             packet.opcode = opcode_cnp;
+            return pass(packet);
+        }
+        if (one_of(wanted_.pauses)) {
+            Packet packet = from(0);
+            packet.pause = true;
+            packet.pause_quanta = static_cast<std::uint16_t>(random_.below(2) * 100);
             return pass(packet);
         }
         Packet packet = from(0);
@@ -198,9 +240,10 @@ private:
 
     Conversation wanted_;
     Random random_;
+    bool told_directions_;
     metrics::Analyzer quick_;
     metrics::Analyzer ruled_;
-    std::array<End, 2> ends_{End{0xfff000, 0xfff000, 0, false, {}}, End{77, 77, 0, false, {}}};
+    std::array<End, 2> ends_{End{.next = 0xfff000, .acknowledged = 0xfff000}, End{.next = 77, .acknowledged = 77}};
     std::int64_t now_ns_ = 1'700'000'000'000'000'000;
     std::uint64_t number_ = 0;
     std::uint32_t others_ = 0;
@@ -222,19 +265,39 @@ TEST_P(CommonPathTest, GivesTheFiguresOfTheGeneralOne) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Conversations, CommonPathTest,
-                         testing::Values(Conversation{"Writes", 1, false, 0, 0, 0, 0, 0, 0, 0, 0},
-                                         Conversation{"Sends", 2, false, 0, 0, 0, 0, 0, 0, 0, 0},
-                                         Conversation{"Reads", 3, true, 0, 0, 0, 0, 0, 0, 0, 0},
-                                         Conversation{"Credits", 2, false, 2, 0, 0, 0, 0, 0, 0, 0},
-                                         Conversation{"CreditsOfBoth", 3, true, 3, 0, 0, 0, 0, 0, 0, 0},
-                                         Conversation{"Marks", 3, true, 0, 0, 0, 0, 20, 0, 0, 0},
-                                         Conversation{"Cnps", 2, true, 0, 0, 0, 40, 0, 0, 0, 0},
-                                         Conversation{"NotReady", 2, false, 0, 25, 0, 0, 0, 0, 0, 0},
-                                         Conversation{"Naks", 3, true, 0, 0, 40, 0, 0, 60, 0, 0},
-                                         Conversation{"Repeats", 3, true, 5, 0, 0, 0, 0, 0, 40, 0},
-                                         Conversation{"Drops", 3, true, 0, 0, 0, 0, 0, 0, 0, 30},
-                                         Conversation{"Everything", 3, true, 6, 80, 80, 80, 80, 80, 80, 200}),
-                         [](const auto& each) { return std::string(each.param.name); });
+constexpr Conversation writes{.name = "Writes", .kinds = 1};
+constexpr Conversation all_kinds{.name = "AllKinds", .kinds = 3, .both = true};
+
+Conversation with(Conversation conversation, const char* name, std::uint32_t Conversation::*what,
+                  std::uint32_t once_in) {
+    conversation.name = name;
+    conversation.*what = once_in;
+    return conversation;
+}
+
+Conversation everything() {
+    Conversation out = all_kinds;
+    out.name = "Everything";
+    for (const auto what : {&Conversation::credits, &Conversation::late, &Conversation::stray, &Conversation::pauses})
+        out.*what = 10;
+    for (const auto what : {&Conversation::rnr, &Conversation::naks, &Conversation::cnps, &Conversation::marks,
+                            &Conversation::losses, &Conversation::unseen, &Conversation::again, &Conversation::drops})
+        out.*what = 120;
+    return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Conversations, CommonPathTest,
+    testing::Values(
+        writes, Conversation{.name = "Sends", .kinds = 2}, all_kinds,
+        with(Conversation{.kinds = 2}, "Credits", &Conversation::credits, 2),
+        with(with(all_kinds, "", &Conversation::credits, 3), "CreditsOfBoth", &Conversation::stray, 4),
+        with(all_kinds, "Marks", &Conversation::marks, 20), with(all_kinds, "Cnps", &Conversation::cnps, 40),
+        with(writes, "NotReady", &Conversation::rnr, 25), with(all_kinds, "Naks", &Conversation::naks, 40),
+        with(all_kinds, "Losses", &Conversation::losses, 40), with(all_kinds, "Unseen", &Conversation::unseen, 20),
+        with(all_kinds, "Again", &Conversation::again, 40), with(writes, "Late", &Conversation::late, 20),
+        with(all_kinds, "Stray", &Conversation::stray, 4), with(all_kinds, "Pauses", &Conversation::pauses, 3),
+        with(all_kinds, "Drops", &Conversation::drops, 30), everything()),
+    [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace
