@@ -9,6 +9,7 @@
 
 #include "daemon/clock.h"
 #include "daemon/frame_desk.h"
+#include "daemon/traces/traced_analyzer.h"
 
 namespace service {
 
@@ -17,6 +18,8 @@ namespace {
 constexpr std::size_t batch_frames = 1024;
 constexpr std::size_t intervals_waiting_max = 4;
 constexpr std::uint64_t drops_period_ns = 100'000'000;
+/// A ring holds what a busy process does in about 20 ms.
+constexpr std::int64_t traces_period_ns = 5'000'000;
 
 metrics::AnalyzerOptions analyzer_options(const EngineConfig& config) {
     metrics::AnalyzerOptions options;
@@ -67,11 +70,11 @@ capture::TapOptions tap_options(const CaptureConfig& config) {
 }
 
 struct Observer::State {
-    State(const Config& given, std::unique_ptr<Sources> from, Hooks with)
+    State(const Config& given, std::unique_ptr<Sources> from, std::unique_ptr<TraceInput> traces, Hooks with)
         : config(given),
           sources(std::move(from)),
           hooks(std::move(with)),
-          analyzer(analyzer_options(given.engine)),
+          analyzer(analyzer_options(given.engine), std::move(traces)),
           recorder(recorder_for(given)),
           desk(frame_octets(given)),
           recordings(recordings_options(given.recorder)) {
@@ -98,12 +101,13 @@ struct Observer::State {
     std::unique_ptr<Sources> sources;
     Hooks hooks;
     std::uint64_t frames_end = 0;
-    metrics::Analyzer analyzer;
+    TracedAnalyzer analyzer;
     std::unique_ptr<capture::FlightRecorder> recorder;
     FrameDesk desk;
     Recordings recordings;
     std::int64_t interval_begin_ns = 0;  ///< steady, as is the next
     std::int64_t interval_due_ns = 0;    ///< when it ends
+    std::int64_t traces_due_ns = 0;
     std::int64_t drops_due_ns = 0;
     std::int64_t cpu_then_ns = 0;
     std::uint64_t dropped = 0;         ///< by the kernel and by interfaces
@@ -142,6 +146,10 @@ void Observer::State::run() {
             hooks.log(true, "capture", source_error);
         }
         const std::int64_t now = steady_ns();
+        if (now >= traces_due_ns) {
+            analyzer.listen();
+            traces_due_ns = now + traces_period_ns;
+        }
         if (now >= drops_due_ns) {
             count_drops();
             tell_events();
@@ -170,7 +178,7 @@ void Observer::State::take(std::span<const wire::Frame> frames) {
             desk.keep(frame);
         if (recordings.recording()) recordings.frame(frame, sources->interfaces());
     }
-    analyzer.feed(frames);
+    analyzer.feed(frames, false);
     frames_end = frames.back().number;
     last_frame_ns = frames.back().time_ns;
 }
@@ -249,6 +257,8 @@ void Observer::State::refresh_status() {
         mine.statistics.push_back(sources->statistics(i));
         mine.open.push_back(sources->is_open(i));
     }
+    mine.trace_records = analyzer.records();
+    mine.trace_records_lost = analyzer.records_lost();
     mine.recorder_frames = recorder ? recorder->extent().frames : 0;
     mine.recordings = recordings.counters();
 }
@@ -258,6 +268,7 @@ void Observer::State::tell_events() {
         hooks.log(event.kind == capture::TapEvent::Kind::failed || event.kind == capture::TapEvent::Kind::lost,
                   "interface", event.interface.empty() ? event.message : event.interface + ": " + event.message);
     for (const std::string& line : recordings.messages()) hooks.log(false, "recorder", line);
+    if (const std::string trouble = analyzer.take_trouble(); !trouble.empty()) hooks.log(true, "traces", trouble);
 }
 
 std::string Observer::State::begin(const Incident& incident) {
@@ -280,8 +291,9 @@ std::string Observer::State::order(std::function<std::string()> work) {
     return answer.get();
 }
 
-Observer::Observer(const Config& config, std::unique_ptr<Sources> sources, Hooks hooks)
-    : state_(std::make_unique<State>(config, std::move(sources), std::move(hooks))) {
+Observer::Observer(const Config& config, std::unique_ptr<Sources> sources, std::unique_ptr<TraceInput> traces,
+                   Hooks hooks)
+    : state_(std::make_unique<State>(config, std::move(sources), std::move(traces), std::move(hooks))) {
     state_->last.snapshot = std::make_shared<metrics::Snapshot>();
     state_->last.wall_ns = wall_ns();
 }

@@ -16,7 +16,7 @@
 #include "daemon/recorder/recordings.h"
 #include "daemon/recorder/triggers.h"
 #include "daemon/sources.h"
-#include "metrics/engine/analyzer.h"
+#include "daemon/traces/trace_input.h"
 #include "metrics/snapshot.h"
 #include "wire/result.h"
 
@@ -37,12 +37,14 @@ struct ObserverStatus {
     std::vector<bool> open;                       ///< by interface: whether it is there
     std::uint64_t forgotten_flows = 0;
     double busy_share = 0;  ///< of one processor, by the capture thread itself
+    std::uint64_t trace_records = 0;
+    std::uint64_t trace_records_lost = 0;
     std::uint64_t recorder_frames = 0;
     RecordingsCounters recordings;
     std::int64_t alive_ns = 0;  ///< steady clock: when it last came around
 };
 
-/// The capture thread and all that it alone may touch: the sources, the analyzer, the flight recorder and what it
+/// The capture thread and all that it alone may touch: the sources, traces, the analyzer, the flight recorder and what it
 /// writes. Frames go through it; figures come out, at every interval and on request. Others talk to it by orders that
 /// it carries out between two batches.
 class Observer {
@@ -52,7 +54,8 @@ public:
         /// A line for the log: what happened to an interface, or to a recording. Called by the capture thread.
         std::function<void(bool warning, const std::string& kind, const std::string& line)> log;
     };
-    Observer(const Config& config, std::unique_ptr<Sources> sources, Hooks hooks);
+    /// `traces` may be null.
+    Observer(const Config& config, std::unique_ptr<Sources> sources, std::unique_ptr<TraceInput> traces, Hooks hooks);
     ~Observer();
     Observer(const Observer&) = delete;
     Observer& operator=(const Observer&) = delete;

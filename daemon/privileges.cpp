@@ -56,12 +56,16 @@ std::string find_account(const std::string& user, Account& account) {
     return {};
 }
 
-/// What is there, and of that what capturing needs.
-std::vector<unsigned> kept(bool trace_points) {
+/// Of what is there, what the rights need.
+std::vector<unsigned> kept(const Rights& rights) {
     std::vector<unsigned> out;
-    constexpr std::array<unsigned, 3> useful{CAP_NET_RAW, CAP_BPF, CAP_PERFMON};
-    for (const unsigned capability : useful)
-        if (has(CAPNG_PERMITTED, capability) && (capability == CAP_NET_RAW || trace_points)) out.push_back(capability);
+    const auto keep = [&out](unsigned capability) {
+        if (has(CAPNG_PERMITTED, capability)) out.push_back(capability);
+    };
+    keep(CAP_NET_RAW);
+    if (rights.trace_points) keep(CAP_BPF);
+    if (rights.trace_points) keep(CAP_PERFMON);
+    if (rights.everybodys_files) keep(CAP_DAC_READ_SEARCH);
     return out;
 }
 
@@ -105,14 +109,14 @@ std::string verify(const std::vector<unsigned>& capabilities) {
 
 }  // namespace
 
-std::string drop_privileges(const std::string& user, bool trace_points) {
+std::string drop_privileges(const std::string& user, const Rights& rights) {
     if (!is_only_thread()) return "capabilities have to be given up before the first thread is started";
     if (capng_get_caps_process() != 0) return "cannot read this process's capabilities";
     Account account{::getuid(), ::getgid()};
     if (!user.empty())
         if (std::string reason = find_account(user, account); !reason.empty()) return reason;
     const bool clear_bounding = has(CAPNG_EFFECTIVE, CAP_SETPCAP);
-    const std::vector<unsigned> wanted = kept(trace_points);
+    const std::vector<unsigned> wanted = kept(rights);
     select(wanted);
     const bool switches = account.user != ::geteuid() || account.user != ::getuid();
     std::string reason = switches ? become(user, account, clear_bounding) : reduce(clear_bounding);

@@ -33,6 +33,9 @@ namespace {
 namespace prom = exporters::prometheus;
 
 constexpr int poll_ms = 200;
+/// How long the capture thread sleeps where no frame comes.
+constexpr int wait_ms = 100;
+constexpr int wait_with_traces_ms = 5;
 constexpr std::uint64_t snapshot_patience_ns = 1'000'000'000;
 /// Counters are asked of the adapter's firmware, which takes some milliseconds on large ones.
 constexpr std::int64_t counters_period_ns = 900'000'000;
@@ -64,6 +67,7 @@ struct Service::State final : Commands {
 
     std::vector<std::string> open();
     std::vector<std::unique_ptr<capture::VerbsSource>> open_devices(std::vector<std::string>& wrong) const;
+    std::unique_ptr<TraceInput> open_traces(std::vector<std::string>& wrong) const;
     std::unique_ptr<HistoryWriter> open_history(std::vector<std::string>& wrong) const;
     void open_control(std::vector<std::string>& wrong);
     void open_listener(std::vector<std::string>& wrong);
@@ -141,9 +145,12 @@ std::vector<std::string> Service::State::open() {
     if (!tap) wrong.push_back(tap.error().text());
     auto devices = open_devices(wrong);
     open_control(wrong);
+    auto traces = open_traces(wrong);
     if (!wrong.empty()) return wrong;
     // A thread has capabilities of its own: none may have been started. What is opened from here on belongs to `user`.
-    if (std::string why = drop_privileges(config.service.user, false); !why.empty()) return {std::move(why)};
+    const Rights rights{.trace_points = !config.traces.kernel_events.empty(),
+                        .everybodys_files = config.traces.programs};
+    if (std::string why = drop_privileges(config.service.user, rights); !why.empty()) return {std::move(why)};
 
     std::unique_ptr<HistoryWriter> history = open_history(wrong);
     const std::uint64_t frames_before = history ? history->frames_end() : 0;
@@ -157,8 +164,10 @@ std::vector<std::string> Service::State::open() {
     hooks.log = [this](bool warning, const std::string& kind, const std::string& line) {
         warning ? log.warning(kind, line) : log.info(kind, line);
     };
-    auto sources = std::make_unique<Sources>(std::move(tap).value(), std::move(devices), frames_before);
-    observer = std::make_unique<Observer>(config, std::move(sources), std::move(hooks));
+    const int longest_wait_ms = traces == nullptr ? wait_ms : wait_with_traces_ms;
+    auto sources =
+        std::make_unique<Sources>(std::move(tap).value(), std::move(devices), frames_before, longest_wait_ms);
+    observer = std::make_unique<Observer>(config, std::move(sources), std::move(traces), std::move(hooks));
     open_listener(wrong);
     return wrong;
 }
@@ -176,6 +185,16 @@ std::vector<std::unique_ptr<capture::VerbsSource>> Service::State::open_devices(
             wrong.push_back(fmt::format("capture.verbs_devices: {}: {}", device, opened.error().text()));
     }
     return all;
+}
+
+std::unique_ptr<TraceInput> Service::State::open_traces(std::vector<std::string>& wrong) const {
+    if (!config.traces.wanted()) return nullptr;
+    LiveTraces how{.programs = config.traces.programs, .make_folder = true};
+    if (!config.traces.kernel_events.empty()) how.kernel_events = config.traces.kernel_events;
+    std::string error;
+    auto opened = open_live_trace(how, error);
+    if (!error.empty()) wrong.push_back("traces: " + error);
+    return opened;
 }
 
 std::unique_ptr<HistoryWriter> Service::State::open_history(std::vector<std::string>& wrong) const {
@@ -358,6 +377,8 @@ Status Service::State::status() {
     out.history_intervals = kept.intervals;
     out.history_octets = kept.octets;
     out.history_lost_intervals = kept.lost_intervals;
+    out.trace_records = seen.trace_records;
+    out.trace_records_lost = seen.trace_records_lost;
     out.recorder_frames = seen.recorder_frames;
     out.recordings = seen.recordings.finished;
     out.recordings_failed = seen.recordings.failed;
@@ -394,6 +415,8 @@ prom::ProgramFigures Service::State::figures() {
     out.history_intervals = now.history_intervals;
     out.history_bytes = now.history_octets;
     out.history_lost_intervals = now.history_lost_intervals;
+    out.trace_records = now.trace_records;
+    out.trace_records_lost = now.trace_records_lost;
     out.recorder_frames = now.recorder_frames;
     out.recordings = now.recordings;
     out.recordings_failed = now.recordings_failed;

@@ -6,20 +6,19 @@ namespace service {
 
 namespace {
 
-constexpr int wait_ms = 100;
 constexpr int wait_with_devices_ms = 1;
 
 }  // namespace
 
 Sources::Sources(std::unique_ptr<capture::Tap> tap, std::vector<std::unique_ptr<capture::VerbsSource>> devices,
-                 std::uint64_t frames_before)
+                 std::uint64_t frames_before, int longest_wait_ms)
     : tap_(std::move(tap)), frames_(frames_before), error_(&tap_->error()) {
     for (auto& source : devices) {
         const auto ports = static_cast<std::uint32_t>(source->interfaces().size());
         devices_.push_back({std::move(source), device_interfaces_});
         device_interfaces_ += ports;
     }
-    tap_->set_wait_ms(devices_.empty() ? wait_ms : wait_with_devices_ms);
+    tap_->set_wait_ms(devices_.empty() ? longest_wait_ms : std::min(longest_wait_ms, wait_with_devices_ms));
 }
 
 capture::ReadStatus Sources::next(wire::Frame& frame) { return next_batch({&frame, 1}).status; }

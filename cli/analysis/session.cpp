@@ -12,9 +12,9 @@
 #include "capture/link_type.h"
 #include "cli/analysis/analyzer_options.h"
 #include "cli/analysis/file_input.h"
-#include "cli/analysis/moments.h"
+#include "daemon/moments.h"
 #include "cli/analysis/recall.h"
-#include "cli/analysis/traced_analyzer.h"
+#include "daemon/traces/traced_analyzer.h"
 #include "cli/analysis/watch.h"
 #include "cli/command.h"
 #include "cli/console.h"
@@ -90,7 +90,7 @@ struct Session::State {
     Selection selection;
     Progress progress;
     std::optional<Signals> signals = {};
-    std::optional<TracedAnalyzer> analyzer = {};
+    std::optional<service::TracedAnalyzer> analyzer = {};
 
     std::uint64_t interval_ns = 0;
     IntervalSink sink = {};
@@ -141,14 +141,14 @@ bool Session::State::open() {
 }
 
 bool Session::State::open_trace() {
-    std::unique_ptr<TraceInput> trace;
+    std::unique_ptr<service::TraceInput> trace;
     std::string error;
     if (options.trace_path) {
-        trace = open_trace_file(*options.trace_path, error);
+        trace = service::open_trace_file(*options.trace_path, error);
         if (trace == nullptr) return fail(error), false;
     } else if (live) {
-        trace = open_live_trace(options.kernel_events, error);
-        if (!error.empty()) return fail(error), false;
+        trace = service::open_live_trace({.kernel_events = options.kernel_events}, error);
+        if (!error.empty()) return fail("--kernel-events: " + error), false;
     }
     analyzer.emplace(analyzer_options(options), std::move(trace));
     return true;
@@ -236,7 +236,7 @@ std::size_t Session::State::select(std::span<wire::Frame> frames, bool& go_on) {
     std::size_t kept = 0;
     for (const wire::Frame& frame : frames) {
         if (options.duration_ns && !live) {
-            if (!stop_ns) stop_ns = later(frame.time_ns, *options.duration_ns);
+            if (!stop_ns) stop_ns = service::later(frame.time_ns, *options.duration_ns);
             if (frame.time_ns >= *stop_ns) {
                 go_on = false;
                 break;
@@ -264,7 +264,7 @@ void Session::State::feed(std::span<const wire::Frame> frames) {
     for (std::size_t i = 0; i < frames.size(); ++i) {
         const std::int64_t time = frames[i].time_ns;
         if (!interval_start_ns) interval_start_ns = begin_of(time, length);
-        if (time < later(*interval_start_ns, interval_ns)) continue;
+        if (time < service::later(*interval_start_ns, interval_ns)) continue;
         analyzer->feed(frames.subspan(begin, i - begin), lasting);
         begin = i;
         close_interval();

@@ -4,14 +4,14 @@
 #include <fmt/core.h>
 #include <utility>
 
-#include "cli/analysis/moments.h"
+#include "daemon/moments.h"
 
 namespace cli::top {
 
 namespace {
 
-using analysis::earlier;
-using analysis::later;
+using service::earlier;
+using service::later;
 using std::chrono::nanoseconds;
 
 constexpr std::size_t batch_frames = 1024;
@@ -143,14 +143,14 @@ bool FileFeed::advance(std::int64_t until_ns, Clock::time_point deadline) {
         if (Clock::now() >= deadline || ordered()) return now_ns_ = later(last_frame_ns_, 1), false;
     }
     // The last interval of a file ends with its last frame.
-    now_ns_ = until_ns == analysis::end_of_time || ended_ ? later(last_frame_ns_, 1) : until_ns;
+    now_ns_ = until_ns == service::end_of_time || ended_ ? later(last_frame_ns_, 1) : until_ns;
     return true;
 }
 
 void FileFeed::close(std::int64_t start_ns, std::int64_t end_ns) {
     const std::int64_t length = std::max<std::int64_t>(end_ns - start_ns, 1);
     auto reading = measuring_.close(end_ns - length, static_cast<std::uint64_t>(length),
-                                    files_->source().statistics().kernel_dropped, analysis::beginning_of_time);
+                                    files_->source().statistics().kernel_dropped, service::beginning_of_time);
     reading->restarted = std::exchange(restarted_, false);
     shown_ns_ = end_ns;
     const FrameRing::Extent kept = ring_.extent();
@@ -202,7 +202,7 @@ void FileFeed::jump(std::int64_t to_ns, std::uint64_t length_ns) {
         if (!ended_) {
             // What came before is no part of the reading's interval.
             static_cast<void>(measuring_.close(shown_ns_, 1, files_->source().statistics().kernel_dropped,
-                                               analysis::beginning_of_time));
+                                               service::beginning_of_time));
             shown_ns_ = from_ns;
         }
     }

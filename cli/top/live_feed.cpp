@@ -51,12 +51,13 @@ std::unique_ptr<LiveFeed> LiveFeed::open(const analysis::AnalysisOptions& option
             if (event.kind == capture::TapEvent::Kind::failed && event.interface == *missing) error = event.message;
         return nullptr;
     }
-    auto trace = analysis::open_live_trace(options.kernel_events, error);
+    auto trace = service::open_live_trace({.kernel_events = options.kernel_events}, error);
+    if (!error.empty()) error = "--kernel-events: " + error;
     if (!error.empty()) return nullptr;
     return std::unique_ptr<LiveFeed>(new LiveFeed(std::move(tap).value(), std::move(trace), options, pace));
 }
 
-LiveFeed::LiveFeed(std::unique_ptr<capture::Tap> tap, std::unique_ptr<analysis::TraceInput> trace,
+LiveFeed::LiveFeed(std::unique_ptr<capture::Tap> tap, std::unique_ptr<service::TraceInput> trace,
                    const analysis::AnalysisOptions& options, const Pace& pace)
     : FeedThread(tui::SourceKind::live, joined(options.interfaces), pace),
       max_packets_(options.max_packets),

@@ -22,7 +22,7 @@ public:
     }
 
 private:
-    LiveFeed(std::unique_ptr<capture::Tap> tap, std::unique_ptr<analysis::TraceInput> trace,
+    LiveFeed(std::unique_ptr<capture::Tap> tap, std::unique_ptr<service::TraceInput> trace,
              const analysis::AnalysisOptions& options, const Pace& pace);
     void work();
     /// False when no more is wanted.

@@ -37,6 +37,15 @@ struct EngineConfig {
     bool operator==(const EngineConfig&) const = default;
 };
 
+/// What programs and the kernel did beside the packets. With any of it, packets are looked at one by one, by one thread.
+struct TracesConfig {
+    bool programs = false;                        ///< those that are traced: `rdmascope run -- PROGRAM`
+    std::vector<std::string> kernel_events = {};  ///< groups, or GROUP:EVENT
+
+    bool wanted() const { return programs || !kernel_events.empty(); }
+    bool operator==(const TracesConfig&) const = default;
+};
+
 struct PrometheusConfig {
     std::string listen = "127.0.0.1:9879";  ///< empty: no listener
     std::uint64_t max_peers = 20;           ///< that have series of their own; the others are `other`, and counted
@@ -99,6 +108,7 @@ struct ServiceConfig {
 struct Config {
     CaptureConfig capture = {};
     EngineConfig engine = {};
+    TracesConfig traces = {};
     PrometheusConfig prometheus = {};
     HistoryConfig history = {};
     RecorderConfig recorder = {};

@@ -23,6 +23,8 @@ constexpr Member capture{+in<&Config::capture, Value>};
 template <auto Value>
 constexpr Member engine{+in<&Config::engine, Value>};
 template <auto Value>
+constexpr Member traces{+in<&Config::traces, Value>};
+template <auto Value>
 constexpr Member prometheus{+in<&Config::prometheus, Value>};
 template <auto Value>
 constexpr Member history{+in<&Config::history, Value>};
@@ -51,6 +53,9 @@ constexpr std::string_view directory_form = "an absolute path such as \"/var/lib
 constexpr std::array section_table{
     Section{"capture", "Where frames come from, and which."},
     Section{"engine", "How they are measured."},
+    Section{"traces",
+            "What programs and the kernel did beside the packets: whose a flow is, how deep its queues are, and where "
+            "its work requests waited. Packets are then looked at one by one, which takes several times as long."},
     Section{"prometheus", "The figures for Prometheus: /metrics, /healthz and / over HTTP."},
     Section{"history", "What happened in the past, interval by interval, for --from and --to."},
     Section{"recorder",
@@ -189,6 +194,23 @@ constexpr std::array key_table{
         .member = engine<&EngineConfig::link_bits_per_sec>,
         .effect = E::on_restart,
         .help = "What the hosts' links carry; auto learns it from what they send."},
+
+    Key{.section = "traces",
+        .name = "programs",
+        .kind = K::toggle,
+        .member = traces<&TracesConfig::programs>,
+        .effect = E::on_restart,
+        .help = "Programs that are traced (rdmascope run -- PROGRAM) and whose rings this daemon may read: all of them "
+                "where it has CAP_DAC_READ_SEARCH, else those of its own user."},
+    Key{.section = "traces",
+        .name = "kernel_events",
+        .kind = K::list,
+        .member = traces<&TracesConfig::kernel_events>,
+        .effect = E::on_restart,
+        .help = "The kernel's trace events of RDMA; rdma_cma tells who makes connections and queue pairs. They want "
+                "tracefs, and root or CAP_PERFMON.",
+        .wanted = "a list of groups or GROUP:EVENT such as [\"rdma_cma\", \"rdma_core:cq_poll\"]",
+        .fits = forms::is_event_pattern},
 
     Key{.section = "prometheus",
         .name = "listen",

@@ -26,6 +26,14 @@ void judge_sources(const Config& config, std::vector<Contradiction>& out) {
                    "neither interfaces nor verbs_devices: there is nothing to capture from"});
 }
 
+/// A trace says what happened when; flows that several threads have at once could not be asked in that order.
+void judge_traces(const Config& config, std::vector<Contradiction>& out) {
+    if (!config.traces.wanted() || config.engine.threads == 1) return;
+    const char* const which = config.traces.programs ? "traces.programs" : "traces.kernel_events";
+    out.push_back({{"engine.threads", which},
+                   fmt::format("{} is given, 1 is wanted where {} is set", config.engine.threads, which)});
+}
+
 /// A recording must hold what memory held, or the moment that set it off is not in it.
 void judge_sizes(const Config& config, std::vector<Contradiction>& out) {
     if (config.recorder.max_file_octets >= config.recorder.memory_octets) return;
@@ -64,6 +72,7 @@ std::vector<Contradiction> find_contradictions(const Config& config) {
     std::vector<Contradiction> out;
     judge_sources(config, out);
     judge_intervals(config, out);
+    judge_traces(config, out);
     judge_sizes(config, out);
     judge_triggers(config.recorder.triggers, out);
     return out;

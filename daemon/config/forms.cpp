@@ -56,6 +56,10 @@ bool is_interface_pattern(std::string_view pattern) {
     return is_word(pattern, 127) && pattern.find(':') == std::string_view::npos;
 }
 
+bool is_event_pattern(std::string_view pattern) {
+    return is_word(pattern, 127) && pattern.front() != ':' && pattern.back() != ':';
+}
+
 bool is_device_name(std::string_view name) { return is_word(name, 63); }
 
 bool is_empty_or_listen_address(std::string_view address) {

@@ -10,6 +10,8 @@ bool is_empty_or_socket(std::string_view path);
 /// `eth0`, `en*`, `any`.
 bool is_interface_pattern(std::string_view pattern);
 bool is_device_name(std::string_view name);
+/// `rdma_cma`, `rdma_core:cq_*`.
+bool is_event_pattern(std::string_view pattern);
 /// `127.0.0.1:9879`, `[::1]:9879`, `:9879` for all addresses, or nothing. Port 0 is any free one.
 bool is_empty_or_listen_address(std::string_view address);
 /// Of a user or a group, or nothing.

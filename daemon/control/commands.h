@@ -45,6 +45,8 @@ struct Status {
     std::uint64_t history_intervals = 0;
     std::uint64_t history_octets = 0;
     std::uint64_t history_lost_intervals = 0;
+    std::uint64_t trace_records = 0;  ///< of programs and the kernel's events, that were read
+    std::uint64_t trace_records_lost = 0;
     std::uint64_t recorder_frames = 0;  ///< held in memory
     std::uint64_t recordings = 0;       ///< written
     std::uint64_t recordings_failed = 0;

@@ -47,6 +47,8 @@ std::string status_json(const Status& status, const ServerCounters& counters) {
                    {"history_intervals", status.history_intervals},
                    {"history_octets", status.history_octets},
                    {"history_lost_intervals", status.history_lost_intervals},
+                   {"trace_records", status.trace_records},
+                   {"trace_records_lost", status.trace_records_lost},
                    {"recorder_frames", status.recorder_frames},
                    {"recordings", status.recordings},
                    {"recordings_failed", status.recordings_failed},

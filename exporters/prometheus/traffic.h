@@ -82,6 +82,8 @@ struct ProgramFigures {
     std::uint64_t history_intervals = 0;
     std::uint64_t history_bytes = 0;
     std::uint64_t history_lost_intervals = 0;
+    std::uint64_t trace_records = 0;
+    std::uint64_t trace_records_lost = 0;
     std::uint64_t recorder_frames = 0;
     std::uint64_t recordings = 0;
     std::uint64_t recordings_failed = 0;

@@ -526,6 +526,66 @@ class Reload(unittest.TestCase):
                 self.assertEqual(daemon.total(name), value, name)
 
 
+def runs_on_the_stack(program):
+    """Whether the program is there, and this rdmascope can run programs on the software stack."""
+    return shutil.which(program) is not None and subprocess.run([BINARY, "run", "--software", "--", "true"], capture_output=True, env=ENVIRONMENT).returncode == 0
+
+
+class Traces(unittest.TestCase):
+    """Programs that are traced while the daemon captures their packets."""
+    COUNT, SIZE, DEPTH, PORT = 2000, 8192, 16, 7471
+
+    @unittest.skipUnless(runs_on_the_stack("ib_write_bw"), "no ib_write_bw, or no software stack in this build")
+    def test_what_programs_did_joins_their_flows(self):
+        # The daemon becomes another user, to whom the ring of root's program is closed but for what it has kept.
+        config = '[capture]\nrdma_only = true\n[traces]\nprograms = true\n[service]\nuser = "nobody"\n'
+        with Wire() as wire, tempfile.TemporaryDirectory(prefix="rdmascope-rings-") as rings:
+            os.chmod(rings, 0o1777)
+            traced = {"RDMASCOPE_TRACE_DIR": rings}
+            with Daemon(wire, config=config, environment=traced, interface="lo", snaplen=0) as daemon:
+                program = ["ib_write_bw", "-R", "-F", "-p", self.PORT, "-n", self.COUNT, "-s", self.SIZE, "-t", self.DEPTH]
+                environment = {**ENVIRONMENT, **traced}
+                server = subprocess.Popen(wire.command(BINARY, "run", "--software", "--", *program), stdout=subprocess.DEVNULL,
+                                          stderr=subprocess.DEVNULL, env=environment)
+                self.addCleanup(server.kill)
+                daemon.wait_for("the server", lambda: str(self.PORT) in wire.within("ss", "-Hltn").stdout)
+                client = subprocess.run(wire.command(BINARY, "run", "--software", "--trace", f"{rings}/trace", "--", *program, "127.0.0.1"),
+                                        capture_output=True, text=True, env=environment, timeout=PATIENCE_SECONDS)
+                self.assertEqual(client.returncode, 0, client.stderr)
+                server.wait(PATIENCE_SECONDS)
+                pid, command = re.search(r"process (\d+): (.*)", client.stderr).groups()
+
+                def joined():
+                    flows = told("flows", "-n", "--json", "--connect", daemon.socket)["flows"]
+                    return [flow for flow in flows if flow["work"] and flow["work"]["posts"] == self.COUNT]
+                flow, = daemon.wait_for("the program's flow", joined)
+                self.assertEqual(flow["process"]["pid"], int(pid))
+                self.assertEqual(flow["process"]["command"], command)
+                self.assertEqual(flow["queue_depth"]["max"], self.DEPTH)
+                self.assertEqual(flow["work"]["records_lost"], 0)
+                self.assertGreater(flow["work"]["messages_matched"], 0)
+                self.assertGreater(flow["post_to_poll_ns"]["count"], 0)
+                why = wire.within(BINARY, "why", "-n", "--connect", daemon.socket).stdout
+                self.assertIn(f"ib_write_bw (pid {pid})", why)
+                # As many as the summary of `run` has, of its own program; both were.
+                status = daemon.ask(command="status")["result"]
+                self.assertGreaterEqual(status["trace_records"], self.COUNT)
+                self.assertEqual(status["trace_records_lost"], 0)
+                self.assertEqual(daemon.total("rdmascope_trace_records_total"), status["trace_records"])
+                self.assertEqual(daemon.log().count("warning"), 0, daemon.log())
+
+    def test_what_cannot_be_traced_is_an_error_at_the_start(self):
+        config = '[capture]\ninterfaces = ["lo"]\n[control]\nsocket = ""\n[prometheus]\nlisten = ""\n[traces]\n'
+        with Wire() as wire:
+            for traces, environment, named in (("programs = true", {"RDMASCOPE_TRACE_DIR": "/nowhere/at/all"}, "/nowhere/at/all: is no folder"),
+                                               ('kernel_events = ["no_such_group"]', {}, "traces: ")):
+                ended = subprocess.run(wire.command(BINARY, "daemon", "--config", "/dev/stdin"), input=config + traces + "\n", capture_output=True,
+                                       text=True, env={**ENVIRONMENT, **environment}, timeout=PATIENCE_SECONDS)
+                self.assertNotEqual(ended.returncode, 0)
+                self.assertIn(named, ended.stderr)
+                self.assertNotIn("ready", ended.stderr)
+
+
 class Rights(unittest.TestCase):
     def test_roots_power_is_given_up(self):
         with Wire() as wire, Daemon(wire) as daemon:

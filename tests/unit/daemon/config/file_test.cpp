@@ -111,6 +111,15 @@ TEST(Contradictions, are_told_where_they_are_written) {
                             "\"64MiB\", is wanted"));
 }
 
+TEST(Contradictions, of_traces_and_threads) {
+    EXPECT_THAT(mistakes("[engine]\nthreads = 4\n[traces]\nprograms = true\n"),
+                ElementsAre("f:2:11: engine.threads: 4 is given, 1 is wanted where traces.programs is set"));
+    EXPECT_THAT(mistakes("[engine]\nthreads = 2\n[traces]\nkernel_events = [\"rdma_cma\"]\n"),
+                ElementsAre(HasSubstr("where traces.kernel_events is set")));
+    EXPECT_TRUE(mistakes("[engine]\nthreads = 1\n[traces]\nprograms = true\n").empty());
+    EXPECT_TRUE(mistakes("[engine]\nthreads = 4\n").empty());
+}
+
 TEST(Contradictions, are_not_told_of_a_key_that_is_wrong_by_itself) {
     EXPECT_EQ(mistakes("[engine]\ninterval = 3\n[history]\ninterval = \"1500ms\"\n").size(), 1U);
     EXPECT_EQ(mistakes("[[recorder.trigger]]\nname = \"a b\"\nwhen = 5\n").size(), 2U);

@@ -74,9 +74,9 @@ std::string own_status() {
 }
 
 /// Drops, and says what is left; or `failed: REASON`.
-std::string after_drop(const std::string& user, bool trace_points) {
+std::string after_drop(const std::string& user, const Rights& rights) {
     return in_child([&] {
-        const std::string reason = drop_privileges(user, trace_points);
+        const std::string reason = drop_privileges(user, rights);
         return reason.empty() ? own_status() : "failed: " + reason;
     });
 }
@@ -84,6 +84,7 @@ std::string after_drop(const std::string& user, bool trace_points) {
 // Numbers of capability.h, as masks; the kernel prints sixteen digits.
 constexpr const char* none = "0000000000000000";
 constexpr const char* net_raw = "0000000000002000";              // bit 13
+constexpr const char* net_raw_dac_read_search = "0000000000002004";  // bits 13 and 2
 constexpr const char* net_raw_bpf_perfmon = "000000c000002000";  // bits 13, 38 and 39
 
 class Privileges : public testing::Test {
@@ -91,14 +92,14 @@ protected:
     void SetUp() override {
         if (::geteuid() != 0) GTEST_SKIP() << "needs root";
         const std::string effective = status_of(own_status())["CapEff"];
-        constexpr std::uint64_t needed = 0xc0000021c0;  // setgid, setuid, setpcap, net_raw, perfmon, bpf
+        constexpr std::uint64_t needed = 0xc0000021c4;  // dac_read_search, setgid, setuid, setpcap, net_raw, perfmon, bpf
         if ((std::stoull(effective, nullptr, 16) & needed) != needed)
             GTEST_SKIP() << "needs all of root's capabilities, has " << effective;
     }
 };
 
 TEST_F(Privileges, root_stays_root_with_one_capability) {
-    Status status = status_of(after_drop("", false));
+    Status status = status_of(after_drop("", {}));
     EXPECT_EQ(status["Uid"], "0\t0\t0\t0");
     EXPECT_EQ(status["CapEff"], net_raw);
     EXPECT_EQ(status["CapPrm"], net_raw);
@@ -109,9 +110,17 @@ TEST_F(Privileges, root_stays_root_with_one_capability) {
 }
 
 TEST_F(Privileges, trace_points_keep_two_more) {
-    Status status = status_of(after_drop("", true));
+    Status status = status_of(after_drop("", {.trace_points = true}));
     EXPECT_EQ(status["CapEff"], net_raw_bpf_perfmon);
     EXPECT_EQ(status["CapPrm"], net_raw_bpf_perfmon);
+}
+
+TEST_F(Privileges, rings_of_others_keep_one_more) {
+    for (const char* user : {"", "nobody"}) {
+        Status status = status_of(after_drop(user, {.everybodys_files = true}));
+        EXPECT_EQ(status["CapEff"], net_raw_dac_read_search);
+        EXPECT_EQ(status["CapPrm"], net_raw_dac_read_search);
+    }
 }
 
 TEST_F(Privileges, another_user_keeps_it_too) {
@@ -119,7 +128,7 @@ TEST_F(Privileges, another_user_keeps_it_too) {
     ASSERT_NE(nobody, nullptr);
     const std::string uid = std::to_string(nobody->pw_uid);
     const std::string gid = std::to_string(nobody->pw_gid);
-    Status status = status_of(after_drop("nobody", false));
+    Status status = status_of(after_drop("nobody", {}));
     EXPECT_EQ(status["Uid"], uid + "\t" + uid + "\t" + uid + "\t" + uid);
     EXPECT_EQ(status["Gid"], gid + "\t" + gid + "\t" + gid + "\t" + gid);
     EXPECT_THAT(status["Groups"], testing::AnyOf(gid, gid + " "));
@@ -133,7 +142,7 @@ TEST_F(Privileges, another_user_keeps_it_too) {
 
 TEST_F(Privileges, what_is_left_is_enough_to_open_an_interface_again_and_for_nothing_else) {
     EXPECT_EQ(in_child([] {
-                  if (const std::string reason = drop_privileges("nobody", false); !reason.empty()) return reason;
+                  if (const std::string reason = drop_privileges("nobody", {}); !reason.empty()) return reason;
                   const int packets = ::socket(AF_PACKET, SOCK_RAW, 0);
                   std::string text = packets >= 0 ? "packets" : "no packets";
                   text += ::open("/etc/shadow", O_RDONLY) < 0 && errno == EACCES ? ", no shadow" : ", shadow";
@@ -147,7 +156,7 @@ TEST_F(Privileges, groups_of_root_are_left_behind) {
     const std::string out = in_child([] {
         const gid_t extra = 54321;
         if (::setgroups(1, &extra) != 0) return std::string("no groups");
-        const std::string reason = drop_privileges("nobody", false);
+        const std::string reason = drop_privileges("nobody", {});
         return reason.empty() ? own_status() : reason;
     });
     EXPECT_THAT(status_of(out)["Groups"], testing::Not(HasSubstr("54321"))) << out;
@@ -169,7 +178,7 @@ TEST_F(Privileges, who_is_not_root_but_has_capabilities_loses_the_others) {
         constexpr std::array<unsigned long, 4> given{CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON};
         for (const unsigned long each : given)
             if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, each, 0, 0) != 0) return std::string("no ambient set");
-        const std::string reason = drop_privileges("", false);
+        const std::string reason = drop_privileges("", {});
         return reason.empty() ? own_status() : "failed: " + reason;
     });
     Status status = status_of(out);
@@ -184,7 +193,7 @@ TEST_F(Privileges, who_is_not_root_but_has_capabilities_loses_the_others) {
 TEST_F(Privileges, who_has_nothing_has_nothing_to_lose) {
     const std::string out = in_child([] {
         if (::setresuid(65534, 65534, 65534) != 0) return std::string("no user");
-        const std::string reason = drop_privileges("nobody", true);
+        const std::string reason = drop_privileges("nobody", {.trace_points = true});
         return reason.empty() ? own_status() : "failed: " + reason;
     });
     EXPECT_EQ(status_of(out)["CapEff"], none) << out;
@@ -194,7 +203,7 @@ TEST_F(Privileges, who_has_nothing_has_nothing_to_lose) {
 TEST_F(Privileges, a_user_that_does_not_exist_changes_nothing) {
     const std::string out = in_child([] {
         const std::string before = status_of(own_status())["CapEff"];
-        const std::string reason = drop_privileges("no-such-user-here", false);
+        const std::string reason = drop_privileges("no-such-user-here", {});
         return (status_of(own_status())["CapEff"] == before ? "unchanged: " : "changed: ") + reason;
     });
     EXPECT_THAT(out, testing::StartsWith("unchanged: there is no user 'no-such-user-here'"));
@@ -204,14 +213,14 @@ TEST_F(Privileges, a_user_that_does_not_exist_changes_nothing) {
 TEST_F(Privileges, only_root_can_become_another) {
     const std::string out = in_child([] {
         if (::setresuid(65534, 65534, 65534) != 0) return std::string("no user");
-        return drop_privileges("root", false);
+        return drop_privileges("root", {});
     });
     EXPECT_THAT(out, HasSubstr("cannot become user 'root'"));
 }
 
 TEST_F(Privileges, names_are_those_of_capabilities_7) {
     EXPECT_EQ(in_child([] {
-                  std::string text = drop_privileges("", true);
+                  std::string text = drop_privileges("", {.trace_points = true});
                   for (const std::string& name : effective_capabilities()) text += name + " ";
                   return text;
               }),

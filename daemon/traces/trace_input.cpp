@@ -1,4 +1,4 @@
-#include "cli/analysis/trace_input.h"
+#include "daemon/traces/trace_input.h"
 
 #include <array>
 #include <climits>
@@ -12,8 +12,9 @@
 #include "capture/trace/kernel_events.h"
 #include "capture/trace/rings.h"
 #include "capture/trace/trace_directory.h"
+#include "daemon/traces/trace_folder.h"
 
-namespace cli::analysis {
+namespace service {
 
 namespace {
 
@@ -144,7 +145,12 @@ private:
     std::vector<std::unique_ptr<TraceInput>> parts_;
 };
 
-std::unique_ptr<TraceInput> open_rings() {
+std::unique_ptr<TraceInput> open_rings(bool make_folder, std::string& error) {
+    if (make_folder) {
+        auto folder = open_trace_folder();
+        if (!folder) return error = folder.error(), nullptr;
+        return std::make_unique<TraceRings>(*folder);
+    }
     std::array<char, PATH_MAX> path{};
     struct stat found {};
     if (capture::trace::trace_directory(path.data(), path.size(), false) != 0) return nullptr;
@@ -160,17 +166,18 @@ std::unique_ptr<TraceInput> open_trace_file(const std::string& path, std::string
     return std::make_unique<TraceFile>(path, std::move(opened).value());
 }
 
-std::unique_ptr<TraceInput> open_live_trace(const std::optional<std::vector<std::string>>& kernel_events,
-                                            std::string& error) {
+std::unique_ptr<TraceInput> open_live_trace(const LiveTraces& wanted, std::string& error) {
     std::vector<std::unique_ptr<TraceInput>> parts;
-    if (auto rings = open_rings(); rings != nullptr) parts.push_back(std::move(rings));
-    if (kernel_events) {
-        auto source = capture::trace::open_kernel_trace({*kernel_events, {}, {}});
-        if (!source) return error = "--kernel-events: " + source.error().text(), nullptr;
+    if (wanted.programs)
+        if (auto rings = open_rings(wanted.make_folder, error); rings != nullptr) parts.push_back(std::move(rings));
+    if (!error.empty()) return nullptr;
+    if (wanted.kernel_events) {
+        auto source = capture::trace::open_kernel_trace({*wanted.kernel_events, {}, {}});
+        if (!source) return error = source.error().text(), nullptr;
         parts.push_back(std::make_unique<KernelTrace>(std::move(source).value()));
     }
     if (parts.empty()) return nullptr;
     return std::make_unique<TraceInputs>(std::move(parts));
 }
 
-}  // namespace cli::analysis
+}  // namespace service

@@ -5,11 +5,11 @@
 #include <string>
 #include <utility>
 
-#include "cli/analysis/trace_input.h"
+#include "daemon/traces/trace_input.h"
 #include "metrics/engine/analyzer.h"
 #include "metrics/verbs/trace_join.h"
 
-namespace cli::analysis {
+namespace service {
 
 /// An engine, with what programs did beside the packets where there is a trace of it.
 class TracedAnalyzer {
@@ -28,6 +28,9 @@ public:
         return trace_ == nullptr ? std::vector<capture::trace::EventCount>{} : trace_->events();
     }
     std::size_t begin_interval(std::int64_t idle_since_ns) { return analyzer_.begin_interval(idle_since_ns); }
+    /// Of what was traced; 0 where nothing is.
+    std::uint64_t records() const { return join_ == nullptr ? 0 : join_->book().records(); }
+    std::uint64_t records_lost() const { return join_ == nullptr ? 0 : join_->book().records_lost(); }
     /// Why the trace gives no more, once.
     std::string take_trouble() { return std::exchange(trouble_, {}); }
 
@@ -45,4 +48,4 @@ private:
     std::string trouble_ = {};
 };
 
-}  // namespace cli::analysis
+}  // namespace service

@@ -1,10 +1,10 @@
-#include "cli/analysis/traced_analyzer.h"
+#include "daemon/traces/traced_analyzer.h"
 
 #include <algorithm>
 
-#include "cli/analysis/moments.h"
+#include "daemon/moments.h"
 
-namespace cli::analysis {
+namespace service {
 
 namespace {
 
@@ -67,4 +67,4 @@ metrics::Snapshot TracedAnalyzer::snapshot() {
     return out;
 }
 
-}  // namespace cli::analysis
+}  // namespace service

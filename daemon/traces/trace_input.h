@@ -7,7 +7,7 @@
 #include "capture/trace/trace_source.h"
 #include "metrics/verbs/trace_book.h"
 
-namespace cli::analysis {
+namespace service {
 
 /// What programs did, from a trace file or from the rings of those that run.
 class TraceInput {
@@ -23,9 +23,15 @@ public:
 
 /// A file of `rdmascope run --trace FILE`. Nothing, and why, where it cannot be read.
 std::unique_ptr<TraceInput> open_trace_file(const std::string& path, std::string& error);
+struct LiveTraces {
+    bool programs = true;
+    /// Programs that begin later count, too, whoever's they are: open_trace_folder() has their rings.
+    bool make_folder = false;
+    /// Patterns of capture::trace::Tracefs::events; of an empty list, those of connections.
+    std::optional<std::vector<std::string>> kernel_events = {};
+};
 /// What is traced now: the rings of programs, and the kernel's events that are wanted. Nothing where no program was
-/// traced since the system has started, or, with `error`, where the events cannot be had.
-std::unique_ptr<TraceInput> open_live_trace(const std::optional<std::vector<std::string>>& kernel_events,
-                                            std::string& error);
+/// traced since the system has started, or, with `error`, where the folder or the events cannot be had.
+std::unique_ptr<TraceInput> open_live_trace(const LiveTraces& wanted, std::string& error);
 
-}  // namespace cli::analysis
+}  // namespace service

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace cli::analysis {
+namespace service {
 
 /// Moments, ns since 1970, that are moved without wrapping round: they stay at the ends of time.
 inline constexpr std::int64_t end_of_time = std::numeric_limits<std::int64_t>::max();
@@ -20,4 +20,4 @@ inline std::int64_t earlier(std::int64_t time_ns, std::uint64_t by_ns) {
     return __builtin_sub_overflow(time_ns, step, &rest) ? beginning_of_time : rest;
 }
 
-}  // namespace cli::analysis
+}  // namespace service
