@@ -44,9 +44,9 @@ struct ObserverStatus {
     std::int64_t alive_ns = 0;  ///< steady clock: when it last came around
 };
 
-/// The capture thread and all that it alone may touch: the sources, traces, the analyzer, the flight recorder and what it
-/// writes. Frames go through it; figures come out, at every interval and on request. Others talk to it by orders that
-/// it carries out between two batches.
+/// The capture thread and all that it alone may touch: the sources, traces, the analyzer, the flight recorder and what
+/// it writes. Frames go through it; figures come out, at every interval and on request. Others talk to it by orders
+/// that it carries out between two batches.
 class Observer {
 public:
     struct Hooks {

@@ -11,10 +11,11 @@ struct Rights {
 };
 
 /// Right after everything is open, and before the first thread is started (a thread has capabilities of its own):
-/// becomes `user` with its groups (where not empty) and keeps of root's power only CAP_NET_RAW and what `rights` name, as
-/// far as it is there; permitted and effective, not inheritable. Ambient set, and bounding set where that is permitted, are emptied, and no_new_privs is
-/// set. Who is not root loses what else it was given (file or ambient capabilities). Returns why it could not, and what
-/// to do; else empty. On failure the process may have lost a part, and ought to end.
+/// becomes `user` with its groups (where not empty) and keeps of root's power only CAP_NET_RAW and what `rights` name,
+/// as far as it is there; permitted and effective, not inheritable. Ambient set, and bounding set where that is
+/// permitted, are emptied, and no_new_privs is set. Who is not root loses what else it was given (file or ambient
+/// capabilities). Returns why it could not, and what to do; else empty. On failure the process may have lost a part,
+/// and ought to end.
 std::string drop_privileges(const std::string& user, const Rights& rights);
 
 /// "cap_net_raw", ...: the effective set, for the log and for tests.

@@ -189,6 +189,11 @@ std::vector<std::unique_ptr<capture::VerbsSource>> Service::State::open_devices(
 
 std::unique_ptr<TraceInput> Service::State::open_traces(std::vector<std::string>& wrong) const {
     if (!config.traces.wanted()) return nullptr;
+    // Whose process has gone is not read any more, and those that cannot be seen are as good as gone.
+    if (config.traces.programs && ::access("/proc/1/stat", F_OK) != 0)
+        log.warning("traces",
+                    "/proc does not show the processes of other users (ProtectProc= of systemd, hidepid=): only "
+                    "programs of this daemon's user are traced");
     LiveTraces how{.programs = config.traces.programs, .make_folder = true};
     if (!config.traces.kernel_events.empty()) how.kernel_events = config.traces.kernel_events;
     std::string error;

@@ -49,7 +49,11 @@ RingReader::File::~File() {
 Result<RingReader> RingReader::open(const std::string& path) {
     const auto fail = [&path](std::string why) { return wire::Failure{Error{std::move(why), path}}; };
     auto file = std::make_shared<File>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (file->number() < 0) return fail(fmt::format("cannot be opened: {}", strerrordesc_np(errno)));
+    if (file->number() < 0) {
+        const char* const whose =
+            errno == EACCES ? "; it is its user's and root's to read, or who has CAP_DAC_READ_SEARCH" : "";
+        return fail(fmt::format("cannot be opened: {}{}", strerrordesc_np(errno), whose));
+    }
     struct stat status {};
     if (fstat(file->number(), &status) != 0 || !S_ISREG(status.st_mode)) return fail("is no regular file");
     layout::Header header;

@@ -81,6 +81,7 @@ void Rings::add(RingReader reader) {
 }
 
 void Rings::refuse(Error error) {
+    ++refused_;
     if (refusals_.size() == most_refusals) refusals_.pop_front();
     refusals_.push_back(std::move(error));
 }

@@ -46,6 +46,8 @@ public:
     std::size_t open() const { return rings_.size(); }
     /// Why a file that is named as a ring is not read: at most the last few.
     const std::deque<Error>& refusals() const { return refusals_; }
+    /// How many there were, the forgotten ones among them.
+    std::uint64_t refused() const { return refused_; }
     const std::string& directory() const { return directory_; }
 
 private:
@@ -71,6 +73,7 @@ private:
     std::deque<Process> processes_ = {};
     std::size_t forgotten_ = 0;  ///< processes before the first of `processes_`
     std::deque<Error> refusals_ = {};
+    std::uint64_t refused_ = 0;
     std::vector<std::string> known_ = {};  ///< names in the directory that were looked at
     int watch_ = -1;
     bool watched_ = false;

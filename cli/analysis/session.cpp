@@ -12,9 +12,7 @@
 #include "capture/link_type.h"
 #include "cli/analysis/analyzer_options.h"
 #include "cli/analysis/file_input.h"
-#include "daemon/moments.h"
 #include "cli/analysis/recall.h"
-#include "daemon/traces/traced_analyzer.h"
 #include "cli/analysis/watch.h"
 #include "cli/command.h"
 #include "cli/console.h"
@@ -24,6 +22,8 @@
 #include "cli/signals.h"
 #include "daemon/clock.h"
 #include "daemon/counter_watch.h"
+#include "daemon/moments.h"
+#include "daemon/traces/traced_analyzer.h"
 #include "exporters/device_json.h"
 #include "metrics/engine/analyzer.h"
 

@@ -1,7 +1,9 @@
 #include "daemon/traces/trace_input.h"
 
+#include <algorithm>
 #include <array>
 #include <climits>
+#include <cstddef>
 #include <deque>
 #include <fmt/core.h>
 #include <span>
@@ -84,10 +86,21 @@ public:
         return {};
     }
 
+    std::vector<std::string> take_refusals() override {
+        std::vector<std::string> texts;
+        const auto& all = rings_.refusals();
+        const std::uint64_t fresh = std::min<std::uint64_t>(rings_.refused() - refused_, all.size());
+        for (auto one = all.end() - static_cast<std::ptrdiff_t>(fresh); one != all.end(); ++one)
+            texts.push_back(one->text());
+        refused_ = rings_.refused();
+        return texts;
+    }
+
 private:
     /// Whoever looks on removes nothing.
     static capture::trace::Rings::Options options(std::string directory) { return {std::move(directory), {}, false}; }
     capture::trace::Rings rings_;
+    std::uint64_t refused_ = 0;  ///< of `rings_`, when that was last asked
     Introductions introductions_ = {};
     std::vector<Record> records_;
 };
@@ -133,6 +146,12 @@ public:
         for (const auto& part : parts_)
             if (std::string more = part->give(book, until_ns); !more.empty()) trouble = std::move(more);
         return trouble;
+    }
+    std::vector<std::string> take_refusals() override {
+        std::vector<std::string> all;
+        for (const auto& part : parts_)
+            for (std::string& one : part->take_refusals()) all.push_back(std::move(one));
+        return all;
     }
     std::vector<capture::trace::EventCount> events() const override {
         std::vector<capture::trace::EventCount> all;

@@ -17,6 +17,8 @@ public:
     /// Gives the book all records up to that time, as far as there are any by now, and says who their processes are.
     /// Returns why no more will come, once; else an empty string.
     virtual std::string give(metrics::verbs::TraceBook& book, std::int64_t until_ns) = 0;
+    /// Why programs that are there are not read, of those that are new since it was last asked; at most the last few.
+    virtual std::vector<std::string> take_refusals() { return {}; }
     /// How often the kernel's events came; none where they are not traced.
     virtual std::vector<capture::trace::EventCount> events() const { return {}; }
 };

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "daemon/traces/trace_input.h"
 #include "metrics/engine/analyzer.h"
@@ -31,6 +32,9 @@ public:
     /// Of what was traced; 0 where nothing is.
     std::uint64_t records() const { return join_ == nullptr ? 0 : join_->book().records(); }
     std::uint64_t records_lost() const { return join_ == nullptr ? 0 : join_->book().records_lost(); }
+    std::vector<std::string> take_refusals() {
+        return trace_ == nullptr ? std::vector<std::string>{} : trace_->take_refusals();
+    }
     /// Why the trace gives no more, once.
     std::string take_trouble() { return std::exchange(trouble_, {}); }
 

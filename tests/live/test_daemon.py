@@ -574,6 +574,14 @@ class Traces(unittest.TestCase):
                 self.assertEqual(daemon.total("rdmascope_trace_records_total"), status["trace_records"])
                 self.assertEqual(daemon.log().count("warning"), 0, daemon.log())
 
+    def test_what_is_no_ring_is_told_once(self):
+        with Wire() as wire, tempfile.TemporaryDirectory(prefix="rdmascope-rings-") as rings:
+            with Daemon(wire, config="[traces]\nprograms = true\n", environment={"RDMASCOPE_TRACE_DIR": rings}) as daemon:
+                pathlib.Path(rings, "1-2-3.ring").write_bytes(bytes(100_000))
+                daemon.wait_for("the warning", lambda: "1-2-3.ring: is no ring of a traced process" in daemon.log())
+                time.sleep(0.5)
+                self.assertEqual(daemon.log().count("1-2-3.ring"), 1)
+
     def test_what_cannot_be_traced_is_an_error_at_the_start(self):
         config = '[capture]\ninterfaces = ["lo"]\n[control]\nsocket = ""\n[prometheus]\nlisten = ""\n[traces]\n'
         with Wire() as wire:

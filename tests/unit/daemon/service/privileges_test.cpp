@@ -83,16 +83,17 @@ std::string after_drop(const std::string& user, const Rights& rights) {
 
 // Numbers of capability.h, as masks; the kernel prints sixteen digits.
 constexpr const char* none = "0000000000000000";
-constexpr const char* net_raw = "0000000000002000";              // bit 13
+constexpr const char* net_raw = "0000000000002000";                  // bit 13
 constexpr const char* net_raw_dac_read_search = "0000000000002004";  // bits 13 and 2
-constexpr const char* net_raw_bpf_perfmon = "000000c000002000";  // bits 13, 38 and 39
+constexpr const char* net_raw_bpf_perfmon = "000000c000002000";      // bits 13, 38 and 39
 
 class Privileges : public testing::Test {
 protected:
     void SetUp() override {
         if (::geteuid() != 0) GTEST_SKIP() << "needs root";
         const std::string effective = status_of(own_status())["CapEff"];
-        constexpr std::uint64_t needed = 0xc0000021c4;  // dac_read_search, setgid, setuid, setpcap, net_raw, perfmon, bpf
+        constexpr std::uint64_t needed =
+            0xc0000021c4;  // dac_read_search, setgid, setuid, setpcap, net_raw, perfmon, bpf
         if ((std::stoull(effective, nullptr, 16) & needed) != needed)
             GTEST_SKIP() << "needs all of root's capabilities, has " << effective;
     }

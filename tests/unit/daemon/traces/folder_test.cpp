@@ -1,6 +1,4 @@
 /// Where programs of every user leave their rings, and where else.
-#include "daemon/traces/trace_folder.h"
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -8,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "daemon/traces/trace_folder.h"
 
 namespace {
 
