@@ -301,6 +301,13 @@ const FlowSnapshot* busiest(const Flows& flows) {
     return best;
 }
 
+bool holds_silent_streams(const Scene& scene) {
+    return std::any_of(scene.flows().begin(), scene.flows().end(), [](const FlowSnapshot* flow) {
+        return flow->transport == dissect::Transport::iwarp && flow->connection.mpa_revision &&
+               flow->payload_bytes == 0;
+    });
+}
+
 Answer describe(const Scene& scene) {
     const FlowSnapshot* flow = busiest(scene.flows());
     std::vector<Sick> alike;
@@ -308,6 +315,14 @@ Answer describe(const Scene& scene) {
         Answer answer = finding(Question::bandwidth, "undecidable", alike);
         answer.summary = "The capture holds no RDMA message of which the bandwidth could be judged.";
         answer.advice = "Capture while the load runs, both directions: `rdmascope dump -i IFACE -s 128 -w FILE`.";
+        if (!holds_silent_streams(scene)) return answer;
+        answer.summary +=
+            " iWARP connections were set up, and nobody sent anything on them: the accepting side may not be the "
+            "first, "
+            "unless both have agreed on peer-to-peer set-up (RFC 5044, 7.1.2).";
+        answer.advice +=
+            " For peer-to-peer set-up Linux siw has the parameter peer_to_peer, `rdmascope run` "
+            "--peer-to-peer=on.";
         return answer;
     }
     const std::string_view verdict = verdict_of(scene, *flow);

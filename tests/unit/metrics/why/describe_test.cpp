@@ -45,6 +45,20 @@ const metrics::Answer bandwidth_of(const metrics::FlowSnapshot& flow) {
     return about(ask(snapshot_of({flow})), Question::bandwidth);
 }
 
+/// The accepting side must have an FPDU before it sends one: both may wait for ever. RFC 5044, 7.1.2.
+TEST(Bandwidth, ConnectionsOnWhichNobodySpeaksFirst) {
+    metrics::FlowSnapshot flow;
+    flow.transport = dissect::Transport::iwarp;
+    flow.packets = 4;
+    flow.connection.mpa_revision = 2;
+    const auto silent = bandwidth_of(flow);
+    EXPECT_EQ(silent.verdict, "undecidable");
+    EXPECT_THAT(silent.summary, HasSubstr("nobody sent anything on them"));
+    EXPECT_THAT(silent.advice, HasSubstr("peer-to-peer"));
+    flow.connection.mpa_revision.reset();  // nothing is known of its set-up
+    EXPECT_THAT(bandwidth_of(flow).advice, testing::Not(HasSubstr("peer-to-peer")));
+}
+
 TEST(Bandwidth, AFullLink) {
     auto flow = healthy();
     flow.state_ns = {};
