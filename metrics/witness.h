@@ -67,6 +67,8 @@ public:
     /// The flow's outstanding messages were given up: nobody will say when they are answered. Where `apart`, only those
     /// whose positions have answered_apart; else all others.
     virtual void forgotten(std::uint64_t flow, bool apart) = 0;
+    /// The engine has taken leave of the flow, for its idleness or for want of room: its id comes no more.
+    virtual void left(std::uint64_t flow) { static_cast<void>(flow); }
     /// What is outstanding on the flow after the packet, as far as it was worked off; the last call for a frame holds.
     virtual void outstanding(std::uint64_t flow, std::uint64_t messages, std::uint64_t bytes, std::uint64_t frame) = 0;
 };

@@ -299,6 +299,7 @@ void FlowStore::leave_watch(const Flow& flow, FlowIndex index) {
     watch->forget_signals(flow);
     const auto found = watch->by_id.find(flow.id);
     if (found != watch->by_id.end() && found->second == index) watch->by_id.erase(found);
+    watch->witness.left(flow.id);
 }
 
 void FlowStore::identify(FlowIndex index, FlowSnapshot& out) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 
 namespace metrics::verbs {
 
@@ -22,7 +23,6 @@ constexpr std::size_t most_of_one_key = 64;
 constexpr std::uint32_t enough_ids = 16;
 /// A queue that was empty for so long is: requests complete, or are repeated, within this.
 constexpr std::uint64_t quiet_ns = 1'000'000'000;
-constexpr std::size_t most_processes = 65'536;
 constexpr std::uint32_t number_mask = 0xffffff;
 
 std::uint64_t key_of(const Record& record) {
@@ -66,8 +66,36 @@ TraceBook::TraceBook(const BookOptions& options) : options_(options) {}
 TraceBook::~TraceBook() = default;
 
 void TraceBook::know(const Process& process) {
-    if (processes_.size() >= most_processes && !processes_.contains(process.pid)) return;
-    processes_[process.pid].process = process;
+    if (!admits(process.pid)) return;
+    ProcessState& known = processes_[process.pid];
+    known.process = process;
+    known.serial = ++processes_known_;
+}
+
+/// Whether there is room to know one more.
+bool TraceBook::admits(std::uint32_t process) {
+    if (processes_.size() >= options_.max_processes && !processes_.contains(process)) forget_processes();
+    return processes_.size() < options_.max_processes || processes_.contains(process);
+}
+
+/// What belongs to processes of whom no queue pair lives; but the newest may be about to make some. Where that is
+/// nothing, it is not looked for again soon.
+void TraceBook::forget_processes() {
+    constexpr std::uint32_t patience = 64;
+    if (in_vain_ > 0) {
+        --in_vain_;
+        return;
+    }
+    std::unordered_set<std::uint32_t> alive;
+    for (const auto& [handle, life] : lives_)
+        if (!life->ended) alive.insert(life->process);
+    const std::uint64_t newest = options_.max_processes / 2;
+    std::size_t gone = std::erase_if(processes_, [&](const auto& one) {
+        return !alive.contains(one.first) && one.second.serial + newest <= processes_known_;
+    });
+    gone += std::erase_if(
+        shared_, [&](const auto& one) { return !alive.contains(static_cast<std::uint32_t>(one.first >> 32)); });
+    if (gone == 0) in_vain_ = patience;
 }
 
 void TraceBook::add(const Record& record) {
@@ -80,8 +108,7 @@ void TraceBook::add(const Record& record) {
         case RecordKind::connection: return connection(record);
         case RecordKind::lost:
             records_lost_ += record.count;
-            if (processes_.size() < most_processes || processes_.contains(record.process))
-                processes_[record.process].lost += record.count;
+            if (admits(record.process)) processes_[record.process].lost += record.count;
             return;
         case RecordKind::poll_empty:
         case RecordKind::wire_send:
@@ -260,7 +287,10 @@ Level& TraceBook::receive_level(QueuePair& life) {
 
 void TraceBook::post_receive(const Record& record) {
     const bool shared = (record.work.flags & Flag::shared) != 0;
-    if (shared && shared_.size() >= options_.max_queue_pairs && !shared_.contains(key_of(record))) return;
+    if (shared && shared_.size() >= options_.max_queue_pairs && !shared_.contains(key_of(record))) {
+        forget_processes();
+        if (shared_.size() >= options_.max_queue_pairs) return;
+    }
     QueuePair* const own = shared ? nullptr : &at(record);
     if (record.work.status != 0) return;
     if (own != nullptr) ++own->counts.receives;
@@ -368,11 +398,15 @@ void TraceBook::connection(const Record& record) {
         return connect(living_.at(key_of(record)), local, peer);
     }
     // A server makes the queue pair when it is asked; not all of them then wait to be told that it is connected.
-    if (change.event != connect_request || (asked_.size() >= most_processes && !asked_.contains(record.process)))
-        return;
-    Asked& asked = asked_[record.process];
+    if (change.event != connect_request) return;
     // One that was refused, or forgotten, is not waited for.
-    if (passed(asked.time_ns, record.time_ns) >= quiet_ns) asked.count = 0;
+    const auto is_past = [&](const Asked& asked) { return passed(asked.time_ns, record.time_ns) >= quiet_ns; };
+    if (asked_.size() >= options_.max_processes && !asked_.contains(record.process)) {
+        std::erase_if(asked_, [&](const auto& one) { return is_past(one.second); });
+        if (asked_.size() >= options_.max_processes) return;
+    }
+    Asked& asked = asked_[record.process];
+    if (is_past(asked)) asked.count = 0;
     ++asked.count;
     asked.time_ns = record.time_ns;
     asked.local = local;

@@ -17,6 +17,7 @@ namespace metrics::verbs {
 struct BookOptions {
     std::size_t max_queue_pairs = 65'536;  ///< remembered at once; of those over the limit, the idlest go
     std::size_t max_requests = 65'536;     ///< outstanding of one queue pair; devices grant some ten thousand
+    std::size_t max_processes = 65'536;    ///< known by name; those go first of whom no queue pair lives
     std::size_t max_waiting = 2'000'000;   ///< work requests, of all queue pairs, that wait for a flow to be theirs
 };
 
@@ -109,6 +110,7 @@ private:
     struct ProcessState {
         Process process;
         std::uint64_t lost = 0;
+        std::uint64_t serial = 0;  ///< in the order in which they became known
     };
 
     /// Connection requests that the process has been told of, and no queue pair made for.
@@ -125,6 +127,8 @@ private:
     void end(QueuePair& queue_pair, std::int64_t now_ns);
     void evict();
     void bound_waiting();
+    bool admits(std::uint32_t process);
+    void forget_processes();
     void index(Handle handle, Key key, std::uint32_t value);
     std::vector<Handle> looked_up(Key key, std::uint32_t value) const;
 
@@ -152,7 +156,9 @@ private:
     std::uint64_t evicted_ = 0;
     std::uint64_t unexpected_ = 0;
     std::uint64_t odd_ = 0;
-    std::size_t added_ = 0;  ///< to posts, since they were last counted
+    std::uint64_t processes_known_ = 0;  ///< ever
+    std::uint32_t in_vain_ = 0;          ///< so many times more forget_processes() does not look
+    std::size_t added_ = 0;              ///< to posts, since they were last counted
 };
 
 }  // namespace metrics::verbs

@@ -109,6 +109,20 @@ void TraceJoin::forgotten(std::uint64_t id, bool apart) {
     if (Flow& flow = at(id); flow.messages != nullptr) flow.messages->join.forgotten(apart);
 }
 
+void TraceJoin::left(std::uint64_t id) {
+    const auto known = flows_.find(id);
+    if (known == flows_.end()) return;
+    const TraceBook::Handle owner = known->second->owner;
+    if (const auto owned = owned_.find(owner); owned != owned_.end() && owned->second == id) {
+        owned_.erase(owned);
+        // Its posts wait for another flow, and no longer than those of others.
+        if (QueuePair* const life = book_.find(owner); life != nullptr) life->posts.set_taken(false);
+    }
+    if (known->second->listed) std::erase(touched_, id);
+    if (last_id_ == id) last_id_ = ~std::uint64_t{0};
+    flows_.erase(known);
+}
+
 // ---- what comes of it ----
 
 void TraceJoin::look_for_owner(std::uint64_t id, Flow& flow, const Identify& identify) {

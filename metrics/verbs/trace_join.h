@@ -33,6 +33,8 @@ public:
     using Identify = std::function<bool(std::uint64_t, FlowSnapshot&)>;
     /// The engine has worked the frames off. `last`: no more of either will come.
     void settle(const Identify& identify, bool last = false);
+    /// Flows that are remembered: as many as the engine has.
+    std::size_t flows() const { return flows_.size(); }
     /// Packets were lost to the capture.
     void dropped();
     /// Fills in FlowSnapshot::verbs, and gives time that packets call the application's to whom posts show it to
@@ -50,6 +52,7 @@ public:
     void answered(std::uint64_t flow, std::uint64_t position, const std::uint64_t* latency_ns,
                   std::uint64_t frame) override;
     void forgotten(std::uint64_t flow, bool apart) override;
+    void left(std::uint64_t flow) override;
     void outstanding(std::uint64_t flow, std::uint64_t messages, std::uint64_t bytes, std::uint64_t frame) override;
 
 private:

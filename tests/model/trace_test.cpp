@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <limits>
 #include <set>
 
 #include "tests/model/scenarios.h"
@@ -256,6 +257,27 @@ TEST(TraceAndPackets, TimeBehindThePostIsNotTheApplications) {
                   (plain.state_ns[index_of(State::application_in_flight)] -
                    flow.state_ns[index_of(State::application_in_flight)]) +
                   (plain.state_ns[index_of(State::peer_wait)] - flow.state_ns[index_of(State::peer_wait)]));
+}
+
+/// For months: what the engine has forgotten nobody remembers, and a program that goes on is found again.
+TEST(TraceAndPackets, FlowsThatAreForgottenLeaveNothing) {
+    const History history = run(scenario("window").plan);
+    const Frames frames = capture(history, tap_at(0), false);
+    const Records all = records(history, usual);
+    TraceJoin join;
+    metrics::AnalyzerOptions options = options_for(history);
+    options.engine.witness = &join;
+    metrics::Analyzer analyzer(options);
+    const auto posts = [&](const metrics::Snapshot& snapshot) {
+        const metrics::FlowSnapshot* const flow = flow_of(snapshot, history, 0);
+        return flow == nullptr || !flow->verbs ? 0 : flow->verbs->posts;
+    };
+    EXPECT_GT(posts(analyse_both(history, frames, all, join, analyzer)), 0u);
+    EXPECT_GT(join.flows(), 0u);
+    EXPECT_GT(analyzer.begin_interval(std::numeric_limits<std::int64_t>::max()), 0u);
+    EXPECT_EQ(join.flows(), 0u);
+    EXPECT_GT(posts(analyse_both(history, frames, all, join, analyzer)), 0u);
+    EXPECT_GT(join.flows(), 0u);
 }
 
 TEST(TraceAndPackets, ALatePollIsSeen) {

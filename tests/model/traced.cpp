@@ -154,6 +154,11 @@ metrics::Snapshot analyse_both(const History& history, const Frames& frames, con
     metrics::AnalyzerOptions options = options_for(history);
     options.engine.witness = &join;
     metrics::Analyzer analyzer(options);
+    return analyse_both(history, frames, records, join, analyzer);
+}
+
+metrics::Snapshot analyse_both(const History& history, const Frames& frames, const Records& records,
+                               metrics::verbs::TraceJoin& join, metrics::Analyzer& analyzer) {
     for (std::uint32_t side = 0; side < history.sides.size(); ++side)
         join.book().know({process_of(side), "program " + std::to_string(side), ""});
     const auto identify = [&](std::uint64_t id, metrics::FlowSnapshot& out) { return analyzer.identify(id, out); };

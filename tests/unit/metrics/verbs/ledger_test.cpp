@@ -260,6 +260,57 @@ TEST(TraceBook, a_servers_queue_pair_is_made_for_the_request_before_it) {
     EXPECT_EQ(book.by_ports(7174, 40'004).size(), 1u);
 }
 
+/// A daemon sees processes come and go for months, and knows the one of now by its name.
+TEST(TraceBook, processes_without_queue_pairs_make_room) {
+    constexpr std::uint32_t staying = 7;
+    BookOptions options;
+    options.max_processes = 64;
+    options.max_queue_pairs = 24;
+    TraceBook book(options);
+    const auto of = [](Record one, std::uint32_t process) {
+        one.process = process;
+        return one;
+    };
+    book.know({staying, "stays", ""});
+    book.add(of(change(0, 1, to_init), staying));
+    for (std::uint32_t process = 100; process < 5100; ++process) {
+        const std::int64_t now_ns = std::int64_t{process} * 1000;
+        book.know({process, "program " + std::to_string(process), ""});
+        Record made = of(change(now_ns, 1, to_init), process);
+        made.change.shared_receive_queue = 5;
+        book.add(made);
+        book.add(of(post_receive(now_ns + 1, 5, Flag::shared), process));
+        if (process % 3 != 0) continue;  // killed: nothing tells of its end
+        book.add(of(change(now_ns + 2, 1, destroyed), process));
+    }
+    bool found = false;
+    book.for_each([&](TraceBook::Handle, const metrics::verbs::QueuePair& life) {
+        if (life.process == staying) {
+            EXPECT_EQ(book.figures(life).process.command, "stays");
+        }
+        if (life.process != 5099) return;
+        found = true;
+        EXPECT_EQ(book.figures(life).process.command, "program 5099");
+        EXPECT_EQ(book.figures(life).receive_queue.max, 1u);
+    });
+    EXPECT_TRUE(found);
+}
+
+TEST(TraceBook, requests_that_nobody_took_make_room) {
+    BookOptions options;
+    options.max_processes = 64;
+    TraceBook book(options);
+    for (std::uint32_t process = 100; process < 1100; ++process) {
+        Record asked = connect_request(std::int64_t{process} * 1'000'000'000, 40'001);
+        asked.process = process;
+        book.add(asked);
+    }
+    Record made = change(1099LL * 1'000'000'000 + 1, 3, to_init);
+    made.process = 1099;
+    book.add(made);
+    EXPECT_EQ(book.by_ports(7174, 40'001).size(), 1u);
+}
+
 TEST(TraceBook, memory_is_bounded_whatever_comes) {
     BookOptions options;
     options.max_queue_pairs = 64;
