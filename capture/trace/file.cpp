@@ -210,11 +210,18 @@ std::string TraceFileReader::take_process(std::span<const std::byte> octets) {
         process.devices.push_back(taker.take_text(Process::longest_name));
     if (!taker.ok()) return "the description of a process is shorter than it says";
     const auto known = std::ranges::find_if(processes_, [&](const Process& one) { return is_same(one, process); });
-    if (known != processes_.end()) {
+    if (known != processes_.end() && known->command == process.command) {
         *known = std::move(process);
         return {};
     }
-    if (processes_.size() == most_processes) processes_.pop_front();
+    if (known != processes_.end()) {  // another program by now
+        processes_.erase(known);
+        ++forgotten_;
+    }
+    if (processes_.size() == most_processes) {
+        processes_.pop_front();
+        ++forgotten_;
+    }
     processes_.push_back(std::move(process));
     return {};
 }

@@ -59,6 +59,8 @@ public:
     /// Those that were told of so far, each before its first record, the devices as known by then; of thousands, the
     /// latest.
     const std::deque<Process>& processes() const { return processes_; }
+    /// How many there were, the forgotten ones among them.
+    std::uint64_t processes_met() const { return forgotten_ + processes_.size(); }
     /// Whether the file's own end was read. Without, whoever wrote it was stopped.
     bool is_complete() const { return complete_; }
     /// Records that were lost when it was made, as its end says.
@@ -82,6 +84,7 @@ private:
     std::vector<std::byte> block_ = {};
     std::vector<Record> batch_ = {};
     std::deque<Process> processes_ = {};
+    std::uint64_t forgotten_ = 0;  ///< before the first of `processes_`
     std::uint64_t offset_ = 0;
     std::uint64_t block_at_ = 0;
     std::uint64_t records_ = 0;

@@ -40,6 +40,8 @@ public:
 
     /// All processes so far, the latest last; of those that have ended the earliest are forgotten in the end.
     const std::deque<Process>& processes() const { return processes_; }
+    /// How many there were, the forgotten ones among them.
+    std::uint64_t processes_met() const { return forgotten_ + processes_.size(); }
     /// Records that were overwritten before they were read, or that their process had no room for.
     std::uint64_t lost() const { return lost_; }
     /// Rings that are being read.

@@ -8,7 +8,6 @@
 #include <fmt/core.h>
 #include <span>
 #include <sys/stat.h>
-#include <unordered_map>
 
 #include "capture/trace/file.h"
 #include "capture/trace/kernel_events.h"
@@ -23,22 +22,19 @@ namespace {
 using capture::trace::Process;
 using capture::trace::Record;
 
-/// Those that are new since it was last asked.
+/// The processes that a source has met, as they are new to the book: there may be thousands of old ones.
 class Introductions {
 public:
-    void tell(metrics::verbs::TraceBook& book, const std::deque<Process>& processes) {
-        for (const Process& process : processes) {
-            std::string& known = known_[process.pid];
-            if (known == process.command && !known.empty()) continue;
-            known = process.command;
-            book.know({process.pid, process.command, process.container});
-        }
-        // Of processes that came and went, nobody asks any more.
-        if (known_.size() > 2 * processes.size() + 1024) known_.clear();
+    void tell(metrics::verbs::TraceBook& book, const auto& source) {
+        const std::deque<Process>& all = source.processes();
+        const std::uint64_t fresh = std::min<std::uint64_t>(source.processes_met() - told_, all.size());
+        for (auto one = all.end() - static_cast<std::ptrdiff_t>(fresh); one != all.end(); ++one)
+            book.know({one->pid, one->command, one->container});
+        told_ = source.processes_met();
     }
 
 private:
-    std::unordered_map<std::uint32_t, std::string> known_ = {};
+    std::uint64_t told_ = 0;
 };
 
 class TraceFile final : public TraceInput {
@@ -56,7 +52,7 @@ public:
             auto more = reader_.next();
             if (!more) return ended_ = true, more.error().text();
             waiting_ = *more;
-            introductions_.tell(book, reader_.processes());
+            introductions_.tell(book, reader_);
             if (waiting_.empty()) ended_ = true;
             if (ended_ && !reader_.is_complete())
                 return fmt::format("{}: the trace breaks off: whoever wrote it was stopped", path_);
@@ -80,7 +76,7 @@ public:
     std::string give(metrics::verbs::TraceBook& book, std::int64_t) override {
         for (std::size_t count = records_.size(); count == records_.size();) {
             count = rings_.next(records_);
-            introductions_.tell(book, rings_.processes());
+            introductions_.tell(book, rings_);
             for (const Record& record : std::span(records_).first(count)) book.add(record);
         }
         return {};
