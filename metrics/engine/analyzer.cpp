@@ -21,19 +21,22 @@ EngineOptions share_of(EngineOptions options, unsigned threads) {
     return options;
 }
 
-/// A mapped file's octets come from memory: those of the headers are asked for a few frames early, and `payloads` too
-/// where a CRC will be computed of them. (Inline, or GCC takes a function without visible effects for one that need not
-/// be called.)
+/// A mapped file's octets come from memory: those of the headers are asked for a few frames early, and the payload's
+/// too where this thread will compute a CRC of them. (Inline, or GCC takes functions without visible effects for such
+/// as need not be called.)
+constexpr std::size_t frames_ahead = 6;
+
+[[gnu::always_inline]] inline void ask_payload(wire::Bytes bytes) {
+    constexpr std::size_t most = 2048;  // the processor itself goes on with longer ones
+    for (std::size_t at = 128; at < std::min(bytes.size(), most); at += 64) __builtin_prefetch(bytes.data() + at);
+}
 [[gnu::always_inline]] inline void ask_ahead(std::span<const wire::Frame> frames, std::size_t now, bool payloads) {
-    constexpr std::size_t ahead = 6;
-    if (now + ahead >= frames.size()) return;
-    const wire::Bytes bytes = frames[now + ahead].bytes;
+    if (now + frames_ahead >= frames.size()) return;
+    const wire::Bytes bytes = frames[now + frames_ahead].bytes;
     if (bytes.empty()) return;
     __builtin_prefetch(bytes.data());
     __builtin_prefetch(bytes.data() + std::min<std::size_t>(bytes.size() - 1, 64));
-    if (!payloads) return;
-    constexpr std::size_t most = 2048;  // the processor itself goes on with longer ones
-    for (std::size_t at = 128; at < std::min(bytes.size(), most); at += 64) __builtin_prefetch(bytes.data() + at);
+    if (payloads) ask_payload(bytes);
 }
 
 }  // namespace
@@ -80,7 +83,11 @@ struct Analyzer::State {
             const auto some = all.subspan(begin, std::min(ahead, all.size() - begin));
             for (const std::uint16_t i : some) worker.expect(chunk.frames[i], chunk.contexts[i]);
             worker.fetch();
-            for (const std::uint16_t i : some) worker.work(chunk.frames[i], chunk.contexts[i]);
+            for (std::size_t i = 0; i < some.size(); ++i) {
+                const std::size_t later = begin + i + frames_ahead;
+                if (worker.verifies_crc() && later < all.size()) ask_payload(chunk.frames[all[later]].bytes);
+                worker.work(chunk.frames[some[i]], chunk.contexts[some[i]]);
+            }
         }
     }
 
