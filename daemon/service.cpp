@@ -144,13 +144,18 @@ std::vector<std::string> Service::State::open() {
     auto tap = capture::Tap::open(tap_options(config.capture));
     if (!tap) wrong.push_back(tap.error().text());
     auto devices = open_devices(wrong);
-    open_control(wrong);
     auto traces = open_traces(wrong);
+    open_control(wrong);
     if (!wrong.empty()) return wrong;
     // A thread has capabilities of its own: none may have been started. What is opened from here on belongs to `user`.
     const Rights rights{.trace_points = !config.traces.kernel_events.empty(),
                         .everybodys_files = config.traces.programs};
     if (std::string why = drop_privileges(config.service.user, rights); !why.empty()) return {std::move(why)};
+    // Whose process has gone is not read any more, and those that cannot be seen are as good as gone.
+    if (config.traces.programs && ::access("/proc/1/stat", F_OK) != 0)
+        log.warning("traces",
+                    "/proc does not show the processes of other users (ProtectProc= of systemd, hidepid=): only "
+                    "programs of this daemon's user are traced");
 
     std::unique_ptr<HistoryWriter> history = open_history(wrong);
     const std::uint64_t frames_before = history ? history->frames_end() : 0;
@@ -189,11 +194,6 @@ std::vector<std::unique_ptr<capture::VerbsSource>> Service::State::open_devices(
 
 std::unique_ptr<TraceInput> Service::State::open_traces(std::vector<std::string>& wrong) const {
     if (!config.traces.wanted()) return nullptr;
-    // Whose process has gone is not read any more, and those that cannot be seen are as good as gone.
-    if (config.traces.programs && ::access("/proc/1/stat", F_OK) != 0)
-        log.warning("traces",
-                    "/proc does not show the processes of other users (ProtectProc= of systemd, hidepid=): only "
-                    "programs of this daemon's user are traced");
     LiveTraces how{.programs = config.traces.programs, .make_folder = true};
     if (!config.traces.kernel_events.empty()) how.kernel_events = config.traces.kernel_events;
     std::string error;

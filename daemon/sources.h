@@ -17,7 +17,7 @@ class Sources final : public capture::Source {
 public:
     /// `frames_before`: the first frame gets the number behind it.
     Sources(std::unique_ptr<capture::Tap> tap, std::vector<std::unique_ptr<capture::VerbsSource>> devices,
-            std::uint64_t frames_before, int longest_wait_ms = 100);
+            std::uint64_t frames_before, int longest_wait_ms);
 
     capture::ReadStatus next(wire::Frame& frame) override;
     /// Waits up to `longest_wait_ms` for a frame; where devices are tapped, which cannot be waited for together, 1 ms.

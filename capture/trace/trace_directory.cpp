@@ -34,12 +34,11 @@ int private_folders(char* path, std::size_t size, const char* above, bool make) 
 }  // namespace
 
 int trace_directory(char* path, std::size_t size, bool make) {
-    constexpr char machines_own[] = "/run/rdmascope/trace";
     constexpr std::size_t longest = 4096;
     if (const char* asked = std::getenv(layout::variable::directory); asked != nullptr && *asked != '\0')
         return fits(std::snprintf(path, size, "%s", asked), size) ? 0 : ENAMETOOLONG;
-    if (access(machines_own, make ? W_OK | X_OK : R_OK | X_OK) == 0)
-        return fits(std::snprintf(path, size, "%s", machines_own), size) ? 0 : ENAMETOOLONG;
+    if (access(machines_directory, make ? W_OK | X_OK : R_OK | X_OK) == 0)
+        return fits(std::snprintf(path, size, "%s", machines_directory), size) ? 0 : ENAMETOOLONG;
     char above[longest];
     const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
     if (runtime != nullptr && *runtime == '/') {

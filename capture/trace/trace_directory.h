@@ -3,7 +3,10 @@
 
 namespace capture::trace {
 
-/// Where rings are: $RDMASCOPE_TRACE_DIR; else /run/rdmascope/trace where this process may write there; else
+/// The folder of all users, where there is one.
+inline constexpr char machines_directory[] = "/run/rdmascope/trace";
+
+/// Where rings are: $RDMASCOPE_TRACE_DIR; else `machines_directory` where this process may write there; else
 /// $XDG_RUNTIME_DIR/rdmascope/trace; else /tmp/rdmascope-UID/trace.
 ///
 /// The last two are made where they are missing, for this user alone; a folder in /tmp that belongs to somebody else,

@@ -1,13 +1,15 @@
 #pragma once
 #include <string>
 
+#include "capture/trace/trace_directory.h"
 #include "wire/result.h"
 
 namespace service {
 
 /// The folder in which programs leave what they do, made where it is missing: $RDMASCOPE_TRACE_DIR; else
-/// /run/rdmascope/trace, for programs of every user, where this process may make it; else this user's own, as
-/// capture::trace::trace_directory has it. `machines_own` stands for the second. Fails with a sentence.
-wire::Result<std::string, std::string> open_trace_folder(const std::string& machines_own = "/run/rdmascope/trace");
+/// `everybodys`, for programs of every user, where this process may make it and they may enter the folder that it is
+/// in; else this user's own, as capture::trace::trace_directory has it. Fails with a sentence.
+wire::Result<std::string, std::string> open_trace_folder(
+    const std::string& everybodys = capture::trace::machines_directory);
 
 }  // namespace service

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <deque>
 #include <fmt/core.h>
+#include <ranges>
 #include <span>
 #include <sys/stat.h>
 
@@ -22,19 +23,30 @@ namespace {
 using capture::trace::Process;
 using capture::trace::Record;
 
+/// Of a list that keeps the latest of all there ever were: those that are new since it was last asked.
+class News {
+public:
+    template <class T>
+    auto take(const std::deque<T>& latest, std::uint64_t ever) {
+        const std::uint64_t fresh = std::min<std::uint64_t>(ever - taken_, latest.size());
+        taken_ = ever;
+        return std::ranges::subrange(latest.end() - static_cast<std::ptrdiff_t>(fresh), latest.end());
+    }
+
+private:
+    std::uint64_t taken_ = 0;
+};
+
 /// The processes that a source has met, as they are new to the book: there may be thousands of old ones.
 class Introductions {
 public:
     void tell(metrics::verbs::TraceBook& book, const auto& source) {
-        const std::deque<Process>& all = source.processes();
-        const std::uint64_t fresh = std::min<std::uint64_t>(source.processes_met() - told_, all.size());
-        for (auto one = all.end() - static_cast<std::ptrdiff_t>(fresh); one != all.end(); ++one)
-            book.know({one->pid, one->command, one->container});
-        told_ = source.processes_met();
+        for (const Process& process : news_.take(source.processes(), source.processes_met()))
+            book.know({process.pid, process.command, process.container});
     }
 
 private:
-    std::uint64_t told_ = 0;
+    News news_ = {};
 };
 
 class TraceFile final : public TraceInput {
@@ -84,11 +96,7 @@ public:
 
     std::vector<std::string> take_refusals() override {
         std::vector<std::string> texts;
-        const auto& all = rings_.refusals();
-        const std::uint64_t fresh = std::min<std::uint64_t>(rings_.refused() - refused_, all.size());
-        for (auto one = all.end() - static_cast<std::ptrdiff_t>(fresh); one != all.end(); ++one)
-            texts.push_back(one->text());
-        refused_ = rings_.refused();
+        for (const auto& refusal : refusals_.take(rings_.refusals(), rings_.refused())) texts.push_back(refusal.text());
         return texts;
     }
 
@@ -96,7 +104,7 @@ private:
     /// Whoever looks on removes nothing.
     static capture::trace::Rings::Options options(std::string directory) { return {std::move(directory), {}, false}; }
     capture::trace::Rings rings_;
-    std::uint64_t refused_ = 0;  ///< of `rings_`, when that was last asked
+    News refusals_ = {};
     Introductions introductions_ = {};
     std::vector<Record> records_;
 };

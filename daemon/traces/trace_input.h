@@ -29,7 +29,7 @@ struct LiveTraces {
     bool programs = true;
     /// Programs that begin later count, too, whoever's they are: open_trace_folder() has their rings.
     bool make_folder = false;
-    /// Patterns of capture::trace::Tracefs::events; of an empty list, those of connections.
+    /// Patterns of capture::trace::Tracefs::events; of an empty list, all of RDMA.
     std::optional<std::vector<std::string>> kernel_events = {};
 };
 /// What is traced now: the rings of programs, and the kernel's events that are wanted. Nothing where no program was

@@ -301,10 +301,14 @@ const FlowSnapshot* busiest(const Flows& flows) {
     return best;
 }
 
+/// MPA's Reply was accepted, and no FPDU came from either side.
 bool holds_silent_streams(const Scene& scene) {
-    return std::any_of(scene.flows().begin(), scene.flows().end(), [](const FlowSnapshot* flow) {
-        return flow->transport == dissect::Transport::iwarp && flow->connection.mpa_revision &&
-               flow->payload_bytes == 0;
+    const auto is_silent = [](const FlowSnapshot& flow) { return !carries_data(flow) && flow.terminates == 0; };
+    return std::any_of(scene.flows().begin(), scene.flows().end(), [&](const FlowSnapshot* flow) {
+        const bool rejected = flow->connection.end.starts_with("MPA reply: rejected");
+        const FlowSnapshot* const reverse = scene.reverse(*flow);
+        return flow->transport == dissect::Transport::iwarp && flow->connection.setup_ns && !rejected &&
+               is_silent(*flow) && (reverse == nullptr || is_silent(*reverse));
     });
 }
 

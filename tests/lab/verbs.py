@@ -101,11 +101,11 @@ class Bench(machines.Machines):
             for direction in ("to-ours", "to-siw"):
                 programs = Programs(direction, options)
                 where = "siw's client to the software stack's server" if direction == "to-ours" else "the software stack's client to siw's server"
-                speaks = lambda name: mode == "p2p" or direction == "to-siw" or name not in SERVER_FIRST  # noqa: E731
-                for name in filter(speaks, ("rping", "verified", "ucmatose")):
+                can_work = lambda name: mode == "p2p" or direction == "to-siw" or name not in SERVER_FIRST  # noqa: E731
+                for name in filter(can_work, ("rping", "verified", "ucmatose")):
                     self.case(f"verbs-{name}-{direction}-{mode}", f"{name}, {where}, {mode}", getattr(programs, name), tries=3, judge=judge)
                 for tool, words in PERFTEST:
-                    if mode == "shadow" or not speaks(tool) or (mode == "p2p" and tool not in SERVER_FIRST):
+                    if mode == "shadow" or not can_work(tool) or (mode == "p2p" and tool not in SERVER_FIRST):
                         continue
                     kind = re.sub(r"\W+", "", re.sub(r"-n \d+", "", words))
                     self.case(f"verbs-{tool.replace('_', '-')}-{kind}-{direction}-{mode}", f"{tool} -R {words}, {where}, {mode}", programs.perftest(tool, words),

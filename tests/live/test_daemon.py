@@ -567,12 +567,24 @@ class Traces(unittest.TestCase):
                 self.assertGreater(flow["post_to_poll_ns"]["count"], 0)
                 why = wire.within(BINARY, "why", "-n", "--connect", daemon.socket).stdout
                 self.assertIn(f"ib_write_bw (pid {pid})", why)
-                # As many as the summary of `run` has, of its own program; both were.
-                status = daemon.ask(command="status")["result"]
-                self.assertGreaterEqual(status["trace_records"], self.COUNT)
+                # `run` has read the same ring: the server was not traced.
+                records = int(re.search(r"(\d+) records of 1 process, 0 lost", client.stderr)[1])
+                status = daemon.wait_for("all records", lambda: (now := daemon.ask(command="status")["result"])["trace_records"] >= records and now)
+                self.assertEqual(status["trace_records"], records)
                 self.assertEqual(status["trace_records_lost"], 0)
                 self.assertEqual(daemon.total("rdmascope_trace_records_total"), status["trace_records"])
                 self.assertEqual(daemon.log().count("warning"), 0, daemon.log())
+
+    def test_processes_that_cannot_be_seen_are_told_of(self):
+        class Hiding(Wire):
+            def command(self, *arguments):
+                return super().command("sh", "-c", 'mount -t proc -o hidepid=2 proc /proc && exec "$@"', "sh", *arguments)
+
+        config = '[traces]\nprograms = true\n[service]\nuser = "nobody"\n'
+        for wire, told_of in ((Hiding(), 1), (Wire(), 0)):
+            with self.subTest(wire=type(wire).__name__), wire, tempfile.TemporaryDirectory(prefix="rdmascope-rings-") as rings:
+                with Daemon(wire, config=config, environment={"RDMASCOPE_TRACE_DIR": rings}) as daemon:
+                    self.assertEqual(daemon.log().count("does not show the processes of other users"), told_of)
 
     def test_what_is_no_ring_is_told_once(self):
         with Wire() as wire, tempfile.TemporaryDirectory(prefix="rdmascope-rings-") as rings:

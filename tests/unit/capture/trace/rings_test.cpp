@@ -192,7 +192,7 @@ protected:
         return {std::stoi(answer), answer.substr(blank + 1)};
     }
     static void SetUpTestSuite() {
-        if (access("/run/rdmascope/trace", F_OK) == 0) machine_has_one = true;
+        if (access(machines_directory, F_OK) == 0) machine_has_one = true;
     }
     static inline bool machine_has_one = false;
 };
@@ -203,7 +203,7 @@ TEST_F(TraceDirectoryTest, TheVariableGoesFirst) {
 }
 
 TEST_F(TraceDirectoryTest, MakesAPrivateOneOfTheUser) {
-    if (machine_has_one) GTEST_SKIP() << "/run/rdmascope/trace goes first";
+    if (machine_has_one) GTEST_SKIP() << machines_directory << " goes first";
     const Folder folder;
     const auto prepare = [&] {
         unsetenv("RDMASCOPE_TRACE_DIR");
@@ -216,7 +216,7 @@ TEST_F(TraceDirectoryTest, MakesAPrivateOneOfTheUser) {
 }
 
 TEST_F(TraceDirectoryTest, WhatOthersMayWriteToIsRefused) {
-    if (machine_has_one) GTEST_SKIP() << "/run/rdmascope/trace goes first";
+    if (machine_has_one) GTEST_SKIP() << machines_directory << " goes first";
     const Folder folder;
     std::filesystem::create_directories(folder / "rdmascope/trace");
     std::filesystem::permissions(folder / "rdmascope/trace", std::filesystem::perms::all);

@@ -42,6 +42,7 @@ TEST_F(TraceFolder, is_made_for_everybody_whatever_the_umask) {
     ASSERT_TRUE(made.ok()) << made.error();
     EXPECT_EQ(*made, root / "run" / "trace");
     EXPECT_EQ(mode_of(*made), 01777u);
+    EXPECT_EQ(mode_of(root / "run"), 0755u) << "or nobody else comes there";
     ASSERT_TRUE(open_trace_folder(*made).ok()) << "once more";
     EXPECT_EQ(mode_of(*made), 01777u);
 }
@@ -59,6 +60,15 @@ TEST_F(TraceFolder, is_this_user_s_own_where_the_machine_s_cannot_be_made) {
     ASSERT_TRUE(made.ok()) << made.error();
     EXPECT_EQ(*made, root / "rdmascope" / "trace");
     EXPECT_EQ(mode_of(*made), 0700u);
+}
+
+TEST_F(TraceFolder, is_this_user_s_own_where_others_could_not_come_to_the_machine_s) {
+    fs::create_directories(root / "run");
+    ASSERT_EQ(::chmod((root / "run").c_str(), 0750), 0);
+    const auto made = open_trace_folder(root / "run" / "trace");
+    ASSERT_TRUE(made.ok()) << made.error();
+    EXPECT_EQ(*made, root / "rdmascope" / "trace");
+    EXPECT_EQ(mode_of(root / "run"), 0750u);
 }
 
 /// Who may make links in a folder that others write to could lead root anywhere.

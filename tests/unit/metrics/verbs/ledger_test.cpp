@@ -1,6 +1,7 @@
 /// What records say of queues. Every depth, time and latency is counted out by hand beside the records.
 #include <cstring>
 #include <gtest/gtest.h>
+#include <map>
 
 #include "metrics/verbs/trace_book.h"
 #include "tests/unit/metrics/verbs/records.h"
@@ -275,6 +276,7 @@ TEST(TraceBook, processes_without_queue_pairs_make_room) {
     book.add(of(change(0, 1, to_init), staying));
     for (std::uint32_t process = 100; process < 5100; ++process) {
         const std::int64_t now_ns = std::int64_t{process} * 1000;
+        book.add(of(post(now_ns, 1, process), staying));
         book.know({process, "program " + std::to_string(process), ""});
         Record made = of(change(now_ns, 1, to_init), process);
         made.change.shared_receive_queue = 5;
@@ -283,17 +285,14 @@ TEST(TraceBook, processes_without_queue_pairs_make_room) {
         if (process % 3 != 0) continue;  // killed: nothing tells of its end
         book.add(of(change(now_ns + 2, 1, destroyed), process));
     }
-    bool found = false;
-    book.for_each([&](TraceBook::Handle, const metrics::verbs::QueuePair& life) {
-        if (life.process == staying) {
-            EXPECT_EQ(book.figures(life).process.command, "stays");
-        }
-        if (life.process != 5099) return;
-        found = true;
-        EXPECT_EQ(book.figures(life).process.command, "program 5099");
-        EXPECT_EQ(book.figures(life).receive_queue.max, 1u);
-    });
-    EXPECT_TRUE(found);
+    std::map<std::uint32_t, VerbsFigures> known;
+    book.for_each(
+        [&](TraceBook::Handle, const metrics::verbs::QueuePair& life) { known[life.process] = book.figures(life); });
+    ASSERT_TRUE(known.contains(staying));
+    EXPECT_EQ(known[staying].process.command, "stays");
+    ASSERT_TRUE(known.contains(5099));
+    EXPECT_EQ(known[5099].process.command, "program 5099");
+    EXPECT_EQ(known[5099].receive_queue.max, 1u);
 }
 
 TEST(TraceBook, requests_that_nobody_took_make_room) {

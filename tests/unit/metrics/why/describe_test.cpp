@@ -50,13 +50,30 @@ TEST(Bandwidth, ConnectionsOnWhichNobodySpeaksFirst) {
     metrics::FlowSnapshot flow;
     flow.transport = dissect::Transport::iwarp;
     flow.packets = 4;
-    flow.connection.mpa_revision = 2;
+    flow.connection.setup_ns = 1'000'000;
     const auto silent = bandwidth_of(flow);
     EXPECT_EQ(silent.verdict, "undecidable");
     EXPECT_THAT(silent.summary, HasSubstr("nobody sent anything on them"));
     EXPECT_THAT(silent.advice, HasSubstr("peer-to-peer"));
-    flow.connection.mpa_revision.reset();  // nothing is known of its set-up
-    EXPECT_THAT(bandwidth_of(flow).advice, testing::Not(HasSubstr("peer-to-peer")));
+
+    const auto is_told = [](const metrics::FlowSnapshot& of) {
+        return bandwidth_of(of).summary.find("nobody sent anything") != std::string::npos;
+    };
+    auto other = flow;
+    other.connection.setup_ns.reset();
+    EXPECT_FALSE(is_told(other)) << "asked for and not answered";
+    other = flow;
+    other.connection.end = "MPA reply: rejected";
+    EXPECT_FALSE(is_told(other));
+    other = flow;
+    other.terminates = 1;
+    EXPECT_FALSE(is_told(other));
+    other = flow;
+    other.transport = dissect::Transport::roce2;
+    EXPECT_FALSE(is_told(other));
+    other = flow;
+    other.operations[metrics::index_of(metrics::Operation::write)].count = 1;
+    EXPECT_FALSE(is_told(other)) << "a ready-to-receive message has no octets";
 }
 
 TEST(Bandwidth, AFullLink) {
