@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <deque>
 #include <fmt/core.h>
-#include <ranges>
 #include <span>
 #include <sys/stat.h>
 
@@ -27,22 +26,23 @@ using capture::trace::Record;
 class News {
 public:
     template <class T>
-    auto take(const std::deque<T>& latest, std::uint64_t ever) {
-        const std::uint64_t fresh = std::min<std::uint64_t>(ever - taken_, latest.size());
-        taken_ = ever;
-        return std::ranges::subrange(latest.end() - static_cast<std::ptrdiff_t>(fresh), latest.end());
+    void tell(const std::deque<T>& latest, std::uint64_t ever, auto&& each) {
+        const std::uint64_t fresh = std::min<std::uint64_t>(ever - told_, latest.size());
+        told_ = ever;
+        std::for_each(latest.end() - static_cast<std::ptrdiff_t>(fresh), latest.end(), each);
     }
 
 private:
-    std::uint64_t taken_ = 0;
+    std::uint64_t told_ = 0;
 };
 
 /// The processes that a source has met, as they are new to the book: there may be thousands of old ones.
 class Introductions {
 public:
     void tell(metrics::verbs::TraceBook& book, const auto& source) {
-        for (const Process& process : news_.take(source.processes(), source.processes_met()))
+        news_.tell(source.processes(), source.processes_met(), [&book](const Process& process) {
             book.know({process.pid, process.command, process.container});
+        });
     }
 
 private:
@@ -96,7 +96,8 @@ public:
 
     std::vector<std::string> take_refusals() override {
         std::vector<std::string> texts;
-        for (const auto& refusal : refusals_.take(rings_.refusals(), rings_.refused())) texts.push_back(refusal.text());
+        refusals_.tell(rings_.refusals(), rings_.refused(),
+                       [&texts](const auto& refusal) { texts.push_back(refusal.text()); });
         return texts;
     }
 
