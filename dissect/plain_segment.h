@@ -11,6 +11,12 @@ namespace dissect {
 /// Where TCP begins in a plain segment.
 inline constexpr std::uint32_t plain_tcp_offset = 14 + 20;
 
+/// False where a frame is clearly no plain segment: for who has others to look for as well.
+inline bool may_be_plain_segment(const wire::Frame& frame) {
+    constexpr std::uint32_t protocol = 14 + 9;
+    return frame.bytes.size() > protocol && wire::load_u8(frame.bytes.data() + protocol) == wire::ip_protocol::tcp;
+}
+
 /// Ethernet, IPv4 without options and in one piece, and a TCP segment whose header length and the datagram's agree,
 /// captured to its end: there is but one way to take it apart. Padding may follow, as in any short frame.
 inline bool is_plain_segment(const wire::Frame& frame) {

@@ -195,6 +195,11 @@ struct HostClock::State {
     void note_pause(const TransportGlance& seen, const wire::Frame& frame);
     void note_run(const TransportGlance& seen, Host& source, std::uint32_t peer, const wire::Frame& frame,
                   std::uint32_t wire_octets);
+    static bool opens_run(const TransportGlance& segment) {
+        constexpr std::uint8_t push = 8;
+        constexpr std::uint32_t full_segment = 512;
+        return segment.payload >= full_segment && (segment.flags & push) == 0;
+    }
     void note_sample(Host& source);
     void note_sender(const Host& source, Host& destination, const wire::Frame& frame) {
         const std::uint64_t window = static_cast<std::uint64_t>(frame.time_ns) / incast_window_ns;
@@ -258,7 +263,7 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
         ;  // nothing to learn
     else if (seen.kind == Glance::Kind::bth && wire::bth_opcode(seen.opcode).part == wire::MessagePart::only)
         source.run.goes_on = false;  // neither goes on with a message nor leaves one open
-    else
+    else if (source.run.goes_on || seen.kind != Glance::Kind::tcp || opens_run(seen))
         note_run(seen, source, destination.number, frame, wire_octets);
     if (data) note_sender(source, destination, frame);
 }
@@ -383,8 +388,6 @@ void HostClock::State::note_run(const TransportGlance& seen, Host& source, std::
                                 std::uint32_t wire_octets) {
     constexpr std::int64_t longest_ns = 1'000'000'000;
     constexpr std::uint32_t most_octets = 1u << 30;
-    constexpr std::uint8_t push = 8;
-    constexpr std::uint32_t full_segment = 512;
     Run& run = source.run;
     const wire::BthOpcode& opcode = wire::bth_opcode(seen.opcode);
     const bool bth = seen.kind == Glance::Kind::bth;
@@ -412,7 +415,7 @@ void HostClock::State::note_run(const TransportGlance& seen, Host& source, std::
         run.goes_on = !opcode.ends_message();
         run.next_position = (seen.position + 1) & 0xffffff;
     } else {
-        run.goes_on = seen.kind == Glance::Kind::tcp && seen.payload >= full_segment && (seen.flags & push) == 0;
+        run.goes_on = seen.kind == Glance::Kind::tcp && opens_run(seen);
         run.next_position = seen.position + seen.payload;
     }
 }
@@ -441,10 +444,11 @@ HostClock::~HostClock() = default;
 void HostClock::observe(const wire::Frame& frame, FrameContext& context) {
     State& s = *state_;
     s.note_time(frame.time_ns);
-    if (s.observe_plain(frame, context)) [[likely]]
+    const bool segment = dissect::may_be_plain_segment(frame);
+    if (!segment && s.observe_plain(frame, context)) [[likely]]
         return;
     context = {};
-    if (!s.observe_segment(frame, context)) [[unlikely]]
+    if (!segment || !s.observe_segment(frame, context)) [[unlikely]]
         s.observe_other(frame, context);
 }
 

@@ -142,8 +142,10 @@ private:
         return now_ns > changed_ns_ ? static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(changed_ns_) : 0;
     }
     void advance(std::int64_t now_ns) {
+        // A message that begins and ends with one packet comes here several times.
+        if (now_ns <= changed_ns_) return;
         const std::uint64_t elapsed = elapsed_ns(now_ns);
-        changed_ns_ = std::max(now_ns, changed_ns_);
+        changed_ns_ = now_ns;
         message_area_.add(messages_, elapsed);
         byte_area_.add(bytes_, elapsed);
         at_max_ns_ += messages_ == messages_max_ ? elapsed : 0;

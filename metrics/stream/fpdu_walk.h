@@ -32,15 +32,22 @@ inline bool read_head(wire::Bytes bytes, FpduHead& head) {
 /// order: what a segment goes on with must be known when it passes, not when a hole before it has been filled.
 class FpduWalk {
 public:
+    /// Whether the octets from `position` to `end` are one FPDU where one begins, and which. Nothing is done.
+    [[gnu::always_inline]] bool is_next(std::uint64_t position, std::uint64_t end, wire::Bytes bytes, FpduHead& head) const {
+        return known_ && position == end_ && !markers_ && read_head(bytes, head) && head.size == end - position;
+    }
+    /// Goes on to `end`, over an FPDU that is_next().
+    void pass(std::uint64_t end, const FpduHead& head) {
+        end_ = end;
+        opcode_ = head.opcode;
+        last_ = head.last;
+    }
     /// New octets from `position` to `end`, of which `bytes` were captured. Returns the opcode of the first FPDU that
     /// they hold some of, or the last one known.
     std::uint8_t advance(std::uint64_t position, std::uint64_t end, wire::Bytes bytes) {
         FpduHead head;
-        const bool next = known_ && position == end_ && !markers_ && read_head(bytes, head);
-        if (!next || head.size != end - position) return advance_any(position, end, bytes);
-        end_ = end;
-        opcode_ = head.opcode;
-        last_ = head.last;
+        if (!is_next(position, end, bytes, head)) return advance_any(position, end, bytes);
+        pass(end, head);
         return opcode_;
     }
     /// An FPDU delivered by the dissector ends at `end`.

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "dissect/dissection.h"
+#include "dissect/plain_segment.h"
 #include "metrics/frame_context.h"
 #include "wire/frame.h"
 
@@ -75,6 +76,26 @@ struct Segment {
         const dissect::LayerRef* layer = find(dissect::LayerId::ipv4, 2);
         if (layer == nullptr || layer->offset + identification_at + 2 > frame.bytes.size()) return std::nullopt;
         return wire::load_be16(frame.bytes.data() + layer->offset + identification_at);
+    }
+
+    /// What the headers have beside TcpSummary where everything lies in its usual place.
+    struct Plain {
+        std::uint32_t timestamp = 0;  ///< TSval, where there is one
+        std::uint16_t identification = 0;
+        std::uint16_t checksum = 0;
+        bool has_timestamp = false;
+    };
+    /// False unless the frame is_plain_segment() of IPv4, without options beside timestamps.
+    bool read_plain(Plain& out) const {
+        if (!context.plain_segment) return false;
+        const std::byte* const tcp = frame.bytes.data() + dissect::plain_tcp_offset;
+        const std::uint32_t octets = dissection.tcp.payload_offset - dissect::plain_tcp_offset;
+        out.has_timestamp = octets == 32 && wire::load_be32(tcp + 20) == aligned_timestamps;
+        if (octets != 20 && !out.has_timestamp) return false;
+        out.timestamp = out.has_timestamp ? wire::load_be32(tcp + 24) : 0;
+        out.identification = wire::load_be16(tcp - 16);
+        out.checksum = wire::load_be16(tcp + 16);
+        return true;
     }
 
 private:

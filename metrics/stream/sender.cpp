@@ -106,6 +106,14 @@ void Sender::any_payload(const Half& half, const Half& back, const Segment& segm
     passed(half, arrival);
 }
 
+/// Of a common segment that Attribution's rules must look at.
+void Sender::close_by_rules(const Half& half, const Half& back, const Segment& segment, bool mid_message) {
+    const std::uint64_t begin = half.request().next;
+    Situation situation;
+    situation.mid_message = mid_message;
+    close_gap(half, back, {segment, begin, begin + segment.tcp().payload_length, {}, {}}, situation);
+}
+
 Holes* Sender::holes_of(const Direction& direction) {
     return direction.holes == Flow::no_block ? nullptr : &holes_[direction.holes];
 }

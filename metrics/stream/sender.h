@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+
 #include "metrics/flow/flow_store.h"
 #include "metrics/stream/direction.h"
 #include "metrics/stream/segment.h"
@@ -21,6 +23,9 @@ class Sender {
 public:
     explicit Sender(FlowStore& store);
 
+    /// The commonest segment, with all that segment() and acknowledged() would do to it; false, with nothing done, where
+    /// it is another. It carries one FPDU of a Send or a Write, in order, and nothing new of what `back` has sent.
+    bool common(const Half& half, const Half& back, const Segment& segment);
     /// A segment of `half`; its acknowledgement has been told to `back` (which may be nothing) before.
     void segment(const Half& half, const Half& back, const Segment& segment);
     /// A segment of `back` acknowledges what `half` sent.
@@ -51,6 +56,9 @@ private:
     void any_payload(const Half& half, const Half& back, const Segment& segment);
     void fresh(const Half& half, const Half& back, const Arrival& arrival);
     void passed(const Half& half, const Arrival& arrival);
+    static void remember_print(Direction& direction, const SegmentPrint& print) {
+        direction.prints[direction.print_next++ % direction.prints.size()] = print;
+    }
     bool trusted(Direction& direction, const Segment& segment) const;
     void begin(const Half& half, const Segment& segment);
     void new_data(const Half& half, const Arrival& arrival);
@@ -66,10 +74,13 @@ private:
     void lost_holes(const Half& half, std::uint64_t position, std::uint64_t frame);
     bool late(const Half& half, const Hole& hole, const Arrival& arrival) const;
     void overtaken(const Half& half, const Arrival& arrival);
-    void learn_order(Direction& direction, const Arrival& arrival) const;
-    SendOrder order_of(const Direction& direction, const Arrival& arrival) const;
+    static void learn_order(Direction& direction, const SendOrder& now);
+    static SendOrder order_of(const Direction& direction, const Arrival& arrival);
+    static bool orders_by_identification(const Direction& direction);
     void close_gap(const Half& half, const Half& back, const Arrival& arrival, Situation& situation);
-    bool closed_at_once(const Half& half, const Arrival& arrival, const Situation& situation);
+    void close_by_rules(const Half& half, const Half& back, const Segment& segment, bool mid_message);
+    bool closed_at_once(const Half& half, const Half& back, const Segment& segment, bool mid_message,
+                        std::int64_t credit_freed_ns);
     void jump(const Half& half, const Segment& segment);
     void move_back(const Half& half);
 
@@ -84,6 +95,12 @@ private:
     void note_reach(const Half& half, std::int64_t now_ns);
     std::int64_t admitted_ns(const Half& half, std::uint64_t end, std::int64_t now_ns) const;
     void watch_window(const Half& half, std::int64_t now_ns);
+    static std::uint64_t wanted(std::uint32_t largest_segment, std::uint32_t last_unit_octets) {
+        const std::uint64_t segment = std::max<std::uint32_t>(largest_segment, 1);
+        return std::clamp<std::uint64_t>(last_unit_octets, 1, segment);
+    }
+    static bool keeps_window(const Half& half, const Segment& segment, std::uint64_t position);
+    static bool has_room(const Direction& direction, std::uint64_t next, std::uint32_t largest_segment);
 
     FlowStore& store_;
     Slab<Holes> holes_;

@@ -31,6 +31,62 @@ inline void Sender::segment(const Half& half, const Half& back, const Segment& s
     if (segment.has(tcp_fin) && !half.direction->fin_sent) finish(half, back, segment);
 }
 
+/// No FPDU has to wait for the window, nor did any since it was looked at last, nor would the longest one that begins at
+/// `next` or before.
+inline bool Sender::has_room(const Direction& direction, std::uint64_t next, std::uint32_t largest_segment) {
+    const std::uint64_t edge = direction.window_edge;
+    return (edge == 0 || edge > next + largest_segment) && direction.limited_since_ns == Situation::never;
+}
+
+/// What is decided by looking comes first; from where something changes there is no way back.
+[[gnu::always_inline]] inline bool Sender::common(const Half& half, const Half& back, const Segment& segment) {
+    constexpr std::uint8_t told_apart = tcp_fin | tcp_syn | tcp_rst | tcp_ack | tcp_ece | tcp_cwr;
+    const dissect::TcpSummary& tcp = segment.tcp();
+    Segment::Plain plain;
+    if (!back || (tcp.flags & told_apart) != tcp_ack || !segment.read_plain(plain) || !store_.options.shortcut)
+        return false;
+
+    // What it says of the other direction is known.
+    const Direction& opposite = *back.direction;
+    const RequestState& answered = back.request();
+    if (answered.next == 0 || answered.next - answered.acknowledged > furthest ||
+        tcp.acknowledgment != static_cast<std::uint32_t>(answered.acknowledged) ||
+        !keeps_window(back, segment, answered.acknowledged) ||
+        !has_room(opposite, answered.next, opposite.largest_segment))
+        return false;
+
+    Direction& direction = *half.direction;
+    RequestState& request = half.request();
+    const std::uint64_t begin = request.next;
+    const std::uint64_t end = begin + tcp.payload_length;
+    const std::uint32_t largest = std::max(direction.largest_segment, tcp.payload_length);
+    FpduHead head;
+    if (begin == 0 || tcp.sequence != static_cast<std::uint32_t>(begin) || end >= highest_position ||
+        direction.checksums == dissect::stream::ChecksumVerdict::unknown || !has_room(direction, end, largest) ||
+        direction.limited_in_gap_ns != 0 || !direction.walk.is_next(begin, end, segment.payload(), head) ||
+        is_response(head.opcode) || wants_answer(head.opcode))
+        return false;
+
+    const std::int64_t now_ns = segment.now_ns();
+    const bool freed = request.freed_ns > request.last_data_ns && request.last_data_ns != Situation::never;
+    if (freed) keep_least(request.reaction_min_ns, elapsed(request.freed_ns, now_ns));
+    const bool mid_message = direction.walk.inside_message(begin);
+    if (!closed_at_once(half, back, segment, mid_message, admitted_ns(half, end, now_ns)))
+        close_by_rules(half, back, segment, mid_message);
+
+    direction.walk.pass(end, head);
+    direction.running = false;
+    direction.largest_segment = largest;
+    learn_order(direction,
+                {plain.timestamp, plain.identification, plain.has_timestamp, orders_by_identification(direction)});
+    remember_print(direction, {tcp.sequence, tcp.payload_length, plain.checksum, plain.identification});
+    request.next = end;
+    if (!direction.recovering(request)) direction.marks.sent(end, now_ns);
+    request.last_position = begin;
+    request.last_data_ns = std::max(request.last_data_ns, now_ns);
+    return true;
+}
+
 inline void Sender::payload(const Half& half, const Half& back, const Segment& segment) {
     const std::uint64_t next = half.request().next;
     const std::uint32_t length = segment.tcp().payload_length;
@@ -61,9 +117,8 @@ inline void Sender::fresh(const Half& half, const Half& back, const Arrival& arr
 inline void Sender::passed(const Half& half, const Arrival& arrival) {
     Direction& direction = *half.direction;
     RequestState& request = half.request();
-    direction.prints[direction.print_next++ % direction.prints.size()] = {
-        arrival.segment.tcp().sequence, arrival.segment.tcp().payload_length, arrival.segment.checksum(),
-        arrival.identification.value_or(0)};
+    remember_print(direction, {arrival.segment.tcp().sequence, arrival.segment.tcp().payload_length,
+                               arrival.segment.checksum(), arrival.identification.value_or(0)});
     direction.limited_in_gap_ns = 0;
     watch_window(half, arrival.now_ns());
     request.last_position = arrival.begin;
@@ -77,24 +132,27 @@ inline void Sender::new_data(const Half& half, const Arrival& arrival) {
     RequestState& request = half.request();
     const std::uint32_t length = arrival.segment.tcp().payload_length;
     direction.running = false;
-    learn_order(direction, arrival);
+    learn_order(direction, order_of(direction, arrival));
     direction.largest_segment = std::max(direction.largest_segment, length);
     request.next = arrival.end;
     // While a loss is repaired, acknowledgements wait for the repair.
     if (!direction.recovering(request)) direction.marks.sent(arrival.end, arrival.now_ns());
 }
 
-inline SendOrder Sender::order_of(const Direction& direction, const Arrival& arrival) const {
+inline bool Sender::orders_by_identification(const Direction& direction) {
     constexpr std::uint8_t orderly_enough = 4;
+    return direction.orderly >= orderly_enough;
+}
+
+inline SendOrder Sender::order_of(const Direction& direction, const Arrival& arrival) {
     return {arrival.timestamp.value_or(0), arrival.identification.value_or(0), arrival.timestamp.has_value(),
-            arrival.identification.has_value() && direction.orderly >= orderly_enough};
+            arrival.identification.has_value() && orders_by_identification(direction)};
 }
 
 /// Whether identifications go up by small steps from one new segment to the next. RFC 6864 leaves them free.
-inline void Sender::learn_order(Direction& direction, const Arrival& arrival) const {
+inline void Sender::learn_order(Direction& direction, const SendOrder& now) {
     constexpr std::uint16_t small_step = 64;
     constexpr std::uint8_t most = 16;
-    const SendOrder now = order_of(direction, arrival);
     const auto step = static_cast<std::uint16_t>(now.identification - direction.newest.identification);
     if (step != 0 && step <= small_step)
         direction.orderly = std::min<std::uint8_t>(static_cast<std::uint8_t>(direction.orderly + 1), most);
@@ -111,7 +169,6 @@ inline void Sender::close_gap(const Half& half, const Half& back, const Arrival&
     situation.wire_bytes = arrival.segment.frame.wire_length + ethernet_overhead;
     situation.unobserved = request.unobserved;
     situation.byte_window = true;
-    request.unobserved = false;
     if (back) {
         situation.inbound_ns = back.request().message_end_ns;
         const std::uint32_t round_trip_ns = back.request().round_trip_min_ns;
@@ -123,7 +180,10 @@ inline void Sender::close_gap(const Half& half, const Half& back, const Arrival&
     situation.credit_exhausted =
         gap_ns != 0 && request.last_data_ns != Situation::never && direction.limited_in_gap_ns >= gap_ns - gap_ns / 2;
     situation.credit_freed_ns = admitted_ns(half, arrival.end, now_ns);
-    if (closed_at_once(half, arrival, situation)) return;
+    const bool usual = !situation.response && !situation.wants_response && !situation.again &&
+                       !situation.unobserved && !situation.credit_exhausted;
+    if (usual && closed_at_once(half, back, arrival.segment, situation.mid_message, situation.credit_freed_ns)) return;
+    request.unobserved = false;
     // The store adds what Flow::ledger holds.
     situation.messages = direction.responses.messages();
     situation.bytes = direction.responses.bytes();
@@ -134,24 +194,27 @@ inline void Sender::close_gap(const Half& half, const Half& back, const Arrival&
     store_.close_gap(*half.flow, situation, arrival.segment.context, arrival.frame());
 }
 
-/// The short way of Attribution, where the segment is one of those that it is for.
-inline bool Sender::closed_at_once(const Half& half, const Arrival& arrival, const Situation& situation) {
-    Direction& direction = *half.direction;
+/// The short way of Attribution, where the segment is one of those that it is for: of those that ask for nothing, come
+/// for the first time and behind nothing that is missing, and did not wait for the window.
+[[gnu::always_inline]] inline bool Sender::closed_at_once(const Half& half, const Half& back, const Segment& segment, bool mid_message,
+                                   std::int64_t credit_freed_ns) {
+    const Direction& direction = *half.direction;
     Flow& flow = *half.flow;
     RequestState& request = half.request();
-    const bool asks_nothing = !situation.response && !situation.wants_response;
-    const bool in_order = !situation.again && !situation.unobserved && flow.drop_epoch == store_.drop_epoch;
-    const bool unhindered = !situation.credit_exhausted && situation.signal_ns == flow.attribution.signal_ns();
-    if (!asks_nothing || !in_order || !unhindered || !store_.options.shortcut || store_.watch != nullptr) return false;
-    const FrameContext& context = arrival.segment.context;
+    if (request.unobserved || flow.drop_epoch != store_.drop_epoch ||
+        direction.ece_ns != flow.attribution.signal_ns() || !store_.options.shortcut || store_.watch != nullptr)
+        return false;
+    const FrameContext& context = segment.context;
+    const std::uint32_t wire_octets = segment.frame.wire_length + ethernet_overhead;
     // A response frees when it completes.
-    const std::int64_t news_ns = std::max(request.freed_ns, std::max(situation.inbound_ns, situation.credit_freed_ns));
-    if (!flow.attribution.at_once(situation.now_ns, situation.wire_bytes, context.source_bits_per_sec, news_ns,
+    const std::int64_t inbound_ns = back ? back.request().message_end_ns : Situation::never;
+    const std::int64_t news_ns = std::max(request.freed_ns, std::max(inbound_ns, credit_freed_ns));
+    if (!flow.attribution.at_once(segment.now_ns(), wire_octets, context.source_bits_per_sec, news_ns,
                                   direction.responses.messages() + flow.ledger.messages(),
-                                  direction.responses.responses() + flow.ledger.responses(), situation.mid_message))
+                                  direction.responses.responses() + flow.ledger.responses(), mid_message))
         return false;
     request.sibling_bytes_then = context.source_wire_bytes;
-    request.own_bytes_since = situation.wire_bytes;
+    request.own_bytes_since = wire_octets;
     request.pauses_then = context.source_pauses;
     return true;
 }
@@ -220,13 +283,20 @@ inline void Sender::acknowledged(const Half& half, const Segment& segment) {
     if (position == request.acknowledged) receive_window(half, segment, position);
 }
 
+/// The window is the one that was told before.
+inline bool Sender::keeps_window(const Half& half, const Segment& segment, std::uint64_t position) {
+    const Direction& direction = *half.direction;
+    const std::uint32_t raw = segment.tcp().window;
+    return raw == direction.window && raw != 0 && direction.window_scale != 0xff &&
+           direction.window_edge == position + (raw << direction.window_scale) &&
+           direction.window_edge <= direction.reaches[0].edge;
+}
+
 inline void Sender::receive_window(const Half& half, const Segment& segment, std::uint64_t position) {
     Direction& direction = *half.direction;
-    const std::uint32_t raw = segment.tcp().window;
-    const bool as_before = raw == direction.window && raw != 0 && direction.window_scale != 0xff &&
-                           direction.window_edge == position + (raw << direction.window_scale);
-    if (as_before && direction.window_edge <= direction.reaches[0].edge) [[likely]]
+    if (keeps_window(half, segment, position)) [[likely]]
         return watch_window(half, segment.now_ns());
+    const std::uint32_t raw = segment.tcp().window;
     direction.window = raw;
     if (raw == 0) {
         ++direction.zero_windows;
@@ -267,6 +337,7 @@ inline void Sender::note_reach(const Half& half, std::int64_t now_ns) {
 /// been sent because of that.
 inline std::int64_t Sender::admitted_ns(const Half& half, std::uint64_t end, std::int64_t now_ns) const {
     const auto& reaches = half.direction->reaches;
+    if (reaches.back().edge >= end) return Situation::never;  // as all of them, which are younger
     for (std::size_t i = 0; i + 1 < reaches.size() && reaches[i].edge >= end; ++i) {
         if (reaches[i + 1].edge == 0) break;
         if (reaches[i + 1].edge >= end) continue;
@@ -282,9 +353,8 @@ inline std::int64_t Sender::admitted_ns(const Half& half, std::uint64_t end, std
 /// Adds up the time in which the next FPDU would not have fitted into the receiver's window.
 inline void Sender::watch_window(const Half& half, std::int64_t now_ns) {
     Direction& direction = *half.direction;
-    const std::uint64_t segment = std::max<std::uint32_t>(direction.largest_segment, 1);
-    const std::uint64_t wanted = std::clamp<std::uint64_t>(direction.last_unit_octets, 1, segment);
-    const bool limited = direction.window_edge != 0 && direction.window_edge < half.request().next + wanted;
+    const std::uint64_t octets = wanted(direction.largest_segment, direction.last_unit_octets);
+    const bool limited = direction.window_edge != 0 && direction.window_edge < half.request().next + octets;
     if (direction.limited_since_ns != Situation::never) {
         const std::uint64_t limited_ns = elapsed(direction.limited_since_ns, now_ns);
         direction.limited_ns += limited_ns;

@@ -65,6 +65,13 @@ public:
             std::memcpy(&addresses, bytes.data() + network.source_offset, sizeof addresses);
             ports = std::uint32_t{dissection.source_port} << 16 | dissection.destination_port;
         }
+        bool leads_to(const Name& other) const {
+            return usual && other.usual && addresses == other.addresses && ports == other.ports;
+        }
+        bool answers(const Name& other) const {
+            return usual && other.usual && addresses == std::rotl(other.addresses, 32) &&
+                   ports == std::rotl(other.ports, 16);
+        }
     };
 
     FlowIndex find(const Name& name, const FlowTable& table) const {
@@ -94,6 +101,22 @@ private:
     std::vector<FlowIndex> flows_ = std::vector<FlowIndex>(std::size_t{1} << bits, no_flow);
 };
 
+/// The connection of the last segment: they come in trains.
+struct Train {
+    FlowHints::Name name;  ///< of the last one
+    Half half;             ///< its direction
+    Half back;             ///< the other one, where that is known
+
+    /// Whether a segment of that name goes on with it, in either direction; if so, it is the last one now.
+    bool takes(const FlowHints::Name& next) {
+        if (next.leads_to(name)) return true;
+        if (!back || !next.answers(name)) return false;
+        std::swap(half, back);
+        name = next;
+        return true;
+    }
+};
+
 }  // namespace
 
 struct StreamTracker::State {
@@ -116,14 +139,15 @@ struct StreamTracker::State {
     void set_up(const Half& half, const FlowKey& key);
     bool opens_anew(FlowIndex index, const Segment& segment);
     void end(FlowIndex index);
-    void take(const Half& half, const Segment& segment);
-    /// What the last segment belongs to, for its units.
-    void keep_last(const Half& half) {
-        last_flow = half.index;
-        last_half = half;
+    void other_segment(const FlowHints::Name& name, const Segment& segment);
+    void take(const Half& half, const Half& back, const Segment& segment);
+    void begin_train(const FlowHints::Name& name, const Half& half) {
+        train = {name, half, half ? back_of(half) : Half{}};
+        last_in_train = true;
     }
-    Half back_of_last() {
-        return last_back.index == last_half.flow->reverse ? last_back : half_of(last_half.flow->reverse);
+    void end_train() {
+        train = {};
+        last_in_train = false;
     }
     void count(Flow& flow, const Segment& segment);
 
@@ -135,9 +159,8 @@ struct StreamTracker::State {
     stream::Messages messages;
     std::uint64_t last_segment = 0;  ///< number of the frame last given to on_segment
     const dissect::Dissection* last_dissection = nullptr;
-    FlowIndex last_flow = no_flow;  ///< that it belongs to: its units' too
-    Half last_half;                 ///< of that flow
-    Half last_back;                 ///< of its reverse then
+    bool last_in_train = false;  ///< it belongs to `train`: its units do, too
+    Train train;
 };
 
 StreamTracker::StreamTracker(FlowStore& store) : state_(std::make_unique<State>(store)) {}
@@ -157,6 +180,7 @@ Half StreamTracker::State::open(const FlowKey& key, const wire::Frame& frame) {
     set_up(half, key);
     const FlowIndex other = find(turned(key));
     if (other != no_flow) store.pair(index, other, PairingMethod::tcp, 1);
+    end_train();
     return half;
 }
 
@@ -192,6 +216,7 @@ void StreamTracker::State::end(FlowIndex index) {
     const Half half = half_of(index);
     if (half) sender.forget(*half.direction);
     store.retire(index);
+    end_train();
 }
 
 void StreamTracker::State::count(Flow& flow, const Segment& segment) {
@@ -214,13 +239,13 @@ void StreamTracker::State::count(Flow& flow, const Segment& segment) {
         (frame.direction == wire::Direction::inbound ? flow.inbound : flow.outbound) = true;
 }
 
-void StreamTracker::State::take(const Half& half, const Segment& segment) {
+[[gnu::always_inline]] inline void StreamTracker::State::take(const Half& half, const Half& back,
+                                                              const Segment& segment) {
     if (store.watch != nullptr) [[unlikely]]
         store.watch->packet(*half.flow, half.index, segment.frame.number);
     count(*half.flow, segment);
     if (!half) return;
-    const Half back = back_of(half);
-    last_back = back;
+    if (sender.common(half, back, segment)) return;
     if (back) sender.acknowledged(back, segment);
     sender.segment(half, back, segment);
 }
@@ -230,39 +255,44 @@ void StreamTracker::on_segment(const wire::Frame& frame, const dissect::Dissecti
     State& state = *state_;
     state.last_segment = frame.number;
     state.last_dissection = &dissection;
-    state.last_flow = no_flow;
     const Segment segment{frame, dissection, context};
     const FlowHints::Name name(dissection, frame.bytes);
-    if (const FlowIndex met = state.hints.find(name, state.store.table);
-        met != no_flow && !segment.has(stream::tcp_syn)) [[likely]] {
-        const Half half = state.half_of(met);
-        state.take(half, segment);
-        state.keep_last(half);
-        return;
+    state.last_in_train = !segment.has(stream::tcp_syn) && state.train.takes(name);
+    if (state.last_in_train) [[likely]]
+        state.take(state.train.half, state.train.back, segment);
+    else
+        state.other_segment(name, segment);
+}
+
+/// A segment that does not go on with the last one's connection.
+[[gnu::noinline]] void StreamTracker::State::other_segment(const FlowHints::Name& name, const Segment& segment) {
+    if (const FlowIndex met = hints.find(name, store.table); met != no_flow && !segment.has(stream::tcp_syn)) {
+        begin_train(name, half_of(met));
+        return take(train.half, train.back, segment);
     }
-    const FlowKey key = key_of(dissection, frame.bytes);
+    const FlowKey key = key_of(segment.dissection, segment.frame.bytes);
     if (!addressed(key)) return;
-    const FlowIndex index = state.find(key);
-    const FlowIndex reverse = index != no_flow ? state.store.table[index].reverse : state.find(turned(key));
+    const FlowIndex index = find(key);
+    const FlowIndex reverse = index != no_flow ? store.table[index].reverse : find(turned(key));
     if (segment.has(stream::tcp_syn)) {
-        state.handshakes.segment(key, segment);
+        handshakes.segment(key, segment);
         const bool known = index != no_flow || reverse != no_flow;
-        if (known && (index == no_flow || state.opens_anew(index, segment))) {
+        if (known && (index == no_flow || opens_anew(index, segment))) {
             // The direction that has no flow yet may still send its SYN ACK again.
             if (index == no_flow && segment.has(stream::tcp_ack)) return;
             for (const FlowIndex ended : {index, reverse})
-                if (ended != no_flow) state.end(ended);
+                if (ended != no_flow) end(ended);
             return;
         }
     }
     if (index == no_flow && reverse == no_flow) {
-        if (!segment.has(stream::tcp_syn)) state.handshakes.segment(key, segment);
+        if (!segment.has(stream::tcp_syn)) handshakes.segment(key, segment);
         return;
     }
-    const Half half = index != no_flow ? state.half_of(index) : state.open(key, frame);
-    state.hints.note(name, half.index);
-    state.take(half, segment);
-    state.keep_last(half);
+    const Half half = index != no_flow ? half_of(index) : open(key, segment.frame);
+    hints.note(name, half.index);
+    begin_train(name, half);
+    take(train.half, train.back, segment);
 }
 
 /// The direction of a unit: where it is not known yet, this unit makes it, and its segment is the first of it.
@@ -275,7 +305,7 @@ Half StreamTracker::State::find_or_open(const dissect::Unit& unit, const FrameCo
     if (!half || !whole) return half;
     // Octets of the unit that came in earlier segments passed before anybody knew what they were.
     half.direction->sequence_known = half.direction->sequence_known && unit.first_frame == unit.frame.number;
-    take(half, Segment{unit.frame, unit.frame_dissection, context});
+    take(half, back_of(half), Segment{unit.frame, unit.frame_dissection, context});
     return half;
 }
 
@@ -284,13 +314,13 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
     if (unit.transport != dissect::Transport::iwarp) return;
     const dissect::Dissection& carrier = unit.frame_dissection;
     const auto is_last = [&] { return state.last_dissection == &carrier && state.last_segment == unit.frame.number; };
-    const bool of_last = is_last() && state.last_flow != no_flow;
-    Half half = of_last ? state.last_half : Half{};
+    const bool in_train = is_last() && state.last_in_train;
+    Half half = in_train ? state.train.half : Half{};
     if (half.index == no_flow) [[unlikely]] {
         const bool whole = carrier.find(LayerId::tcp) != nullptr;  // else it only stands for one of this direction
         // A datagram put together from fragments is no frame of its own.
         if (whole && state.last_segment != unit.frame.number) on_segment(unit.frame, carrier, context);
-        half = state.half_of(is_last() ? state.last_flow : no_flow);
+        if (is_last() && state.last_in_train) half = state.train.half;
         if (half.index == no_flow) half = state.find_or_open(unit, context, whole);
     }
     if (!half) return;
@@ -309,7 +339,7 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
         state.sender.dropped(half, unit.frame.number);
         return;
     }
-    state.messages.unit(half, of_last ? state.back_of_last() : state.back_of(half), unit, end);
+    state.messages.unit(half, in_train ? state.train.back : state.back_of(half), unit, end);
 }
 
 void StreamTracker::on_notice(const dissect::Notice& notice, const FrameContext&) {
@@ -378,8 +408,7 @@ const Ledger* StreamTracker::responses_of(const Flow& flow) const {
 
 void StreamTracker::forget(FlowIndex index) {
     Flow& flow = state_->store.table[index];
-    if (state_->last_flow == index) state_->last_flow = no_flow;
-    if (state_->last_back.index == index) state_->last_back = {};
+    if (state_->train.half.index == index || state_->train.back.index == index) state_->end_train();
     if (flow.stream == Flow::no_block) return;
     state_->sender.forget(state_->directions[flow.stream]);
     state_->directions.give_back(flow.stream);
