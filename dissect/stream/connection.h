@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 
+#include "dissect/ipv4_ends.h"
 #include "dissect/stream/hunter.h"
 #include "dissect/stream/segment_store.h"
 #include "dissect/stream/tcp_checksum.h"
@@ -108,6 +109,7 @@ struct Side {
 
 struct Connection {
     std::array<Endpoint, 2> ends;
+    Ipv4Ends ipv4_ends;  ///< the first to the second, where the table was told
     std::array<Side, 2> sides;
     std::uint32_t number = 0;
     std::uint32_t newer = 0;  ///< neighbours in the order of use

@@ -21,7 +21,9 @@ std::uint32_t ConnectionTable::hash_of(const Endpoint& a, const Endpoint& b) {
     return static_cast<std::uint32_t>(sum >> 32);
 }
 
-ConnectionTable::Lookup ConnectionTable::find_older(const Endpoint& source, const Endpoint& destination) {
+ConnectionTable::Lookup ConnectionTable::find(const Endpoint& source, const Endpoint& destination) {
+    if (newest_ != none)
+        if (const Lookup found = match(at(newest_), source, destination); found.connection != nullptr) return found;
     const std::uint32_t hash = hash_of(source, destination);
     const std::size_t mask = slots_.size() - 1;
     for (std::size_t i = hash & mask; slots_[i].index != none; i = (i + 1) & mask) {
@@ -35,7 +37,8 @@ ConnectionTable::Lookup ConnectionTable::find_older(const Endpoint& source, cons
     return {};
 }
 
-ConnectionTable::Lookup ConnectionTable::add(const Endpoint& source, const Endpoint& destination) {
+ConnectionTable::Lookup ConnectionTable::add(const Endpoint& source, const Endpoint& destination,
+                                             const Ipv4Ends& ends) {
     std::uint32_t index = made_;
     if (!free_.empty()) {
         index = free_.back();
@@ -47,6 +50,7 @@ ConnectionTable::Lookup ConnectionTable::add(const Endpoint& source, const Endpo
     Connection& connection = at(index);
     connection = {};
     connection.ends = {source, destination};
+    connection.ipv4_ends = ends;
     connection.hash = hash_of(source, destination);
     const std::size_t mask = slots_.size() - 1;
     std::size_t i = connection.hash & mask;

@@ -17,15 +17,18 @@ public:
         unsigned side = 0;  ///< which of the ends is the source
         bool fresh = false;
     };
-    /// The connection between two ends, now the most recently used; nullptr where there is none.
-    Lookup find(const Endpoint& source, const Endpoint& destination) {
-        // Frames of one connection come in trains.
-        if (newest_ != none)
-            if (const Lookup found = match(at(newest_), source, destination); found.connection != nullptr) return found;
-        return find_older(source, destination);
+    /// The connection used last, where it is between these: frames of one connection come in trains.
+    Lookup find_newest(const Ipv4Ends& ends) {
+        if (newest_ == none) return {};
+        Connection& newest = at(newest_);
+        if (ends.same(newest.ipv4_ends)) return {&newest, 0, false};
+        if (ends.opposite(newest.ipv4_ends)) return {&newest, 1, false};
+        return {};
     }
+    /// The connection between two ends, now the most recently used; nullptr where there is none.
+    Lookup find(const Endpoint& source, const Endpoint& destination);
     /// Adds one; the table must not be full.
-    Lookup add(const Endpoint& source, const Endpoint& destination);
+    Lookup add(const Endpoint& source, const Endpoint& destination, const Ipv4Ends& ends = {});
     bool full() const { return used_ == limit_; }
     /// The connection unused for longest; nullptr where the table is empty.
     Connection* idlest();
@@ -45,7 +48,6 @@ private:
         if (c.ends[1] == source && c.ends[0] == destination) return {&c, 1, false};
         return {};
     }
-    Lookup find_older(const Endpoint& source, const Endpoint& destination);
     static std::uint32_t hash_of(const Endpoint& a, const Endpoint& b);
     Connection& at(std::uint32_t index) { return chunks_[index / chunk][index % chunk]; }
     void link_newest(std::uint32_t index);

@@ -100,17 +100,18 @@ void StreamTable::segment(const wire::Frame& frame, const Dissection& dissection
     const TcpSummary& tcp = dissection.tcp;
     const Network& network = dissection.network;
     if (network.address_length() < 4) return;
-    const Endpoint source = endpoint(network, bytes, network.source_offset, dissection.source_port);
-    const Endpoint destination = endpoint(network, bytes, network.destination_offset, dissection.destination_port);
     const Arrival arrival{frame, dissection, bytes, sink};
     arrival_ = &arrival;
-    last_frame_ = {{}, 0, frame.link_type, frame.direction, frame.interface, frame.time_ns, frame.number, {}};
-    auto found = table_.find(source, destination);
+    last_frame_.link_type = frame.link_type;
+    last_frame_.direction = frame.direction;
+    last_frame_.interface = frame.interface;
+    last_frame_.time_ns = frame.time_ns;
+    last_frame_.number = frame.number;
+    const Ipv4Ends ends(dissection, bytes);
+    ConnectionTable::Lookup found = table_.find_newest(ends);
     if (found.connection == nullptr) {
-        if (tcp.payload_length == 0 && (tcp.flags & syn) == 0) return;
-        if (table_.full()) evict();
-        found = table_.add(source, destination);
-        found.connection->number = next_number_++;
+        found = find_or_add(arrival, ends);
+        if (found.connection == nullptr) return;
     }
     Work work{arrival, *found.connection, found.side};
     Side& side = work.side();
@@ -135,8 +136,24 @@ void StreamTable::segment(const wire::Frame& frame, const Dissection& dissection
     }
 }
 
+/// nullptr where the connection is not known, and the segment does not make it so.
+ConnectionTable::Lookup StreamTable::find_or_add(const Arrival& arrival, const Ipv4Ends& ends) {
+    const Dissection& dissection = arrival.dissection;
+    const Network& network = dissection.network;
+    const Endpoint source = endpoint(network, arrival.bytes, network.source_offset, dissection.source_port);
+    const Endpoint destination =
+        endpoint(network, arrival.bytes, network.destination_offset, dissection.destination_port);
+    ConnectionTable::Lookup found = table_.find(source, destination);
+    if (found.connection != nullptr) return found;
+    if (dissection.tcp.payload_length == 0 && (dissection.tcp.flags & syn) == 0) return {};
+    if (table_.full()) evict();
+    found = table_.add(source, destination, ends);
+    found.connection->number = next_number_++;
+    return found;
+}
+
 /// The next octets of a stream in step, as they come.
-void StreamTable::in_step(Work& work, const Piece& piece) {
+inline void StreamTable::in_step(Work& work, const Piece& piece) {
     Flow& flow = work.flow();
     flow.history.note(piece.sequence, piece.wire_length, piece.frame);
     Piece rest = piece;

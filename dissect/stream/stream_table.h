@@ -32,6 +32,7 @@ private:
     struct Work;  ///< a connection, a direction, and the arrival they are looked at for
     struct Opposite;
 
+    ConnectionTable::Lookup find_or_add(const Arrival& arrival, const Ipv4Ends& ends);
     void slow_segment(Work& work, const Piece& payload);
     void open(Work& work);
     void take_payload(Work& work, Piece piece);

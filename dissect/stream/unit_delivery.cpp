@@ -53,7 +53,7 @@ PlainFpdu::PlainFpdu() {
     }
 }
 
-Dissection* PlainFpdu::describe(wire::Bytes octets) {
+[[gnu::always_inline]] inline Dissection* PlainFpdu::describe(wire::Bytes octets) {
     // Of DDP's and RDMAP's control octets: reserved bits zero, versions that are known. RFC 5041, 4.1; RFC 5040, 4.1.
     constexpr unsigned fixed = 0x3fb0;
     constexpr unsigned fixed_value = 0x0100;

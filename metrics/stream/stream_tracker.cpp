@@ -1,16 +1,18 @@
 #include "metrics/stream/stream_tracker.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
+#include <utility>
 #include <vector>
 
+#include "dissect/ipv4_ends.h"
 #include "metrics/stream/handshake_table.h"
 #include "metrics/stream/messages_usual.h"
 #include "metrics/stream/sender_usual.h"
 
 namespace metrics {
 
+using dissect::Ipv4Ends;
 using dissect::LayerId;
 using stream::Direction;
 using stream::Half;
@@ -46,73 +48,49 @@ std::uint32_t bounded(std::size_t value) {
     return static_cast<std::uint32_t>(std::min<std::size_t>(value, 0xfffffffe));
 }
 
-/// Which flow a direction met of late belongs to, by its IPv4 addresses and ports: found without a key being made. The
+/// Which flow a direction met of late belongs to, by its ends: found without a key being made. The
 /// place may be another flow's by now, so whose it is must be asked there.
 class FlowHints {
 public:
-    struct Name {
-        std::uint64_t addresses = 0;  ///< source, destination; as they lie in the frame
-        std::uint32_t ports = 0;
-        bool usual = false;  ///< has a name: IPv4, the addresses side by side
-
-        Name() = default;
-        Name(const dissect::Dissection& dissection, wire::Bytes bytes) {
-            const dissect::Network& network = dissection.network;
-            usual = network.family == dissect::Network::Family::ipv4 &&
-                    network.destination_offset == network.source_offset + 4 &&
-                    network.source_offset + 8 <= bytes.size();
-            if (!usual) return;
-            std::memcpy(&addresses, bytes.data() + network.source_offset, sizeof addresses);
-            ports = std::uint32_t{dissection.source_port} << 16 | dissection.destination_port;
-        }
-        bool leads_to(const Name& other) const {
-            return usual && other.usual && addresses == other.addresses && ports == other.ports;
-        }
-        bool answers(const Name& other) const {
-            return usual && other.usual && addresses == std::rotl(other.addresses, 32) &&
-                   ports == std::rotl(other.ports, 16);
-        }
-    };
-
-    FlowIndex find(const Name& name, const FlowTable& table) const {
-        const FlowIndex index = flows_[place_of(name)];
-        if (index == no_flow || !name.usual) return no_flow;
+    FlowIndex find(const Ipv4Ends& ends, const FlowTable& table) const {
+        const FlowIndex index = flows_[place_of(ends)];
+        if (index == no_flow || !ends.known) return no_flow;
         const Flow& flow = table[index];
         std::uint32_t source = 0;
         std::uint32_t destination = 0;
         std::memcpy(&source, flow.key.source.octets.data(), sizeof source);
         std::memcpy(&destination, flow.key.destination.octets.data(), sizeof destination);
-        const bool same = source == static_cast<std::uint32_t>(name.addresses) &&
-                          destination == static_cast<std::uint32_t>(name.addresses >> 32) &&
-                          flow.key.selector == name.ports && flow.key.transport == dissect::Transport::iwarp &&
+        const bool same = source == static_cast<std::uint32_t>(ends.addresses) &&
+                          destination == static_cast<std::uint32_t>(ends.addresses >> 32) &&
+                          flow.key.selector == ends.ports && flow.key.transport == dissect::Transport::iwarp &&
                           flow.key.source.family == dissect::Network::Family::ipv4 &&
                           flow.key.destination.family == dissect::Network::Family::ipv4;
         return same && flow.live && !flow.finished ? index : no_flow;
     }
-    void note(const Name& name, FlowIndex index) {
-        if (name.usual) flows_[place_of(name)] = index;
+    void note(const Ipv4Ends& ends, FlowIndex index) {
+        if (ends.known) flows_[place_of(ends)] = index;
     }
 
 private:
     static constexpr unsigned bits = 12;
-    static std::size_t place_of(const Name& name) {
-        return (name.addresses ^ std::uint64_t{name.ports} * 0xd6e8feb86659fd93u) * 0x9e3779b97f4a7c15u >> (64 - bits);
+    static std::size_t place_of(const Ipv4Ends& ends) {
+        return (ends.addresses ^ std::uint64_t{ends.ports} * 0xd6e8feb86659fd93u) * 0x9e3779b97f4a7c15u >> (64 - bits);
     }
     std::vector<FlowIndex> flows_ = std::vector<FlowIndex>(std::size_t{1} << bits, no_flow);
 };
 
 /// The connection of the last segment: they come in trains.
 struct Train {
-    FlowHints::Name name;  ///< of the last one
-    Half half;             ///< its direction
-    Half back;             ///< the other one, where that is known
+    Ipv4Ends ends;  ///< of the last one
+    Half half;      ///< its direction
+    Half back;      ///< the other one, where that is known
 
-    /// Whether a segment of that name goes on with it, in either direction; if so, it is the last one now.
-    bool takes(const FlowHints::Name& next) {
-        if (next.leads_to(name)) return true;
-        if (!back || !next.answers(name)) return false;
+    /// Whether a segment between these ends goes on with it, in either direction; if so, it is the last one now.
+    bool takes(const Ipv4Ends& next) {
+        if (next.same(ends)) return true;
+        if (!back || !next.opposite(ends)) return false;
         std::swap(half, back);
-        name = next;
+        ends = next;
         return true;
     }
 };
@@ -139,10 +117,10 @@ struct StreamTracker::State {
     void set_up(const Half& half, const FlowKey& key);
     bool opens_anew(FlowIndex index, const Segment& segment);
     void end(FlowIndex index);
-    void other_segment(const FlowHints::Name& name, const Segment& segment);
+    void other_segment(const Ipv4Ends& ends, const Segment& segment);
     void take(const Half& half, const Half& back, const Segment& segment);
-    void begin_train(const FlowHints::Name& name, const Half& half) {
-        train = {name, half, half ? back_of(half) : Half{}};
+    void begin_train(const Ipv4Ends& ends, const Half& half) {
+        train = {ends, half, half ? back_of(half) : Half{}};
         last_in_train = true;
     }
     void end_train() {
@@ -256,18 +234,18 @@ void StreamTracker::on_segment(const wire::Frame& frame, const dissect::Dissecti
     state.last_segment = frame.number;
     state.last_dissection = &dissection;
     const Segment segment{frame, dissection, context};
-    const FlowHints::Name name(dissection, frame.bytes);
-    state.last_in_train = !segment.has(stream::tcp_syn) && state.train.takes(name);
+    const Ipv4Ends ends(dissection, frame.bytes);
+    state.last_in_train = !segment.has(stream::tcp_syn) && state.train.takes(ends);
     if (state.last_in_train) [[likely]]
         state.take(state.train.half, state.train.back, segment);
     else
-        state.other_segment(name, segment);
+        state.other_segment(ends, segment);
 }
 
 /// A segment that does not go on with the last one's connection.
-[[gnu::noinline]] void StreamTracker::State::other_segment(const FlowHints::Name& name, const Segment& segment) {
-    if (const FlowIndex met = hints.find(name, store.table); met != no_flow && !segment.has(stream::tcp_syn)) {
-        begin_train(name, half_of(met));
+[[gnu::noinline]] void StreamTracker::State::other_segment(const Ipv4Ends& ends, const Segment& segment) {
+    if (const FlowIndex met = hints.find(ends, store.table); met != no_flow && !segment.has(stream::tcp_syn)) {
+        begin_train(ends, half_of(met));
         return take(train.half, train.back, segment);
     }
     const FlowKey key = key_of(segment.dissection, segment.frame.bytes);
@@ -290,8 +268,8 @@ void StreamTracker::on_segment(const wire::Frame& frame, const dissect::Dissecti
         return;
     }
     const Half half = index != no_flow ? half_of(index) : open(key, segment.frame);
-    hints.note(name, half.index);
-    begin_train(name, half);
+    hints.note(ends, half.index);
+    begin_train(ends, half);
     take(train.half, train.back, segment);
 }
 

@@ -1,0 +1,38 @@
+#pragma once
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "dissect/dissection.h"
+#include "wire/bytes.h"
+
+namespace dissect {
+
+/// Both ends of an IPv4 segment or datagram, as they lie in its frame: for who asks only whether a frame goes on with
+/// the conversation of the one before.
+struct Ipv4Ends {
+    std::uint64_t addresses = 0;  ///< source, destination, in the frame's order
+    std::uint32_t ports = 0;      ///< source in the upper half
+    bool known = false;           ///< false for other networks: then it is nobody's
+
+    Ipv4Ends() = default;
+    Ipv4Ends(const Dissection& dissection, wire::Bytes bytes) {
+        const Network& network = dissection.network;
+        known = network.family == Network::Family::ipv4 && network.destination_offset == network.source_offset + 4 &&
+                network.source_offset + 8 <= bytes.size();
+        if (!known) return;
+        std::memcpy(&addresses, bytes.data() + network.source_offset, sizeof addresses);
+        ports = std::uint32_t{dissection.source_port} << 16 | dissection.destination_port;
+    }
+
+    bool same(const Ipv4Ends& other) const {
+        return known && other.known && addresses == other.addresses && ports == other.ports;
+    }
+    /// Whether the other goes the opposite way between the same ends.
+    bool opposite(const Ipv4Ends& other) const {
+        return known && other.known && addresses == std::rotl(other.addresses, 32) &&
+               ports == std::rotl(other.ports, 16);
+    }
+};
+
+}  // namespace dissect
