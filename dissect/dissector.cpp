@@ -22,9 +22,12 @@ struct Dissector::State {
     void deliver_datagram(const wire::Frame& frame, const FragmentTable::Added& added, Sink& sink);
     void report_lost(const wire::Frame& frame, Sink& sink);
     void keep_last(const wire::Frame& frame) {
-        last = frame;
-        last.bytes = {};
-        last.comment = {};
+        last.wire_length = frame.wire_length;
+        last.link_type = frame.link_type;
+        last.direction = frame.direction;
+        last.interface = frame.interface;
+        last.time_ns = frame.time_ns;
+        last.number = frame.number;
     }
 
     DissectorOptions options;

@@ -18,8 +18,9 @@ inline bool may_be_plain_segment(const wire::Frame& frame) {
 }
 
 /// Ethernet, IPv4 without options and in one piece, and a TCP segment whose header length and the datagram's agree,
-/// captured to its end: there is but one way to take it apart. Padding may follow, as in any short frame.
-inline bool is_plain_segment(const wire::Frame& frame) {
+/// captured to its end: there is but one way to take it apart. Padding may follow, as in any short frame. `payload`:
+/// its octets; not touched where the frame is another.
+inline bool is_plain_segment(const wire::Frame& frame, std::uint32_t& payload) {
     constexpr std::uint32_t ip = 14;
     constexpr std::uint32_t least_header = 20;
     constexpr std::uint32_t type_and_version = std::uint32_t{wire::ether_type::ipv4} << 8 | 0x45;
@@ -28,12 +29,15 @@ inline bool is_plain_segment(const wire::Frame& frame) {
     if (size < plain_tcp_offset + least_header || size > frame.wire_length ||
         frame.link_type != wire::LinkType::ethernet)
         return false;
-    const std::uint32_t fragment = wire::load_be16(p + ip + 6) & 0x3fffu;  // more of them, or an offset
-    const std::uint32_t differs = (wire::load_be32(p + 12) >> 8 ^ type_and_version) | fragment |
-                                  (wire::load_u8(p + ip + 9) ^ std::uint32_t{wire::ip_protocol::tcp});
-    const std::uint32_t total = wire::load_be16(p + ip + 2);
+    const std::uint64_t front = wire::load_be64(p + 12);  // to the identification
+    constexpr std::uint32_t fragment_and_protocol = 0x3fff00ff;
+    const std::uint32_t differs = (static_cast<std::uint32_t>(front >> 40) ^ type_and_version) |
+                                  ((wire::load_be32(p + ip + 6) & fragment_and_protocol) ^ wire::ip_protocol::tcp);
+    const std::uint32_t total = static_cast<std::uint32_t>(front >> 16) & 0xffff;
     const std::uint32_t header = (wire::load_u8(p + plain_tcp_offset + 12) >> 4) * 4u;
-    return differs == 0 && header >= least_header && total >= 20 + header && ip + total <= size;
+    if (differs != 0 || header < least_header || total < 20 + header || ip + total > size) return false;
+    payload = total - 20 - header;
+    return true;
 }
 
 /// A dissection in which plain segments are described one after the other: what they have in common is filled in once.

@@ -96,8 +96,8 @@ inline TransportGlance plain_glance(const wire::Frame& frame, std::uint32_t payl
     return out;
 }
 
-/// Of a frame that dissect::is_plain_segment().
-inline void read_plain_segment(const wire::Frame& frame, TransportGlance& out) {
+/// Of a frame that dissect::is_plain_segment(), with so many octets of payload.
+inline void read_plain_segment(const wire::Frame& frame, std::uint32_t payload, TransportGlance& out) {
     const std::byte* const ip = frame.bytes.data() + 14;
     const std::byte* const tcp = frame.bytes.data() + dissect::plain_tcp_offset;
     out.kind = Glance::Kind::tcp;
@@ -106,7 +106,7 @@ inline void read_plain_segment(const wire::Frame& frame, TransportGlance& out) {
     out.offset = dissect::plain_tcp_offset;
     out.selector = wire::load_be32(tcp);
     out.position = wire::load_be32(tcp + 4);
-    out.payload = wire::load_be16(ip + 2) - 20u - (wire::load_u8(tcp + 12) >> 4) * 4u;
+    out.payload = payload;
 }
 
 /// The usual shapes are read in place; all others are dissected into `scratch`. The addresses of a fragment are those

@@ -306,14 +306,15 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
 
 /// The same of a plain segment of TCP, on any interface.
 [[gnu::always_inline]] inline bool HostClock::State::observe_segment(const wire::Frame& frame, FrameContext& context) {
-    if (!dissect::is_plain_segment(frame)) return false;
+    std::uint32_t payload = 0;
+    if (!dissect::is_plain_segment(frame, payload)) return false;
     context.plain_segment = true;
     const std::uint64_t both = wire::load_be64(frame.bytes.data() + plain_addresses_offset);
     const KnownPair& pair = place_of(both);
     if (pair.addresses != both || both == 0) return false;
     context.source_pauses = holding_at(frame.interface);
     TransportGlance seen;
-    read_plain_segment(frame, seen);
+    read_plain_segment(frame, payload, seen);
     count(seen, frame, pair, context);
     return true;
 }

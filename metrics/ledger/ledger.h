@@ -60,8 +60,8 @@ class Ledger {
 public:
     static constexpr std::uint64_t max_position = (std::uint64_t{1} << 48) - 1;
 
-    /// The first of several packets. A message that was begun and never ended is forgotten.
-    void begin(std::int64_t now_ns, Operation operation);
+    /// The first of several packets, with its bytes. A message that was begun and never ended is forgotten.
+    void begin(std::int64_t now_ns, Operation operation, std::uint64_t bytes = 0);
     /// To the begun message.
     void add_bytes(std::int64_t now_ns, std::uint64_t bytes);
     /// `bytes` is all of the message, whatever was added before. Without `begin` it is outstanding from now on.
@@ -206,13 +206,13 @@ private:
 };
 static_assert(sizeof(Ledger) <= 128 && std::is_trivially_copyable_v<Ledger>);
 
-inline void Ledger::begin(std::int64_t now_ns, Operation operation) {
+inline void Ledger::begin(std::int64_t now_ns, Operation operation, std::uint64_t bytes) {
     advance(now_ns);
     const bool response = wants_response(operation);
     messages_ += open_ ? 0 : 1;
     responses_ += static_cast<std::uint32_t>(response) - static_cast<std::uint32_t>(open_response_);
-    bytes_ -= open_bytes_;
-    open_bytes_ = 0;
+    bytes_ += bytes - open_bytes_;
+    open_bytes_ = bytes;
     open_ = true;
     open_response_ = response;
     open_again_ = false;

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "metrics/stream/fpdu_walk.h"
 #include "metrics/stream/handshake_table.h"
 #include "metrics/stream/holes.h"
+#include "metrics/stream/segment.h"
 #include "metrics/stream/sent_marks.h"
 
 /// What TCP and RDMAP need of a flow beyond `Flow` itself. Positions are those of `RequestState`: sequence numbers
@@ -53,8 +55,20 @@ struct OutstandingLevel {
     std::uint64_t at_max_ns = 0;
     std::int64_t changed_ns = 0;
 
-    void note(const Ledger& requests, const Ledger& responses, std::int64_t now_ns);
-    std::uint64_t at_max(std::int64_t now_ns) const;
+    void note(const Ledger& requests, const Ledger& responses, std::int64_t now_ns) {
+        at_max_ns = at_max(now_ns);
+        changed_ns = std::max(changed_ns, now_ns);
+        messages = requests.messages() + responses.messages();
+        if (messages > messages_max) {
+            messages_max = messages;
+            at_max_ns = 0;
+        }
+        bytes_max = std::max(bytes_max, requests.bytes() + responses.bytes());
+    }
+    std::uint64_t at_max(std::int64_t now_ns) const {
+        if (messages_max == 0 || messages != messages_max) return at_max_ns;
+        return at_max_ns + elapsed(changed_ns, now_ns);
+    }
 };
 
 /// How far the receiver's window reached from some time on.

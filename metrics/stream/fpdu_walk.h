@@ -33,7 +33,8 @@ inline bool read_head(wire::Bytes bytes, FpduHead& head) {
 class FpduWalk {
 public:
     /// Whether the octets from `position` to `end` are one FPDU where one begins, and which. Nothing is done.
-    [[gnu::always_inline]] bool is_next(std::uint64_t position, std::uint64_t end, wire::Bytes bytes, FpduHead& head) const {
+    [[gnu::always_inline]] bool is_next(std::uint64_t position, std::uint64_t end, wire::Bytes bytes,
+                                        FpduHead& head) const {
         return known_ && position == end_ && !markers_ && read_head(bytes, head) && head.size == end - position;
     }
     /// Goes on to `end`, over an FPDU that is_next().

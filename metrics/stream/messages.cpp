@@ -56,7 +56,7 @@ void Messages::immediate(const Half& half, const Part& part) {
     Flow& flow = *half.flow;
     MessageState& message = half.direction->message;
     if (!message.write_was_last) {
-        begin(half, part, Operation::send_immediate);
+        begin(half, part, Operation::send_immediate, 0);
         finish(half, part, Operation::send_immediate, 0);
         return;
     }

@@ -40,7 +40,7 @@ private:
     void answered(const Half& requester, const Part& part, bool atomic);
     bool belongs(const Half& requester, const Part& part) const;
 
-    void begin(const Half& half, const Part& part, Operation operation);
+    void begin(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);
     void settle_write(const Half& half);
     void finish(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);
     void count(Flow& flow, Operation operation, std::uint64_t bytes);

@@ -34,7 +34,7 @@ inline void Messages::settle_write(const Half& half) {
     message.write_end = 0;
 }
 
-inline void Messages::begin(const Half& half, const Part& part, Operation operation) {
+inline void Messages::begin(const Half& half, const Part& part, Operation operation, std::uint64_t bytes) {
     RequestState& request = half.request();
     settle_write(half);
     half.direction->message.write_was_last = false;
@@ -43,7 +43,7 @@ inline void Messages::begin(const Half& half, const Part& part, Operation operat
     request.message_first_ns = part.now_ns();
     request.operation = operation;
     half.direction->message.first_frame = part.unit.first_frame;
-    half.flow->ledger.begin(part.now_ns(), operation);
+    half.flow->ledger.begin(part.now_ns(), operation, bytes);
 }
 
 inline void Messages::count(Flow& flow, Operation operation, std::uint64_t bytes) {
@@ -91,12 +91,14 @@ inline void Messages::write(const Half& half, const Part& part) {
     MessageState& message = half.direction->message;
     const bool goes_on = request.in_message && request.operation == Operation::write && message.stag == part.ddp.stag &&
                          message.next_offset == part.ddp.tagged_offset;
-    if (!goes_on) begin(half, part, Operation::write);
+    if (goes_on)
+        half.flow->ledger.add_bytes(part.now_ns(), part.ddp.payload_length);
+    else
+        begin(half, part, Operation::write, part.ddp.payload_length);
     message.stag = part.ddp.stag;
     message.next_offset = part.ddp.tagged_offset + part.ddp.payload_length;
     half.flow->counts.payload_bytes += part.ddp.payload_length;
     request.message_bytes += part.ddp.payload_length;
-    half.flow->ledger.add_bytes(part.now_ns(), part.ddp.payload_length);
     if (part.ddp.last)
         finish(half, part, Operation::write, request.message_bytes);
     else
@@ -108,8 +110,10 @@ inline void Messages::send(const Half& half, const Part& part, Operation operati
     MessageState& message = half.direction->message;
     const bool goes_on = request.in_message && request.operation == operation &&
                          message.message_sequence == part.ddp.msn && part.ddp.message_offset != 0;
-    if (!goes_on) {
-        begin(half, part, operation);
+    if (goes_on) {
+        half.flow->ledger.add_bytes(part.now_ns(), part.ddp.payload_length);
+    } else {
+        begin(half, part, operation, part.ddp.payload_length);
         if (part.ddp.message_offset != 0) [[unlikely]]
             message.begun_unseen = true;
     }
@@ -117,7 +121,6 @@ inline void Messages::send(const Half& half, const Part& part, Operation operati
     half.flow->counts.payload_bytes += part.ddp.payload_length;
     // The offset counts what came before, captured or not. RFC 5041, 4.3.
     request.message_bytes = std::uint64_t{part.ddp.message_offset} + part.ddp.payload_length;
-    half.flow->ledger.add_bytes(part.now_ns(), part.ddp.payload_length);
     if (part.ddp.last)
         finish(half, part, operation, request.message_bytes);
     else

@@ -23,8 +23,9 @@ class Sender {
 public:
     explicit Sender(FlowStore& store);
 
-    /// The commonest segment, with all that segment() and acknowledged() would do to it; false, with nothing done, where
-    /// it is another. It carries one FPDU of a Send or a Write, in order, and nothing new of what `back` has sent.
+    /// The commonest segment, with all that segment() and acknowledged() would do to it; false, with nothing done,
+    /// where it is another. It carries one FPDU of a Send or a Write, in order, and nothing new of what `back` has
+    /// sent.
     bool common(const Half& half, const Half& back, const Segment& segment);
     /// A segment of `half`; its acknowledgement has been told to `back` (which may be nothing) before.
     void segment(const Half& half, const Half& back, const Segment& segment);

@@ -31,8 +31,8 @@ inline void Sender::segment(const Half& half, const Half& back, const Segment& s
     if (segment.has(tcp_fin) && !half.direction->fin_sent) finish(half, back, segment);
 }
 
-/// No FPDU has to wait for the window, nor did any since it was looked at last, nor would the longest one that begins at
-/// `next` or before.
+/// No FPDU has to wait for the window, nor did any since it was looked at last, nor would the longest one that begins
+/// at `next` or before.
 inline bool Sender::has_room(const Direction& direction, std::uint64_t next, std::uint32_t largest_segment) {
     const std::uint64_t edge = direction.window_edge;
     return (edge == 0 || edge > next + largest_segment) && direction.limited_since_ns == Situation::never;
@@ -180,8 +180,8 @@ inline void Sender::close_gap(const Half& half, const Half& back, const Arrival&
     situation.credit_exhausted =
         gap_ns != 0 && request.last_data_ns != Situation::never && direction.limited_in_gap_ns >= gap_ns - gap_ns / 2;
     situation.credit_freed_ns = admitted_ns(half, arrival.end, now_ns);
-    const bool usual = !situation.response && !situation.wants_response && !situation.again &&
-                       !situation.unobserved && !situation.credit_exhausted;
+    const bool usual = !situation.response && !situation.wants_response && !situation.again && !situation.unobserved &&
+                       !situation.credit_exhausted;
     if (usual && closed_at_once(half, back, arrival.segment, situation.mid_message, situation.credit_freed_ns)) return;
     request.unobserved = false;
     // The store adds what Flow::ledger holds.
@@ -196,8 +196,8 @@ inline void Sender::close_gap(const Half& half, const Half& back, const Arrival&
 
 /// The short way of Attribution, where the segment is one of those that it is for: of those that ask for nothing, come
 /// for the first time and behind nothing that is missing, and did not wait for the window.
-[[gnu::always_inline]] inline bool Sender::closed_at_once(const Half& half, const Half& back, const Segment& segment, bool mid_message,
-                                   std::int64_t credit_freed_ns) {
+[[gnu::always_inline]] inline bool Sender::closed_at_once(const Half& half, const Half& back, const Segment& segment,
+                                                          bool mid_message, std::int64_t credit_freed_ns) {
     const Direction& direction = *half.direction;
     Flow& flow = *half.flow;
     RequestState& request = half.request();
