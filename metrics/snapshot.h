@@ -311,6 +311,7 @@ struct CaptureFigures {
     std::uint64_t streams_evicted = 0;
     std::uint64_t stream_octets_lost = 0;
     std::uint64_t stream_octets_skipped = 0;
+    std::uint64_t values_misplaced = 0;  ///< of distributions, in a neighbour's bucket for want of memory
 };
 
 struct Snapshot {

@@ -350,6 +350,7 @@ void members(C& c, Of<CaptureFigures> auto& f) {
     optionals(c, f.kernel_dropped);
     c.near(f.first_ns, 0);
     c.near(f.last_ns, f.first_ns);
+    if (c.version() >= 3) all(c, f.values_misplaced);
 }
 
 /// Flows and attempts are near one another, and near the capture's beginning: `id` and time are told by how near.

@@ -101,6 +101,7 @@ inline constexpr std::array capture_counters{
     &CaptureFigures::streams_evicted,
     &CaptureFigures::stream_octets_lost,
     &CaptureFigures::stream_octets_skipped,
+    &CaptureFigures::values_misplaced,
 };
 
 /// What makes two flows the same: FlowKey, as far as a snapshot shows it.

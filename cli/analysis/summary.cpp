@@ -81,6 +81,8 @@ std::string Session::summary() const {
     append(text, capture.stream_octets_lost, "octets of TCP streams not captured");
     append(text, capture.stream_octets_skipped, "octets of TCP streams not understood");
     append(text, capture.streams_evicted, "TCP connections forgotten");
+    append(text, capture.values_misplaced,
+           "values in a neighbour's bucket for want of memory (percentiles are doubtful)");
     if (capture.flows_evicted != 0)
         text += fmt::format(", {} forgotten to stay within --max-flows", counted(capture.flows_evicted, "flow"));
     return text;

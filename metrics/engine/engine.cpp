@@ -377,6 +377,7 @@ void Engine::describe(Snapshot& out, std::int64_t now_ns) const {
     for (ConnectionAttempt& attempt : connections_.attempts(now_ns)) out.attempts.push_back(std::move(attempt));
     out.capture.flows_evicted += store_.evicted;
     out.capture.flows_seen += store_.seen;
+    out.capture.values_misplaced += store_.pages.refused();
     out.memory_octets += store_.octets() + reuse_.octets() + streams_.octets() + connections_.octets() +
                          partners_.size() * (sizeof(FlowKey) + sizeof(Partner) + 32);
 }

@@ -15,13 +15,17 @@ std::uint32_t bounded(std::size_t value) {
     return static_cast<std::uint32_t>(std::min<std::size_t>(value, std::numeric_limits<std::uint32_t>::max() - 1));
 }
 
+/// Pages of 72 octets: a flow's share leaves room within 4 KiB for all else that it has.
+constexpr unsigned histogram_share = 28;
+constexpr std::size_t histogram_reserve = 4096;
+
 }  // namespace
 
 // Of a million flows some are busy, few are in trouble: the pools are sized for one in four and grow only when asked.
 FlowStore::FlowStore(const EngineOptions& given)
     : options(given),
       table(given.max_flows),
-      pages(std::max<std::size_t>(given.max_flows * 8, 4096)),
+      pages(std::max<std::size_t>(given.max_flows * 8, histogram_reserve), histogram_share, histogram_reserve),
       rings(std::max<std::size_t>(given.max_flows * 16, 16384)),
       blocks(bounded(std::max<std::size_t>(given.max_flows * 3, 1024))),
       responders(bounded(std::max<std::size_t>(given.max_flows, 1024))),

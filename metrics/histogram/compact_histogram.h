@@ -11,16 +11,17 @@
 
 namespace metrics {
 
-/// Pages of counters that all histograms of one worker share. A page is half a power of two: 32 counters of 16 bits.
+/// Pages of counters that all histograms of one worker share. A page is a power of two: 64 counters of 8 bits.
 /// Grows in slabs up to its bound and never gives memory back but to its own free list; not thread-safe.
 ///
 /// A counter that runs over carries into a second page, and that one into a third: no count is lost. Such pages come on
-/// top of the bounds, one to each page, and not before 65536 values in one bucket.
+/// top of the bounds, one to each page, and not before 256 values in one bucket.
 class HistogramPages {
 public:
-    /// `max_pages` bounds the pool (at most 2^23), `max_pages_of_owner` what one flow may take of it; the first page of
-    /// each of its histograms is granted even then.
-    explicit HistogramPages(std::size_t max_pages, unsigned max_pages_of_owner = 28);
+    /// `max_pages` bounds the pool (at most 2^23), `share` what each flow may take of it in any case; the first page of
+    /// each of its histograms is granted even then. More is granted as long as all flows together hold less than half
+    /// of their shares and `reserve` on top: few flows of wide distributions, or such ones among many others.
+    explicit HistogramPages(std::size_t max_pages, unsigned share = 28, std::size_t reserve = 0);
     ~HistogramPages();
     HistogramPages(const HistogramPages&) = delete;
     HistogramPages& operator=(const HistogramPages&) = delete;
@@ -32,16 +33,17 @@ public:
 
 private:
     friend class CompactHistogram;
-    static constexpr unsigned page_bits = 5;
+    static constexpr unsigned page_bits = 6;
+    static constexpr unsigned counter_bits = 8;
     static constexpr unsigned page_counters = 1u << page_bits;
     static constexpr unsigned slab_bits = 8;
     static constexpr std::uint32_t slab_pages = 1u << slab_bits;
-    /// A link is a page's number, and above it which half power of two it counts.
+    /// A link is a page's number, and above it which power of two it counts.
     static constexpr unsigned number_bits = 24;
     static constexpr std::uint32_t number_mask = (1u << number_bits) - 1;
     static constexpr std::uint32_t no_link = 0xffffffff;
 
-    using Page = std::array<std::uint16_t, page_counters>;
+    using Page = std::array<std::uint8_t, page_counters>;
     struct Links {
         std::uint32_t next = no_link;
         std::uint32_t carry = no_link;
@@ -52,7 +54,7 @@ private:
     };
     static_assert(HistogramBuckets::count / page_counters < 0xff, "a link must not look like no_link");
 
-    static constexpr std::uint32_t half_of(std::uint32_t link) { return link >> number_bits; }
+    static constexpr std::uint32_t power_of(std::uint32_t link) { return link >> number_bits; }
     Page& page(std::uint32_t link) {
         const std::uint32_t number = link & number_mask;
         return slabs_[number >> slab_bits]->pages[number % slab_pages];
@@ -74,12 +76,15 @@ private:
             carry(link, counter);
     }
     void carry(std::uint32_t link, unsigned counter);
-    std::uint32_t take(std::uint32_t half);
+    std::uint32_t take(std::uint32_t power);
+    bool grants(unsigned owned, bool first) const;
     void give(std::uint32_t link);
 
     std::vector<std::unique_ptr<Slab>> slabs_;
     std::size_t max_pages_;
-    unsigned max_pages_of_owner_;
+    unsigned share_;
+    std::size_t reserve_;
+    std::size_t owners_ = 0;   ///< that hold pages
     std::uint32_t fresh_ = 0;  ///< the first page that was never handed out
     std::uint32_t free_ = no_link;
     std::size_t used_ = 0;
@@ -94,7 +99,7 @@ struct HistogramOwner {
 
 /// A histogram as a flow keeps it: 64 octets and its pages. Trivially copyable, but its pages have one owner: copy to
 /// move; `release` gives the pages back, nothing else does. Recording takes about two dozen instructions where values
-/// lie within a factor of sixteen, as most do. Count, sum, least and greatest value are exact whatever happens; where a
+/// lie within a factor of 256, as most do. Count, sum, least and greatest value are exact whatever happens; where a
 /// bound keeps a page away, the value is counted in the nearest bucket of the nearest page.
 class alignas(64) CompactHistogram {
 public:
@@ -106,9 +111,9 @@ public:
         max_ = std::max(max_, value);
         ++count_;
         const unsigned index = HistogramBuckets::index_of(value);
-        const unsigned half = index >> HistogramPages::page_bits;
-        const std::uint32_t page = pages_[half % pages_.size()];
-        if (HistogramPages::half_of(page) == half) [[likely]]
+        const unsigned power = index >> HistogramPages::page_bits;
+        const std::uint32_t page = pages_[power % pages_.size()];
+        if (HistogramPages::power_of(page) == power) [[likely]]
             pages.count(page, index % HistogramPages::page_counters);
         else
             record_elsewhere(pages, owner, index);
@@ -132,7 +137,7 @@ private:
     std::uint64_t min_ = ~std::uint64_t{0};
     std::uint64_t max_ = 0;
     std::uint64_t count_ = 0;
-    /// Some of its pages, each in the place of its half modulo their number, the last that was looked up there; all of
+    /// Some of its pages, each in the place of its power modulo their number, the last that was looked up there; all of
     /// them form a ring.
     std::array<std::uint32_t, 8> pages_{HistogramPages::no_link, HistogramPages::no_link, HistogramPages::no_link,
                                         HistogramPages::no_link, HistogramPages::no_link, HistogramPages::no_link,

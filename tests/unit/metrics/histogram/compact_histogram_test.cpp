@@ -12,10 +12,8 @@ std::uint64_t counted(const Histogram& histogram) {
     return count;
 }
 
-/// One value of each half power of two from 2^first on.
-std::uint64_t half_power(unsigned number, unsigned first = 10) {
-    return (number % 2 == 0 ? std::uint64_t{2} : std::uint64_t{3}) << (first - 1 + number / 2);
-}
+/// One value of each power of two from 2^first on.
+std::uint64_t power(unsigned number, unsigned first = 10) { return std::uint64_t{1} << (first + number); }
 
 TEST(CompactHistogram, equals_the_full_one_where_no_bound_is_met) {
     std::mt19937_64 random(11);
@@ -66,37 +64,39 @@ TEST(CompactHistogram, many_share_the_pool_without_mixing) {
     for (const Pair& pair : pairs) EXPECT_EQ(pair.compact.unpack(pages), pair.full);
 }
 
-TEST(CompactHistogram, counters_carry_beyond_16_bits) {
+TEST(CompactHistogram, counters_carry_beyond_8_bits) {
     HistogramPages pages(10);
     HistogramOwner owner;
     CompactHistogram compact;
     Histogram full;
-    for (unsigned i = 0; i < 65535; ++i) compact.record(pages, owner, 4096);
+    for (unsigned i = 0; i < 255; ++i) compact.record(pages, owner, 4096);
     EXPECT_EQ(pages.used(), 1u);
-    for (unsigned i = 0; i < 200'001 - 65535; ++i) compact.record(pages, owner, 4096);
-    for (unsigned i = 0; i < 65536; ++i) compact.record(pages, owner, 5000);
+    for (unsigned i = 0; i < 200'001 - 255; ++i) compact.record(pages, owner, 4096);
+    for (unsigned i = 0; i < 65536; ++i) compact.record(pages, owner, 7000);
+    for (unsigned i = 0; i < 256; ++i) compact.record(pages, owner, 5000);
     compact.record(pages, owner, 7);
     full.record(4096, 200'001);
-    full.record(5000, 65536);
+    full.record(5000, 256);
+    full.record(7000, 65536);
     full.record(7);
     EXPECT_EQ(compact.unpack(pages), full);
     EXPECT_EQ(pages.refused(), 0u);
-    EXPECT_EQ(pages.used(), 3u);  // 4096 and 5000 share a half power of two and its carry
+    EXPECT_EQ(pages.used(), 4u);  // 4096, 5000 and 7000 share a power of two and its two carries
     EXPECT_EQ(owner.pages, 2u);
     compact.release(pages, owner);
     EXPECT_EQ(pages.used(), 0u);
     EXPECT_EQ(owner.pages, 0u);
     // What was a carry is a clean page again.
-    for (unsigned number = 0; number < 3; ++number) compact.record(pages, owner, half_power(number));
-    EXPECT_EQ(counted(compact.unpack(pages)), 3u);
+    for (unsigned number = 0; number < 4; ++number) compact.record(pages, owner, power(number));
+    EXPECT_EQ(counted(compact.unpack(pages)), 4u);
 }
 
 TEST(CompactHistogram, beyond_the_owners_bound_the_nearest_page_takes_the_value) {
     HistogramPages pages(1000, 2);
     HistogramOwner owner;
     CompactHistogram histogram;
-    histogram.record(pages, owner, 1 << 10);  // page of 1024..1535
-    histogram.record(pages, owner, 1 << 20);  // page of 2^20..1.5 * 2^20
+    histogram.record(pages, owner, 1 << 10);  // page of 1024..2047
+    histogram.record(pages, owner, 1 << 20);  // page of 2^20..2^21 - 1
     EXPECT_EQ(pages.refused(), 0u);
     histogram.record(pages, owner, 1 << 12);  // above the first page, nearer to it: its last bucket
     histogram.record(pages, owner, 1 << 19);  // below the second: its first bucket
@@ -108,9 +108,9 @@ TEST(CompactHistogram, beyond_the_owners_bound_the_nearest_page_takes_the_value)
     const unsigned low = HistogramBuckets::index_of(1 << 10);
     const unsigned high = HistogramBuckets::index_of(1 << 20);
     const std::vector<Histogram::Bucket> expected{{static_cast<std::uint16_t>(low), 2},
-                                                  {static_cast<std::uint16_t>(low + 31), 1},
+                                                  {static_cast<std::uint16_t>(low + 63), 1},
                                                   {static_cast<std::uint16_t>(high), 2},
-                                                  {static_cast<std::uint16_t>(high + 31), 1}};
+                                                  {static_cast<std::uint16_t>(high + 63), 1}};
     EXPECT_EQ(full.buckets(), expected);
     EXPECT_EQ(full.min(), 3u);
     EXPECT_EQ(full.max(), 1u << 30);
@@ -123,6 +123,37 @@ TEST(CompactHistogram, beyond_the_owners_bound_the_nearest_page_takes_the_value)
     other.record(pages, owner, 5'000'000);
     EXPECT_EQ(owner.pages, 3u);
     EXPECT_EQ(pages.refused(), 5u);
+}
+
+/// A wide distribution among narrow ones takes what they leave; where all are wide, each has its share.
+TEST(CompactHistogram, what_others_leave_is_granted_too) {
+    constexpr unsigned wide = 20;
+    const auto fill = [](HistogramPages& pages, HistogramOwner& owner, CompactHistogram& histogram, unsigned powers) {
+        for (unsigned number = 0; number < powers; ++number) histogram.record(pages, owner, power(number));
+    };
+    HistogramPages alone(1000, 4, 30);
+    HistogramOwner owner;
+    CompactHistogram histogram;
+    fill(alone, owner, histogram, wide);
+    EXPECT_EQ(alone.refused(), 0u);  // the reserve
+    EXPECT_EQ(owner.pages, wide);
+    histogram.release(alone, owner);
+
+    HistogramPages pages(1000, 4, 0);
+    std::vector<HistogramOwner> owners(20);
+    std::vector<CompactHistogram> histograms(owners.size());
+    for (std::size_t i = 1; i < owners.size(); ++i) fill(pages, owners[i], histograms[i], 1);
+    fill(pages, owners[0], histograms[0], wide);
+    EXPECT_EQ(pages.refused(), 0u);  // 20 flows may hold 40 pages
+    for (std::size_t i = 1; i < owners.size(); ++i) fill(pages, owners[i], histograms[i], wide);
+    for (std::size_t i = 1; i < owners.size(); ++i) EXPECT_EQ(owners[i].pages, 4u) << i;
+    EXPECT_EQ(pages.used(), wide + 19u * 4);
+    EXPECT_EQ(pages.refused(), 19u * (wide - 4));
+
+    // What is given back counts for nobody.
+    for (std::size_t i = 0; i < owners.size(); ++i) histograms[i].release(pages, owners[i]);
+    fill(pages, owners[0], histograms[0], wide);
+    EXPECT_EQ(owners[0].pages, 4u);
 }
 
 TEST(CompactHistogram, of_a_pool_without_pages_keeps_what_needs_none) {
@@ -175,7 +206,7 @@ TEST(HistogramPages, memory_is_used_again) {
         std::vector<CompactHistogram> histograms(100);
         std::vector<HistogramOwner> owners(histograms.size());
         for (std::size_t i = 0; i < histograms.size(); ++i)
-            for (unsigned number = 0; number < 20; ++number) histograms[i].record(pages, owners[i], half_power(number));
+            for (unsigned number = 0; number < 20; ++number) histograms[i].record(pages, owners[i], power(number));
         EXPECT_EQ(pages.used(), 2000u);
         if (round == 0) octets = pages.octets();
         EXPECT_EQ(pages.octets(), octets);

@@ -183,7 +183,8 @@ Snapshot RandomSnapshots::around(std::vector<FlowSnapshot> flows, std::int64_t f
     CaptureFigures& c = s.capture;
     for (std::uint64_t* counter :
          {&c.packets, &c.bytes, &c.rdma_units, &c.truncated, &c.malformed, &c.unsorted, &c.seen_twice, &c.icrc_bad,
-          &c.flows_evicted, &c.streams_evicted, &c.stream_octets_lost, &c.stream_octets_skipped, &s.memory_octets})
+          &c.flows_evicted, &c.streams_evicted, &c.stream_octets_lost, &c.stream_octets_skipped, &c.values_misplaced,
+          &s.memory_octets})
         *counter = below(1000);
     c.packets += 1;
     c.flows_seen = s.flows.size() + below(3);

@@ -127,7 +127,7 @@ struct Writer {
         out << "capture";
         all(c.packets, c.bytes, c.rdma_units, c.kernel_dropped, c.truncated, c.malformed, c.unsorted, c.seen_twice,
             c.icrc_bad, c.first_ns, c.last_ns, c.flows_evicted, c.flows_seen, c.streams_evicted, c.stream_octets_lost,
-            c.stream_octets_skipped, s.memory_octets);
+            c.stream_octets_skipped, c.values_misplaced, s.memory_octets);
         out << '\n';
         for (const FlowSnapshot& f : s.flows) flow(f);
         for (const HostSnapshot& h : s.hosts) {
@@ -227,7 +227,7 @@ std::vector<std::uint64_t> additive_figures(const Snapshot& snapshot) {
     const CaptureFigures& c = snapshot.capture;
     capture.all(c.packets, c.bytes, c.rdma_units, c.kernel_dropped, c.truncated, c.malformed, c.unsorted, c.seen_twice,
                 c.icrc_bad, c.flows_evicted, c.streams_evicted, c.stream_octets_lost, c.stream_octets_skipped,
-                snapshot.memory_octets);
+                c.values_misplaced, snapshot.memory_octets);
     keep(capture);
     Summer flows;
     flows.flow({});
