@@ -30,6 +30,9 @@ struct Unit {
     std::uint32_t sequence = 0;       ///< TCP sequence number of the unit's first octet
     std::uint32_t stream_length = 0;  ///< octets of the TCP stream the unit takes, markers included
     std::uint32_t markers = 0;        ///< how many markers lay in it
+    std::int64_t passed_ns = 0;       ///< when the last of its octets passed: earlier than the frame's time where it
+                                      ///< waited for others, or for its boundary to be found
+    bool holed = false;               ///< octets of it were never captured: when its last one passed is not known
 };
 
 /// Something about the traffic that is no unit of its own but that a reader must know.

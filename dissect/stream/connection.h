@@ -73,6 +73,7 @@ struct Flow {
     std::uint32_t kept = 0;   ///< of these, how many lie in `head` or `buffer`
     std::uint32_t total = 0;  ///< 0 while not known
     std::uint64_t first_frame = 0;
+    std::int64_t passed_ns = 0;  ///< the latest of its octets so far
     std::array<std::byte, 24> head{};
     BufferPool::Buffer buffer;
 

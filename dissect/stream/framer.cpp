@@ -135,11 +135,13 @@ void Framer::begin_partial(Flow& flow, const Piece& piece) const {
     flow.kept = 0;
     flow.total = 0;
     flow.first_frame = piece.frame;
+    flow.passed_ns = piece.time_ns;
 }
 
 RawUnit Framer::partial_unit(const Flow& flow) const {
     const std::byte* first = flow.buffer.data != nullptr ? flow.buffer.data : flow.head.data();
-    return {LayerId::mpa_fpdu, {first, flow.kept}, flow.total, flow.unit_sequence, flow.first_frame, flow.lost_octets};
+    return {LayerId::mpa_fpdu, {first, flow.kept}, flow.total,      flow.unit_sequence,
+            flow.first_frame,  flow.passed_ns,     flow.lost_octets};
 }
 
 void Framer::drop_partial(Flow& flow) {
@@ -150,6 +152,7 @@ void Framer::drop_partial(Flow& flow) {
 
 /// Takes octets of a unit that spans pieces. False where its length cannot be told any more.
 bool Framer::absorb(const Connection& connection, unsigned side, Flow& flow, Piece& piece) {
+    if (piece.frame != 0) flow.passed_ns = std::max(flow.passed_ns, piece.time_ns);
     while (flow.total == 0) {
         const Piece known{flow.unit_sequence, flow.have, {flow.head.data(), flow.kept}, flow.first_frame};
         const Measure m = measure(connection, side, flow, known);
@@ -203,9 +206,9 @@ Framer::Result Framer::feed(const Arrival& arrival, Connection& connection, unsi
                 return {Outcome::not_mpa, piece};
             if (m.total != 0 && m.total <= piece.wire_length) [[likely]] {
                 const wire::Bytes octets = piece.bytes.first(std::min<std::size_t>(m.total, piece.bytes.size()));
-                const Next next =
-                    complete(arrival, connection, side,
-                             {LayerId::mpa_fpdu, octets, m.total, piece.sequence, piece.frame, false}, true);
+                const Next next = complete(
+                    arrival, connection, side,
+                    {LayerId::mpa_fpdu, octets, m.total, piece.sequence, piece.frame, piece.time_ns, false}, true);
                 if (next == Next::discarded || next == Next::lost) [[unlikely]]
                     return stopped(next);
                 piece.drop(m.total);

@@ -14,7 +14,8 @@ struct Piece {
     std::uint32_t sequence = 0;
     std::uint32_t wire_length = 0;
     wire::Bytes bytes;
-    std::uint64_t frame = 0;  ///< that carried it
+    std::uint64_t frame = 0;   ///< that carried it
+    std::int64_t time_ns = 0;  ///< when it passed
 
     std::uint32_t end() const { return sequence + wire_length; }
     /// Drops the first octets; `count` is at most `wire_length`.
@@ -32,6 +33,7 @@ public:
     struct Segment {
         Segment* next;
         std::uint64_t frame;
+        std::int64_t time_ns;
         std::uint32_t sequence;
         std::uint32_t wire_length;
         std::uint32_t captured;
@@ -40,7 +42,7 @@ public:
         const std::byte* data() const { return reinterpret_cast<const std::byte*>(this + 1); }
         std::uint32_t end() const { return sequence + wire_length; }
         bool holed() const { return captured < wire_length; }
-        Piece piece() const { return {sequence, wire_length, {data(), captured}, frame}; }
+        Piece piece() const { return {sequence, wire_length, {data(), captured}, frame, time_ns}; }
     };
     struct Stored {
         bool any = false;         ///< something of it was new

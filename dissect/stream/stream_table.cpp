@@ -116,7 +116,7 @@ void StreamTable::segment(const wire::Frame& frame, const Dissection& dissection
     Work work{arrival, *found.connection, found.side};
     Side& side = work.side();
     const Piece payload{tcp.sequence + ((tcp.flags & syn) != 0 ? 1u : 0u), tcp.payload_length,
-                        bytes.subspan(tcp.payload_offset, tcp.payload_captured), frame.number};
+                        bytes.subspan(tcp.payload_offset, tcp.payload_captured), frame.number, frame.time_ns};
     const bool plain = (tcp.flags & (syn | fin | rst)) == 0;
     if (plain && side.state == SideState::in_step && side.flow->store.empty() &&
         payload.sequence == side.flow->next_sequence && side.checksums != ChecksumVerdict::unknown) [[likely]] {

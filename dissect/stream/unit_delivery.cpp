@@ -136,7 +136,8 @@ std::uint32_t UnitDelivery::deliver_plain(const Arrival& arrival, const Connecti
     std::uint32_t taken = 0;
     while (Dissection* const unit = plain_.describe(octets.subspan(taken))) {
         const std::uint32_t size = unit->layers[0].length;
-        const RawUnit raw{LayerId::mpa_fpdu, octets.subspan(taken, size), size, sequence + taken, arrival.frame.number};
+        const RawUnit raw{LayerId::mpa_fpdu, octets.subspan(taken, size), size,
+                          sequence + taken,  arrival.frame.number,        arrival.frame.time_ns};
         if (verify) {
             if (!crc_right(flow, raw)) break;
             unit->ddp.crc = CrcStatus::good;
@@ -193,6 +194,8 @@ void UnitDelivery::hand_over(const Arrival& arrival, const Connection& connectio
     out.sequence = raw.sequence;
     out.stream_length = raw.stream_length;
     out.markers = markers;
+    out.passed_ns = raw.passed_ns;
+    out.holed = raw.lost_octets;
     arrival.sink.on_unit(out);
 }
 

@@ -21,7 +21,8 @@ struct RawUnit {
     std::uint32_t stream_length = 0;
     std::uint32_t sequence = 0;
     std::uint64_t first_frame = 0;
-    bool lost_octets = false;  ///< what is missing was never captured; else the snap length cut it
+    std::int64_t passed_ns = 0;  ///< when the latest of its octets passed
+    bool lost_octets = false;    ///< what is missing was never captured; else the snap length cut it
 };
 
 /// Dissections in which plain FPDUs are described one after the other: what they have in common is filled in once.

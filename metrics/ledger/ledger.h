@@ -20,7 +20,7 @@ struct OutstandingMessage {
     std::uint64_t again : 1 = 0;      ///< some of it was transmitted again: no latency is taken from it (Karn)
     std::uint64_t responded : 1 = 0;  ///< a first response packet was seen
     std::uint64_t merged : 1 = 0;     ///< stands for several messages, because the ring was full: no latency either
-    std::uint64_t reserved : 9 = 0;
+    std::uint64_t mark : 9 = 0;       ///< tells its response from others'; 0: nothing does
     std::uint32_t bytes = 0;
     std::uint16_t messages = 1;   ///< how many it stands for
     std::uint16_t responses = 0;  ///< how many of these want a response
@@ -67,7 +67,8 @@ public:
     /// `bytes` is all of the message, whatever was added before. Without `begin` it is outstanding from now on.
     void end(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position, std::uint32_t bytes);
     /// A message of one packet: begin, add_bytes and end at once. A begun message is not touched.
-    void post(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position, std::uint32_t bytes);
+    void post(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position, std::uint32_t bytes,
+              std::uint16_t mark = 0);
 
     /// Calls done(const OutstandingMessage&) for every message whose position is at most `position`, oldest first,
     /// after it has left the ledger. Returns how many messages they stood for. `done` may look at the ledger, but not
@@ -160,7 +161,7 @@ private:
     }
     OutstandingMessage& at(unsigned place) { return ring_[(head_ + place) & (capacity_ - 1u)]; }
     void push(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position, std::uint32_t bytes,
-              bool again);
+              bool again, std::uint16_t mark = 0);
     bool make_room(LedgerPool& pool);
     void thin_out();
     void absorb(OutstandingMessage& older, const OutstandingMessage& younger);
@@ -241,17 +242,17 @@ inline void Ledger::end(LedgerPool& pool, std::int64_t now_ns, Operation operati
 }
 
 inline void Ledger::post(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position,
-                         std::uint32_t bytes) {
+                         std::uint32_t bytes, std::uint16_t mark) {
     advance(now_ns);
     ++messages_;
     responses_ += wants_response(operation) ? 1 : 0;
     bytes_ += bytes;
     raise_maxima();
-    push(pool, now_ns, operation, position, bytes, false);
+    push(pool, now_ns, operation, position, bytes, false, mark);
 }
 
 inline void Ledger::push(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position,
-                         std::uint32_t bytes, bool again) {
+                         std::uint32_t bytes, bool again, std::uint16_t mark) {
     const std::uint64_t place = std::min(position, max_position);
     const std::uint16_t response = wants_response(operation) ? 1 : 0;
     if (size_ == capacity_ && !make_room(pool)) [[unlikely]] {
@@ -270,7 +271,7 @@ inline void Ledger::push(LedgerPool& pool, std::int64_t now_ns, Operation operat
                                    .again = again,
                                    .responded = 0,
                                    .merged = 0,
-                                   .reserved = 0,
+                                   .mark = static_cast<std::uint16_t>(mark & 511u),
                                    .bytes = bytes,
                                    .messages = 1,
                                    .responses = response};

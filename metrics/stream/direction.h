@@ -44,7 +44,8 @@ struct MessageState {
     bool begun_unseen = false;    ///< the message under way began before what was captured of it; for the witness
     std::uint32_t forgotten = 0;  ///< READs and atomics given up, whose responses may still come
     std::uint64_t response_bytes = 0;
-    std::uint64_t first_frame = 0;  ///< that held the first octet of the message under way
+    std::uint64_t first_frame = 0;     ///< that held the first octet of the message under way
+    std::uint64_t response_frame = 0;  ///< the same of the READ response under way
 };
 
 /// Requests and responses outstanding together: maxima are not the sum of the two ledgers' maxima.
@@ -95,6 +96,7 @@ struct Direction {
     std::uint32_t last_unit_octets = 0;  ///< of the stream, markers included
     std::uint32_t out_of_order = 0;
     std::uint32_t holes = Flow::no_block;
+    std::uint32_t unasked = Flow::no_block;  ///< responses of this direction that came before their requests
     std::uint32_t cwr = 0;
 
     // as it is answered

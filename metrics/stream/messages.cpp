@@ -13,11 +13,41 @@ namespace {
 
 constexpr std::uint32_t atomic_octets = 8;
 
+std::uint16_t mark_of(std::uint64_t first, std::uint64_t second) {
+    const std::uint64_t hash = (first * 0x9e3779b97f4a7c15u ^ second) * 0xd6e8feb86659fd93u;
+    return static_cast<std::uint16_t>(1 + (hash >> 32) % 511);
+}
+
+/// Tells one answer from others by what of its request it repeats: a READ response the place that its first octet goes
+/// to (RFC 5040, 4.5), an atomic one its number (RFC 7306, 5.2.2). 0 where the snap length cut that, or there is none.
+std::uint16_t mark_of_request(const dissect::DdpSummary& ddp, Operation operation, std::size_t captured) {
+    constexpr std::size_t atomic_number_end = 2 + 18 + 8;
+    if (operation != Operation::read) return captured < atomic_number_end ? 0 : mark_of(ddp.request_id, 0);
+    return ddp.read_size == 0 ? 0 : mark_of(ddp.sink_stag, ddp.sink_offset);
+}
+std::uint16_t mark_of_response(const dissect::DdpSummary& ddp, bool atomic, std::size_t captured) {
+    constexpr std::size_t atomic_number_end = 2 + 18 + 4;
+    constexpr std::size_t tagged_end = 2 + 14;
+    if (captured < (atomic ? atomic_number_end : tagged_end)) return 0;
+    return atomic ? mark_of(ddp.request_id, 0) : mark_of(ddp.stag, ddp.tagged_offset);
+}
+
 bool is_atomic(const OutstandingMessage& message) {
     return static_cast<Operation>(static_cast<unsigned>(message.operation)) != Operation::read;
 }
 
 }  // namespace
+
+Messages::Messages(FlowStore& store, Sender& sender)
+    : store_(store),
+      sender_(sender),
+      unasked_(static_cast<std::uint32_t>(std::clamp<std::size_t>(store.options.max_flows / 16, 64, 1u << 16))) {}
+
+void Messages::forget(Direction& direction) {
+    if (direction.unasked == Flow::no_block) return;
+    unasked_.give_back(direction.unasked);
+    direction.unasked = Flow::no_block;
+}
 
 /// What carries no payload of a message that was sent.
 void Messages::other(const Half& half, const Half& back, const Part& part) {
@@ -25,11 +55,11 @@ void Messages::other(const Half& half, const Half& back, const Part& part) {
     switch (static_cast<RdmapOpcode>(part.ddp.opcode)) {
         case RdmapOpcode::immediate:
         case RdmapOpcode::immediate_solicited: immediate(half, part); break;
-        case RdmapOpcode::read_request: request(half, part, Operation::read, read_size(part)); break;
+        case RdmapOpcode::read_request: request(half, back, part, Operation::read, read_size(part)); break;
         case RdmapOpcode::atomic_request: {
             const bool swap =
                 part.ddp.atomic_operation == static_cast<std::uint8_t>(wire::AtomicOperation::compare_swap);
-            request(half, part, swap ? Operation::compare_swap : Operation::fetch_add, atomic_octets);
+            request(half, back, part, swap ? Operation::compare_swap : Operation::fetch_add, atomic_octets);
             break;
         }
         case RdmapOpcode::read_response: response(half, back, part); break;
@@ -78,28 +108,55 @@ void Messages::immediate(const Half& half, const Part& part) {
 }
 
 /// A READ or atomic: it waits for its response, whatever TCP acknowledges.
-void Messages::request(const Half& half, const Part& part, Operation operation, std::optional<std::uint32_t> size) {
+void Messages::request(const Half& half, const Half& back, const Part& part, Operation operation,
+                       std::optional<std::uint32_t> size) {
     Direction& direction = *half.direction;
     settle_write(half);
     direction.message.write_was_last = false;
     direction.message.request_seen = true;
     half.request().in_message = false;
     half.request().message_end_ns = part.now_ns();
+    std::optional<UnaskedResponses::Response> answer;
+    if (operation == Operation::read && back) answer = answer_before(*back.direction, part.unit.first_frame);
+    if (answer && !part.unit.holed)
+        store_.record(*half.flow, latency_of(operation), elapsed(part.passed_ns(), answer->passed_ns));
+    if (answer && answer->counted) return;
     if (store_.watch != nullptr) [[unlikely]]
         watch_request(half, part, operation, size.value_or(0));
     if (size)
         count(*half.flow, operation, *size);
     else
         ++store_.count(*half.flow, operation).messages;
-    direction.responses.post(store_.rings, part.now_ns(), operation, part.end, size.value_or(0));
+    if (answer) return;
+    const std::uint16_t mark = size ? mark_of_request(part.ddp, operation, part.unit.bytes.size()) : std::uint16_t{0};
+    direction.responses.post(store_.rings, part.passed_ns(), operation, part.end, size.value_or(0), mark);
+    if (part.unit.holed) direction.responses.mark_again(store_.rings, part.end);
     direction.level.note(half.flow->ledger, direction.responses, part.now_ns());
 }
 
-/// A response can be to the oldest request only if its sender had that request when it sent the response: the
-/// acknowledgement in the segment says so.
+/// The response to a request that is delivered after it.
+std::optional<UnaskedResponses::Response> Messages::answer_before(Direction& responder, std::uint64_t request_frame) {
+    if (responder.unasked == Flow::no_block) return std::nullopt;
+    const auto response = unasked_[responder.unasked].answer_to(request_frame);
+    if (unasked_[responder.unasked].empty()) forget(responder);
+    return response;
+}
+
+void Messages::note_unasked(Direction& responder, const Part& part, bool counted) {
+    if (responder.unasked == Flow::no_block) responder.unasked = unasked_.take();
+    if (responder.unasked == Flow::no_block) return;
+    unasked_[responder.unasked].note({responder.message.response_frame, part.passed_ns(), counted});
+}
+
+/// A response can be to the oldest request only if it repeats what that one told, and if its sender had that request
+/// when it sent the response: the acknowledgement in the segment says so.
 bool Messages::belongs(const Half& requester, const Part& part) const {
     const OutstandingMessage* oldest = requester.direction->responses.oldest(store_.rings);
     if (oldest == nullptr) return false;
+    const bool atomic = static_cast<RdmapOpcode>(part.ddp.opcode) == RdmapOpcode::atomic_response;
+    const std::uint16_t mark = mark_of_response(part.ddp, atomic, part.unit.bytes.size());
+    const bool comparable = mark != 0 && oldest->mark != 0 && !oldest->merged && is_atomic(*oldest) == atomic;
+    if (comparable && oldest->mark != mark) return false;
     const dissect::Dissection& frame = part.unit.frame_dissection;
     if (frame.layer_count == 0 || (frame.tcp.flags & tcp_ack) == 0) return true;
     const std::uint64_t acknowledged = position_of(requester.request().next, frame.tcp.acknowledgment);
@@ -111,7 +168,7 @@ void Messages::first_response(const Half& requester, const Part& part) {
     if (oldest == nullptr || oldest->responded) return;
     oldest->responded = 1;
     if (oldest->again || oldest->merged || is_atomic(*oldest)) return;
-    store_.record(*requester.flow, FlowHistogram::first_response, elapsed(oldest->last_ns, part.now_ns()));
+    store_.record(*requester.flow, FlowHistogram::first_response, elapsed(oldest->last_ns, part.passed_ns()));
 }
 
 void Messages::answered(const Half& requester, const Part& part, bool atomic) {
@@ -126,7 +183,7 @@ void Messages::answered(const Half& requester, const Part& part, bool atomic) {
         oldest = direction.responses.oldest(store_.rings);
     }
     direction.responses.complete_oldest(store_.rings, now_ns, [&](const OutstandingMessage& outstanding) {
-        const std::uint64_t latency_ns = elapsed(outstanding.last_ns, now_ns);
+        const std::uint64_t latency_ns = elapsed(outstanding.last_ns, part.passed_ns());
         const bool measured = !outstanding.again && !outstanding.merged;
         if (measured) {
             const auto operation = static_cast<Operation>(static_cast<unsigned>(outstanding.operation));
@@ -146,12 +203,18 @@ void Messages::response(const Half& half, const Half& back, const Part& part) {
     ResponseState& responses = store_.responder(*half.flow);
     MessageState& message = half.direction->message;
     half.flow->counts.payload_bytes += part.ddp.payload_length;
-    if (!responses.in_response) message.response_bytes = 0;
     const bool starts = !responses.in_response;
+    if (starts) {
+        message.response_bytes = 0;
+        message.response_frame = part.unit.first_frame;
+    }
     message.response_bytes += part.ddp.payload_length;
     responses.in_response = !part.ddp.last;
     if (part.ddp.last) responses.message_end_ns = part.now_ns();
-    if (!back) return;
+    if (!back) {
+        if (part.ddp.last) note_unasked(*half.direction, part, false);
+        return;
+    }
     const bool known = (!starts && back.direction->message.request_seen) || belongs(back, part);
     if (known && starts) first_response(back, part);
     if (!part.ddp.last) return;
@@ -169,6 +232,7 @@ void Messages::response(const Half& half, const Half& back, const Part& part) {
         // The request passed before the capture began.
         if (store_.watch != nullptr) watch_unasked(back, part, message.response_bytes);
         count(*back.flow, Operation::read, message.response_bytes);
+        note_unasked(*half.direction, part, true);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "dissect/dissector.h"
 #include "metrics/flow/flow_store.h"
 #include "metrics/stream/sender.h"
+#include "metrics/stream/unasked.h"
 
 namespace metrics::stream {
 
@@ -11,21 +12,25 @@ namespace metrics::stream {
 /// 5040, 7306.
 class Messages {
 public:
-    Messages(FlowStore& store, Sender& sender) : store_(store), sender_(sender) {}
+    Messages(FlowStore& store, Sender& sender);
 
     /// An FPDU of `half`, whose octets of the stream end at `end`; `back` is the opposite direction, if there is one.
     void unit(const Half& half, const Half& back, const dissect::Unit& unit, std::uint64_t end);
     /// Octets of the stream were never captured: what was under way cannot be told to its end.
     void gap(const Half& half, const Half& back, std::int64_t now_ns);
+    void forget(Direction& direction);
+    std::size_t octets() const { return unasked_.octets(); }
 
 private:
-    /// An FPDU and where its octets end.
+    /// An FPDU and where its octets end. Its octets pass, and then it is delivered: at once, unless something before it
+    /// is missing. What was on its way when is told by the former, what its receiver could know by the latter.
     struct Part {
         const dissect::Unit& unit;
         const dissect::DdpSummary& ddp;
         std::uint64_t end;
 
         std::int64_t now_ns() const { return unit.frame.time_ns; }
+        std::int64_t passed_ns() const { return unit.passed_ns; }
     };
 
     void other(const Half& half, const Half& back, const Part& part);
@@ -33,12 +38,15 @@ private:
     void send(const Half& half, const Part& part, Operation operation);
     void immediate(const Half& half, const Part& part);
     static std::optional<std::uint32_t> read_size(const Part& part);
-    void request(const Half& half, const Part& part, Operation operation, std::optional<std::uint32_t> size);
+    void request(const Half& half, const Half& back, const Part& part, Operation operation,
+                 std::optional<std::uint32_t> size);
     void response(const Half& half, const Half& back, const Part& part);
     void first_response(const Half& requester, const Part& part);
     void atomic_response(const Half& back, const Part& part);
     void answered(const Half& requester, const Part& part, bool atomic);
     bool belongs(const Half& requester, const Part& part) const;
+    std::optional<UnaskedResponses::Response> answer_before(Direction& responder, std::uint64_t request_frame);
+    void note_unasked(Direction& responder, const Part& part, bool counted);
 
     void begin(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);
     void settle_write(const Half& half);
@@ -54,6 +62,7 @@ private:
 
     FlowStore& store_;
     Sender& sender_;
+    Slab<UnaskedResponses> unasked_;
 };
 
 }  // namespace metrics::stream

@@ -40,10 +40,10 @@ inline void Messages::begin(const Half& half, const Part& part, Operation operat
     half.direction->message.write_was_last = false;
     request.in_message = true;
     request.message_bytes = 0;
-    request.message_first_ns = part.now_ns();
+    request.message_first_ns = part.passed_ns();
     request.operation = operation;
     half.direction->message.first_frame = part.unit.first_frame;
-    half.flow->ledger.begin(part.now_ns(), operation, bytes);
+    half.flow->ledger.begin(part.passed_ns(), operation, bytes);
 }
 
 inline void Messages::count(Flow& flow, Operation operation, std::uint64_t bytes) {
@@ -61,20 +61,23 @@ inline void Messages::finish(const Half& half, const Part& part, Operation opera
     count(flow, operation, bytes);
     if (store_.watch != nullptr) [[unlikely]]
         watch_message(half, part, operation, bytes);
+    // Not even its end is known to have passed: no latency may be taken from it.
+    if (part.unit.holed) [[unlikely]]
+        flow.ledger.mark_again(store_.rings, part.end);
     // Of one FPDU over several segments it is not known when its first octet passed.
     const bool one_unit = message.first_frame == part.unit.first_frame;
     if (!one_unit && message.first_frame != part.unit.frame.number)
-        store_.record(flow, FlowHistogram::message_duration, elapsed(request.message_first_ns, part.now_ns()));
+        store_.record(flow, FlowHistogram::message_duration, elapsed(request.message_first_ns, part.passed_ns()));
     request.in_message = false;
     request.message_bytes = 0;
     request.message_end_ns = part.now_ns();
     if (operation == Operation::write) {
         message.write_end = part.end;
-        message.write_ns = part.now_ns();
+        message.write_ns = part.passed_ns();
         message.write_bytes = bounded(bytes);
         message.write_was_last = true;
     } else {
-        flow.ledger.end(store_.rings, part.now_ns(), operation, part.end, bounded(bytes));
+        flow.ledger.end(store_.rings, part.passed_ns(), operation, part.end, bounded(bytes));
     }
     covered(half, part.end, part.now_ns());
 }
@@ -92,7 +95,7 @@ inline void Messages::write(const Half& half, const Part& part) {
     const bool goes_on = request.in_message && request.operation == Operation::write && message.stag == part.ddp.stag &&
                          message.next_offset == part.ddp.tagged_offset;
     if (goes_on)
-        half.flow->ledger.add_bytes(part.now_ns(), part.ddp.payload_length);
+        half.flow->ledger.add_bytes(part.passed_ns(), part.ddp.payload_length);
     else
         begin(half, part, Operation::write, part.ddp.payload_length);
     message.stag = part.ddp.stag;
@@ -111,7 +114,7 @@ inline void Messages::send(const Half& half, const Part& part, Operation operati
     const bool goes_on = request.in_message && request.operation == operation &&
                          message.message_sequence == part.ddp.msn && part.ddp.message_offset != 0;
     if (goes_on) {
-        half.flow->ledger.add_bytes(part.now_ns(), part.ddp.payload_length);
+        half.flow->ledger.add_bytes(part.passed_ns(), part.ddp.payload_length);
     } else {
         begin(half, part, operation, part.ddp.payload_length);
         if (part.ddp.message_offset != 0) [[unlikely]]

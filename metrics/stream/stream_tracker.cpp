@@ -192,7 +192,10 @@ bool StreamTracker::State::opens_anew(FlowIndex index, const Segment& segment) {
 
 void StreamTracker::State::end(FlowIndex index) {
     const Half half = half_of(index);
-    if (half) sender.forget(*half.direction);
+    if (half) {
+        sender.forget(*half.direction);
+        messages.forget(*half.direction);
+    }
     store.retire(index);
     end_train();
 }
@@ -389,12 +392,14 @@ void StreamTracker::forget(FlowIndex index) {
     if (state_->train.half.index == index || state_->train.back.index == index) state_->end_train();
     if (flow.stream == Flow::no_block) return;
     state_->sender.forget(state_->directions[flow.stream]);
+    state_->messages.forget(state_->directions[flow.stream]);
     state_->directions.give_back(flow.stream);
     flow.stream = Flow::no_block;
 }
 
 std::size_t StreamTracker::octets() const {
-    return state_->directions.octets() + state_->handshakes.octets() + state_->sender.octets();
+    return state_->directions.octets() + state_->handshakes.octets() + state_->sender.octets() +
+           state_->messages.octets();
 }
 
 }  // namespace metrics
