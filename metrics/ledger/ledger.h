@@ -69,6 +69,10 @@ public:
     /// A message of one packet: begin, add_bytes and end at once. A begun message is not touched.
     void post(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position, std::uint32_t bytes,
               std::uint16_t mark = 0);
+    /// One that passed before anybody looked, and is known only now: how many were outstanding with it cannot be told,
+    /// and it counts as none. Only for complete_oldest().
+    void post_late(LedgerPool& pool, std::int64_t passed_ns, Operation operation, std::uint64_t position,
+                   std::uint32_t bytes, std::uint16_t mark);
 
     /// Calls done(const OutstandingMessage&) for every message whose position is at most `position`, oldest first,
     /// after it has left the ledger. Returns how many messages they stood for. `done` may look at the ledger, but not
@@ -249,6 +253,18 @@ inline void Ledger::post(LedgerPool& pool, std::int64_t now_ns, Operation operat
     bytes_ += bytes;
     raise_maxima();
     push(pool, now_ns, operation, position, bytes, false, mark);
+}
+
+inline void Ledger::post_late(LedgerPool& pool, std::int64_t passed_ns, Operation operation, std::uint64_t position,
+                              std::uint32_t bytes, std::uint16_t mark) {
+    if (size_ == capacity_ && !make_room(pool)) {
+        ++merged_;
+        return;
+    }
+    push(pool, passed_ns, operation, position, bytes, false, mark);
+    OutstandingMessage& message = at(size_ - 1u);
+    message.messages = message.responses = 0;
+    bytes_ += bytes;
 }
 
 inline void Ledger::push(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position,

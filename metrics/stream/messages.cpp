@@ -63,7 +63,7 @@ void Messages::other(const Half& half, const Half& back, const Part& part) {
             break;
         }
         case RdmapOpcode::read_response: response(half, back, part); break;
-        case RdmapOpcode::atomic_response: atomic_response(back, part); break;
+        case RdmapOpcode::atomic_response: atomic_response(half, back, part); break;
         case RdmapOpcode::terminate: {
             const std::uint64_t value = std::uint64_t{part.ddp.terminate_layer} << 12 |
                                         std::uint64_t{part.ddp.terminate_type} << 8 | part.ddp.terminate_code;
@@ -117,7 +117,7 @@ void Messages::request(const Half& half, const Half& back, const Part& part, Ope
     half.request().in_message = false;
     half.request().message_end_ns = part.now_ns();
     std::optional<UnaskedResponses::Response> answer;
-    if (operation == Operation::read && back) answer = answer_before(*back.direction, part.unit.first_frame);
+    if (back) answer = answer_before(*back.direction, part.unit.first_frame, operation != Operation::read);
     if (answer && !part.unit.holed)
         store_.record(*half.flow, latency_of(operation), elapsed(part.passed_ns(), answer->passed_ns));
     if (answer && answer->counted) return;
@@ -129,23 +129,28 @@ void Messages::request(const Half& half, const Half& back, const Part& part, Ope
         ++store_.count(*half.flow, operation).messages;
     if (answer) return;
     const std::uint16_t mark = size ? mark_of_request(part.ddp, operation, part.unit.bytes.size()) : std::uint16_t{0};
-    direction.responses.post(store_.rings, part.passed_ns(), operation, part.end, size.value_or(0), mark);
+    // Before the flow was known: others' answers may be among what the other direction has yet to tell.
+    if (part.passed_ns() < half.flow->counts.first_ns)
+        direction.responses.post_late(store_.rings, part.passed_ns(), operation, part.end, size.value_or(0), mark);
+    else
+        direction.responses.post(store_.rings, part.passed_ns(), operation, part.end, size.value_or(0), mark);
     if (part.unit.holed) direction.responses.mark_again(store_.rings, part.end);
     direction.level.note(half.flow->ledger, direction.responses, part.now_ns());
 }
 
 /// The response to a request that is delivered after it.
-std::optional<UnaskedResponses::Response> Messages::answer_before(Direction& responder, std::uint64_t request_frame) {
+std::optional<UnaskedResponses::Response> Messages::answer_before(Direction& responder, std::uint64_t request_frame,
+                                                                  bool atomic) {
     if (responder.unasked == Flow::no_block) return std::nullopt;
-    const auto response = unasked_[responder.unasked].answer_to(request_frame);
+    const auto response = unasked_[responder.unasked].answer_to(request_frame, atomic);
     if (unasked_[responder.unasked].empty()) forget(responder);
     return response;
 }
 
-void Messages::note_unasked(Direction& responder, const Part& part, bool counted) {
+void Messages::note_unasked(Direction& responder, const UnaskedResponses::Response& response) {
     if (responder.unasked == Flow::no_block) responder.unasked = unasked_.take();
     if (responder.unasked == Flow::no_block) return;
-    unasked_[responder.unasked].note({responder.message.response_frame, part.passed_ns(), counted});
+    unasked_[responder.unasked].note(response);
 }
 
 /// A response can be to the oldest request only if it repeats what that one told, and if its sender had that request
@@ -212,7 +217,7 @@ void Messages::response(const Half& half, const Half& back, const Part& part) {
     responses.in_response = !part.ddp.last;
     if (part.ddp.last) responses.message_end_ns = part.now_ns();
     if (!back) {
-        if (part.ddp.last) note_unasked(*half.direction, part, false);
+        if (part.ddp.last) note_unasked(*half.direction, {message.response_frame, part.passed_ns(), false, false});
         return;
     }
     const bool known = (!starts && back.direction->message.request_seen) || belongs(back, part);
@@ -232,17 +237,20 @@ void Messages::response(const Half& half, const Half& back, const Part& part) {
         // The request passed before the capture began.
         if (store_.watch != nullptr) watch_unasked(back, part, message.response_bytes);
         count(*back.flow, Operation::read, message.response_bytes);
-        note_unasked(*half.direction, part, true);
+        note_unasked(*half.direction, {message.response_frame, part.passed_ns(), false, true});
     }
 }
 
-void Messages::atomic_response(const Half& back, const Part& part) {
-    if (!back) return;
+void Messages::atomic_response(const Half& half, const Half& back, const Part& part) {
+    const UnaskedResponses::Response response{part.unit.first_frame, part.passed_ns(), true, false};
+    if (!back) return note_unasked(*half.direction, response);
     if (belongs(back, part)) {
         first_response(back, part);
         answered(back, part, true);
     } else if (back.direction->message.forgotten != 0) {
         --back.direction->message.forgotten;
+    } else {
+        note_unasked(*half.direction, response);
     }
 }
 

@@ -42,11 +42,12 @@ private:
                  std::optional<std::uint32_t> size);
     void response(const Half& half, const Half& back, const Part& part);
     void first_response(const Half& requester, const Part& part);
-    void atomic_response(const Half& back, const Part& part);
+    void atomic_response(const Half& half, const Half& back, const Part& part);
     void answered(const Half& requester, const Part& part, bool atomic);
     bool belongs(const Half& requester, const Part& part) const;
-    std::optional<UnaskedResponses::Response> answer_before(Direction& responder, std::uint64_t request_frame);
-    void note_unasked(Direction& responder, const Part& part, bool counted);
+    std::optional<UnaskedResponses::Response> answer_before(Direction& responder, std::uint64_t request_frame,
+                                                            bool atomic);
+    void note_unasked(Direction& responder, const UnaskedResponses::Response& response);
 
     void begin(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);
     void settle_write(const Half& half);
