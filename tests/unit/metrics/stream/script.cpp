@@ -111,10 +111,10 @@ Octets write_of(std::uint32_t stag, std::uint64_t offset, std::size_t length, bo
 Octets read_response(std::uint32_t stag, std::uint64_t offset, std::size_t length, bool last) {
     return tagged(2, stag, offset, length, last);
 }
-Octets read_request(std::uint32_t msn, std::uint32_t size) {
+Octets read_request(std::uint32_t msn, std::uint32_t size, std::uint64_t sink_offset) {
     Octets body;
     put32(body, 7);
-    put64(body, 0);
+    put64(body, sink_offset);
     put32(body, size);
     put32(body, 9);
     put64(body, 0);

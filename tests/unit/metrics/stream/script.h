@@ -19,7 +19,7 @@ Octets fpdu(std::uint8_t opcode, const Octets& body, bool last, std::uint32_t qu
 Octets send_of(std::uint32_t msn, std::size_t length, bool last = true, std::uint32_t offset = 0,
                std::uint8_t opcode = 3);
 Octets write_of(std::uint32_t stag, std::uint64_t offset, std::size_t length, bool last = true);
-Octets read_request(std::uint32_t msn, std::uint32_t size);
+Octets read_request(std::uint32_t msn, std::uint32_t size, std::uint64_t sink_offset = 0);
 Octets read_response(std::uint32_t stag, std::uint64_t offset, std::size_t length, bool last = true);
 Octets atomic_request(std::uint32_t msn, bool swap, std::uint32_t id);
 Octets atomic_response(std::uint32_t msn, std::uint32_t id);
