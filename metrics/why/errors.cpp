@@ -246,7 +246,10 @@ void find_failed_connections(const Scene& scene, std::vector<Answer>& out) {
                 server_name);
         }
         add_evidence(answer, "requests for a connection", static_cast<double>(attempts.size()), "requests", requests);
-        add_evidence(answer, "answers that refused", static_cast<double>(ends.size()), "answers", ends);
+        if (first.outcome == "rejected")
+            add_evidence(answer, "answers that refused", static_cast<double>(ends.size()), "answers", ends);
+        else if (!ends.empty())
+            add_evidence(answer, "connections closed instead", static_cast<double>(ends.size()), "connections", ends);
         out.push_back(std::move(answer));
     }
 }
