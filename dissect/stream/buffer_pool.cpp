@@ -1,38 +1,81 @@
 #include "dissect/stream/buffer_pool.h"
 
-#include <algorithm>
 #include <new>
 
 namespace dissect::stream {
 
 BufferPool::Buffer BufferPool::acquire(std::size_t size) {
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
+    // What comes back first need not be of this size, or fill a slab.
+    constexpr unsigned most_attempts = 64;
+    Buffer buffer = take(size);
+    for (unsigned i = 0; buffer.data == nullptr && size <= largest && i < most_attempts; ++i) {
+        if (!on_shortage || !on_shortage()) break;
+        buffer = take(size);
+    }
+    return buffer;
+}
+
+BufferPool::Buffer BufferPool::take(std::size_t size) {
+    for (std::uint32_t i = 0; i < sizes.size(); ++i) {
         if (sizes[i] < size) continue;
         // Where the fitting size has run out for good, a larger piece does as well.
-        if (free_[i] == nullptr && !grow(i)) continue;
-        FreePiece* piece = free_[i];
-        free_[i] = piece->next;
-        return {reinterpret_cast<std::byte*>(piece), sizes[i]};
+        if (open_[i] == none && !grow(i)) continue;
+        const std::uint32_t index = open_[i];
+        Slab& slab = slabs_[index];
+        std::byte* data = slab.octets.get() + slab.used;
+        if (slab.free != nullptr) {
+            data = reinterpret_cast<std::byte*>(slab.free);
+            slab.free = slab.free->next;
+        } else {
+            slab.used += sizes[i];
+        }
+        ++slab.lent;
+        if (slab.exhausted()) unlink(open_[i], index);
+        return {data, sizes[i], index};
     }
     return {};
 }
 
 void BufferPool::release(Buffer buffer) {
     if (buffer.data == nullptr) return;
-    const auto at = std::find(sizes.begin(), sizes.end(), buffer.capacity) - sizes.begin();
-    auto& head = free_[static_cast<std::size_t>(at)];
-    head = new (buffer.data) FreePiece{head};
+    Slab& slab = slabs_[buffer.slab];
+    std::uint32_t& open = open_[slab.size_class];
+    if (slab.exhausted()) link(open, buffer.slab);
+    slab.free = new (buffer.data) FreePiece{slab.free};
+    if (--slab.lent != 0) return;
+    unlink(open, buffer.slab);
+    slab.free = nullptr;
+    slab.used = 0;
+    link(empty_, buffer.slab);
 }
 
-bool BufferPool::grow(std::size_t size_class) {
-    const std::size_t size = sizes[size_class];
-    const std::size_t slab = std::max<std::size_t>(size, 65536 / size * size);
-    if (reserved_bytes_ + slab > limit_bytes_) return false;
-    slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(slab));
-    reserved_bytes_ += slab;
-    for (std::size_t at = 0; at + size <= slab; at += size)
-        release({slabs_.back().get() + at, static_cast<std::uint32_t>(size)});
+/// Gives a size one more slab.
+bool BufferPool::grow(std::uint32_t size_class) {
+    std::uint32_t index = empty_;
+    if (index != none) {
+        unlink(empty_, index);
+    } else {
+        if (reserved_bytes_ + largest > limit_bytes_) return false;
+        index = static_cast<std::uint32_t>(slabs_.size());
+        slabs_.emplace_back().octets = std::make_unique_for_overwrite<std::byte[]>(largest);
+        reserved_bytes_ += largest;
+    }
+    slabs_[index].size_class = size_class;
+    link(open_[size_class], index);
     return true;
+}
+
+void BufferPool::link(std::uint32_t& head, std::uint32_t index) {
+    slabs_[index].previous = none;
+    slabs_[index].next = head;
+    if (head != none) slabs_[head].previous = index;
+    head = index;
+}
+
+void BufferPool::unlink(std::uint32_t& head, std::uint32_t index) {
+    const Slab& slab = slabs_[index];
+    (slab.previous == none ? head : slabs_[slab.previous].next) = slab.next;
+    if (slab.next != none) slabs_[slab.next].previous = slab.previous;
 }
 
 }  // namespace dissect::stream

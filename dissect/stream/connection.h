@@ -52,6 +52,7 @@ enum class Expect : std::uint8_t { start_frame, fpdu };
 
 /// All that is remembered of one direction of a connection that carries RDMA, or may do so.
 struct Flow {
+    BufferPool::Buffer home;          ///< that this lies in
     std::uint32_t next_sequence = 0;  ///< of the next octet in order; while in step
     Expect expect = Expect::fpdu;
     CrcMode crc = CrcMode::unknown;
@@ -106,16 +107,34 @@ struct Side {
     std::uint32_t first_sequence = 0;  ///< of the stream's first octet; in state `start`
     std::uint32_t acknowledged = 0;    ///< the highest that this side has acknowledged of the other's octets
     Flow* flow = nullptr;
+
+    /// Beyond the flow itself.
+    bool holds_octets() const { return flow != nullptr && (!flow->store.empty() || flow->buffer.data != nullptr); }
+    bool had_fpdu() const { return flow != nullptr && flow->was_in_step && !flow->first_fpdu; }
 };
+
+/// What a connection is worth where memory or places are short. Each has its own order of use.
+enum class Standing : std::uint8_t {
+    ended,    ///< over: remembered for what comes late
+    plain,    ///< holds no memory: not RDMA, or not yet
+    hunting,  ///< holds some, to find out whether it is RDMA
+    asked,    ///< an MPA start frame was seen, and no more
+    proven,   ///< carries RDMA
+};
+constexpr std::size_t standings = 5;
 
 struct Connection {
     std::array<Endpoint, 2> ends;
     Ipv4Ends ipv4_ends;  ///< the first to the second, where the table was told
     std::array<Side, 2> sides;
+    std::uint64_t last_use = 0;  ///< counts the table's lookups
+    std::int64_t active_ns = 0;  ///< time of its last segment that was not simply the next octets in step
     std::uint32_t number = 0;
-    std::uint32_t newer = 0;  ///< neighbours in the order of use
+    std::uint32_t index = 0;  ///< in the table
+    std::uint32_t newer = 0;  ///< neighbours in the order of use among those of its standing
     std::uint32_t older = 0;
     std::uint32_t hash = 0;
+    Standing standing = Standing::plain;
     std::int8_t client = -1;  ///< the side that opened the connection; -1 unknown
     bool reset = false;
     bool mpa = false;  ///< a start frame was seen, or FPDUs were found
@@ -125,9 +144,25 @@ struct Connection {
 
     /// Nothing more can follow but another connection on the same ports.
     bool over() const { return reset || (sides[0].fin_seen && sides[1].fin_seen); }
+    /// The same, as far as can be told: of many a connection one direction is captured.
+    bool ended() const { return over() || finished_alone(0) || finished_alone(1); }
+    bool holds_memory() const { return sides[0].flow != nullptr || sides[1].flow != nullptr; }
+    bool holds_octets() const { return sides[0].holds_octets() || sides[1].holds_octets(); }
+    Standing worth() const {
+        if (!holds_memory()) return Standing::plain;
+        if (ended()) return Standing::ended;
+        if (!mpa) return Standing::hunting;
+        return reply_seen || sides[0].had_fpdu() || sides[1].had_fpdu() ? Standing::proven : Standing::asked;
+    }
     CrcMode crc_mode() const {
         if (crc_wanted) return CrcMode::on;
         return request_seen && reply_seen ? CrcMode::off : CrcMode::unknown;
+    }
+
+private:
+    bool finished_alone(unsigned side) const {
+        const Side& other = sides[1 - side];
+        return sides[side].fin_seen && !other.syn_seen && !other.ack_seen && other.flow == nullptr;
     }
 };
 

@@ -22,16 +22,17 @@ std::uint32_t ConnectionTable::hash_of(const Endpoint& a, const Endpoint& b) {
 }
 
 ConnectionTable::Lookup ConnectionTable::find(const Endpoint& source, const Endpoint& destination) {
-    if (newest_ != none)
-        if (const Lookup found = match(at(newest_), source, destination); found.connection != nullptr) return found;
+    if (last_ != none)
+        if (const Lookup found = match(at(last_), source, destination); found.connection != nullptr) return found;
     const std::uint32_t hash = hash_of(source, destination);
     const std::size_t mask = slots_.size() - 1;
     for (std::size_t i = hash & mask; slots_[i].index != none; i = (i + 1) & mask) {
         if (slots_[i].hash != hash) continue;
         const Lookup found = match(at(slots_[i].index), source, destination);
         if (found.connection == nullptr) continue;
-        unlink(slots_[i].index);
-        link_newest(slots_[i].index);
+        unlink(*found.connection);
+        link_newest(*found.connection);
+        last_ = slots_[i].index;
         return found;
     }
     return {};
@@ -49,6 +50,7 @@ ConnectionTable::Lookup ConnectionTable::add(const Endpoint& source, const Endpo
     }
     Connection& connection = at(index);
     connection = {};
+    connection.index = index;
     connection.ends = {source, destination};
     connection.ipv4_ends = ends;
     connection.hash = hash_of(source, destination);
@@ -56,20 +58,33 @@ ConnectionTable::Lookup ConnectionTable::add(const Endpoint& source, const Endpo
     std::size_t i = connection.hash & mask;
     while (slots_[i].index != none) i = (i + 1) & mask;
     slots_[i] = {connection.hash, index};
-    link_newest(index);
+    link_newest(connection);
+    last_ = index;
     ++used_;
     return {&connection, 0, true};
 }
 
-Connection* ConnectionTable::idlest() { return oldest_ == none ? nullptr : &at(oldest_); }
+Connection* ConnectionTable::idlest() {
+    Connection* found = nullptr;
+    for (const Order& order : orders_)
+        if (Connection* c = maybe(order.oldest); c != nullptr && (found == nullptr || c->last_use < found->last_use))
+            found = c;
+    return found;
+}
+
+void ConnectionTable::rank(Connection& connection, Standing standing) {
+    unlink(connection);
+    connection.standing = standing;
+    link_newest(connection);
+}
 
 void ConnectionTable::remove(Connection& connection) {
     const std::size_t mask = slots_.size() - 1;
     std::size_t hole = connection.hash & mask;
-    while (slots_[hole].index == none || &at(slots_[hole].index) != &connection) hole = (hole + 1) & mask;
-    const std::uint32_t index = slots_[hole].index;
-    unlink(index);
-    free_.push_back(index);
+    while (slots_[hole].index != connection.index) hole = (hole + 1) & mask;
+    unlink(connection);
+    if (last_ == connection.index) last_ = none;
+    free_.push_back(connection.index);
     --used_;
     // Closes the gap in the probe sequence instead of leaving a tombstone.
     for (std::size_t i = (hole + 1) & mask; slots_[i].index != none; i = (i + 1) & mask) {
@@ -81,19 +96,22 @@ void ConnectionTable::remove(Connection& connection) {
     slots_[hole] = {};
 }
 
-void ConnectionTable::link_newest(std::uint32_t index) {
-    Connection& c = at(index);
-    c.newer = none;
-    c.older = newest_;
-    if (newest_ != none) at(newest_).newer = index;
-    newest_ = index;
-    if (oldest_ == none) oldest_ = index;
+void ConnectionTable::link_newest(Connection& connection) {
+    Order& among = order(connection.standing);
+    connection.last_use = ++uses_;
+    connection.newer = none;
+    connection.older = among.newest;
+    if (among.newest != none) at(among.newest).newer = connection.index;
+    among.newest = connection.index;
+    if (among.oldest == none) among.oldest = connection.index;
+    ++among.size;
 }
 
-void ConnectionTable::unlink(std::uint32_t index) {
-    const Connection& c = at(index);
-    (c.newer == none ? newest_ : at(c.newer).older) = c.older;
-    (c.older == none ? oldest_ : at(c.older).newer) = c.newer;
+void ConnectionTable::unlink(const Connection& connection) {
+    Order& among = order(connection.standing);
+    (connection.newer == none ? among.newest : at(connection.newer).older) = connection.older;
+    (connection.older == none ? among.oldest : at(connection.older).newer) = connection.newer;
+    --among.size;
 }
 
 }  // namespace dissect::stream

@@ -11,8 +11,8 @@ SegmentStore::Segment* SegmentStore::store(BufferPool& pool, const Piece& piece)
     const auto kept = static_cast<std::uint32_t>(std::min(piece.bytes.size(), most));
     const auto buffer = pool.acquire(sizeof(Segment) + kept);
     if (buffer.data == nullptr) return nullptr;
-    auto* segment = new (buffer.data)
-        Segment{nullptr, piece.frame, piece.time_ns, piece.sequence, piece.wire_length, kept, buffer.capacity};
+    auto* segment = new (buffer.data) Segment{nullptr,           piece.frame, piece.time_ns,   piece.sequence,
+                                              piece.wire_length, kept,        buffer.capacity, buffer.slab};
     if (kept != 0) std::memcpy(segment + 1, piece.bytes.data(), kept);
     held_bytes_ += buffer.capacity;
     ++segments_;

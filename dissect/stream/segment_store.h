@@ -38,6 +38,7 @@ public:
         std::uint32_t wire_length;
         std::uint32_t captured;
         std::uint32_t capacity;  ///< of the buffer that holds this header and the octets behind it
+        std::uint32_t slab;      ///< whose that buffer is
 
         const std::byte* data() const { return reinterpret_cast<const std::byte*>(this + 1); }
         std::uint32_t end() const { return sequence + wire_length; }
@@ -60,7 +61,7 @@ public:
     /// Takes the first segment out; the caller gives it back to the pool with `release`.
     Segment* pop();
     static void release(BufferPool& pool, Segment* segment) {
-        pool.release({reinterpret_cast<std::byte*>(segment), segment->capacity});
+        pool.release({reinterpret_cast<std::byte*>(segment), segment->capacity, segment->slab});
     }
     void drop_head(BufferPool& pool) { release(pool, pop()); }
     void clear(BufferPool& pool) {

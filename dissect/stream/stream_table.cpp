@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "dissect/stream/stand_in.h"
 #include "wire/mpa.h"
 
 namespace dissect::stream {
@@ -18,6 +19,7 @@ constexpr std::uint64_t known_hunt_limit = 16u << 20;  // the same for one that 
 constexpr std::int32_t furthest_ahead = 1 << 30;       // the largest window TCP can have, RFC 7323 section 2.3
 constexpr std::uint64_t no_frame = 0;                  // of octets that were never captured
 constexpr std::size_t key_that_convinces = 8;          // "MPA ID R"
+constexpr std::size_t flow_size = 2048;                // in the pool
 
 Endpoint endpoint(const Network& network, wire::Bytes bytes, std::uint32_t offset, std::uint16_t port) {
     const std::byte* p = bytes.data() + offset;
@@ -25,55 +27,11 @@ Endpoint endpoint(const Network& network, wire::Bytes bytes, std::uint32_t offse
     return {wire::load_be64(p), wire::load_be64(p + 8), port};
 }
 
-/// Stands for a frame of the side that a unit came from, where another frame, or the capture's end, has made the unit
-/// due: that one's number and time, this side's addresses and no more.
-struct StandIn {
-    StandIn(const wire::Frame& last, const Endpoint& source, const Endpoint& destination) : frame(last) {
-        const bool ipv4 = source.high == 0 && source.low >> 32 == 4;
-        const std::uint32_t size = ipv4 ? 4 : 16;
-        put(source, ipv4, octets.data());
-        put(destination, ipv4, octets.data() + size);
-        frame.bytes = wire::Bytes{octets}.first(2 * std::size_t{size});
-        frame.wire_length = 2 * size;
-        dissection.network.family = ipv4 ? Network::Family::ipv4 : Network::Family::ipv6;
-        dissection.network.destination_offset = size;
-        dissection.tcp = {};
-        dissection.present.insert(LayerId::tcp);
-        dissection.source_port = static_cast<std::uint16_t>(source.port);
-        dissection.destination_port = static_cast<std::uint16_t>(destination.port);
-    }
-    StandIn(const StandIn&) = delete;
-    StandIn& operator=(const StandIn&) = delete;
-
-    std::array<std::byte, 32> octets{};
-    wire::Frame frame;
-    Dissection dissection;
-
-private:
-    static void put(const Endpoint& end, bool ipv4, std::byte* to) {
-        if (ipv4) return wire::store_be32(to, static_cast<std::uint32_t>(end.low));
-        wire::store_be64(to, end.high);
-        wire::store_be64(to + 8, end.low);
-    }
-};
-
 bool begins_with_key(wire::Bytes bytes) {
     return bytes.size() >= key_that_convinces && wire::mpa_start_possible(bytes);
 }
 
 }  // namespace
-
-struct StreamTable::Work {
-    const Arrival& arrival;
-    Connection& connection;
-    unsigned index;
-
-    Side& side() const { return connection.sides[index]; }
-    Side& other() const { return connection.sides[1 - index]; }
-    Flow& flow() const { return *side().flow; }
-    const TcpSummary& tcp() const { return arrival.dissection.tcp; }
-    Work turned() const { return {arrival, connection, 1 - index}; }
-};
 
 /// The other direction, for what this one's arrival makes due there.
 struct StreamTable::Opposite {
@@ -91,9 +49,13 @@ StreamTable::StreamTable(const DissectorOptions& options, DissectorCounters& cou
     : options_(options),
       counters_(counters),
       pool_(options.max_total_bytes),
+      most_flows_(std::max<std::size_t>(options.max_total_bytes / flow_size / 8 * 7, 1)),
+      most_ended_(std::clamp<std::size_t>(std::min(options.max_streams / 64, most_flows_ / 16), 1, 1024)),
       table_(options.follow_streams ? options.max_streams : 1),
       delivery_(options.parse, counters),
-      framer_(delivery_, pool_) {}
+      framer_(delivery_, pool_) {
+    pool_.on_shortage = [this] { return reclaim(); };
+}
 StreamTable::~StreamTable() = default;
 
 void StreamTable::segment(const wire::Frame& frame, const Dissection& dissection, wire::Bytes bytes, Sink& sink) {
@@ -133,6 +95,7 @@ void StreamTable::segment(const wire::Frame& frame, const Dissection& dissection
     if (answered != nullptr && !answered->store.empty()) [[unlikely]] {
         Opposite opposite{work};
         settle(opposite.work, false);
+        reconsider(work.connection);
     }
 }
 
@@ -146,7 +109,7 @@ ConnectionTable::Lookup StreamTable::find_or_add(const Arrival& arrival, const I
     ConnectionTable::Lookup found = table_.find(source, destination);
     if (found.connection != nullptr) return found;
     if (dissection.tcp.payload_length == 0 && (dissection.tcp.flags & syn) == 0) return {};
-    if (table_.full()) evict();
+    if (table_.full()) make_place();
     found = table_.add(source, destination, ends);
     found.connection->number = next_number_++;
     return found;
@@ -181,6 +144,8 @@ void StreamTable::slow_segment(Work& work, const Piece& payload) {
         flush(work);
     }
     if ((tcp.flags & fin) != 0) work.side().fin_seen = true;
+    work.connection.active_ns = work.arrival.frame.time_ns;
+    if (reconsider(work.connection)) tidy();
 }
 
 void StreamTable::learn_checksums(Work& work) const {
@@ -235,12 +200,19 @@ void StreamTable::restart(Work& work) {
 
 void StreamTable::begin_flow(Work& work, std::uint32_t sequence, Expect expect) {
     Side& side = work.side();
-    const auto buffer = pool_.acquire(sizeof(Flow));
+    while (flows_ >= most_flows_ && displace()) {
+    }
+    BufferPool::Buffer buffer;
+    if (flows_ < most_flows_) buffer = pool_.acquire(sizeof(Flow));
+    while (buffer.data == nullptr && displace()) buffer = pool_.acquire(sizeof(Flow));
     if (buffer.data == nullptr) {
         side.state = SideState::ignored;
-        return;
+        if (expect == Expect::start_frame || work.connection.mpa) ++counters_.streams_evicted;
+        return notice(work, Notice::Kind::stream_evicted, 0);
     }
+    ++flows_;
     side.flow = new (buffer.data) Flow;
+    side.flow->home = buffer;
     side.flow->expect = expect;
     side.flow->next_sequence = sequence;
     side.flow->crc = work.connection.crc_mode();
@@ -251,8 +223,9 @@ void StreamTable::release_flow(Side& side) {
     if (side.flow == nullptr) return;
     framer_.drop_partial(*side.flow);
     side.flow->store.clear(pool_);
-    pool_.release({reinterpret_cast<std::byte*>(side.flow), 2048});
+    pool_.release(side.flow->home);
     side.flow = nullptr;
+    --flows_;
 }
 
 void StreamTable::begin_hunt(Work& work, std::uint32_t sequence) {
@@ -500,6 +473,7 @@ void StreamTable::lock(Work& work, const Hunter::Found& found) {
 void StreamTable::give_up(Work& work) {
     release_flow(work.side());
     work.side().state = SideState::ignored;
+    reconsider(work.connection);
 }
 
 /// Delivers what waits, gaps or not.
@@ -512,6 +486,7 @@ void StreamTable::flush(Work& work) {
 
 void StreamTable::finish(Sink& sink) {
     for (Connection* c = table_.idlest(); c != nullptr; c = table_.idlest()) {
+        retiring_ = c;
         for (unsigned side = 0; side < 2; ++side) {
             const StandIn stand_in{last_frame_, c->ends[side], c->ends[1 - side]};
             const Arrival arrival{stand_in.frame, stand_in.dissection, stand_in.frame.bytes, sink};
@@ -519,22 +494,10 @@ void StreamTable::finish(Sink& sink) {
             Work work{arrival, *c, side};
             flush(work);
         }
-        release_flow(c->sides[0]);
-        release_flow(c->sides[1]);
-        table_.remove(*c);
+        remove(*c);
     }
     arrival_ = nullptr;
-}
-
-void StreamTable::evict() {
-    Connection& c = *table_.idlest();
-    if (c.mpa) {
-        ++counters_.streams_evicted;
-        notice({*arrival_, c, 0}, Notice::Kind::stream_evicted, 0);
-    }
-    release_flow(c.sides[0]);
-    release_flow(c.sides[1]);
-    table_.remove(c);
+    retiring_ = nullptr;
 }
 
 /// Only of connections that carry RDMA: others are nobody's concern.

@@ -15,6 +15,9 @@ namespace dissect::stream {
 /// Octets are put in order, freed of repetition, and cut into FPDUs. What lies wholly in a segment is handed on in
 /// place; what spans segments is assembled. A gap is waited for until the receiver has acknowledged it or the buffer is
 /// full; then it is reported and the next FPDU boundary is looked for.
+///
+/// A direction that is followed takes memory of the pool's. Connections that are over give it back soon; where it is
+/// short, they first, then hunts for FPDUs, the idlest first, then the idlest that carries RDMA, which is counted.
 class StreamTable {
 public:
     StreamTable(const DissectorOptions& options, DissectorCounters& counters);
@@ -29,7 +32,18 @@ public:
     void finish(Sink& sink);
 
 private:
-    struct Work;  ///< a connection, a direction, and the arrival they are looked at for
+    /// A connection, a direction, and the arrival they are looked at for.
+    struct Work {
+        const Arrival& arrival;
+        Connection& connection;
+        unsigned index;
+
+        Side& side() const { return connection.sides[index]; }
+        Side& other() const { return connection.sides[1 - index]; }
+        Flow& flow() const { return *side().flow; }
+        const TcpSummary& tcp() const { return arrival.dissection.tcp; }
+        Work turned() const { return {arrival, connection, 1 - index}; }
+    };
     struct Opposite;
 
     ConnectionTable::Lookup find_or_add(const Arrival& arrival, const Ipv4Ends& ends);
@@ -58,19 +72,34 @@ private:
     void release_flow(Side& side);
     void flush(Work& work);
     void restart(Work& work);
-    void evict();
+
+    // Where memory and places are short: stream_bounds.cpp
+    bool reconsider(Connection& connection);
+    void tidy();
+    void retire(Connection& connection);
+    void make_place();
+    bool displace();
+    bool reclaim();
+    Connection* spare(Standing standing, bool with_octets);
+    void let_go(Connection& connection);
+    void forget(Connection& connection);
+    void remove(Connection& connection);
     void notice(const Work& work, Notice::Kind kind, std::uint64_t octets, std::uint64_t related = 0) const;
     void learn_checksums(Work& work) const;
 
     const DissectorOptions options_;
     DissectorCounters& counters_;
     BufferPool pool_;
+    std::size_t flows_ = 0;
+    const std::size_t most_flows_;
+    const std::size_t most_ended_;
     ConnectionTable table_;
     UnitDelivery delivery_;
     Framer framer_;
     std::uint32_t next_number_ = 0;
     wire::Frame last_frame_;
-    const Arrival* arrival_ = nullptr;  ///< for notices about connections other than the one at work
+    const Arrival* arrival_ = nullptr;      ///< for notices about connections other than the one at work
+    const Connection* retiring_ = nullptr;  ///< looked at beside the one at work, which is the table's newest
 };
 
 }  // namespace dissect::stream

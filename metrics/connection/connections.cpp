@@ -61,6 +61,7 @@ struct Connection {
     Progress progress = Progress::requested;
     cm::Request request;
     cm::Limits mpa_request;
+    std::uint32_t mpa_sequence = 0;  ///< of the Request's first octet
     bool mpa_crc = false;
     ConnectionAttempt attempt;
     std::int64_t last_request_ns = 0;
@@ -127,7 +128,7 @@ struct Connections::State {
     void resolve(const cm::Message& message, const wire::Frame& frame);
     void resolved(const cm::Message& message, const wire::Frame& frame);
 
-    void mpa_request(const cm::MpaFrame& start, const wire::Frame& frame, const FlowKey& key);
+    void mpa_request(const cm::MpaFrame& start, const dissect::Unit& unit, const FlowKey& key);
     void mpa_reply(const cm::MpaFrame& start, const wire::Frame& frame, const FlowKey& key);
 };
 
@@ -341,7 +342,8 @@ void Connections::State::resolved(const cm::Message& message, const wire::Frame&
         finish(place, Progress::rejected, cm::resolution_status(message.reason), frame);
 }
 
-void Connections::State::mpa_request(const cm::MpaFrame& start, const wire::Frame& frame, const FlowKey& key) {
+void Connections::State::mpa_request(const cm::MpaFrame& start, const dissect::Unit& unit, const FlowKey& key) {
+    const wire::Frame& frame = unit.frame;
     const auto known = by_flow.find(key);
     if (known != by_flow.end()) {
         const Place old = known->second.place;
@@ -356,6 +358,7 @@ void Connections::State::mpa_request(const cm::MpaFrame& start, const wire::Fram
                                    tcp_end(key.destination, key.selector & 0xffff));
     connection.patience = patience_ns;
     connection.mpa_request = start.limits;
+    connection.mpa_sequence = unit.sequence;
     connection.mpa_crc = start.crc;
     for (ConnectionFigures* figures : {&connection.pairs.client, &connection.pairs.server})
         figures->mpa_revision = start.revision;
@@ -369,7 +372,9 @@ void Connections::State::mpa_reply(const cm::MpaFrame& start, const wire::Frame&
     const auto known = by_flow.find(key);
     if (known == by_flow.end() || known->second.client) return;
     const Place place = known->second.place;
-    if (place->progress != Progress::requested) return;
+    // The FIN may have come in the Reply's own frame, or by a shorter way into the capture.
+    const bool closed = place->progress == Progress::abandoned;
+    if (place->progress != Progress::requested && !closed) return;
     ConnectionFigures& client = place->pairs.client;
     ConnectionFigures& server = place->pairs.server;
     client.setup_ns = server.setup_ns = elapsed(place->attempt.request_ns, frame.time_ns);
@@ -381,10 +386,17 @@ void Connections::State::mpa_reply(const cm::MpaFrame& start, const wire::Frame&
     server.initiator_depth = cm::lower_of(start.limits.ord, place->mpa_request.ird);
     server.responder_resources = place->mpa_request.ird;
     if (!start.rejected) {
-        place->progress = Progress::ready;
+        place->progress = closed ? Progress::ended : Progress::ready;
         return;
     }
-    finish(place, Progress::rejected, {}, frame);
+    if (closed) {
+        place->progress = Progress::rejected;
+        place->attempt.end_frame = frame.number;
+        place->attempt.reason.clear();
+        client.end_frame = server.end_frame = frame.number;
+    } else {
+        finish(place, Progress::rejected, {}, frame);
+    }
     client.end = server.end = "MPA reply: rejected";
 }
 
@@ -421,28 +433,35 @@ void Connections::on_mpa(const dissect::Unit& unit, const FlowKey& key) {
     cm::MpaFrame start;
     if (!cm::read(unit, start)) return;
     if (start.request)
-        state_->mpa_request(start, unit.frame, key);
+        state_->mpa_request(start, unit, key);
     else
         state_->mpa_reply(start, unit.frame, key);
+    // Where this frame has ended the connection, too, that was told before there was one.
+    if (start.request && concerns(unit.frame_dissection.tcp)) on_tcp(unit.frame, unit.frame_dissection, key);
 }
 
 void Connections::on_tcp(const wire::Frame& frame, const dissect::Dissection& dissection, const FlowKey& key) {
     constexpr std::uint8_t fin = 1;
     constexpr std::uint8_t syn = 2;
     constexpr std::uint8_t rst = 4;
+    constexpr std::uint8_t ack = 16;
     State& s = *state_;
     const auto known = s.by_flow.find(key);
     if (known == s.by_flow.end()) return;
     const State::Place place = known->second.place;
-    const std::uint8_t flags = dissection.tcp.flags;
+    const dissect::TcpSummary& tcp = dissection.tcp;
     if (finished(place->progress)) return;
     const bool waiting = place->progress == Progress::requested;
-    if ((flags & rst) != 0)
+    if ((tcp.flags & rst) != 0) {
         s.finish(place, waiting ? Progress::reset : Progress::ended, "TCP RST", frame);
-    else if ((flags & syn) != 0)
-        s.finish(place, Progress::ended, "ports used again", frame);
-    else if ((flags & fin) != 0)
+    } else if ((tcp.flags & syn) != 0) {
+        // Its own SYN, sent or captured once more, or the answer to that, begins nothing.
+        const bool own = known->second.client && tcp.sequence + 1 == place->mpa_sequence;
+        if ((tcp.flags & ack) == 0 && !own)
+            s.finish(place, waiting ? Progress::abandoned : Progress::ended, "ports used again", frame);
+    } else if ((tcp.flags & fin) != 0) {
         s.finish(place, waiting ? Progress::abandoned : Progress::ended, "TCP FIN", frame);
+    }
 }
 
 const ConnectionFigures* Connections::about(const FlowKey& key) const {

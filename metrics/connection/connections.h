@@ -37,7 +37,10 @@ public:
     const QueuePairs* on_management(const dissect::Unit& unit, bool& ended);
     /// An MPA start frame: request or reply, accepted or rejected. `key` is the flow's that carries it.
     void on_mpa(const dissect::Unit& unit, const FlowKey& key);
-    /// A segment with SYN, FIN or RST, of any TCP connection that may become RDMA (bounded, forgotten quickly).
+    /// Whether on_tcp() has to see a segment: SYN, FIN or RST.
+    static bool concerns(const dissect::TcpSummary& tcp) { return (tcp.flags & 7) != 0; }
+    /// Such a segment, of any TCP connection, before the units that its frame completes. Nothing is remembered of those
+    /// without an MPA Request.
     void on_tcp(const wire::Frame& frame, const dissect::Dissection& dissection, const FlowKey& key);
 
     /// The figures of the flow's connection; nullptr where its set-up was not captured. Valid until the next call.

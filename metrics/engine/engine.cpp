@@ -23,6 +23,22 @@ void prefetch(const Flow& flow, unsigned begin, unsigned end) {
     for (unsigned line = begin; line < end; ++line) __builtin_prefetch(first + std::size_t{64} * line, 1);
 }
 
+FlowKey tcp_key(const dissect::Dissection& dissection, wire::Bytes bytes) {
+    FlowKey key;
+    key.source = source_address(dissection, bytes);
+    key.destination = destination_address(dissection, bytes);
+    key.selector = static_cast<std::uint32_t>(dissection.source_port) << 16 | dissection.destination_port;
+    key.transport = dissect::Transport::iwarp;
+    return key;
+}
+
+/// A segment that on_tcp() has to see. Apart, so that the others pay for a test alone.
+[[gnu::noinline]] void on_end(Connections& connections, StreamTracker& streams, const wire::Frame& frame,
+                              const dissect::Dissection& dissection, const FrameContext& context) {
+    connections.on_tcp(frame, dissection, tcp_key(dissection, frame.bytes));
+    streams.on_segment(frame, dissection, context);
+}
+
 double mean_over(Wide area, std::uint64_t wall_ns) {
     return wall_ns == 0 ? 0 : static_cast<double>(area) / static_cast<double>(wall_ns);
 }
@@ -77,7 +93,10 @@ void Engine::end_frame() {
 }
 
 void Engine::on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) {
-    if (dissection.has(dissect::LayerId::tcp)) streams_.on_segment(frame, dissection, context_);
+    if (!dissection.has(dissect::LayerId::tcp)) return;
+    if (Connections::concerns(dissection.tcp)) [[unlikely]]
+        return on_end(connections_, streams_, frame, dissection, context_);
+    streams_.on_segment(frame, dissection, context_);
 }
 
 void Engine::on_notice(const dissect::Notice& notice) { streams_.on_notice(notice, context_); }
@@ -86,12 +105,7 @@ void Engine::on_unit(const dissect::Unit& unit) {
     if (unit.transport == dissect::Transport::iwarp) {
         streams_.on_unit(unit, context_);
         if (unit.dissection.has(dissect::LayerId::mpa_request) || unit.dissection.has(dissect::LayerId::mpa_reply)) {
-            FlowKey key;
-            key.source = source_address(unit.frame_dissection, unit.frame.bytes);
-            key.destination = destination_address(unit.frame_dissection, unit.frame.bytes);
-            key.selector = static_cast<std::uint32_t>(unit.frame_dissection.source_port) << 16 |
-                           unit.frame_dissection.destination_port;
-            key.transport = dissect::Transport::iwarp;
+            const FlowKey key = tcp_key(unit.frame_dissection, unit.frame.bytes);
             connections_.on_mpa(unit, key);
             if (unit.dissection.has(dissect::LayerId::mpa_reply)) limit_responses(store_, connections_, key);
         }

@@ -54,10 +54,10 @@ void find_refusals(const Scene& scene, const Group& group, std::vector<Answer>& 
         Answer answer = finding(Question::bandwidth, refusal.verdict, sick);
         const Flows flows = flows_of(sick);
         answer.severity = fatal(sick.size(), group.flows.size());
+        const std::string responder = scene.short_name(responder_of(*flows.front()).address);
         answer.summary = fmt::format("{} {} {} ({}): such a queue pair goes into error and carries nothing more.",
-                                     scene.short_name(flows.front()->destination.address), refusal.sentence,
-                                     scene.from_to(flows), counted(naks, "NAK"));
-        answer.advice = fmt::format(fmt::runtime(refusal.advice), scene.short_name(flows.front()->destination.address));
+                                     responder, refusal.sentence, scene.requests(flows), counted(naks, "NAK"));
+        answer.advice = fmt::format(fmt::runtime(refusal.advice), responder);
         add_evidence(answer, "NAKs of this kind", static_cast<double>(naks), "NAKs",
                      frames_of(flows, {EventKind::nak}));
         for (const FlowSnapshot* flow : flows)
@@ -246,7 +246,10 @@ void find_failed_connections(const Scene& scene, std::vector<Answer>& out) {
                 server_name);
         }
         add_evidence(answer, "requests for a connection", static_cast<double>(attempts.size()), "requests", requests);
-        add_evidence(answer, "answers that refused", static_cast<double>(ends.size()), "answers", ends);
+        if (first.outcome == "rejected")
+            add_evidence(answer, "answers that refused", static_cast<double>(ends.size()), "answers", ends);
+        else if (!ends.empty())
+            add_evidence(answer, "connections closed instead", static_cast<double>(ends.size()), "connections", ends);
         out.push_back(std::move(answer));
     }
 }

@@ -13,7 +13,7 @@ namespace {
 const FlowSnapshot* busiest(const Flows& flows) {
     const FlowSnapshot* best = nullptr;
     for (const FlowSnapshot* flow : flows) {
-        if (flow->messages_total() == 0 || flow->messages_max == 0) continue;
+        if (flow->messages_total() == 0 || flow->messages_max == 0 || lacks_answers(*flow)) continue;
         if (best == nullptr || flow->message_bytes_total() > best->message_bytes_total()) best = flow;
     }
     return best;

@@ -161,6 +161,7 @@ void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums
     const std::string way = scene.from_to(flows);
     const std::string sender = scene.short_name(first.source.address);
     const std::string receiver = scene.short_name(first.destination.address);
+    const std::string responder = scene.short_name(responder_of(first).address);
     const bool iwarp = first.transport == dissect::Transport::iwarp;
     switch (illness) {
         case Illness::none: return;
@@ -230,8 +231,8 @@ void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums
             break;
         case Illness::rnr:
             answer.summary = fmt::format(
-                "{} was not ready: it refused {} {}, and the sender waited {} for it ({} of its busy time).", receiver,
-                counted(sums.rnr, "message"), way, duration(static_cast<double>(sums.rnr_ns)),
+                "{} was not ready: it refused messages {} {}, and the sender waited {} for it ({} of its busy time).",
+                responder, scene.requests(flows), counted(sums.rnr, "time"), duration(static_cast<double>(sums.rnr_ns)),
                 percent(ratio(static_cast<double>(sums.rnr_ns), static_cast<double>(sums.busy_ns))));
             answer.advice = fmt::format(
                 "On {} post receives earlier and more of them (a deeper receive queue, or an SRQ with a limit event); "
@@ -239,7 +240,7 @@ void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums
                 "shorter min_rnr_timer than {} makes each wait shorter. Its counters out_of_buffer and "
                 "rnr_nak_retry_err "
                 "should then stand still.",
-                receiver,
+                responder,
                 sums.rnr_timer.max() ? duration(static_cast<double>(*sums.rnr_timer.max())) : std::string("now"));
             break;
         case Illness::timeout:

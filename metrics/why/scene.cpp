@@ -68,6 +68,21 @@ std::string Scene::from_to(const Flows& flows) const {
                        counted(flows.size(), "flow"));
 }
 
+std::string Scene::requests(const Flows& flows) const {
+    if (flows.empty() || &responder_of(*flows.front()) != &flows.front()->source) return from_to(flows);
+    const FlowSnapshot& first = *flows.front();
+    return fmt::format("from {} to {}", host(first.destination.address), host(first.source.address));
+}
+
+const Endpoint& responder_of(const FlowSnapshot& flow) {
+    const bool shows_its_own = !flow.reverse && flow.transport != dissect::Transport::iwarp;
+    return shows_its_own ? flow.source : flow.destination;
+}
+
+bool lacks_answers(const FlowSnapshot& flow) {
+    return !flow.reverse && (flow.service == Service::rc || flow.service == Service::xrc);
+}
+
 Flows flows_of(const std::vector<Sick>& sick) {
     Flows out;
     out.reserve(sick.size());

@@ -35,6 +35,7 @@ public:
     std::string host(const Address& address) const;        ///< "storage-3 (192.0.2.2)", or the address alone
     std::string end(const Endpoint& endpoint) const;       ///< "storage-3 (192.0.2.2, qp 0x000011)"
     std::string from_to(const Flows& flows) const;         ///< "from A (port 1) to B (port 2)"; they share both hosts
+    std::string requests(const Flows& flows) const;        ///< the same of the requests that their NAKs are about
     std::string short_name(const Address& address) const;  ///< the name alone, or the address
 
 private:
@@ -69,6 +70,11 @@ std::uint64_t time_in(const FlowSnapshot& flow, std::initializer_list<State> sta
 double ratio(double part, double whole);  ///< 0 where the whole is 0; at most 1
 bool carries_data(const FlowSnapshot& flow);
 bool only_requests_responses(const FlowSnapshot& flow);  ///< READ and atomics and nothing else
+/// Who answers the requests that a flow's NAKs are about: its destination; of an unpaired flow, which shows those that
+/// travelled on it, its source.
+const Endpoint& responder_of(const FlowSnapshot& flow);
+/// Acknowledged by the other direction, and that was not captured: what is outstanding cannot be told.
+bool lacks_answers(const FlowSnapshot& flow);
 std::uint64_t exhibit_count(const FlowSnapshot& flow, EventKind kind);
 std::uint64_t repeated_packets(const FlowSnapshot& flow);  ///< without tail_probes()
 /// Segments that a TCP sender held by the window repeated to hear something: shown as runs of 0 packets.

@@ -109,7 +109,7 @@ dissect::DissectorOptions small_bounds() {
     dissect::DissectorOptions options;
     options.max_streams = 8;
     options.max_stream_bytes = 1 << 14;
-    options.max_total_bytes = 1 << 16;
+    options.max_total_bytes = 1 << 18;
     options.max_datagrams = 4;
     options.repeat_packets = 64;
     return options;

@@ -114,9 +114,11 @@ void EventList::add_flow(const metrics::FlowSnapshot& flow, const Reading& readi
         push(line);
     }
     // A RoCE connection ends by a message of the CM, which is nobody's data and no exhibit; both directions by the
-    // same.
+    // same. Of FIN and RST there are exhibits.
     const std::uint64_t end_frame = flow.connection.end_frame;
-    if (flow.connection.end.empty() || end_frame == 0 || !ended_.insert(end_frame).second || told_end) return;
+    if (flow.connection.end.empty() || end_frame == 0 || !ended_.insert(end_frame).second || told_end ||
+        flow.connection.end.starts_with("TCP "))
+        return;
     if (ended_.size() > max_lines_) ended_ = {end_frame};
     line.kind = EventKind::disconnected;
     line.count = 1;

@@ -90,9 +90,8 @@ TEST(ConnectionCaptures, NobodyServesThePort) {
 }
 
 TEST(ConnectionCaptures, MpaReject) {
-    SetUps set_ups;
-    set_ups.read("siw-mpa-reject.pcap");
-    const auto found = attempts(set_ups);
+    const Analyzed capture("siw-mpa-reject.pcap");
+    const auto& found = capture.snapshot.attempts;
     // The second attempt met no listener: nothing says that it was for RDMA.
     ASSERT_EQ(found.size(), 1u);
     EXPECT_EQ(found[0].outcome, "rejected");
@@ -104,9 +103,8 @@ TEST(ConnectionCaptures, MpaReject) {
 }
 
 TEST(ConnectionCaptures, MpaRequestsThatNobodyAnswers) {
-    SetUps set_ups;
-    set_ups.read("iser-siw-refused.pcap");
-    const auto found = attempts(set_ups);
+    Analyzed capture("iser-siw-refused.pcap");
+    const auto& found = capture.snapshot.attempts;
     // tshark: iwarp_mpa.req in five connections, no iwarp_mpa.rep; the fifth is 1.2 ms old when the capture ends.
     ASSERT_EQ(found.size(), 4u);
     for (const auto& attempt : found) {
@@ -115,63 +113,47 @@ TEST(ConnectionCaptures, MpaRequestsThatNobodyAnswers) {
     }
     EXPECT_EQ(found[0].client.port, 45902);
     EXPECT_EQ(found[0].end_frame, 6u);
-    EXPECT_EQ(set_ups.connections.attempts(set_ups.last_ns + 3'000'000'000).size(), 5u);
+    capture.wait(3'000'000'000);
+    EXPECT_EQ(capture.snapshot.attempts.size(), 5u);
 }
 
 TEST(ConnectionCaptures, MpaDepthsOfBothSides) {
-    SetUps set_ups;
-    set_ups.read("siw-ucmatose.pcap");
-    FlowKey key;
-    key.transport = dissect::Transport::iwarp;
-    key.source.family = key.destination.family = dissect::Network::Family::ipv4;
-    key.source.octets = {192, 0, 2, 2};
-    key.destination.octets = {192, 0, 2, 1};
+    const Analyzed capture("siw-ucmatose.pcap");
     for (const std::uint32_t port : {42482u, 52964u, 45192u}) {
-        key.selector = port << 16 | 7471;
-        const auto* about = set_ups.connections.about(key);
-        ASSERT_NE(about, nullptr);
-        EXPECT_EQ(about->initiator_depth, 1u);
-        EXPECT_EQ(about->responder_resources, 1u);
-        EXPECT_EQ(about->mpa_revision, 2u);
-        EXPECT_EQ(about->mpa_crc, true);
-        EXPECT_EQ(about->mpa_markers, false);
-        EXPECT_EQ(about->end, "TCP FIN");
-        EXPECT_FALSE(about->ack_timeout_ns);
+        const auto* flow = capture.flow(port, 7471);
+        ASSERT_NE(flow, nullptr);
+        const metrics::ConnectionFigures& about = flow->connection;
+        EXPECT_EQ(about.initiator_depth, 1u);
+        EXPECT_EQ(about.responder_resources, 1u);
+        EXPECT_EQ(about.mpa_revision, 2u);
+        EXPECT_EQ(about.mpa_crc, true);
+        EXPECT_EQ(about.mpa_markers, false);
+        EXPECT_EQ(about.end, "TCP FIN");
+        EXPECT_FALSE(about.ack_timeout_ns);
     }
-    key.selector = 42482u << 16 | 7471;
-    const auto* about = set_ups.connections.about(key);
-    EXPECT_EQ(about->end_frame, 145u);
-    EXPECT_NEAR(static_cast<double>(*about->setup_ns), 95.632e6, 1e4);  // 02:16:59.761324 to .856956
-    EXPECT_TRUE(attempts(set_ups).empty());
+    const metrics::ConnectionFigures& about = capture.flow(42482, 7471)->connection;
+    EXPECT_EQ(about.end_frame, 145u);
+    EXPECT_NEAR(static_cast<double>(*about.setup_ns), 95.632e6, 1e4);  // 02:16:59.761324 to .856956
+    EXPECT_TRUE(capture.snapshot.attempts.empty());
 }
 
 TEST(ConnectionCaptures, MpaRevisionOneNegotiatesNoDepths) {
-    SetUps set_ups;
-    set_ups.read("siw-rping-mpa1.pcap");
-    FlowKey key;
-    key.transport = dissect::Transport::iwarp;
-    key.source.family = key.destination.family = dissect::Network::Family::ipv4;
-    key.source.octets = {192, 0, 2, 1};
-    key.destination.octets = {192, 0, 2, 2};
+    const Analyzed capture("siw-rping-mpa1.pcap");
     for (const std::uint32_t port : {34422u, 51678u, 58713u, 36020u}) {
-        key.selector = 7174u << 16 | port;  // the server's flow
-        const auto* about = set_ups.connections.about(key);
-        ASSERT_NE(about, nullptr);
-        EXPECT_FALSE(about->initiator_depth);
-        EXPECT_FALSE(about->responder_resources);
-        EXPECT_EQ(about->mpa_revision, 1u);
-        EXPECT_EQ(about->mpa_crc, false);
+        const auto* flow = capture.flow(7174, port);
+        ASSERT_NE(flow, nullptr);
+        EXPECT_FALSE(flow->connection.initiator_depth);
+        EXPECT_FALSE(flow->connection.responder_resources);
+        EXPECT_EQ(flow->connection.mpa_revision, 1u);
+        EXPECT_EQ(flow->connection.mpa_crc, false);
     }
-    EXPECT_TRUE(attempts(set_ups).empty());
+    EXPECT_TRUE(capture.snapshot.attempts.empty());
 }
 
 /// Remembers the first request packet of every flow.
 class FirstRequests final : public dissect::Sink {
 public:
     explicit FirstRequests(SetUps& set_ups) : set_ups_(set_ups) {}
-    void on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) override {
-        set_ups_.on_frame(frame, dissection);
-    }
     void on_unit(const dissect::Unit& unit) override {
         set_ups_.on_unit(unit);
         if (!unit.dissection.has(dissect::LayerId::bth)) return;

@@ -1,16 +1,18 @@
 #pragma once
 #include <gtest/gtest.h>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "capture/file_source.h"
 #include "dissect/dissector.h"
 #include "metrics/connection/connections.h"
+#include "metrics/engine/analyzer.h"
 
 namespace metrics_test {
 
-/// Feeds the set-up messages of a capture to Connections, as the engine does.
+/// Feeds the CM messages of a capture to Connections, as the engine does.
 class SetUps final : public dissect::Sink {
 public:
     struct Known {
@@ -33,31 +35,51 @@ public:
         }
         dissector.finish(*this);
     }
-    void on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) override {
-        if (dissection.has(dissect::LayerId::tcp) && (dissection.tcp.flags & 7) != 0)
-            connections.on_tcp(frame, dissection, tcp_key(dissection, frame.bytes));
-    }
     void on_unit(const dissect::Unit& unit) override {
-        if (unit.dissection.has(dissect::LayerId::mpa_request) || unit.dissection.has(dissect::LayerId::mpa_reply))
-            connections.on_mpa(unit, tcp_key(unit.frame_dissection, unit.frame.bytes));
         if (!unit.dissection.has(dissect::LayerId::mad)) return;
         bool ended = false;
         if (const auto* pairs = connections.on_management(unit, ended))
             known.push_back({*pairs, unit.frame.number, ended});
     }
 
-    static metrics::FlowKey tcp_key(const dissect::Dissection& dissection, wire::Bytes bytes) {
-        metrics::FlowKey key;
-        key.source = metrics::source_address(dissection, bytes);
-        key.destination = metrics::destination_address(dissection, bytes);
-        key.selector = static_cast<std::uint32_t>(dissection.source_port) << 16 | dissection.destination_port;
-        key.transport = dissect::Transport::iwarp;
-        return key;
-    }
-
     metrics::Connections connections;
     std::vector<Known> known;
     std::int64_t last_ns = 0;
+};
+
+/// What the whole engine says of a capture's connections.
+struct Analyzed {
+    explicit Analyzed(const std::string& capture) {
+        const auto file = capture::open_file(std::string{RDMASCOPE_PCAPS} + '/' + capture);
+        if (!file.ok()) throw std::runtime_error("no " + capture);
+        wire::Frame frame;
+        while ((*file)->next(frame) == capture::ReadStatus::frame) {
+            if (first.empty()) first.assign(frame.bytes.begin(), frame.bytes.end());
+            last = frame;
+            analyzer.feed({&frame, 1});
+        }
+        snapshot = analyzer.snapshot();
+    }
+    /// The capture's first frame once more: time passes.
+    void wait(std::int64_t ns) {
+        last.bytes = first;
+        last.wire_length = static_cast<std::uint32_t>(first.size());
+        last.time_ns += ns;
+        ++last.number;
+        analyzer.feed({&last, 1});
+        snapshot = analyzer.snapshot();
+    }
+    /// The flow of a TCP connection; nullptr where there is none.
+    const metrics::FlowSnapshot* flow(std::uint32_t source_port, std::uint32_t destination_port) const {
+        for (const metrics::FlowSnapshot& flow : snapshot.flows)
+            if (flow.source.port == source_port && flow.destination.port == destination_port) return &flow;
+        return nullptr;
+    }
+
+    metrics::Analyzer analyzer;
+    metrics::Snapshot snapshot;
+    std::vector<std::byte> first;
+    wire::Frame last;
 };
 
 }  // namespace metrics_test

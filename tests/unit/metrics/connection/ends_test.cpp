@@ -1,0 +1,167 @@
+/// How TCP ends iWARP connections, or their set-up, as the whole engine sees it.
+#include <gtest/gtest.h>
+
+#include "metrics/engine/analyzer.h"
+#include "tests/unit/dissect/iwarp/stream_builder.h"
+
+namespace {
+
+using namespace iwarp_test;
+using metrics::Snapshot;
+
+constexpr std::uint8_t fin = 0x01;
+constexpr std::uint8_t syn = 0x02;
+constexpr std::uint8_t rst = 0x04;
+constexpr std::uint8_t psh_ack = 0x18;
+
+Wire connection(bool reject = false) {
+    Wire wire;
+    wire.client.start(true, false, true);
+    wire.server.start(false, false, true, reject);
+    return wire;
+}
+/// Both start frames have been sent, or one of them.
+void request(Wire& wire) {
+    wire.handshake();
+    wire.segment(true, {0, 20});
+}
+void reply(Wire& wire, std::uint8_t flags = psh_ack) {
+    wire.raw(false, wire.isn(false) + 1, flags, wire.server.octets, wire.isn(true) + 21);
+}
+/// A segment without octets, behind the start frames that the side has sent.
+void end(Wire& wire, bool from_client, std::uint8_t flags, std::uint32_t sent = 20) {
+    wire.raw(from_client, wire.isn(from_client) + 1 + sent, flags | 0x10, {}, wire.isn(!from_client) + 1);
+}
+
+Snapshot analyzed(const Wire& wire) {
+    metrics::Analyzer analyzer;
+    for (std::size_t i = 0; i < wire.frames.size(); ++i) {
+        wire::Frame frame;
+        frame.bytes = wire.frames[i];
+        frame.wire_length = wire.wire_lengths[i];
+        frame.time_ns = 1'000'000'000 + static_cast<std::int64_t>(i) * 10'000;
+        frame.number = i + 1;
+        analyzer.feed({&frame, 1});
+    }
+    analyzer.finish();
+    return analyzer.snapshot();
+}
+
+void expect_attempt(const Snapshot& snapshot, std::string_view outcome, std::uint64_t end_frame) {
+    ASSERT_EQ(snapshot.attempts.size(), 1u);
+    EXPECT_EQ(snapshot.attempts[0].outcome, outcome);
+    EXPECT_EQ(snapshot.attempts[0].request_frame, 4u);
+    EXPECT_EQ(snapshot.attempts[0].end_frame, end_frame);
+    EXPECT_EQ(snapshot.attempts[0].client.port, 40000);
+    EXPECT_EQ(snapshot.attempts[0].server.port, 7471);
+}
+void expect_end(const Snapshot& snapshot, std::string_view words, std::uint64_t frame) {
+    EXPECT_TRUE(snapshot.attempts.empty());
+    ASSERT_EQ(snapshot.flows.size(), 2u);
+    for (const metrics::FlowSnapshot& flow : snapshot.flows) {
+        EXPECT_EQ(flow.connection.end, words);
+        EXPECT_EQ(flow.connection.end_frame, frame);
+    }
+}
+
+TEST(ConnectionEnds, a_request_is_reset) {
+    for (const bool by_client : {false, true}) {
+        Wire wire = connection();
+        request(wire);
+        end(wire, by_client, rst, by_client ? 20 : 0);
+        expect_attempt(analyzed(wire), "reset", 5);
+    }
+}
+
+TEST(ConnectionEnds, a_request_is_given_up) {
+    Wire wire = connection();
+    request(wire);
+    end(wire, true, fin);
+    expect_attempt(analyzed(wire), "unanswered", 5);
+}
+
+TEST(ConnectionEnds, in_the_very_frame_of_the_request) {
+    Wire wire = connection();
+    wire.handshake();
+    wire.raw(true, wire.isn(true) + 1, psh_ack | fin, wire.client.octets, wire.isn(false) + 1);
+    expect_attempt(analyzed(wire), "unanswered", 4);
+}
+
+/// The FIN is told of before the Reply, which decides all the same.
+TEST(ConnectionEnds, the_reply_comes_with_the_fin_or_late) {
+    for (const bool together : {true, false}) {
+        Wire rejected = connection(true);
+        request(rejected);
+        if (!together) end(rejected, false, fin);
+        reply(rejected, together ? psh_ack | fin : psh_ack);
+        expect_attempt(analyzed(rejected), "rejected", together ? 5 : 6);
+        Wire accepted = connection();
+        request(accepted);
+        if (!together) end(accepted, false, fin);
+        reply(accepted, together ? psh_ack | fin : psh_ack);
+        expect_end(analyzed(accepted), "TCP FIN", 5);
+    }
+}
+
+TEST(ConnectionEnds, what_was_set_up_ends_once) {
+    Wire wire = connection();
+    request(wire);
+    reply(wire);
+    expect_end(analyzed(wire), "", 0);
+    Wire closed = wire;
+    end(closed, false, fin);
+    end(closed, true, fin);
+    end(closed, true, rst);
+    expect_end(analyzed(closed), "TCP FIN", 6);
+    end(wire, true, rst);
+    end(wire, false, fin);
+    expect_end(analyzed(wire), "TCP RST", 6);
+}
+
+TEST(ConnectionEnds, a_syn_of_its_own_ends_nothing) {
+    Wire wire = connection();
+    request(wire);
+    reply(wire);
+    wire.raw(true, wire.isn(true), syn, {}, 0);
+    wire.raw(false, wire.isn(false), syn | 0x10, {}, wire.isn(true) + 1);
+    expect_end(analyzed(wire), "", 0);
+}
+
+TEST(ConnectionEnds, ports_that_are_used_again) {
+    Wire wire = connection();
+    request(wire);
+    wire.raw(true, 70000, syn, {}, 0);
+    expect_attempt(analyzed(wire), "unanswered", 5);
+    Wire set_up = connection();
+    request(set_up);
+    reply(set_up);
+    set_up.raw(true, 70000, syn, {}, 0);
+    expect_end(analyzed(set_up), "ports used again", 6);
+}
+
+TEST(ConnectionEnds, other_tcp_is_nobodys_concern) {
+    metrics::Analyzer analyzer;
+    std::size_t before = 0;
+    std::uint64_t number = 0;
+    for (unsigned i = 0; i < 30000; ++i) {
+        Wire wire;
+        wire.client_port = static_cast<std::uint16_t>(i + 1);
+        const std::uint8_t kinds[] = {syn, rst, fin, syn | fin, syn | rst | fin};
+        for (const std::uint8_t flags : kinds) wire.raw(i % 2 == 0, 1000, flags, {}, 0);
+        for (const Octets& octets : wire.frames) {
+            wire::Frame frame;
+            frame.bytes = octets;
+            frame.wire_length = static_cast<std::uint32_t>(octets.size());
+            frame.time_ns = static_cast<std::int64_t>(++number) * 1'000'000;
+            frame.number = number;
+            analyzer.feed({&frame, 1});
+        }
+        if (i == 100) before = analyzer.snapshot().memory_octets;
+    }
+    const Snapshot after = analyzer.snapshot();
+    EXPECT_TRUE(after.attempts.empty());
+    EXPECT_TRUE(after.flows.empty());
+    EXPECT_LT(after.memory_octets, before + 100'000);
+}
+
+}  // namespace
