@@ -75,8 +75,11 @@ bool RoceTracker::is_late(const Flow& flow, const FlowTrouble& trouble, const Pa
     const std::uint64_t silence = psn::elapsed(request.last_data_ns, record.time_ns);
     if (trouble.recovery.pending() == RepeatCause::none) {
         // Without a signal only a timer makes the sender repeat, and no timer is shorter than the round trip.
-        const std::uint64_t quiet =
+        std::uint64_t quiet =
             request.round_trip_min_ns != 0xffffffff ? request.round_trip_min_ns : psn::network_disorder_ns;
+        // The least round trip so far may have been one under load. What was acknowledged has arrived, and can be late
+        // no more.
+        if (position < request.acknowledged) quiet = std::min(quiet, psn::network_disorder_ns);
         return silence < quiet;
     }
     if (hole == nullptr || trouble.last_nak_ns == Situation::never) return false;

@@ -201,4 +201,17 @@ TEST(RoceRepairs, ADamagedPacketIsNoHole) {
     EXPECT_EQ(script.messages(Operation::write), 4u);
 }
 
+/// The only round trip so far was one of 95 ms. What was acknowledged is not late after 2 ms of silence: a timer ran
+/// out.
+TEST(RoceRepairs, AcknowledgedPacketsAreNotLate) {
+    Script script;
+    script.requests(0, 3);
+    script.after_us(95'000);
+    script.ack(3);
+    script.requests(4, 7);
+    script.after_us(2000);
+    script.requests(0, 8);
+    expect(script, {8, 0, 0, 0, 1});
+}
+
 }  // namespace
