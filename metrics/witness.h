@@ -58,6 +58,10 @@ public:
     /// The flow's last message, a Write, ends only with the Immediate Data in this frame, and counts as
     /// write_immediate. Where it is not answered yet, `position` is its new one. RFC 7306, 6.
     virtual void continued(std::uint64_t flow, std::uint64_t position, std::uint64_t frame) = 0;
+    /// The flow's last message, a READ at `position`, takes all up to `last`: that will name it from now on.
+    virtual void extended(std::uint64_t flow, std::uint64_t position, std::uint64_t last) {
+        static_cast<void>(flow), static_cast<void>(position), static_cast<void>(last);
+    }
     /// The message at `position` was answered by the frame, an ACK or a response of the reverse flow, and its latency
     /// was recorded; without one, all that were posted before the first that lies behind `position` are answered,
     /// whatever became of their latencies (sent again, merged). `frame` is 0 where they had been answered before they

@@ -217,7 +217,7 @@ void Engine::introduce(FlowIndex index) {
     if (const auto found = partners_.find(flow.key); found != partners_.end()) {
         const Partner& partner = found->second;
         flow.connection = partner.serial;
-        flow.request.ack_timeout_us = partner.ack_timeout_us;
+        flow.ack_timeout_us = partner.ack_timeout_us;
         flow.request.responses_limit = partner.responses_limit;
         flow.request.mtu_payload = partner.path_mtu;
         flow.source_qp = partner.key.selector;

@@ -50,7 +50,8 @@ struct PacketCounts {
 struct RequestState {
     std::uint64_t next = 0;          ///< position that a new packet will have; 0 = nothing sent yet
     std::uint64_t acknowledged = 0;  ///< everything before it is
-    std::uint64_t base = 0;          ///< the lowest position seen
+    std::int32_t base = 0;           ///< the lowest position seen, from psn::first_position on
+    std::uint32_t message_told = 0;  ///< octets of the message under way, by its RETH; 0 = not told
     std::uint64_t message_bytes = 0;
     std::int64_t message_first_ns = 0;
     std::uint64_t sibling_bytes_then = 0;  ///< FrameContext::source_wire_bytes at the last data packet
@@ -69,8 +70,8 @@ struct RequestState {
     std::uint32_t reaction_min_ns = 0xffffffff;
     std::uint64_t last_position = 0;  ///< of the last data packet
     std::int64_t last_data_ns = Situation::never;
-    std::uint64_t reuse_position = 0;  ///< of the message whose turnaround is being measured; 0 = none
-    std::uint32_t ack_timeout_us = 0;  ///< of the sender, as the connection's set-up told; 0 = unknown
+    std::uint64_t reuse_position = 0;   ///< of the message whose turnaround is being measured; 0 = none
+    std::uint32_t message_packets = 0;  ///< of the message under way
     std::uint32_t reuse_handle = 0;
     std::uint32_t freed_messages = 0;       ///< at freed_ns
     std::uint32_t message_counted = 0;      ///< octets of the unfinished message that message_bytes of the flow holds
@@ -82,8 +83,11 @@ struct RequestState {
     std::uint8_t orderly = 0;      ///< how regularly the sender counts its identifications up
     Operation operation = Operation::send;
     bool in_message : 1 = false;
-    bool recovering : 1 = false;  ///< FlowTrouble::recovery wants to be told everything
-    bool unobserved : 1 = false;  ///< packets passed that the capture does not hold, since the last data packet
+    bool recovering : 1 = false;       ///< FlowTrouble::recovery wants to be told everything
+    bool unobserved : 1 = false;       ///< packets passed that the capture does not hold, since the last data packet
+    bool message_whole : 1 = false;    ///< all packets of the message under way have passed, from its first on
+    bool lacking : 1 = false;          ///< FlowTrouble::missing holds what is not acknowledged
+    bool lacks_responses : 1 = false;  ///< to READs of this flow: the reverse's FlowTrouble::missing_responses
 };
 
 /// READ responses that travel on this flow, in the PSN space of the reverse flow's requests. IBTA vol. 1, 9.7.5.1.
@@ -106,9 +110,32 @@ struct MissingRanges {
         std::uint64_t end = 0;  ///< one past the last; begin == end: unused
         std::int64_t noticed_ns = 0;
         std::uint16_t identification = 0;  ///< of the packet that showed the hole
+        bool counted = true;               ///< as missing; not where the capture began in its midst
+        bool refused = false;              ///< the receiver has asked for it: it was lost
+        bool acknowledged = false;         ///< it was received, so the capture alone has lost it
     };
     std::array<Range, 8> ranges{};
+    /// Positions of stretches for which there was no room, and where these lie.
+    std::uint32_t given_up = 0;
+    std::uint64_t given_up_begin = 0;
+    std::uint64_t given_up_end = 0;
 };
+
+/// Packets of one message that lie side by side, of a message that has others missing.
+struct MessagePiece {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;                     ///< one past the last position; begin == end: unused
+    std::int64_t first_ns = Situation::never;  ///< when the message's first packet passed
+    std::int64_t last_ns = Situation::never;   ///< its last one
+    std::uint32_t bytes = 0;
+    std::uint32_t told = 0;         ///< octets of the whole message, by its RETH; 0 = not told
+    std::uint16_t mtu_payload = 0;  ///< of its first packet
+    bool starts = false;            ///< the message's first packet is of it
+    bool ends = false;
+};
+
+/// What was seen of messages that have packets missing: those may come late, or again.
+using MessagePieces = std::array<MessagePiece, 8>;
 
 /// What a flow sends before and after a CNP that is meant for it, in windows of 1 ms.
 struct RateDrop {
@@ -138,8 +165,9 @@ struct FlowTrouble {
     std::uint32_t unseen_acknowledged = 0;
     std::uint32_t credits_exhausted = 0;
     std::uint32_t terminates = 0;
-    MissingRanges missing;                   ///< requests
-    MissingRanges missing_responses;         ///< READ responses that travel on this flow
+    MissingRanges missing;            ///< requests
+    MissingRanges missing_responses;  ///< READ responses that travel on this flow
+    MessagePieces pieces;
     std::array<std::uint64_t, 4> damaged{};  ///< positions of packets whose CRC was bad
     std::uint8_t damaged_next = 0;
     std::int64_t response_gap_ns = Situation::never;  ///< since when an answered READ of this flow lacks responses
@@ -223,8 +251,9 @@ struct alignas(64) Flow {
     std::uint32_t connection = 0;          ///< serial of the CM connection it belongs to; 0 = none known
     std::uint16_t interface = 0;
     std::uint8_t traffic_class = 0;
-    std::uint8_t hops = 0xff;  ///< that its packets had taken at the tap, by their hop limit; 0xff: unknown
+    std::uint8_t hops = 0xff;          ///< that its packets had taken at the tap, by their hop limit; 0xff: unknown
+    std::uint32_t ack_timeout_us = 0;  ///< of the sender, as the connection's set-up told; 0 = unknown
 };
-static_assert(std::is_trivially_copyable_v<Flow>);
+static_assert(std::is_trivially_copyable_v<Flow> && sizeof(Flow) <= 832);
 
 }  // namespace metrics

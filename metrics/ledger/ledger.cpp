@@ -211,6 +211,12 @@ void Ledger::end_late(std::int64_t now_ns, std::uint64_t position) {
     }
 }
 
+void Ledger::move_newest(std::uint64_t from, std::uint64_t to) {
+    if (size_ == 0) return;
+    OutstandingMessage& newest = at(size_ - 1u);
+    if (newest.position == from) newest.position = std::min(to, max_position) & max_position;
+}
+
 void Ledger::give_back(LedgerPool& pool) {
     if (capacity_ == 0) return;
     pool.state_->give(ring_, capacity_);

@@ -102,6 +102,8 @@ public:
     void mark_again(LedgerPool& pool, std::uint64_t begin, std::uint64_t end);
     /// The end of the message at `position`, taken for passed unseen, passes only now: its latency begins here.
     void end_late(std::int64_t now_ns, std::uint64_t position);
+    /// The newest message, if its last packet had that position, reaches farther: a READ whose extent was not known.
+    void move_newest(std::uint64_t from, std::uint64_t to);
     /// Forgets them all: the connection is gone or its sequence jumped. Gives the ring back.
     void clear(LedgerPool& pool, std::int64_t now_ns);
     /// Gives the ring back where nothing is in it: for flows that have gone idle.

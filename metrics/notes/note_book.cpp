@@ -232,6 +232,11 @@ void NoteBook::continued(std::uint64_t flow, std::uint64_t position, std::uint64
     note_now.messages = at;
 }
 
+void NoteBook::extended(std::uint64_t flow, std::uint64_t position, std::uint64_t last) {
+    const std::uint32_t newest = flows_[place_of(flow)].waiting[0].last;
+    if (newest != none && messages_[newest].position == position) messages_[newest].position = last;
+}
+
 void NoteBook::note_answer(std::uint32_t flow, std::uint32_t message, std::uint64_t frame) {
     KeptMessage& kept = messages_[message];
     kept.response_frame = frame;

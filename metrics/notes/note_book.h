@@ -26,6 +26,7 @@ public:
     void repaired(std::uint64_t flow, const Repair& repair, std::uint64_t frame) override;
     void message(std::uint64_t flow, const Message& message, std::uint64_t frame) override;
     void continued(std::uint64_t flow, std::uint64_t position, std::uint64_t frame) override;
+    void extended(std::uint64_t flow, std::uint64_t position, std::uint64_t last) override;
     void answered(std::uint64_t flow, std::uint64_t position, const std::uint64_t* latency_ns,
                   std::uint64_t frame) override;
     void forgotten(std::uint64_t flow, bool apart) override;

@@ -101,7 +101,7 @@ struct RoceTracker::CommonPacket {
     RequestState& request = requester.request;
     const std::int32_t ahead = psn::difference(packet.psn, request.next);
     const bool guessed = requester.pairing == PairingMethod::psn && flow.pairing_percent < confirmed_percent;
-    if (ahead >= 0 || ahead <= psn::another_life_behind || request.next == 0 || request.recovering ||
+    if (ahead >= 0 || ahead <= psn::another_life_behind || request.next == 0 || request.recovering || request.lacking ||
         requester.finished || guessed || wire::kind_of_syndrome(packet.syndrome) != wire::AethKind::ack)
         return false;
     const std::uint8_t credits = wire::value_of_syndrome(packet.syndrome);

@@ -26,6 +26,11 @@ inline std::uint64_t position_of(std::uint32_t psn, std::uint64_t reference) {
     return reference + static_cast<std::uint64_t>(static_cast<std::int64_t>(difference(psn, reference)));
 }
 
+/// By how many positions a READ of that length may be longer than one: the least MTU is 256. IBTA vol. 1, 9.7.3.1.
+inline std::uint16_t slack_of(std::uint32_t read_length) {
+    return static_cast<std::uint16_t>(std::min<std::uint32_t>(read_length == 0 ? 0 : (read_length - 1) / 256, 0xffff));
+}
+
 inline std::int64_t later(std::int64_t one, std::int64_t other) { return std::max(one, other); }
 
 inline std::uint64_t elapsed(std::int64_t from, std::int64_t to) {

@@ -11,6 +11,16 @@
 
 namespace metrics {
 
+namespace {
+
+/// A requester that lacks responses asks for them again within this.
+std::uint64_t patience_ns(const RequestState& request) {
+    return 10 * (request.round_trip_min_ns != 0xffffffff ? std::uint64_t{request.round_trip_min_ns}
+                                                         : psn::network_disorder_ns);
+}
+
+}  // namespace
+
 /// Whose requests the packet on `carrier` answers; nullptr where that is not known. The carrier may turn out to be
 /// another life of its key: then its index changes.
 Flow* RoceTracker::requester_of(FlowIndex& carrier, const PacketRecord& record) {
@@ -44,28 +54,128 @@ Flow* RoceTracker::requester_of(FlowIndex& carrier, const PacketRecord& record) 
     return &store_.table[finding.requester];
 }
 
+/// The responder has had what lies before `position` and at it: `packets` packets that have not passed.
+void RoceTracker::beyond_seen(Flow& requester, std::uint64_t position, std::uint64_t packets, std::uint64_t frame) {
+    RequestState& request = requester.request;
+    FlowTrouble& trouble = store_.trouble(requester);
+    cut_message(requester);
+    if (packets > 0) {
+        trouble.unseen_acknowledged += static_cast<std::uint32_t>(std::min<std::uint64_t>(packets, 1u << 24));
+        store_.show(requester, EventKind::ack_unseen, frame, packets);
+        request.unobserved = true;
+    }
+    if (request.recovering) {
+        trouble.recovery.lost_sight();
+        request.recovering = trouble.recovery.busy();
+    }
+    request.next = position + 1;
+    request.read_slack = 0;
+    request.in_message = false;
+}
+
+/// The responder has had all before `end`. It takes requests in their order only (IBTA vol. 1, 9.7.4.1.2), so what had
+/// seemed lost before the tap, and has not been sent again, was lost by it. Where the responder had asked for it first,
+/// it is the repeat that has not been seen.
+void RoceTracker::settle_holes(Flow& requester, std::uint64_t end, std::uint64_t frame) {
+    RequestState& request = requester.request;
+    if (requester.trouble == Flow::no_block) return;
+    FlowTrouble& trouble = store_.troubles[requester.trouble];
+    const auto unseen = [&](std::uint64_t packets, bool refused) {
+        if (packets == 0) return;
+        const auto count = static_cast<std::uint32_t>(packets);
+        trouble.unseen_acknowledged += count;
+        if (!refused) request.missing -= std::min(request.missing, count);
+        store_.show(requester, EventKind::ack_unseen, frame, count);
+        request.unobserved = true;
+    };
+    const auto received = [&](std::uint64_t from, std::uint64_t to, bool refused) {
+        std::uint64_t packets = to - from;
+        for (const std::uint64_t damaged : trouble.damaged)
+            if (damaged >= from && damaged < to && packets > 0) --packets;
+        unseen(packets, refused);
+    };
+    request.lacking =
+        acknowledge_missing(trouble.missing, end, received, [&](std::uint32_t packets) { unseen(packets, false); });
+}
+
+/// The conversation goes on though responses have not passed: their requester would have asked for them again, had it
+/// noticed that it lacks them. IBTA vol. 1, 9.7.5.2.8.
+void RoceTracker::settle_responses(Flow& requester, std::int64_t now_ns, std::uint64_t frame) {
+    RequestState& request = requester.request;
+    if (requester.reverse == no_flow) return;
+    Flow& carrier = store_.table[requester.reverse];
+    if (carrier.trouble == Flow::no_block) return;
+    FlowTrouble& trouble = store_.troubles[carrier.trouble];
+    bool remains = false;
+    const std::uint64_t patience = std::max(patience_ns(request), psn::network_disorder_ns);
+    const std::int64_t since_ns = now_ns - static_cast<std::int64_t>(patience);
+    const std::uint32_t count = received_missing(trouble.missing_responses, since_ns, remains);
+    request.lacks_responses = remains;
+    if (count == 0) return;
+    ResponseState& responses = store_.responder(carrier);
+    responses.missing -= std::min(responses.missing, count);
+    trouble.unseen_acknowledged += count;
+    store_.show(carrier, EventKind::ack_unseen, frame, count);
+    carrier.request.unobserved = true;
+}
+
+/// The last request was a READ whose responses take the PSNs before `end`.
+void RoceTracker::extend_read(Flow& requester, std::uint64_t end) {
+    RequestState& request = requester.request;
+    const std::uint64_t grown = end - request.next;
+    request.read_slack =
+        static_cast<std::uint16_t>(request.read_slack - std::min<std::uint64_t>(request.read_slack, grown));
+    requester.ledger.move_newest(request.next - 1, end - 1);
+    if (store_.watch != nullptr) store_.watch->witness.extended(requester.id, request.next - 1, end - 1);
+    request.next = end;
+}
+
+/// The last request was a READ of unknown extent: how many packets its responses take tells its first one, or one to an
+/// earlier READ. IBTA vol. 1, 9.7.3.1.
+void RoceTracker::learn_extent(Flow& requester, const PacketRecord& response, const wire::BthOpcode& opcode) {
+    RequestState& request = requester.request;
+    const std::uint64_t position = psn::position_of(response.psn, request.next);
+    if (opcode.ends_message()) {
+        // It ends here, and so does what its length left open.
+        if (position + 1 < request.next || position >= request.next + request.read_slack) return;
+        if (position >= request.next) extend_read(requester, position + 1);
+        request.read_slack = 0;
+        return;
+    }
+    const std::uint32_t span = read_span(requester, request.message_counted);
+    const std::uint32_t most = psn::slack_of(request.message_counted);
+    const std::uint64_t begin = request.next - 1 - (most - std::min<std::uint32_t>(most, request.read_slack));
+    if (span == 0) return;
+    if (begin + span > request.next) extend_read(requester, begin + span);
+    request.read_slack = 0;
+}
+
+/// What a response tells of its request where the tap has not seen that: the responder has had it. Of the PSNs that a
+/// READ takes, one is a packet of the requester's.
+void RoceTracker::request_of_response(Flow& requester, Flow& carrier, const PacketRecord& record,
+                                      const wire::BthOpcode& opcode, bool continues) {
+    RequestState& request = requester.request;
+    const std::uint64_t position = psn::position_of(record.psn, request.next);
+    if (position >= request.next) {
+        const std::uint64_t requests = continues ? 0 : position - request.next + 1;
+        return beyond_seen(requester, position, requests, record.frame);
+    }
+    if (!request.lacking || opcode.starts_message() || requester.trouble == Flow::no_block) return;
+    // One behind the first that passed of these responses is no request's own.
+    const std::uint64_t first = store_.responder(carrier).message_position;
+    const std::uint64_t begin = continues && first < position ? first + 1 : position;
+    const std::uint32_t taken = forget_missing(store_.troubles[requester.trouble].missing, begin, position + 1);
+    request.missing -= std::min(request.missing, taken);
+}
+
 void RoceTracker::acknowledge(Flow& requester, std::uint64_t position, std::int64_t now_ns, std::uint64_t frame) {
     RequestState& request = requester.request;
     if (request.next == 0) return;
-    if (position >= request.next && request.read_slack > 0 && position - request.next < request.read_slack) {
-        request.read_slack = static_cast<std::uint16_t>(request.read_slack - (position + 1 - request.next));
-        request.next = position + 1;
-    }
-    if (position >= request.next) {
-        FlowTrouble& trouble = store_.trouble(requester);
-        trouble.unseen_acknowledged +=
-            static_cast<std::uint32_t>(std::min<std::uint64_t>(position + 1 - request.next, 1u << 24));
-        store_.show(requester, EventKind::ack_unseen, frame, position + 1 - request.next);
-        if (request.recovering) {
-            trouble.recovery.lost_sight();
-            request.recovering = trouble.recovery.busy();
-        }
-        request.next = position + 1;
-        request.in_message = false;
-        request.unobserved = true;
-    }
+    if (position >= request.next && position - request.next < request.read_slack) extend_read(requester, position + 1);
+    if (position >= request.next) beyond_seen(requester, position, position + 1 - request.next, frame);
     if (position < request.acknowledged) return;
     request.acknowledged = position + 1;
+    if (request.lacking) settle_holes(requester, position + 1, frame);
     if (request.recovering) {
         const std::uint64_t doubtful = store_.trouble(requester).doubtful;
         if (doubtful != 0 && doubtful <= position) requester.ledger.mark_again(store_.rings, doubtful);
@@ -93,12 +203,19 @@ void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wi
     Situation situation;
     situation.response = true;
     if (opcode.starts_message()) responses.incomplete = false;
+    const bool continues = responses.in_response && !opcode.starts_message();
     if (ahead < 0 && ahead > psn::another_life_behind) {
         MissingRanges::Range hole;
         // Responses come again because their request did: the responder was told.
-        if (take_missing(store_.trouble(flow).missing_responses, here, hole))
+        if (take_missing(store_.trouble(flow).missing_responses, here, hole)) {
             flow.counts.payload_bytes += record.payload_length;
-        else if (store_.watch != nullptr)
+            FlowTrouble& trouble = store_.trouble(flow);
+            if (hole.acknowledged && trouble.unseen_acknowledged > 0) {
+                // The requester noticed late that it lacks them.
+                --trouble.unseen_acknowledged;
+                ++responses.missing;
+            }
+        } else if (store_.watch != nullptr)
             store_.watch->witness.repeats(flow.id, record.frame, record.repeats_frame);
         ++responses.repeated;
         situation.again = true;
@@ -109,18 +226,19 @@ void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wi
         responses.repeating = true;
     } else {
         responses.repeating = false;
-        if (ahead > 0 && responses.in_response && !opcode.starts_message()) {
+        if (ahead > 0 && continues) {
             const auto hole = static_cast<std::uint32_t>(ahead);
             responses.missing += hole;
             responses.incomplete = true;
-            note_missing(store_.trouble(flow).missing_responses, responses.next, here, record.time_ns, 0);
+            if (known) requester->request.lacks_responses = true;
+            note_missing(store_.trouble(flow).missing_responses, {responses.next, here, record.time_ns});
             store_.show(flow, EventKind::gap, record.frame, hole);
             if (known)
                 lost_response(*requester, record,
                               psn::position_of(static_cast<std::uint32_t>(responses.next), requester->request.next));
         }
         flow.counts.payload_bytes += record.payload_length;
-        situation.mid_message = responses.in_response && !opcode.starts_message();
+        situation.mid_message = continues;
         responses.next = here + 1;
     }
     close_gap(flow, record, situation);
@@ -130,7 +248,11 @@ void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wi
     else
         responses.message_end_ns = record.time_ns;
     flow.request.last_data_ns = psn::later(flow.request.last_data_ns, record.time_ns);
-    if (known) answered(*requester, flow, record, opcode);
+    if (!known) return;
+    if (requester->request.read_slack > 0) learn_extent(*requester, record, opcode);
+    if (requester->request.lacks_responses) settle_responses(*requester, record.time_ns, record.frame);
+    if (!situation.again) request_of_response(*requester, flow, record, opcode, continues);
+    answered(*requester, flow, record, opcode);
 }
 
 /// A response to a later READ, or a later response to the same, while one is missing: as good as a NAK. IBTA 9.7.5.2.8.
@@ -162,8 +284,8 @@ void RoceTracker::answered(Flow& requester, Flow& carrier, const PacketRecord& r
             if (!gap_known(requester)) {
                 const std::uint64_t begin = std::max(oldest->position, request.acknowledged);
                 note_missing(store_.trouble(carrier).missing_responses,
-                             psn::position_of(static_cast<std::uint32_t>(begin), responses.next),
-                             psn::position_of(record.psn, responses.next), record.time_ns, 0);
+                             {psn::position_of(static_cast<std::uint32_t>(begin), responses.next),
+                              psn::position_of(record.psn, responses.next), record.time_ns, 0, false});
                 lost_response(requester, record, begin);
             }
         } else if (position <= request.next) {
@@ -187,11 +309,8 @@ void RoceTracker::answered(Flow& requester, Flow& carrier, const PacketRecord& r
         if (waiting != nullptr && waiting->merged == 0 && waiting->position < responses.message_position) {
             const OutstandingMessage* const mine =
                 requester.ledger.oldest_response(store_.rings, responses.message_position);
-            const std::uint64_t patience =
-                10 * (request.round_trip_min_ns != 0xffffffff ? std::uint64_t{request.round_trip_min_ns}
-                                                              : psn::network_disorder_ns);
             const bool long_after =
-                mine != nullptr && mine->last_ns > gap_ns && psn::elapsed(gap_ns, mine->last_ns) > patience;
+                mine != nullptr && mine->last_ns > gap_ns && psn::elapsed(gap_ns, mine->last_ns) > patience_ns(request);
             if (!long_after) return;
         }
         gap_ns = Situation::never;
@@ -244,6 +363,8 @@ void RoceTracker::refused(Flow& carrier, Flow* requester, const PacketRecord& re
         signals.note_nak(record.frame, signals.past_hole_frame, generation_ns);
     }
     request.recovering = recovering.recovery.busy();
+    if (kind == NakKind::sequence && request.lacking && requester->trouble != Flow::no_block)
+        refuse_missing(recovering.missing, position);
     // It acknowledges what lies before it; recovery knows that already.
     acknowledge(*requester, position - 1, record.time_ns, record.frame);
 }

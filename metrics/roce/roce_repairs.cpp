@@ -44,8 +44,7 @@ RepeatCause RoceTracker::tell_recovery(Flow& flow, const PacketRecord& record, s
         }
     };
     const RepeatCause cause = trouble.recovery.data(
-        packet,
-        {vantage == Vantage::sender, vantage == Vantage::receiver, std::uint64_t{flow.request.ack_timeout_us} * 1000},
+        packet, {vantage == Vantage::sender, vantage == Vantage::receiver, std::uint64_t{flow.ack_timeout_us} * 1000},
         report);
     flow.request.recovering = trouble.recovery.busy();
     if (store_.watch != nullptr) {
@@ -75,8 +74,11 @@ bool RoceTracker::is_late(const Flow& flow, const FlowTrouble& trouble, const Pa
     const std::uint64_t silence = psn::elapsed(request.last_data_ns, record.time_ns);
     if (trouble.recovery.pending() == RepeatCause::none) {
         // Without a signal only a timer makes the sender repeat, and no timer is shorter than the round trip.
-        const std::uint64_t quiet =
+        std::uint64_t quiet =
             request.round_trip_min_ns != 0xffffffff ? request.round_trip_min_ns : psn::network_disorder_ns;
+        // The least round trip so far may have been one under load. What was acknowledged has arrived, and can be late
+        // no more.
+        if (position < request.acknowledged) quiet = std::min(quiet, psn::network_disorder_ns);
         return silence < quiet;
     }
     if (hole == nullptr || trouble.last_nak_ns == Situation::never) return false;
@@ -95,13 +97,15 @@ bool RoceTracker::past_request(FlowIndex index, const PacketRecord& record, cons
     RequestState& request = flow.request;
     FlowTrouble& trouble = store_.trouble(flow);
     MissingRanges::Range hole;
-    const bool before = position < request.base && request.base - position <= reach_before;
+    const std::uint64_t base = psn::first_position + static_cast<std::uint64_t>(std::int64_t{request.base});
+    const bool before = position < base && base - position <= reach_before;
     if (before) {
         // The first packet that the capture holds was not the first of its neighbours.
-        note_missing(trouble.missing, position, request.base, request.message_first_ns, request.identification);
-        request.base = position;
+        note_missing(trouble.missing, {position, base, record.time_ns, request.identification, false});
+        request.base -= static_cast<std::int32_t>(base - position);
     }
     const bool fills = take_missing(trouble.missing, position, hole);
+    const bool counted = fills && hole.counted;
     const std::uint64_t silence = psn::elapsed(request.last_data_ns, record.time_ns);
     const bool late = is_late(flow, trouble, record, position, fills ? &hole : nullptr);
     const bool busy = request.recovering;
@@ -109,13 +113,20 @@ bool RoceTracker::past_request(FlowIndex index, const PacketRecord& record, cons
     if (!busy) trouble.recovery.resume(request.next, request.acknowledged, request.last_data_ns);
     const RepeatCause cause =
         tell_recovery(flow, record, position, span, opcode.operation == wire::BthOperation::read_request, late);
-    if (store_.watch != nullptr) watch_past(index, record, progress_of(record, opcode, position, span), fills);
+    const Progress packet = progress_of(record, opcode, position, span);
+    if (store_.watch != nullptr) watch_past(index, record, packet, fills);
     if (fills) {
         first_sight(flow, record, opcode);
+        if (packet.starts && packet.ends)
+            store_.record_message(flow, packet.moved);
+        else
+            piece_of_message(flow, packet);
         if (opcode.ends_message()) flow.ledger.end_late(record.time_ns, position);
         if (late) {
             ++request.reordered;
-            if (request.missing > 0 && !before) --request.missing;
+            // It was acknowledged: then it is the acknowledgement that was early, and the capture has lost nothing.
+            if (counted && hole.acknowledged && trouble.unseen_acknowledged > 0) --trouble.unseen_acknowledged;
+            if (counted && !hole.acknowledged && request.missing > 0) --request.missing;
             store_.show(flow, EventKind::reordered, record.frame, request.next - position);
         }
     } else if (late) {
@@ -123,6 +134,11 @@ bool RoceTracker::past_request(FlowIndex index, const PacketRecord& record, cons
         store_.show(flow, EventKind::duplicate, record.frame);
     }
     if (late) return false;
+    repeat_missing(trouble.missing, position);
+    if (request.lacks_responses && flow.reverse != no_flow && opcode.operation == wire::BthOperation::read_request) {
+        refuse_all_missing(store_.trouble(store_.table[flow.reverse]).missing_responses);
+        request.lacks_responses = false;
+    }
     ++request.repeated;
     if (cause != RepeatCause::none) {
         store_.show(flow, EventKind::retransmission, record.frame, 1);
@@ -133,7 +149,7 @@ bool RoceTracker::past_request(FlowIndex index, const PacketRecord& record, cons
     }
     // A sender that goes back repeats all that followed.
     const bool alone = !running && position + 1 < request.next && request.orderly < orderly_enough;
-    if (fills && (alone || trouble.recovery.leapt())) {
+    if (fills && !hole.acknowledged && (alone || trouble.recovery.leapt())) {
         trouble.doubtful = position;
     } else {
         flow.ledger.mark_again(store_.rings, position);

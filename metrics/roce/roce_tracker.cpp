@@ -5,6 +5,7 @@
 #include "metrics/flow/vantage.h"
 #include "metrics/roce/credit.h"
 #include "metrics/roce/identification.h"
+#include "metrics/roce/message_pieces.h"
 #include "metrics/roce/missing.h"
 #include "metrics/roce/moved.h"
 #include "metrics/roce/passing.h"
@@ -26,8 +27,7 @@ Passing passing_of(const PacketRecord& record) {
 /// A READ of unknown extent: it will show when the next request, or the last response, comes.
 void note_extent(RequestState& request, const PacketRecord& record, const wire::BthOpcode& opcode, std::uint32_t span) {
     if (opcode.operation != wire::BthOperation::read_request || span != 0) return;
-    request.read_slack = static_cast<std::uint16_t>(std::min<std::uint32_t>((record.dma_length + 255) / 256, 0xffff));
-    if (request.read_slack > 0) --request.read_slack;
+    request.read_slack = psn::slack_of(record.dma_length);
 }
 
 }  // namespace
@@ -155,6 +155,27 @@ void RoceTracker::first_sight(Flow& flow, const PacketRecord& record, const wire
     if (opcode.ends_message()) ++counted.messages;
 }
 
+/// The size and duration of a message of several packets, of which this is the next: known where all of it has passed.
+[[gnu::always_inline]] inline void RoceTracker::measure_part(Flow& flow, const Progress& packet) {
+    RequestState& request = flow.request;
+    if (packet.starts) {
+        request.message_first_ns = packet.now_ns;
+        request.message_told = packet.dma_length;
+        request.message_packets = 1;
+        request.message_whole = true;
+        if (!packet.ends) return;
+    } else if (request.message_whole && request.in_message) [[likely]] {
+        ++request.message_packets;
+        if (!packet.ends) return;
+    } else {
+        request.message_whole = false;
+        return piece_of_message(flow, packet);
+    }
+    store_.record_message(flow, request.message_bytes);
+    store_.record(flow, FlowHistogram::message_duration, psn::elapsed(request.message_first_ns, packet.now_ns));
+    request.message_whole = false;
+}
+
 /// The part of new_request() that differs where a message takes several packets.
 void RoceTracker::part_of_message(Flow& flow, const Progress& packet) {
     RequestState& request = flow.request;
@@ -163,18 +184,16 @@ void RoceTracker::part_of_message(Flow& flow, const Progress& packet) {
     if (packet.starts) {
         request.message_bytes = 0;
         request.message_counted = 0;
-        request.message_first_ns = packet.now_ns;
         request.operation = packet.operation;
         if (reuse_ != nullptr) notice_reuse(flow, packet);
     }
     request.message_bytes += packet.moved;
     request.message_counted += packet.moved;
+    measure_part(flow, packet);
     if (packet.ends) {
         const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.message_bytes, 0xffffffff));
         ++counted.messages;
         reassign_bytes(flow, packet.operation, request.message_counted - packet.moved);
-        store_.record_message(flow, request.message_bytes);
-        store_.record(flow, FlowHistogram::message_duration, psn::elapsed(request.message_first_ns, packet.now_ns));
         flow.ledger.add_bytes(packet.now_ns, packet.moved);
         flow.ledger.end(store_.rings, packet.now_ns, packet.operation, packet.last, bytes);
         request.in_message = false;
@@ -186,6 +205,46 @@ void RoceTracker::part_of_message(Flow& flow, const Progress& packet) {
         request.in_message = true;
         request.mtu_payload = static_cast<std::uint16_t>(std::min<std::uint32_t>(packet.payload, 0xffff));
     }
+}
+
+/// A packet that its message's first one does not lead up to, or that comes late or again. Without a hole before it,
+/// the capture has begun in its midst.
+void RoceTracker::piece_of_message(Flow& flow, const Progress& packet) {
+    if (flow.trouble == Flow::no_block) return;
+    MessagePiece piece;
+    piece.begin = packet.last;
+    piece.end = packet.last + 1;
+    piece.bytes = packet.moved;
+    piece.starts = packet.starts;
+    piece.ends = packet.ends;
+    if (packet.starts) {
+        piece.first_ns = packet.now_ns;
+        piece.told = packet.dma_length;
+        piece.mtu_payload = static_cast<std::uint16_t>(std::min<std::uint32_t>(packet.payload, 0xffff));
+    }
+    if (packet.ends) piece.last_ns = packet.now_ns;
+    const std::optional<MessageFound> found = add_piece(store_.troubles[flow.trouble].pieces, piece);
+    if (!found) return;
+    store_.record_message(flow, found->bytes);
+    // One that came out of order, or that was repaired at its beginning, has no such time.
+    if (found->first_ns <= found->last_ns)
+        store_.record(flow, FlowHistogram::message_duration, psn::elapsed(found->first_ns, found->last_ns));
+}
+
+/// Packets behind the last one have not passed: the message under way will not be measured as a whole.
+void RoceTracker::cut_message(Flow& flow) {
+    RequestState& request = flow.request;
+    if (!request.in_message || !request.message_whole) return;
+    MessagePiece piece;
+    piece.begin = request.next - request.message_packets;
+    piece.end = request.next;
+    piece.first_ns = request.message_first_ns;
+    piece.bytes = static_cast<std::uint32_t>(request.message_bytes);
+    piece.told = request.message_told;
+    piece.mtu_payload = request.mtu_payload;
+    piece.starts = true;
+    add_piece(store_.trouble(flow).pieces, piece);
+    request.message_whole = false;
 }
 
 /// A message that begins far from where the last one ended: another connection has been given the same QPN.
@@ -234,17 +293,20 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
         store_.pairing.request(flow.key, index, record.psn, std::max(span, 1u), record.time_ns);
     if (request.next == 0) {
         request.next = psn::first_position + record.psn;
-        request.acknowledged = request.base = request.next;
+        request.acknowledged = request.next;
+        request.base = static_cast<std::int32_t>(record.psn);
     }
     std::int32_t ahead = psn::difference(record.psn, request.next);
     const std::uint64_t position = request.next + static_cast<std::uint64_t>(static_cast<std::int64_t>(ahead));
     if (ahead > 0 && ahead <= request.read_slack) {
-        // The READ before it was longer than one packet; its extent tells the path's MTU.
-        request.next = position;
+        // The READ before it was longer than one packet.
+        extend_read(flow, position);
         ahead = 0;
     }
     Situation situation;
     situation.wants_response = wants_response(operation_of(opcode));
+    if (request.lacks_responses && ahead >= 0) [[unlikely]]
+        settle_responses(flow, record.time_ns, record.frame);
     if (flow.trouble != Flow::no_block) decide_doubt(flow, position);
     if (ahead == 0) [[likely]] {
         situation.mid_message = request.in_message && !opcode.starts_message();
@@ -263,7 +325,9 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
         for (const std::uint64_t damaged : trouble.damaged)
             if (damaged >= request.next && damaged < position && lost > 0) --lost;
         request.missing += lost;
-        note_missing(trouble.missing, request.next, position, record.time_ns, record.identification);
+        request.lacking = true;
+        note_missing(trouble.missing, {request.next, position, record.time_ns, record.identification});
+        cut_message(flow);
         if (lost > 0) store_.show(flow, EventKind::gap, record.frame, lost);
         if (!request.recovering) trouble.recovery.resume(request.next, request.acknowledged, request.last_data_ns);
         note_identification(request, position, record.identification);
@@ -281,7 +345,6 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
         } else if (!opcode.starts_message()) {
             flow.ledger.begin(record.time_ns, operation_of(opcode));
             request.message_bytes = request.message_counted = 0;
-            request.message_first_ns = record.time_ns;
         }
         const Progress progress = progress_of(record, opcode, position, span);
         if (store_.watch != nullptr) watch_request(index, progress, record.frame);
@@ -316,8 +379,17 @@ void RoceTracker::unreliable_request(FlowIndex index, const PacketRecord& record
         if (request.missing > 0) --request.missing;
         store_.show(flow, EventKind::reordered, record.frame, request.next - position);
         first_sight(flow, record, opcode);
-        if (store_.watch != nullptr) watch_past(index, record, progress_of(record, opcode, position, 1), true);
+        const Progress late = progress_of(record, opcode, position, 1);
+        if (late.starts && late.ends)
+            store_.record_message(flow, late.moved);
+        else
+            piece_of_message(flow, late);
+        if (store_.watch != nullptr) watch_past(index, record, late, true);
         return;
+    }
+    if (ahead != 0 && (ordered || request.in_message)) {
+        store_.trouble(flow);  // for the pieces
+        cut_message(flow);
     }
     if (ordered && ahead > 0 && ahead < psn::another_life_ahead) {
         request.missing += static_cast<std::uint32_t>(ahead);
@@ -326,23 +398,23 @@ void RoceTracker::unreliable_request(FlowIndex index, const PacketRecord& record
     Situation situation;
     situation.mid_message = ordered && request.in_message && !opcode.starts_message();
     close_gap(flow, record, situation);
-    if (opcode.starts_message()) {
-        request.message_first_ns = record.time_ns;
-        request.message_bytes = 0;
-    }
+    if (opcode.starts_message()) request.message_bytes = 0;
+    const Progress packet = progress_of(record, opcode, position, 1);
     if (store_.watch != nullptr) [[unlikely]]
-        watch_request(index, progress_of(record, opcode, position, 1), record.frame);
+        watch_request(index, packet, record.frame);
     first_sight(flow, record, opcode);
     request.message_bytes += record.payload_length;
+    if (packet.starts && packet.ends)
+        store_.record_message(flow, packet.moved);
+    else
+        measure_part(flow, packet);
     if (opcode.ends_message()) {
-        store_.record_message(flow, request.message_bytes);
-        if (!opcode.starts_message())
-            store_.record(flow, FlowHistogram::message_duration,
-                          psn::elapsed(request.message_first_ns, record.time_ns));
         if (!opcode.starts_message())
             reassign_bytes(flow, operation_of(opcode), request.message_bytes - record.payload_length);
         request.message_end_ns = record.time_ns;
         request.message_bytes = 0;
+    } else {
+        request.mtu_payload = static_cast<std::uint16_t>(std::min<std::uint32_t>(packet.payload, 0xffff));
     }
     request.in_message = !opcode.ends_message();
     request.next = position + 1;

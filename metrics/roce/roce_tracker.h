@@ -44,6 +44,9 @@ private:
     void close_gap_in_sequence(Flow& flow, const Passing& packet, Situation& situation);
     void new_request(Flow& flow, const Progress& packet);
     void part_of_message(Flow& flow, const Progress& packet);
+    void measure_part(Flow& flow, const Progress& packet);
+    void piece_of_message(Flow& flow, const Progress& packet);
+    void cut_message(Flow& flow);
     void settle(Flow& requester, std::uint64_t position, std::int64_t now_ns);
     void reassign_bytes(Flow& flow, Operation operation, std::uint64_t bytes);
     bool past_request(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode,
@@ -55,6 +58,9 @@ private:
     void refused(Flow& carrier, Flow* requester, const PacketRecord& record);
     void notice_reuse(Flow& flow, const Progress& packet);
     void decide_doubt(Flow& flow, std::uint64_t position);
+    void beyond_seen(Flow& requester, std::uint64_t position, std::uint64_t packets, std::uint64_t frame);
+    void settle_holes(Flow& requester, std::uint64_t end, std::uint64_t frame);
+    void settle_responses(Flow& requester, std::int64_t now_ns, std::uint64_t frame);
     bool gap_known(const Flow& requester) const;
     void lost_response(Flow& requester, const PacketRecord& record, std::uint64_t position);
     void answered(Flow& requester, Flow& carrier, const PacketRecord& record, const wire::BthOpcode& opcode);
@@ -65,6 +71,10 @@ private:
     FlowIndex begin_another_life(FlowIndex index, const PacketRecord& record);
     Flow* requester_of(FlowIndex& carrier, const PacketRecord& record);
     std::uint32_t read_span(const Flow& flow, std::uint32_t length) const;
+    void extend_read(Flow& requester, std::uint64_t end);
+    void learn_extent(Flow& requester, const PacketRecord& response, const wire::BthOpcode& opcode);
+    void request_of_response(Flow& requester, Flow& carrier, const PacketRecord& record, const wire::BthOpcode& opcode,
+                             bool continues);
 
     // For the witness, where there is one.
     void watch_repair(const Flow& flow, const Recovery& recovery, std::uint64_t frame, RepeatCause cause,

@@ -200,4 +200,96 @@ TEST(RoceMessages, DatagramsHaveNoGaps) {
     EXPECT_EQ(script.messages(Operation::send), 2u);
 }
 
+struct Kind {
+    metrics::Service service;
+    std::uint8_t base;
+};
+constexpr Kind ordered[] = {{metrics::Service::rc, 0}, {metrics::Service::uc, uc}};
+
+/// The capture begins within a message. The next one, of 1024 and 100 octets, took a microsecond.
+TEST(RoceMessages, AMessageThatTheCaptureCutHasNoSize) {
+    for (const Kind& kind : ordered) {
+        SCOPED_TRACE(metrics::name_of(kind.service));
+        Script script(1000, kind.service);
+        script.request(0, kind.base | write_middle);
+        script.request(1, kind.base | write_last, 100);
+        EXPECT_EQ(script.shown().message_bytes.count(), 0u);
+        EXPECT_EQ(script.shown().message_duration_ns.count(), 0u);
+        script.request(2, kind.base | write_first);
+        script.request(3, kind.base | write_last, 100);
+        EXPECT_EQ(script.shown().message_bytes.count(), 1u);
+        EXPECT_EQ(script.shown().message_bytes.sum(), 1124u);
+        EXPECT_EQ(script.shown().message_duration_ns.sum(), 1000u);
+        EXPECT_EQ(script.messages(Operation::write), 2u);
+    }
+}
+
+/// Between a first and a last packet the end of one message and the begin of another are missing. Those come later:
+/// two messages of 2048 octets; the first took 3 us, the second one's first packet came behind its last.
+TEST(RoceMessages, AHoleMayHoldTheBorderOfTwoMessages) {
+    for (const Kind& kind : ordered) {
+        SCOPED_TRACE(metrics::name_of(kind.service));
+        Script script(1000, kind.service);
+        script.request(0, kind.base | send_first);
+        script.request(3, kind.base | send_last);
+        EXPECT_EQ(script.shown().message_bytes.count(), 0u);
+        EXPECT_EQ(script.shown().message_duration_ns.count(), 0u);
+        script.request(2, kind.base | send_first);
+        script.request(1, kind.base | send_last);
+        EXPECT_EQ(script.messages(Operation::send), 2u);
+        EXPECT_EQ(script.shown().message_bytes.count(), 2u);
+        EXPECT_EQ(script.shown().message_bytes.min(), 2048u);
+        EXPECT_EQ(script.shown().message_bytes.max(), 2048u);
+        EXPECT_EQ(script.shown().message_duration_ns.count(), 1u);
+        EXPECT_EQ(script.shown().message_duration_ns.sum(), 3000u);
+    }
+}
+
+/// Of the first the last packet is missing, which comes behind the second.
+TEST(RoceMessages, AMessageWhoseEndComesLateHasASize) {
+    Script script;
+    script.request(0, send_first);
+    script.request(1, send_middle);
+    script.request(3, send_only, 8);
+    script.request(2, send_last, 24);
+    EXPECT_EQ(script.messages(Operation::send), 2u);
+    EXPECT_EQ(script.shown().message_bytes.count(), 2u);
+    EXPECT_EQ(script.shown().message_bytes.max(), 2072u);
+    EXPECT_EQ(script.shown().message_bytes.sum(), 2080u);
+}
+
+/// A WRITE's first packet tells its length. IBTA vol. 1, 9.4.3.
+TEST(RoceMessages, AWriteTellsItsSize) {
+    for (const Kind& kind : ordered) {
+        SCOPED_TRACE(metrics::name_of(kind.service));
+        Script script(1000, kind.service);
+        script.begin_write(0, 3072, kind.base | write_first);
+        script.request(2, kind.base | write_last);
+        EXPECT_EQ(script.shown().message_bytes.count(), 1u);
+        EXPECT_EQ(script.shown().message_bytes.sum(), 3072u);
+        EXPECT_EQ(script.shown().message_duration_ns.sum(), 1000u);
+        // 3 to 5, and 6 to 8: 5 and 6 are missing.
+        script.begin_write(3, 3072, kind.base | write_first);
+        script.request(4, kind.base | write_middle);
+        script.request(7, kind.base | write_middle);
+        script.request(8, kind.base | write_last);
+        EXPECT_EQ(script.shown().message_bytes.count(), 1u);
+    }
+}
+
+/// A packet whose CRC is wrong comes again.
+TEST(RoceMessages, AMessageThatWasDamagedHasASize) {
+    Script script;
+    script.request(0);
+    script.damaged(1);
+    script.request(2);
+    script.nak(1);
+    script.after_us(20);
+    script.requests(1, 2);
+    script.ack(2);
+    EXPECT_EQ(script.messages(Operation::write), 3u);
+    EXPECT_EQ(script.shown().message_bytes.count(), 3u);
+    EXPECT_EQ(script.shown().unseen_acknowledged_packets, 0u);
+}
+
 }  // namespace

@@ -201,4 +201,160 @@ TEST(RoceRepairs, ADamagedPacketIsNoHole) {
     EXPECT_EQ(script.messages(Operation::write), 4u);
 }
 
+/// What nobody asked for again, and was acknowledged all the same, the capture alone has lost.
+TEST(RoceRepairs, AnAcknowledgedHoleIsTheCaptures) {
+    Script script;
+    script.requests(0, 2);
+    script.requests(4, 7);
+    script.request(9);
+    script.ack(7);
+    expect(script, {0, 1, 0, 0, 0});
+    EXPECT_EQ(script.shown().unseen_acknowledged_packets, 1u);
+    EXPECT_TRUE(script.requester().request.unobserved);
+    script.ack(9);
+    expect(script, {0, 0, 0, 0, 0});
+    EXPECT_EQ(script.shown().unseen_acknowledged_packets, 2u);
+    script.request(10);
+    EXPECT_EQ(script.requester().attribution.last_state(), metrics::State::unobserved);
+}
+
+/// There are more of them than a flow remembers.
+TEST(RoceRepairs, ManyAcknowledgedHolesAreTheCaptures) {
+    Script script;
+    for (std::int64_t index = 0; index <= 60; index += 3) script.request(index);  // 20 holes of two
+    expect(script, {0, 40, 0, 0, 0});
+    script.ack(60);
+    expect(script, {0, 0, 0, 0, 0});
+    EXPECT_EQ(script.shown().unseen_acknowledged_packets, 40u);
+}
+
+/// The NAK acknowledges what lies before the packet that it names, and that one was lost.
+TEST(RoceRepairs, ANakTellsWhichHoleIsTheCaptures) {
+    Script script;
+    script.requests(0, 1);
+    script.request(3);
+    script.requests(5, 6);
+    script.nak(4);
+    script.after_us(20);
+    script.requests(4, 7);
+    script.ack(7);
+    expect(script, {3, 1, 0, 0, 0});
+    EXPECT_EQ(script.shown().unseen_acknowledged_packets, 1u);
+}
+
+/// The packet was lost, and the capture lost its repeat.
+TEST(RoceRepairs, ARepeatThatTheCaptureLost) {
+    Script script;
+    script.requests(0, 1);
+    script.requests(3, 4);
+    script.nak(2);
+    script.after_us(20);
+    script.requests(3, 5);
+    script.ack(5);
+    const metrics::FlowSnapshot shown = script.shown();
+    EXPECT_EQ(shown.missing_packets, 1u);
+    EXPECT_EQ(shown.unseen_acknowledged_packets, 1u);
+    EXPECT_EQ(shown.retransmitted_packets, 2u);
+}
+
+/// The capture has the acknowledgement before the packet.
+TEST(RoceRepairs, AnAcknowledgementThatOvertakesItsPacket) {
+    Script script;
+    script.identification = 100;
+    script.requests(0, 7);  // 100 to 107
+    script.identification = 109;
+    script.request(9);
+    script.ack(9);
+    EXPECT_EQ(script.shown().unseen_acknowledged_packets, 1u);
+    script.identification = 108;
+    script.request(8);
+    expect(script, {0, 0, 1, 0, 0});
+    EXPECT_EQ(script.shown().unseen_acknowledged_packets, 0u);
+}
+
+/// READs of four responses each: 2 to 5, 6 to 9, 10 to 13. The request for the second is not in the capture.
+TEST(RoceRepairs, AReadThatTheCaptureLostIsOnePacket) {
+    for (const bool last : {false, true}) {
+        SCOPED_TRACE(last ? "nothing follows" : "one follows");
+        Script script;
+        script.request(0, write_first);
+        script.request(1, write_last);
+        script.read(2, 4096);
+        if (!last) script.read(10, 4096);
+        for (std::int64_t first = 2; first <= (last ? 6 : 10); first += 4) {
+            script.answer(first, response_first, ack_syndrome, 1024);
+            script.answer(first + 1, response_middle, 0, 1024);
+            script.answer(first + 2, response_middle, 0, 1024);
+            script.answer(first + 3, response_last, ack_syndrome, 1024);
+        }
+        EXPECT_EQ(script.shown().unseen_acknowledged_packets, 1u);
+        expect(script, {0, 0, 0, 0, 0});
+    }
+}
+
+/// A requester that lacks a response asks again before it goes on.
+TEST(RoceRepairs, AResponseThatNobodyMissesIsTheCaptures) {
+    for (const bool again : {false, true}) {
+        SCOPED_TRACE(again ? "asked for again" : "not asked for again");
+        Script script;
+        script.read(0, 4096);
+        script.answer(0, response_first, ack_syndrome, 1024);
+        script.answer(2, response_middle, 0, 1024);
+        script.answer(3, response_last, ack_syndrome, 1024);
+        EXPECT_EQ(script.store.responder(script.responder()).missing, 1u);
+        if (again) {
+            script.read(1, 3072);
+            script.answer(1, response_first, ack_syndrome, 1024);
+            script.answer(2, response_middle, 0, 1024);
+            script.answer(3, response_last, ack_syndrome, 1024);
+        }
+        script.after_us(20'000);
+        script.request(4);
+        EXPECT_EQ(script.store.responder(script.responder()).missing, again ? 1u : 0u);
+        EXPECT_EQ(script.complaints().unseen_acknowledged, again ? 0u : 1u);
+    }
+}
+
+/// One READ of ten responses, of which the fifth is lost; the repeat begins there. No MTU was known before. IBTA vol.
+/// 1, 9.7.3.1, 9.7.5.2.8.
+TEST(RoceRepairs, AReadOfUnknownExtentIsAskedForAgain) {
+    Script script;
+    script.read(0, 10'240);
+    for (std::int64_t index = 0; index < 10; ++index)
+        if (index != 4)
+            script.answer(index,
+                          index == 0   ? response_first
+                          : index == 9 ? response_last
+                                       : response_middle,
+                          ack_syndrome, 1024);
+    script.after_us(20);
+    script.read(4, 6144);
+    for (std::int64_t index = 4; index < 10; ++index)
+        script.answer(index,
+                      index == 4   ? response_first
+                      : index == 9 ? response_last
+                                   : response_middle,
+                      ack_syndrome, 1024);
+    script.request(10);
+    expect(script, {1, 0, 0, 0, 0});
+    EXPECT_EQ(script.messages(Operation::read), 1u);
+    EXPECT_EQ(script.bytes(Operation::read), 10'240u);
+    EXPECT_EQ(script.latencies(Operation::read), 0u);  // Karn
+    EXPECT_EQ(script.shown().responses_max, 1u);
+    EXPECT_EQ(script.shown().message_bytes.max(), 10'240u);
+}
+
+/// The only round trip so far was one of 95 ms. What was acknowledged is not late after 2 ms of silence: a timer ran
+/// out.
+TEST(RoceRepairs, AcknowledgedPacketsAreNotLate) {
+    Script script;
+    script.requests(0, 3);
+    script.after_us(95'000);
+    script.ack(3);
+    script.requests(4, 7);
+    script.after_us(2000);
+    script.requests(0, 8);
+    expect(script, {8, 0, 0, 0, 1});
+}
+
 }  // namespace

@@ -69,6 +69,14 @@ void Script::read(std::int64_t index, std::uint32_t length) {
     tracker.on_packet(out);
 }
 
+void Script::begin_write(std::int64_t index, std::uint32_t length, std::uint8_t opcode) {
+    PacketRecord out = record(forward_, index, opcode);
+    out.dma_length = length;
+    out.has_remote_key = true;
+    out.payload_length = 1024;
+    tracker.on_packet(out);
+}
+
 void Script::damaged(std::int64_t index) {
     PacketRecord out = record(forward_, index, write_only);
     out.crc_bad = true;
