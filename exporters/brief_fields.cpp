@@ -64,6 +64,8 @@ Value message_rate(const FlowRow& row) {
     return static_cast<double>(messages) * 1e9 / static_cast<double>(ns);
 }
 
+bool has_depth(const FlowSnapshot& flow) { return flow.messages_max != 0 && !metrics::lacks_answers(flow); }
+
 /// How many messages may be outstanding, as far as the traffic tells: what both ends agreed on (ORD) where only READs
 /// and atomics were sent, else the most that was seen.
 std::uint64_t depth_limit(const FlowSnapshot& flow) {
@@ -127,9 +129,9 @@ std::vector<FlowField> make_brief() {
                [](const FlowRow& row) { return latency(row.flow, 0.99); });
     fields
         .add("depth", "", "depth", Unit::ratio, "outstanding messages, mean/maximum; sorted by the mean",
-             [](const FlowRow& row) { return row.flow.messages_max == 0 ? Value{} : Value{row.flow.messages_mean}; })
+             [](const FlowRow& row) { return has_depth(row.flow) ? Value{row.flow.messages_mean} : Value{}; })
         .text = [](const FlowRow& row) {
-        if (row.flow.messages_max == 0) return std::string("-");
+        if (!has_depth(row.flow)) return std::string("-");
         return fmt::format("{:.{}f}/{}", row.flow.messages_mean, row.flow.messages_mean < 99.95 ? 1 : 0,
                            row.flow.messages_max);
     };
@@ -137,7 +139,7 @@ std::vector<FlowField> make_brief() {
                "mean of outstanding messages by the ORD agreed on where only READs and atomics were sent, else by the "
                "most seen",
                [](const FlowRow& row) {
-                   if (row.flow.messages_max == 0) return Value{};
+                   if (!has_depth(row.flow)) return Value{};
                    return Value{row.flow.messages_mean / static_cast<double>(depth_limit(row.flow))};
                });
     fields

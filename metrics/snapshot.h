@@ -294,6 +294,11 @@ struct ConnectionAttempt {
     std::string reason;   ///< in words, as `dump` says them; empty where none was given
 };
 
+/// It is acknowledged by the other direction, and that one was not captured: what is outstanding cannot be told.
+inline bool lacks_answers(const FlowSnapshot& flow) {
+    return !flow.reverse && (flow.service == Service::rc || flow.service == Service::xrc);
+}
+
 struct CaptureFigures {
     std::uint64_t packets = 0;
     std::uint64_t bytes = 0;  ///< on the wire

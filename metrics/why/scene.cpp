@@ -79,10 +79,6 @@ const Endpoint& responder_of(const FlowSnapshot& flow) {
     return shows_its_own ? flow.source : flow.destination;
 }
 
-bool lacks_answers(const FlowSnapshot& flow) {
-    return !flow.reverse && (flow.service == Service::rc || flow.service == Service::xrc);
-}
-
 Flows flows_of(const std::vector<Sick>& sick) {
     Flows out;
     out.reserve(sick.size());

@@ -73,8 +73,6 @@ bool only_requests_responses(const FlowSnapshot& flow);  ///< READ and atomics a
 /// Who answers the requests that a flow's NAKs are about: its destination; of an unpaired flow, which shows those that
 /// travelled on it, its source.
 const Endpoint& responder_of(const FlowSnapshot& flow);
-/// Acknowledged by the other direction, and that was not captured: what is outstanding cannot be told.
-bool lacks_answers(const FlowSnapshot& flow);
 std::uint64_t exhibit_count(const FlowSnapshot& flow, EventKind kind);
 std::uint64_t repeated_packets(const FlowSnapshot& flow);  ///< without tail_probes()
 /// Segments that a TCP sender held by the window repeated to hear something: shown as runs of 0 packets.
