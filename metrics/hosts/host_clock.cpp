@@ -331,6 +331,7 @@ inline void HostClock::State::note_time(std::int64_t now_ns) {
 [[gnu::always_inline]] inline bool HostClock::State::is_repeated(const TransportGlance& seen, const wire::Frame& frame,
                                                                  std::uint64_t addresses_hash) {
     if (seen.kind != Glance::Kind::bth && seen.kind != Glance::Kind::tcp) return false;
+    if (frame.link_type == wire::LinkType::linux_sll2) repeated.expect_others();  // see interface_of()
     const std::byte* p = frame.bytes.data() + seen.offset;
     RepeatedFrames::Marks marks{addresses_hash, wire::load_be64(p), marks_of(p, seen.identification)};
     if (seen.kind == Glance::Kind::tcp) marks.addresses = mix(marks.addresses, wire::load_be64(p + 12) ^ seen.payload);
@@ -510,6 +511,10 @@ void HostClock::forget_idle(std::int64_t before_ns, std::int64_t now_ns) {
 bool HostClock::is_forgotten(const Address& address) const {
     const std::uint32_t number = state_->addresses.find(address);
     return number != AddressTable::none && state_->is_forgotten(number);
+}
+
+void HostClock::expect_interfaces(std::size_t count) {
+    if (count > 1) state_->repeated.expect_others();
 }
 
 std::uint64_t HostClock::unsorted() const { return state_->unsorted; }
