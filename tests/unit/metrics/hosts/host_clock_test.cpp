@@ -434,6 +434,24 @@ TEST(HostClock, IncastIsTheMostSendersInOneMillisecond) {
     EXPECT_EQ(feed.host(200).incast_senders_max, 100u);
 }
 
+TEST(HostClock, IncastDoesNotDependOnWhereMillisecondsBegin) {
+    for (std::int64_t shift = 0; shift < 1'000'000; shift += 50'000) {
+        Feeder feed;
+        for (std::uint8_t i = 1; i <= 8; ++i) {
+            Packet packet;
+            packet.source = i;
+            packet.destination = 200;
+            feed(roce(packet), 50'000'000 + shift + i * 11'000);
+            packet.destination = 201;
+            feed(tcp(packet, 1), 50'000'000 + shift + i * 11'000 + 1);
+        }
+        for (const std::uint8_t host : {std::uint8_t{200}, std::uint8_t{201}})
+            EXPECT_EQ(feed.host(host).incast_senders_max, 8u) << shift;
+        EXPECT_EQ(feed.host(200).incast_frame, 15u);
+        EXPECT_EQ(feed.host(201).incast_frame, 16u);
+    }
+}
+
 TEST(HostClock, TimeThatGoesBackIsCounted) {
     Feeder feed;
     feed(roce({}), 10);
