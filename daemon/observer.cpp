@@ -178,6 +178,7 @@ void Observer::State::take(std::span<const wire::Frame> frames) {
             desk.keep(frame);
         if (recordings.recording()) recordings.frame(frame, sources->interfaces());
     }
+    analyzer.expect_interfaces(sources->interfaces().size());
     analyzer.feed(frames, false);
     frames_end = frames.back().number;
     last_frame_ns = frames.back().time_ns;

@@ -264,7 +264,7 @@ struct HostSnapshot {
     std::uint64_t received_requests = 0;
     std::optional<std::uint64_t> link_bits_per_sec;  ///< given, or the fastest that it sent inside messages
     std::uint64_t senders = 0;                       ///< flows towards it with data
-    std::uint64_t incast_senders_max = 0;            ///< most hosts that sent to it within one window of 1 ms
+    std::uint64_t incast_senders_max = 0;            ///< most hosts that sent data to it within any 1 ms
     std::uint64_t incast_frame = 0;                  ///< at which that was seen
     ReuseFigures queue_pairs;
     ReuseFigures remote_keys;

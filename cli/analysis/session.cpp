@@ -258,6 +258,7 @@ std::size_t Session::State::select(std::span<wire::Frame> frames, bool& go_on) {
 
 void Session::State::feed(std::span<const wire::Frame> frames) {
     const bool lasting = source().frames_last();
+    analyzer->expect_interfaces(source().interfaces().size());
     if (interval_ns == 0) return analyzer->feed(frames, lasting);
     const auto length = static_cast<std::int64_t>(interval_ns);
     std::size_t begin = 0;

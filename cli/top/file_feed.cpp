@@ -135,6 +135,7 @@ bool FileFeed::advance(std::int64_t until_ns, Clock::time_point deadline) {
         const std::span<const wire::Frame> now = pending_.first(count);
         if (!now.empty()) {
             ring_.keep(now);
+            measuring_.expect_interfaces(files_->source().interfaces().size());
             measuring_.feed(now, files_->source().frames_last());
             for (const wire::Frame& frame : now) last_frame_ns_ = std::max(last_frame_ns_, frame.time_ns);
             pending_ = pending_.subspan(count);

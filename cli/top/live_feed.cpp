@@ -102,6 +102,7 @@ bool LiveFeed::take(std::span<const wire::Frame> frames) {
     if (max_packets_) frames = frames.first(std::min<std::uint64_t>(frames.size(), *max_packets_ - taken_));
     if (!frames.empty()) {
         ring_.keep(frames);
+        measuring_.expect_interfaces(tap_->interfaces().size());
         measuring_.feed(frames, false);
         taken_ += frames.size();
         last_frame_ns_ = frames.back().time_ns;

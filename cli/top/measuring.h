@@ -20,6 +20,7 @@ public:
     std::string take_trouble();
 
     void feed(std::span<const wire::Frame> frames, bool lasting);
+    void expect_interfaces(std::size_t count) { analyzer_->expect_interfaces(count); }
     void dropped(std::int64_t now_ns, std::uint64_t frames) { analyzer_->dropped(now_ns, frames); }
     /// Between frames: what is traced in the meantime.
     void listen() { analyzer_->listen(); }

@@ -99,6 +99,7 @@ struct Analyzer::State {
 
     HostClock clock;
     unsigned threads;
+    std::size_t interfaces = 1;  ///< that the clock expects
     CaptureFigures figures;
     std::vector<std::unique_ptr<Worker>> workers;
     dissect::DissectorCounters counters;
@@ -131,6 +132,13 @@ void Analyzer::feed(std::span<const wire::Frame> frames, bool lasting) {
                 worker.seen_twice(some[i]);
         }
     }
+}
+
+void Analyzer::expect_interfaces(std::size_t count) {
+    if (count <= state_->interfaces) return;
+    state_->interfaces = count;
+    if (state_->crew) state_->crew->settle();
+    state_->clock.expect_interfaces(count);
 }
 
 void Analyzer::finish() {

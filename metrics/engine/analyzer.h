@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -31,6 +32,9 @@ public:
     /// Frames in the order of the capture. Where `lasting`, their octets stay valid until finish() has returned (a
     /// mapped file); otherwise they are done with, or copied, when this returns.
     void feed(std::span<const wire::Frame> frames, bool lasting = false);
+    /// How many interfaces the capture is known to have so far, before any frame of the latest of them is fed: see
+    /// HostClock. Without it, copies of frames that were on their way when a second one shows up may be counted again.
+    void expect_interfaces(std::size_t count);
     /// No more frames will come: delivers what streams still held. feed() must not follow.
     void finish();
     /// Waits for the frames fed so far, then copies the figures out. Kernel drops are the caller's to fill in.

@@ -11,6 +11,7 @@
 #include "metrics/hosts/host_listing.h"
 #include "metrics/hosts/link_rate.h"
 #include "metrics/hosts/repeated_frames.h"
+#include "metrics/hosts/sender_table.h"
 #include "wire/bth_opcode.h"
 #include "wire/linux_cooked.h"
 #include "wire/mac_control.h"
@@ -19,7 +20,6 @@ namespace metrics {
 
 namespace {
 
-constexpr std::uint64_t incast_window_ns = 1'000'000;
 constexpr std::size_t max_interfaces = 1024;
 constexpr std::size_t pause_exhibits = 4;
 
@@ -46,11 +46,7 @@ struct Host {
     std::uint64_t bits_per_sec = 0;
     Run run;
     LinkRate* rate = nullptr;
-    std::uint64_t window = 0;  ///< of 1 ms, in which `senders` have sent to it
-    std::uint32_t senders = 0;
-    std::uint32_t last_sender = AddressTable::none;
-    std::uint64_t senders_max = 0;
-    std::uint64_t senders_frame = 0;
+    SenderWindow incast;
 };
 
 /// Of a host that may be forgotten: what it had done when last it was looked at, and when it was left out.
@@ -62,40 +58,6 @@ struct Rest {
     std::uint64_t sent = 0;
     std::uint64_t received = 0;
     std::uint64_t requests = 0;
-};
-
-/// Which host has sent to which in which window; four places to each hash.
-class SenderTable {
-public:
-    /// True where the pair is new in this window.
-    bool note(std::uint32_t source, std::uint32_t destination, std::uint64_t window) {
-        const std::uint64_t pair = std::uint64_t{destination} << 32 | source;
-        std::uint64_t hash = pair * 0x9e3779b97f4a7c15;
-        hash ^= hash >> 32;
-        Entry* const set = &entries_[(hash & (sets - 1)) * 4];
-        Entry* oldest = set;
-        for (Entry* entry = set; entry != set + 4; ++entry) {
-            if (entry->pair == pair) {
-                const bool fresh = entry->window != window + 1;
-                entry->window = window + 1;
-                return fresh;
-            }
-            if (entry->window < oldest->window) oldest = entry;
-        }
-        // Where all four belong to this window, one more sender goes uncounted.
-        if (oldest->window == window + 1) return false;
-        *oldest = {pair, window + 1};
-        return true;
-    }
-    std::size_t octets() const { return entries_.capacity() * sizeof(Entry); }
-
-private:
-    struct Entry {
-        std::uint64_t pair = 0;
-        std::uint64_t window = 0;  ///< plus 1; 0 = none
-    };
-    static constexpr std::size_t sets = 1 << 12;
-    std::vector<Entry> entries_ = std::vector<Entry>(sets * 4);
 };
 
 /// Of the third word of a transport header and IPv4's identification.
@@ -140,7 +102,7 @@ struct HostClock::State {
 
     std::optional<std::uint64_t> given;
     AddressTable addresses;
-    std::deque<Host> hosts;   ///< known pairs point to them
+    std::deque<Host> hosts;   ///< known pairs and senders point to them
     std::vector<Rest> rests;  ///< of hosts, as many as there were at the last forget_idle()
     bool is_forgotten(std::uint32_t number) const {
         if (number >= rests.size() || !rests[number].forgotten) return false;
@@ -202,11 +164,8 @@ struct HostClock::State {
     }
     void note_sample(Host& source);
     void note_sender(const Host& source, Host& destination, const wire::Frame& frame) {
-        const std::uint64_t window = static_cast<std::uint64_t>(frame.time_ns) / incast_window_ns;
-        if (window != destination.window || destination.last_sender != source.number)
-            note_other_sender(source.number, destination, window, frame.number);
+        senders.note(source.number, destination.number, destination.incast, frame.time_ns, frame.number);
     }
-    void note_other_sender(std::uint32_t source, Host& host, std::uint64_t window, std::uint64_t frame);
 };
 
 KnownPair HostClock::State::pair_of(const Address& source, const Address& destination) {
@@ -331,6 +290,7 @@ inline void HostClock::State::note_time(std::int64_t now_ns) {
 [[gnu::always_inline]] inline bool HostClock::State::is_repeated(const TransportGlance& seen, const wire::Frame& frame,
                                                                  std::uint64_t addresses_hash) {
     if (seen.kind != Glance::Kind::bth && seen.kind != Glance::Kind::tcp) return false;
+    if (frame.link_type == wire::LinkType::linux_sll2) repeated.expect_others();  // see interface_of()
     const std::byte* p = frame.bytes.data() + seen.offset;
     RepeatedFrames::Marks marks{addresses_hash, wire::load_be64(p), marks_of(p, seen.identification)};
     if (seen.kind == Glance::Kind::tcp) marks.addresses = mix(marks.addresses, wire::load_be64(p + 12) ^ seen.payload);
@@ -421,23 +381,6 @@ void HostClock::State::note_run(const TransportGlance& seen, Host& source, std::
     }
 }
 
-void HostClock::State::note_other_sender(std::uint32_t source, Host& host, std::uint64_t window, std::uint64_t frame) {
-    constexpr std::uint64_t late_windows = 1000;
-    if (window != host.window) {
-        // A frame out of order belongs to a window that is closed; a clock that was set back opens a new one.
-        if (window < host.window && host.window - window < late_windows) return;
-        host.window = window;
-        host.senders = 0;
-        host.last_sender = AddressTable::none;
-    }
-    if (host.last_sender == source) return;
-    host.last_sender = source;
-    if (!senders.note(source, host.number, window)) return;
-    if (++host.senders <= host.senders_max) return;
-    host.senders_max = host.senders;
-    host.senders_frame = frame;
-}
-
 HostClock::HostClock(std::optional<std::uint64_t> link_bits_per_sec, std::size_t max_hosts)
     : state_(std::make_unique<State>(link_bits_per_sec, max_hosts)) {}
 HostClock::~HostClock() = default;
@@ -478,8 +421,8 @@ void HostClock::describe(std::vector<HostSnapshot>& hosts, std::vector<PauseSnap
         out.received_wire_bytes = host.received - rest.received;
         out.received_requests = host.requests - rest.requests;
         if (host.bits_per_sec != 0) out.link_bits_per_sec = host.bits_per_sec;
-        out.incast_senders_max = host.senders_max;
-        out.incast_frame = host.senders_frame;
+        out.incast_senders_max = host.incast.senders_max;
+        out.incast_frame = host.incast.senders_frame;
     }
     for (const State::Interface& interface : state_->interfaces)
         if (interface.seen) pauses.push_back(interface.pauses);
@@ -502,7 +445,7 @@ void HostClock::forget_idle(std::int64_t before_ns, std::int64_t now_ns) {
             rest.sent = host.sent;
             rest.received = host.received;
             rest.requests = host.requests;
-            host.senders_max = host.senders_frame = 0;
+            state_->senders.forget_most(host.incast);
         }
     }
 }
@@ -510,6 +453,10 @@ void HostClock::forget_idle(std::int64_t before_ns, std::int64_t now_ns) {
 bool HostClock::is_forgotten(const Address& address) const {
     const std::uint32_t number = state_->addresses.find(address);
     return number != AddressTable::none && state_->is_forgotten(number);
+}
+
+void HostClock::expect_interfaces(std::size_t count) {
+    if (count > 1) state_->repeated.expect_others();
 }
 
 std::uint64_t HostClock::unsorted() const { return state_->unsorted; }

@@ -29,6 +29,10 @@ public:
     HostClock(const HostClock&) = delete;
     HostClock& operator=(const HostClock&) = delete;
 
+    /// How many interfaces the capture is known to have so far. With several, more is kept of what crossed the first
+    /// one, for a copy may come after many other frames.
+    void expect_interfaces(std::size_t count);
+
     FrameContext observe(const wire::Frame& frame) {
         FrameContext context;
         observe(frame, context);

@@ -58,6 +58,8 @@ void FrameNotes::feed(const wire::Frame& frame) {
     state_->analyzer.feed({&frame, 1});
 }
 
+void FrameNotes::expect_interfaces(std::size_t count) { state_->analyzer.expect_interfaces(count); }
+
 void FrameNotes::finish() { state_->analyzer.finish(); }
 
 std::vector<const FrameNote*> FrameNotes::notes(std::uint64_t frame) const {

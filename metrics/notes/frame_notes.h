@@ -60,6 +60,8 @@ public:
     /// Frames in ascending order of their numbers; the octets are not needed afterwards. Of frames with the same number
     /// the notes add up.
     void feed(const wire::Frame& frame);
+    /// As Analyzer has it, before the first frame.
+    void expect_interfaces(std::size_t count);
     /// No more frames will come.
     void finish();
     /// Notes of a frame that was fed, one a flow (mostly none or one), as far as is known by now: later frames add

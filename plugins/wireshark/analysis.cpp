@@ -80,7 +80,9 @@ private:
 Analysis::Analysis(const AnalysisOptions& options)
     : options_(options),
       recorder_(std::make_unique<Recorder>(journal_, options.lacking)),
-      notes_(engine_options(options), dissector_options(options), recorder_.get()) {}
+      notes_(engine_options(options), dissector_options(options), recorder_.get()) {
+    notes_.expect_interfaces(2);  // how many the file has, Wireshark does not tell
+}
 Analysis::~Analysis() = default;
 
 void Analysis::feed(const wire::Frame& frame, const FoundLayers& layers) {

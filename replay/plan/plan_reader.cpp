@@ -40,6 +40,7 @@ bool read_once(const Survey& survey, Extractor& extractor, const std::vector<Ope
         if (batch.status != capture::ReadStatus::frame) break;
         const std::size_t count = std::min<std::uint64_t>(batch.count, survey.snapshot.capture.packets - read);
         read += count;
+        analyzer.expect_interfaces((*source)->interfaces().size());
         analyzer.feed({frames.data(), count}, (*source)->frames_last());
         if (!hand_over()) return false;
     }

@@ -34,6 +34,7 @@ capture::Result<metrics::Snapshot> read(const std::string& path, std::string& br
             broken = (*source)->error().text();
             break;
         }
+        analyzer.expect_interfaces((*source)->interfaces().size());
         analyzer.feed({frames.data(), batch.count}, (*source)->frames_last());
     }
     analyzer.finish();

@@ -5,6 +5,7 @@ import io
 import json
 import re
 import signal
+import struct
 import subprocess
 import time
 import unittest
@@ -328,6 +329,28 @@ class Selection(FlowsTestCase):
                 for flow in whole["flows"] + merged["flows"]:
                     flow.pop("interface", None)
                 self.assertEqual(merged["flows"], whole["flows"])
+
+    def test_what_two_taps_have_captured_counts_once(self):
+        octets = (PCAPS / "rxe-read-bw-64k.pcap").read_bytes()
+        at, records, times = 24, [], []
+        while at < len(octets):
+            seconds, microseconds, size = struct.unpack_from("<III", octets, at)
+            times.append(seconds * 1000000 + microseconds)
+            records.append(octets[at + 8:at + 16 + size])
+            at += 16 + size
+        # Within 88 ms 500 frames pass; the second tap sees none of them before.
+        begin, later = 44, times[544] - times[44]
+        self.assertLess(later, 100000)
+        parts = [self.folder / name for name in ("a.pcap", "b.pcap")]
+        for part, shift in zip(parts, (0, later)):
+            part.write_bytes(octets[:24] + b"".join(struct.pack("<II", *divmod(time + shift, 1000000)) + record
+                                                    for time, record in list(zip(times, records))[begin:]))
+        one = self.json("-r", parts[0])
+        for order in (parts, parts[::-1]):
+            two = self.json("-r", order[0], "-r", order[1])
+            self.assertEqual(two["capture"]["seen_twice"], one["capture"]["packets"])
+            for figure in ("packets", "wire_bytes", "payload_bytes", "retransmitted_packets", "timeouts", "state_ns"):
+                self.assertEqual([flow[figure] for flow in two["flows"]], [flow[figure] for flow in one["flows"]])
 
     def test_hosts_say_how_many_flows_send_them_data(self):
         # perftest -R: a control queue pair on which both sides send, and one on which the client alone writes.

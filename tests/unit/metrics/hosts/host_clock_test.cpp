@@ -332,6 +332,50 @@ TEST(HostClock, AFrameOnTwoInterfacesIsOne) {
     EXPECT_FALSE(feed(roce(late), 2'000'000'000, 1).seen_twice) << "more than a second later";
 }
 
+TEST(HostClock, ThousandsMayPassBetweenTwoInterfaces) {
+    constexpr std::uint32_t count = 20'000;
+    constexpr std::uint32_t between = 5'000;
+    for (const bool segments : {false, true}) {
+        Feeder feed;
+        feed.clock.expect_interfaces(2);
+        const auto send = [&](std::uint32_t i, std::uint32_t interface) {
+            Packet packet;
+            packet.psn = i;
+            packet.payload = 64;
+            return feed(segments ? tcp(packet, i * 64) : roce(packet), i * 100, interface).seen_twice;
+        };
+        for (std::uint32_t i = 0; i < count + between; ++i) {
+            ASSERT_FALSE(i < count && send(i, 0)) << i;
+            ASSERT_TRUE(i < between || send(i - between, 1)) << i;
+        }
+        EXPECT_EQ(feed.clock.seen_twice(), count);
+        EXPECT_EQ(feed.host(1).sent_wire_bytes, std::uint64_t{count} * ((segments ? 54 : 58) + 64 + 24));
+    }
+}
+
+/// Nobody has to say that `any` are several.
+TEST(HostClock, ThousandsMayPassBetweenInterfacesOfACookedCapture) {
+    HostClock clock{std::nullopt};
+    const auto observe = [&](std::uint32_t i, std::byte interface) {
+        Packet packet;
+        packet.psn = i;
+        Octets octets = roce(packet);
+        octets.erase(octets.begin(), octets.begin() + 14);
+        Octets cooked(20);
+        cooked[0] = std::byte{8};
+        cooked[7] = interface;
+        cooked.insert(cooked.end(), octets.begin(), octets.end());
+        wire::Frame frame;
+        frame.link_type = wire::LinkType::linux_sll2;
+        frame.bytes = cooked;
+        frame.wire_length = static_cast<std::uint32_t>(cooked.size());
+        frame.time_ns = i;
+        return clock.observe(frame).seen_twice;
+    };
+    for (std::uint32_t i = 0; i < 5'000; ++i) ASSERT_FALSE(observe(i, std::byte{2}));
+    for (std::uint32_t i = 0; i < 5'000; ++i) ASSERT_TRUE(observe(i, std::byte{3})) << i;
+}
+
 TEST(HostClock, PausesOfACapture) {
     const auto file = capture::open_file(std::string{RDMASCOPE_PCAPS} + "/made-pause.pcap");
     ASSERT_TRUE(file.ok());
@@ -388,6 +432,24 @@ TEST(HostClock, IncastIsTheMostSendersInOneMillisecond) {
     EXPECT_EQ(feed.host(200).incast_frame, 5u);
     for (std::uint8_t i = 1; i <= 100; ++i) send(i, 40 * ms, 64, 0x10);  // READ responses
     EXPECT_EQ(feed.host(200).incast_senders_max, 100u);
+}
+
+TEST(HostClock, IncastDoesNotDependOnWhereMillisecondsBegin) {
+    for (std::int64_t shift = 0; shift < 1'000'000; shift += 50'000) {
+        Feeder feed;
+        for (std::uint8_t i = 1; i <= 8; ++i) {
+            Packet packet;
+            packet.source = i;
+            packet.destination = 200;
+            feed(roce(packet), 50'000'000 + shift + i * 11'000);
+            packet.destination = 201;
+            feed(tcp(packet, 1), 50'000'000 + shift + i * 11'000 + 1);
+        }
+        for (const std::uint8_t host : {std::uint8_t{200}, std::uint8_t{201}})
+            EXPECT_EQ(feed.host(host).incast_senders_max, 8u) << shift;
+        EXPECT_EQ(feed.host(200).incast_frame, 15u);
+        EXPECT_EQ(feed.host(201).incast_frame, 16u);
+    }
 }
 
 TEST(HostClock, TimeThatGoesBackIsCounted) {
