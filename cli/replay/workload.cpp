@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/endpoint/server.h"
+#include "cli/overwriting.h"
 #include "cli/replay/comparison_page.h"
 #include "cli/replay/parts.h"
 #include "cli/replay/report.h"
@@ -102,6 +103,8 @@ int print_results(const ReplayOptions& options, const ::replay::Survey& survey, 
 }  // namespace
 
 int workload(const ReplayOptions& options, const Environment&) {
+    if (const std::string refusal = refuse_overwriting(options.save_path, {options.path}); !refusal.empty())
+        return failed(fmt::format("{}: {}", options.save_path, refusal));
     auto survey = ::replay::survey(options.path, options.flows);
     if (!survey) return failed(survey.error().text());
     const Signals signals;

@@ -234,8 +234,20 @@ class Damage(TestCase):
 
     def test_saving_over_what_is_read(self):
         path = self.damaged(RPING.read_bytes())
-        self.assertIn("being read", self.fails(dump("-r", path, "-w", path)))
+        with open(path, "rb") as stream:
+            for result in (dump("-r", path, "-w", path), dump("-r", "-", "-w", path, stdin=stream)):
+                self.assertIn("being read", self.fails(result))
         self.assertEqual(path.read_bytes(), RPING.read_bytes())
+
+    def test_saving_over_what_is_read_by_a_later_file_of_the_ring(self):
+        path = self.damaged(RPING.read_bytes(), "a.pcap1")
+        self.assertIn("being read", self.fails(dump("-r", path, "-w", self.folder / "a.pcap", "-C", "10k")))
+        self.assertEqual(path.read_bytes(), RPING.read_bytes())
+
+    def test_saving_over_the_expression(self):
+        path = self.damaged(b"udp\n", "filter")
+        self.assertIn("being read", self.fails(dump("-r", RPING, "-F", path, "-w", path)))
+        self.assertEqual(path.read_bytes(), b"udp\n")
 
     def test_a_folder_that_is_not_there(self):
         self.assertIn("No such file", self.fails(dump("-r", RPING, "-w", self.folder / "none" / "a.pcap")))

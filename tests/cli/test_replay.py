@@ -466,6 +466,16 @@ class Endpoints(TestCase):
         self.assertIn("read twice", self.fails(replay("-", "--loopback", stdin=subprocess.DEVNULL)))
         self.fails(replay(self.folder / "none.pcap", "--loopback"))
 
+    def test_saving_over_what_is_re_enacted(self):
+        path, link = self.folder / "c.pcap", self.folder / "link"
+        octets = capture_of("siw-rping-crc").read_bytes()
+        path.write_bytes(octets)
+        link.symlink_to(path)
+        for name in (path, link):
+            arguments = [path, "--loopback", "--speed", "max", "--compare", "--save", name]
+            self.assertIn(f"{name}: this is the file that is being read", self.fails(replay(*arguments)))
+            self.assertEqual(path.read_bytes(), octets)
+
     def test_what_cannot_be_obeyed_is_a_usage_error(self):
         for arguments in ([], ["x"], ["x", "--loopback", "--to", "127.0.0.1:1"], ["x", "--loopback", "--speed", "0"],
                           ["x", "--loopback", "--loss", "1%"], ["x", "--as", "initiator"], ["x", "y", "--loopback"],
