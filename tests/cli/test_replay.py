@@ -440,6 +440,15 @@ class Endpoints(TestCase):
     def test_nobody_listens(self):
         message = self.fails(replay(capture_of("rxe-trace-rping"), "--to", "127.0.0.1:1"))
         self.assertIn("127.0.0.1:1", message)
+        told = json.loads(replay(capture_of("rxe-trace-rping"), "--to", "127.0.0.1:1", "--json").stdout)
+        self.assertEqual(told["seconds"], 0)
+        self.assertIn("127.0.0.1:1", told["error"])
+
+    def test_what_fails_before_there_is_anything_has_its_object(self):
+        for arguments in (["--loopback"], ["--inject", "no-such0"], ["--as", "initiator", "--to", "127.0.0.1:1"]):
+            with self.subTest(arguments=arguments):
+                result = replay(self.folder / "none.pcap", *arguments, "--json")
+                self.assertEqual(f"rdmascope replay: {json.loads(result.stdout)['error']}\n", self.fails(result))
 
     def test_a_file_that_breaks_off(self):
         path = capture_of("rxe-rping")
