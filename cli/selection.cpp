@@ -30,6 +30,10 @@ bool Selection::compile(wire::LinkType link_type, std::uint32_t snaplen) {
     return true;
 }
 
+bool is_mistaken(const std::string& expression) {
+    return !capture::PacketFilter::compile(expression, {.of_file = true}).ok();
+}
+
 capture::Result<std::string> expression_of(const std::string& words, const std::optional<std::string>& path) {
     if (!path) return words;
     const auto failure = [&](const char* what) {

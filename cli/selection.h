@@ -41,6 +41,9 @@ private:
     capture::Error error_ = {};
 };
 
+/// Whether no frame of Ethernet could be matched against it either: it is no expression.
+bool is_mistaken(const std::string& expression);
+
 /// The expression that the options ask for: the rest of the line, or what stands in the file of `-F`.
 capture::Result<std::string> expression_of(const std::string& words, const std::optional<std::string>& path);
 

@@ -268,7 +268,7 @@ void Observer::State::tell_events() {
     for (const capture::TapEvent& event : sources->events())
         hooks.log(event.kind == capture::TapEvent::Kind::failed || event.kind == capture::TapEvent::Kind::lost,
                   "interface", event.interface.empty() ? event.message : event.interface + ": " + event.message);
-    for (const std::string& line : recordings.messages()) hooks.log(false, "recorder", line);
+    for (const RecordingsMessage& line : recordings.messages()) hooks.log(line.wrong, "recorder", line.text);
     for (const std::string& line : analyzer.take_refusals()) hooks.log(true, "traces", line);
     if (const std::string trouble = analyzer.take_trouble(); !trouble.empty()) hooks.log(true, "traces", trouble);
 }

@@ -21,6 +21,7 @@
 #include "daemon/descriptor.h"
 #include "daemon/observer.h"
 #include "daemon/privileges.h"
+#include "daemon/recorder/recording_folder.h"
 #include "daemon/systemd/notify.h"
 #include "exporters/prometheus/devices.h"
 #include "exporters/prometheus/front_page.h"
@@ -158,6 +159,9 @@ std::vector<std::string> Service::State::open() {
                     "programs of this daemon's user are traced");
 
     std::unique_ptr<HistoryWriter> history = open_history(wrong);
+    if (const std::string& folder = config.recorder.directory; !folder.empty())
+        if (std::string why = prepare_recording_folder(folder); !why.empty()) wrong.push_back(std::move(why));
+    if (!wrong.empty()) return wrong;
     const std::uint64_t frames_before = history ? history->frames_end() : 0;
     chronicle = std::make_unique<Chronicle>(config, std::move(history), std::move(triggers).value(), names_, log);
     const int wake = intervals_ready.get();

@@ -16,6 +16,7 @@
 #include "cli/analysis/watch.h"
 #include "cli/command.h"
 #include "cli/console.h"
+#include "cli/link_types.h"
 #include "cli/live.h"
 #include "cli/progress.h"
 #include "cli/selection.h"
@@ -105,6 +106,7 @@ struct Session::State {
     Clock::time_point drops_due = {};
     bool wanted = true;  ///< the sink still wants intervals
     bool failed = false;
+    bool mistaken = false;  ///< what failed is the expression
     bool crc_verified = true;
     metrics::Snapshot result = {};
     service::CounterWatch counters = {};  ///< of what is live
@@ -121,7 +123,7 @@ bool Session::State::open() {
         how.buffer_kib = options.buffer_kib;
         how.filter = *expression;
         auto opened = LiveSources::open(options.interfaces, std::move(how));
-        if (!opened) return fail(opened.error().text()), false;
+        if (!opened) return mistaken = is_mistaken(*expression), fail(opened.error().text()), false;
         live = std::move(opened).value();
         tell_listening();
         if (options.duration_ns) deadline = Clock::now() + std::chrono::nanoseconds(*options.duration_ns);
@@ -136,7 +138,8 @@ bool Session::State::open() {
     if (expression->empty()) return true;
     selection = Selection(*expression, true);
     for (const capture::InterfaceInfo& interface : source().interfaces())
-        if (!selection.compile(interface.link_type, interface.snaplen)) return fail(selection.error().text()), false;
+        if (!selection.compile(interface.link_type, interface.snaplen))
+            return mistaken = true, fail(selection.error().text()), false;
     return true;
 }
 
@@ -357,6 +360,10 @@ const metrics::DeviceFigures& Session::devices() const { return state_->devices;
 const AnalysisOptions& Session::options() const { return state_->options; }
 const std::string& Session::command() const { return state_->command; }
 bool Session::failed() const { return state_->failed; }
+int Session::status() const { return state_->mistaken ? exit_usage : exit_failed; }
+std::string Session::unknown_links() const {
+    return state_->files || state_->live ? cli::unknown_links(state_->source().interfaces()) : std::string{};
+}
 void Session::fail(const std::string& message) { state_->fail(message); }
 void Session::end_by_broken_pipe() const {
     if (state_->signals) state_->signals->end_by_broken_pipe();

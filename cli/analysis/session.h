@@ -71,6 +71,10 @@ public:
     const metrics::DeviceFigures& devices() const;
     const AnalysisOptions& options() const;
     const std::string& command() const;
+    /// The link types of the source that cannot be looked into, in words.
+    std::string unknown_links() const;
+    /// The exit status where run() returned false: a mistake of the command line, or work that failed.
+    int status() const;
     /// Ends the program as others end whose reader has gone; for after a failed write with EPIPE.
     void end_by_broken_pipe() const;
 

@@ -34,7 +34,8 @@ std::string attempts(const metrics::Snapshot& snapshot) {
     return text;
 }
 
-std::string nothing_found(const AnalysisOptions& options, const metrics::CaptureFigures& capture) {
+std::string nothing_found(const AnalysisOptions& options, const metrics::CaptureFigures& capture,
+                          const std::string& unknown_links) {
     if (capture.packets == 0 && options.recalls()) return "the daemon saw no packets in that time";
     if (capture.packets == 0 && options.connect)
         return options.duration_ns ? "the daemon saw no packets in that time"
@@ -49,6 +50,9 @@ std::string nothing_found(const AnalysisOptions& options, const metrics::Capture
     if (capture.rdma_units != 0)
         return fmt::format("no data in {}: all RDMA there is sets connections up or ends them, so there is no flow",
                            counted(capture.packets, "packet"));
+    if (!unknown_links.empty())
+        return fmt::format("no RDMA in {} that can be read: rdmascope does not know the link type {}",
+                           counted(capture.packets, "packet"), unknown_links);
     std::string text = fmt::format("no RDMA in {}:", counted(capture.packets, "packet"));
     if (expression) text += " check the expression;";
     text +=
@@ -84,13 +88,17 @@ std::string Session::summary() const {
     append(text, capture.values_misplaced,
            "values in a neighbour's bucket for want of memory (percentiles are doubtful)");
     if (capture.flows_evicted != 0)
-        text += fmt::format(", {} forgotten to stay within --max-flows", counted(capture.flows_evicted, "flow"));
+        text += fmt::format(", {} forgotten to stay within {}", counted(capture.flows_evicted, "flow"),
+                            options().connect     ? "the daemon's engine.max_flows"
+                            : options().recalls() ? "--max-flows or the daemon's engine.max_flows"
+                                                  : "--max-flows");
     return text;
 }
 
 void Session::tell_summary() const {
     if (snapshot().flows.empty())
-        tell("rdmascope {}: {}{}", command(), nothing_found(options(), snapshot().capture), attempts(snapshot()));
+        tell("rdmascope {}: {}{}", command(), nothing_found(options(), snapshot().capture, unknown_links()),
+             attempts(snapshot()));
     else
         tell("{}", summary());
     if (options().kernel_events) tell("kernel events: {}", capture::trace::counts_text(kernel_events()));

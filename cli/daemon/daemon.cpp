@@ -2,6 +2,7 @@
 
 #include "cli/analysis/session.h"
 #include "cli/console.h"
+#include "cli/daemon/judge.h"
 #include "cli/daemon/options.h"
 #include "daemon/log.h"
 #include "daemon/service.h"
@@ -28,7 +29,7 @@ int serve(const DaemonOptions& options, const service::Config& config, std::stri
         auto read = load_config(options);
         if (!read) return read.error().lines;
         wanted = std::move(read).value();
-        return {};
+        return judge(options, wanted);
     };
     service::Service daemon(std::move(how), names, log);
     if (const std::vector<std::string> wrong = daemon.open(); !wrong.empty()) return tell_all(wrong);
@@ -57,9 +58,10 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     }
     const auto config = load_config(options);
     if (!config) return tell_all(config.error().lines);
+    if (const std::vector<std::string> wrong = judge(options, *config); !wrong.empty()) return tell_all(wrong);
     if (options.action == Action::check) {
-        const std::vector<std::string> wrong = service::Service::check(*config);
-        if (!wrong.empty()) return tell_all(wrong);
+        if (const std::vector<std::string> wrong = judge_folders(options, *config); !wrong.empty())
+            return tell_all(wrong);
         tell("rdmascope daemon: the configuration is good");
         return exit_done;
     }

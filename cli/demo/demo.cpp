@@ -381,10 +381,9 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
 std::string help() {
     std::string out =
         "Usage: rdmascope demo [OPTION]...\n\n"
-        "On a bare machine: endpoints on the loopback interface exchange real iWARP traffic, which is captured, "
-        "measured\n"
-        "and explained: on a terminal on the screen of `top`, until q is pressed, then in words; else in words after "
-        "five\nseconds. Without the right to capture it says which command grants it, and shows a\n"
+        "On a bare machine: endpoints on the loopback interface exchange real iWARP traffic, which is captured,\n"
+        "measured and explained: on a terminal on the screen of `top`, until q is pressed, then in words; else in\n"
+        "words after three seconds. Without the right to capture it says which command grants it, and shows a\n"
         "capture that it made earlier.\n\nOptions:\n";
     for (const Row& row : rows) append_help(out, row.text);
     return out + "\nManual: rdmascope-demo(1).\n";

@@ -10,6 +10,7 @@
 #include "cli/console.h"
 #include "cli/doctor/options.h"
 #include "cli/doctor/page.h"
+#include "cli/overwriting.h"
 #include "doctor/bundle/bundle.h"
 #include "doctor/compare/compare.h"
 #include "doctor/output/json.h"
@@ -128,6 +129,12 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
         tell("rdmascope doctor: --root {}: there is no such folder", options.root);
         return exit_failed;
     }
+    const std::string program = options.binary.empty() ? "" : options.root + inside(options.binary, options.root);
+    for (const std::string& path : {options.export_path, options.bundle_path})
+        if (const std::string refusal = refuse_overwriting(path, {options.compare_path, program}); !refusal.empty()) {
+            tell("rdmascope doctor: {}: {}", path, refusal);
+            return exit_failed;
+        }
     ::doctor::Transcript transcript;
     const ::doctor::Root root(options.root, options.bundle_path.empty() ? nullptr : &transcript);
     const Inventory machine = take_inventory(root);

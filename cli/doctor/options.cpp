@@ -85,6 +85,8 @@ std::string parse(const std::vector<std::string>& arguments, DoctorOptions& out)
     if (!out.binary.empty() && !out.compare_path.empty()) return "--binary and --compare are given: one or the other";
     if (!out.bundle_path.empty() && (!out.binary.empty() || !out.compare_path.empty()))
         return "--bundle is about the whole machine: give it without --binary and --compare";
+    if (!out.bundle_path.empty() && out.bundle_path == out.export_path)
+        return "--export and --bundle name the same file: the one would overwrite the other";
     return {};
 }
 

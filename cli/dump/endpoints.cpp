@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "capture/link_type.h"
-#include "capture/output.h"
 #include "cli/console.h"
+#include "cli/overwriting.h"
 #include "cli/signals.h"
 
 namespace cli::dump {
@@ -76,8 +76,11 @@ capture::Result<Kept> open_kept(const DumpOptions& options, const Input& input) 
     Kept kept;
     if (!options.write_path) return kept;
     const std::string& path = *options.write_path;
-    if (options.read_path && path != "-" && capture::same_file(*options.read_path, path))
-        return failure("this is the file that is being read: save under another name", path);
+    const std::string read = options.read_path.value_or("");
+    std::string refusal = refuse_overwriting(path, {read, options.expression_path.value_or("")});
+    if (refusal.empty() && options.rotate_octets != 0 && !read.empty())
+        refusal = refuse_overwriting_numbered(path, read);
+    if (!refusal.empty()) return failure(std::move(refusal), path);
     const capture::WriterOptions writer = writer_options(options, input.source());
     if (options.rotate_octets != 0 || options.rotate_seconds != 0) {
         capture::RingOptions ring;

@@ -1,17 +1,26 @@
 #include "cli/dump/job.h"
 
 #include <fmt/core.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "capture/link_type.h"
 #include "cli/console.h"
 #include "cli/dump/privileges.h"
+#include "cli/dump/rotate_command.h"
+#include "cli/link_types.h"
 
 namespace cli::dump {
 
 namespace {
 
 constexpr std::size_t batch_frames = 256;
+
+/// Whether a pipe has nobody at its other end.
+bool has_no_reader(int descriptor) {
+    pollfd asked{descriptor, 0, 0};
+    return ::poll(&asked, 1, 0) == 1 && (asked.revents & POLLERR) != 0;
+}
 
 std::string packets(std::uint64_t count) { return fmt::format("{} packet{}", count, count == 1 ? "" : "s"); }
 
@@ -32,9 +41,8 @@ int Job::run() {
         pump();
         finish();
     }
-    const bool reader_is_gone = output_.reader_is_gone();
-    if (reader_is_gone) signals_->end_by_broken_pipe();
-    return failed_ ? exit_failed : exit_done;
+    if (output_.reader_is_gone() || reader_of_packets_is_gone_) signals_->end_by_broken_pipe();
+    return mistaken_ ? exit_usage : failed_ ? exit_failed : exit_done;
 }
 
 void Job::fail(const std::string& message) {
@@ -45,10 +53,16 @@ void Job::fail(const std::string& message) {
 
 void Job::fail(const capture::Error& error) { fail(error.text()); }
 
+/// What the command line says cannot be obeyed.
+void Job::refuse(const std::string& message) {
+    mistaken_ = true;
+    fail(message);
+}
+
 void Job::fail_expression() {
     const bool field_meant = options_.link_header && !options_.expression.empty();
-    fail(selection_.error().text() +
-         (field_meant ? "\nwithout -T fields, json or ek, -e is a flag and takes no field" : ""));
+    refuse(selection_.error().text() +
+           (field_meant ? "\nwithout -T fields, json or ek, -e is a flag and takes no field" : ""));
 }
 
 bool Job::set_up() {
@@ -56,11 +70,14 @@ bool Job::set_up() {
     if (!expression) return fail(expression.error()), false;
     // What can be found wrong without a source is found before one is opened.
     auto inspector = Inspector::make(options_, environment_, output_);
-    if (!inspector) return fail(inspector.error()), false;
+    if (!inspector) return refuse(inspector.error()), false;
     inspector_ = std::move(inspector).value();
 
+    if (const std::string reason = missing_command(options_.rotate_command); !reason.empty())
+        return fail(fmt::format("-z {}: {}", options_.rotate_command, reason)), false;
+
     auto input = open_input(options_, *expression);
-    if (!input) return fail(input.error()), false;
+    if (!input) return mistaken_ = !options_.read_path && is_mistaken(*expression), fail(input.error()), false;
     input_ = std::move(input).value();
     if (input_.file && !expression->empty()) {
         selection_ = Selection(*expression, options_.optimize);
@@ -185,6 +202,7 @@ void Job::finish() {
     if (kernel_) kernel_->print();
     finish_output();
     close_writer();
+    tell_unknown_links();
     if (!input_.live) return;
     // The terminal has put `^C` there.
     if (Signals::stop() && is_terminal(STDERR_FILENO)) tell("");
@@ -198,15 +216,30 @@ void Job::finish_output() {
     if (output_.failed() && !output_.reader_is_gone()) fail(output_.error());
 }
 
+/// Without --all nothing is printed of such frames, which must not look as if there were none.
+void Job::tell_unknown_links() const {
+    if (!inspector_ || options_.all || received_ == 0) return;
+    if (const std::string links = unknown_links(input_.source().interfaces()); !links.empty())
+        tell(
+            "rdmascope dump: the link type {} is one that rdmascope does not know: what its frames hold cannot be "
+            "told; "
+            "--all lists them",
+            links);
+}
+
 void Job::close_writer() {
     if (!kept_.writer) return;
     const auto& interfaces = input_.source().interfaces();
     for (std::size_t i = 0; i < interfaces.size(); ++i)
         kept_.writer->count(interfaces[i], input_.source().statistics(i));
-    if (!kept_.writer->close()) fail(kept_.writer->error());
+    if (!kept_.writer->close()) {
+        reader_of_packets_is_gone_ = options_.write_path == "-" && has_no_reader(STDOUT_FILENO);
+        if (!reader_of_packets_is_gone_) fail(kept_.writer->error());
+    }
     if (kept_.ring == nullptr) return;
     if (const std::size_t bad = kept_.ring->wait_for_commands(); bad != 0)
-        fail(fmt::format("-z {}: {} of its runs failed", options_.rotate_command, bad));
+        fail(fmt::format("-z {}: {} of its runs failed: it ended with a status other than 0, or by a signal",
+                         options_.rotate_command, bad));
 }
 
 }  // namespace cli::dump

@@ -37,10 +37,12 @@ private:
     void finish();
     void finish_output();
     void close_writer();
+    void tell_unknown_links() const;
     void report() const;
     void tell_listening() const;
     void fail(const capture::Error& error);
     void fail(const std::string& message);
+    void refuse(const std::string& message);
     void fail_expression();
 
     const DumpOptions& options_;
@@ -59,6 +61,8 @@ private:
     std::uint64_t received_ = 0;  ///< frames that the source gave and the expression let through
     std::uint64_t matched_ = 0;   ///< those that the display filter let through too
     bool failed_ = false;
+    bool mistaken_ = false;  ///< what failed is the command line
+    bool reader_of_packets_is_gone_ = false;
 };
 
 }  // namespace cli::dump

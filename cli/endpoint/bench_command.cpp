@@ -42,7 +42,8 @@ constexpr std::array own{
        "missed its deadline"},
       G::work,
       [](BenchOptions& o, const std::string& v) { return text::take_rate(v, o.bits_per_sec.emplace()); }},
-    R{{0, "timeout", "TIME", "give up where nothing has completed for so long (default 10s)"},
+    R{{0, "timeout", "TIME",
+       "give up where nothing has completed, or no connection is made, for so long (default 10s)"},
       G::bounds,
       [](BenchOptions& o, const std::string& v) { return text::take_duration(v, o.timeout_ns); }},
     R{{0, "ping-pong", "", "send: every message comes back, and the round trip is timed"},
@@ -91,23 +92,25 @@ int bench(const std::vector<std::string>& arguments, std::string_view version) {
     if (const auto status = answered(options, reason, "bench", bench_help, version)) return *status;
 
     const Signals signals;
+    set_patience(options.connection, options.timeout_ns);
     if (raise_descriptor_limit() < options.connections + 32)
         return failed("bench",
                       fmt::format("{} connections need as many descriptors: raise `ulimit -n`", options.connections));
     try {
         Bench measurement(options);
         const BenchResult result = measurement.run();
+        int printed = exit_done;
         if (options.json || result.error.empty())
-            print(options.json ? json_of(options, result) : text_of(options, result));
+            printed = print(options.json ? json_of(options, result) : text_of(options, result));
         if (!result.error.empty()) return failed("bench", result.error);
         if (result.wrong != 0)
             return failed("bench", fmt::format("{} of {} messages held wrong data: something on the way or at {} "
                                                "corrupts them",
                                                result.wrong, result.messages, text_of(options.to)));
+        return printed;
     } catch (const Interrupted&) {
         return failed("bench", "ended before it was connected");
     }
-    return exit_done;
 }
 
 std::string bench_help() {

@@ -105,7 +105,7 @@ std::string json_of(const BenchOptions& options, const BenchResult& result) {
         {"operation", name_of(options.kind)},
         {"to", text_of(options.to)},
         {"size", options.kind == BenchKind::atomic ? 8 : options.size},
-        {"depth", result.deepest},
+        {"depth", result.deepest != 0 ? result.deepest : options.depth},
         {"connections", options.connections},
         {"ping_pong", options.ping_pong},
         {"placement", options.connection.strict ? "strict" : "direct"},

@@ -36,6 +36,11 @@ std::string explain(const Address& to, const iwarp::Event& event) {
     }
 }
 
+void set_patience(iwarp::ConnectionOptions& options, std::uint64_t timeout_ns) {
+    const auto whole = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::nanoseconds(timeout_ns));
+    options.connect_timeout = options.reply_timeout = whole;
+}
+
 std::vector<std::byte> connect(iwarp::Device& device, iwarp::QueuePair& queue_pair, const Address& to,
                                const iwarp::ConnectionOptions& options, bool stubborn) {
     queue_pair.connect(to.host, to.port, options);

@@ -21,6 +21,9 @@ class Interrupted : public std::exception {};
 /// Why a connection to `to` was not made, or ended, and what to do; for events that say so.
 std::string explain(const Address& to, const iwarp::Event& event);
 
+/// A connection is made within that time, or not at all: by TCP, and again by MPA.
+void set_patience(iwarp::ConnectionOptions& options, std::uint64_t timeout_ns);
+
 /// Drives `device` until `queue_pair` is connected to `to`; returns the private data of the Reply. Throws iwarp::Error
 /// with an explanation, or Interrupted, unless `stubborn`.
 std::vector<std::byte> connect(iwarp::Device& device, iwarp::QueuePair& queue_pair, const Address& to,

@@ -1,6 +1,13 @@
 #include "cli/endpoint/option_table.h"
 
 #include <array>
+#include <cerrno>
+#include <fmt/core.h>
+#include <fstream>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <utility>
 
 #include "text/quantities.h"
@@ -11,6 +18,22 @@ namespace {
 
 using R = Row<CommonOptions>;
 using G = Group;
+
+/// What is wanted in place of a congestion control that this kernel does not have; empty where it has it, or where only
+/// a connection would tell.
+std::string wanted_congestion(const std::string& name) {
+    if (name.empty() || name.size() > 15) return "a name of at most 15 letters";
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (socket < 0) return {};
+    const bool known =
+        ::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name.data(), static_cast<socklen_t>(name.size())) == 0 ||
+        errno != ENOENT;
+    ::close(socket);
+    if (known) return {};
+    std::string names;
+    std::getline(std::ifstream("/proc/sys/net/ipv4/tcp_available_congestion_control"), names);
+    return fmt::format("a congestion control of this kernel ({}), or whose module can be loaded,", names);
+}
 
 constexpr std::array common{
     R{{0, "crc", "on|off", "ask for the CRC of MPA (default on); it is used if either end asks"},
@@ -48,7 +71,7 @@ constexpr std::array common{
       G::connection,
       [](CommonOptions& o, const std::string& v) {
           o.connection.congestion_control = v;
-          return std::string(v.empty() || v.size() > 15 ? "a name of at most 15 letters" : "");
+          return wanted_congestion(v);
       }},
     R{{0, "json", "", "one JSON object at the end instead of text"},
       G::printing,
@@ -72,6 +95,12 @@ constexpr std::array headings{
 }  // namespace
 
 std::span<const Row<CommonOptions>> common_options() { return common; }
+
+std::string contradiction_of(const iwarp::ConnectionOptions& connection) {
+    if (connection.peer_to_peer && connection.revision == 1)
+        return "--peer-to-peer is of MPA revision 2: leave it out, or --mpa-revision 1";
+    return {};
+}
 
 std::string help_page(std::string_view beginning, const GroupedOptions<Group>& options, std::string_view ending) {
     return cli::help_page<Group>(beginning, options, headings, ending);

@@ -24,6 +24,9 @@ struct CommonOptions {
 };
 std::span<const Row<CommonOptions>> common_options();
 
+/// What two of the common options say that cannot both be; else an empty string.
+std::string contradiction_of(const iwarp::ConnectionOptions& connection);
+
 std::string help_page(std::string_view beginning, const GroupedOptions<Group>& options, std::string_view ending);
 
 template <class Own>
@@ -36,7 +39,8 @@ GroupedOptions<Group> all_options(std::span<const Row<Own>> own) {
 template <class Own>
 std::string parse(const std::vector<std::string>& arguments, std::span<const Row<Own>> own, Own& out,
                   std::string& words) {
-    return parse_options(arguments, own, common_options(), out, words);
+    std::string reason = parse_options(arguments, own, common_options(), out, words);
+    return reason.empty() ? contradiction_of(out.connection) : reason;
 }
 
 }  // namespace cli::endpoint

@@ -44,7 +44,7 @@ constexpr std::array own{
           if (v == "0") return o.interval_ns = 0, std::string{};
           return text::take_duration(v, o.interval_ns);
       }},
-    R{{0, "timeout", "TIME", "give up where an answer takes longer (default 10s)"},
+    R{{0, "timeout", "TIME", "give up where an answer, or the connection, takes longer (default 10s)"},
       G::bounds,
       [](PingOptions& o, const std::string& v) { return text::take_duration(v, o.timeout_ns); }},
     R{{'q', "quiet", "", "only the summary"},
@@ -165,7 +165,9 @@ private:
             if (event->kind == iwarp::Event::Kind::disconnected || event->kind == iwarp::Event::Kind::terminated) {
                 ended_ = true;
                 throw iwarp::Error(explain(options_.to, *event) +
-                                   (options_.size > 64 ? "; rping's server must have as large a -S" : ""));
+                                   (options_.size > 64 ? "; the server must take as much: `endpoint serve --region "
+                                                         "SIZE`, `rping -s -S SIZE`"
+                                                       : ""));
             }
         }
     }
@@ -253,6 +255,7 @@ int ping(const std::vector<std::string>& arguments, std::string_view version) {
     if (const auto status = answered(options, reason, "ping", ping_help, version)) return *status;
 
     const Signals signals;
+    set_patience(options.connection, options.timeout_ns);
     Outcome outcome;
     try {
         Pinger pinger(options);
@@ -266,13 +269,14 @@ int ping(const std::vector<std::string>& arguments, std::string_view version) {
     } catch (const iwarp::Error& error) {
         outcome.error = error.what();
     }
+    int printed = exit_done;
     if (options.json || outcome.agreement)
-        print(options.json ? figures_of(options, outcome).dump(2) + "\n" : summary_of(options, outcome));
+        printed = print(options.json ? figures_of(options, outcome).dump(2) + "\n" : summary_of(options, outcome));
     if (!outcome.error.empty()) return failed("ping", outcome.error);
     if (outcome.wrong() != 0)
         return failed("ping", fmt::format("{} of {} answers held wrong data: something on the way or at {} corrupts it",
                                           outcome.wrong(), outcome.sent, text_of(options.to)));
-    return outcome.good() || outcome.sent == 0 ? exit_done : exit_failed;
+    return outcome.good() || outcome.sent == 0 ? printed : exit_failed;
 }
 
 std::string ping_help() {

@@ -24,7 +24,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
             report.crc_verified(session.crc_verified());
             return report.interval(interval);
         });
-    if (!session.run()) return exit_failed;
+    if (!session.run()) return session.status();
     report.crc_verified(session.crc_verified());
     report.finish(session.snapshot(), session.devices());
     if (output.reader_is_gone()) {

@@ -15,7 +15,7 @@ using analysis::Group;
 using Row = analysis::OptionRow<FlowsOptions>;
 
 std::string choose(FlowsOptions& options, Form form) {
-    if (options.form != Form::table && options.form != form) return "either --json or --csv, not both, ";
+    options.two_forms = options.two_forms || (options.form != Form::table && options.form != form);
     options.form = form;
     return {};
 }
@@ -59,6 +59,7 @@ std::string parse_options(const std::vector<std::string>& arguments, FlowsOption
     std::string reason = analysis::parse<FlowsOptions>(arguments, own, out);
     if (out.column_help() || out.help || out.version) return out.column_help() ? std::string{} : reason;
     if (!reason.empty()) return reason;
+    if (out.two_forms) return "--json and --csv are given: one or the other";
     columns_of(out.columns, reason);
     if (reason.empty()) order_of(out, reason);
     return reason;

@@ -15,6 +15,7 @@ enum class Form : std::uint8_t { table, json, csv };
 /// The command line of `flows`.
 struct FlowsOptions : analysis::AnalysisOptions {
     Form form = Form::table;
+    bool two_forms = false;                 ///< a contradiction
     std::vector<std::string> columns = {};  ///< names as given; empty: the form's own choice
     std::string sort = {};                  ///< a name, `-` in front of it for the other direction; empty: by id
     bool reverse = false;

@@ -147,12 +147,12 @@ bool run_all(const ReplayOptions& options, ::replay::Injector& injector, std::st
 
 int inject(const ReplayOptions& options, const Environment&) {
     const auto interface = ::replay::learn_interface(options.interface);
-    if (!interface) return failed(interface.error());
-    if (const std::string why = objection(options, *interface); !why.empty()) return failed(why);
+    if (!interface) return failed(options, interface.error());
+    if (const std::string why = objection(options, *interface); !why.empty()) return failed(options, why);
     std::optional<::replay::EtherAddresses> ether;
     if (!options.ether.empty()) ether = ::replay::parse_ether(options.ether, interface->address);
     auto socket = ::replay::FrameSocket::open(*interface);
-    if (!socket) return failed(socket.error());
+    if (!socket) return failed(options, socket.error());
 
     const Signals signals;
     ::replay::SteadyClock clock(Signals::stop);
@@ -165,8 +165,9 @@ int inject(const ReplayOptions& options, const Environment&) {
     if (report.read != 0 || error.empty()) {
         const int printed = print(options.json ? json_of(done) : text_of(done));
         if (printed != exit_done) return printed;
+        if (!error.empty()) return failed(error);
     }
-    if (!error.empty()) return failed(error);
+    if (!error.empty()) return failed(options, error);
     if (report.sent == 0 && report.read != 0 && injector.impaired().frames == 0 && !report.stopped)
         return failed(report.too_long != 0 ? "nothing was sent: every frame is longer than the interface takes"
                                            : "nothing was sent: " + reasons(outgoing));

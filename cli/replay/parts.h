@@ -14,4 +14,7 @@ int peer(const ReplayOptions& options, const Environment& environment);
 /// Tells what went wrong; returns exit_failed.
 int failed(const std::string& what);
 
+/// The same where nothing has been printed: with --json as an object with `error`, too, as others have it.
+int failed(const ReplayOptions& options, const std::string& what);
+
 }  // namespace cli::replay

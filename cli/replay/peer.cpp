@@ -142,7 +142,8 @@ std::string json_of(const ReplayOptions& options, const ::replay::PlayReport& re
                       {"live_messages", report.live_messages},
                       {"messages_cut_otherwise", report.recut},
                       {"differences", differences},
-                      {"notes", report.notes}};
+                      {"notes", report.notes},
+                      {"error", nullptr}};
     return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -151,13 +152,14 @@ std::string json_of(const ReplayOptions& options, const ::replay::PlayReport& re
 int peer(const ReplayOptions& options, const Environment&) {
     const Signals signals;
     const auto conversation = read_connection(options);
-    if (!conversation) return failed(conversation.error());
+    if (!conversation) return failed(options, conversation.error());
     const bool initiator = *options.as == Role::initiator;
     if (conversation->sides[initiator ? 0 : 1].items.empty())
-        return failed(fmt::format("the capture has no octet of the {}", initiator ? "initiator" : "responder"));
+        return failed(options,
+                      fmt::format("the capture has no octet of the {}", initiator ? "initiator" : "responder"));
     Way way;
     auto socket = options.place == Place::to ? connect_to_peer(options, way) : await_peer(options, way);
-    if (!socket) return failed(socket.error());
+    if (!socket) return failed(options, socket.error());
     Player player(*conversation, initiator, {.timeout_ns = static_cast<std::int64_t>(options.timeout_ns)});
     perform(player, *socket);
     const ::replay::PlayReport report = player.report();

@@ -1,5 +1,7 @@
 #include "cli/replay/replay.h"
 
+#include <nlohmann/json.hpp>
+
 #include "cli/console.h"
 #include "cli/replay/options.h"
 #include "cli/replay/parts.h"
@@ -10,6 +12,15 @@ namespace cli::replay {
 int failed(const std::string& what) {
     tell("rdmascope replay: {}", what);
     return exit_failed;
+}
+
+int failed(const ReplayOptions& options, const std::string& what) {
+    if (options.json) {
+        const char* const file = options.as || options.place == Place::inject ? "file" : "capture";
+        const nlohmann::ordered_json told{{file, options.path}, {"error", what}};
+        print(told.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    }
+    return failed(what);
 }
 
 int run(const std::vector<std::string>& arguments, const Environment& environment) {
@@ -25,7 +36,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
         if (options.place == Place::inject) return inject(options, environment);
         return options.as ? peer(options, environment) : workload(options, environment);
     } catch (const iwarp::Error& error) {
-        return failed(error.what());
+        return failed(options, error.what());
     }
 }
 

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/endpoint/server.h"
+#include "cli/overwriting.h"
 #include "cli/replay/comparison_page.h"
 #include "cli/replay/parts.h"
 #include "cli/replay/report.h"
@@ -102,12 +103,15 @@ int print_results(const ReplayOptions& options, const ::replay::Survey& survey, 
 }  // namespace
 
 int workload(const ReplayOptions& options, const Environment&) {
+    if (const std::string refusal = refuse_overwriting(options.save_path, {options.path}); !refusal.empty())
+        return failed(options, fmt::format("{}: {}", options.save_path, refusal));
     auto survey = ::replay::survey(options.path, options.flows);
-    if (!survey) return failed(survey.error().text());
+    if (!survey) return failed(options, survey.error().text());
     const Signals signals;
     const std::uint64_t wanted = 2 * options.copies * survey->connections.size() + 64;
     if (endpoint::raise_descriptor_limit() < wanted)
-        return failed(fmt::format("{} connections need {} descriptors: raise `ulimit -n`, or choose flows with --flow",
+        return failed(options,
+                      fmt::format("{} connections need {} descriptors: raise `ulimit -n`, or choose flows with --flow",
                                   options.copies * survey->connections.size(), wanted));
     ::replay::ReenactmentOptions how = reenactment_options(options);
     Watching watching;
@@ -122,9 +126,10 @@ int workload(const ReplayOptions& options, const Environment&) {
     }
     if (options.compare && options.place == cli::replay::Place::to) watching.open(options, how.port);
     if (options.compare && options.place == cli::replay::Place::loopback) watching.prepare(options, how);
-    if (!watching.refused.empty()) return failed(fmt::format("--compare: {}", watching.refused));
+    if (!watching.refused.empty()) return failed(options, fmt::format("--compare: {}", watching.refused));
     if (watching.tap && impaired)
-        return failed("--compare with what is put in the way needs the right to capture: the stack cannot see it");
+        return failed(options,
+                      "--compare with what is put in the way needs the right to capture: the stack cannot see it");
     how.listening = [&](const std::string& address, std::uint16_t port) {
         const bool serving = options.place == cli::replay::Place::serve;
         endpoint::Address reached{address, port};

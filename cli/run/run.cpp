@@ -1,6 +1,7 @@
 #include "cli/run/run.h"
 
 #include "cli/console.h"
+#include "cli/overwriting.h"
 #include "cli/run/attached.h"
 #include "cli/run/options.h"
 #include "cli/run/program.h"
@@ -16,6 +17,10 @@ int run_program(const Options& options) {
     if (program.found != Program::Found::yes) {
         tell("rdmascope run: {}", program.reason);
         return program.found == Program::Found::missing ? exit_missing : exit_unusable;
+    }
+    if (const std::string refusal = refuse_overwriting(options.tracing.file, {program.path}); !refusal.empty()) {
+        tell("rdmascope run: {}: {}", options.tracing.file, refusal);
+        return exit_failed;
     }
     if (!program.note.empty()) tell("rdmascope run: {}", program.note);
     const auto start = [&] {

@@ -1,6 +1,7 @@
 #include "cli/top/picture.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -70,7 +71,7 @@ std::string print_picture(const Show& show) {
     model.drawn(tui::draw(model.state(), letters, grid));
     tui::draw(model.state(), letters, grid);
     const bool nothing = model.state().reading == nullptr;
-    if (!nothing) static_cast<void>(print(grid.plain()));
+    if (!nothing && !write_all(STDOUT_FILENO, grid.plain()) && errno != EPIPE) return output_error(errno);
     return trouble_of(model.state().feed, nothing);
 }
 

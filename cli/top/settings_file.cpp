@@ -70,7 +70,14 @@ std::string take_group(const toml::node& node, Settings& settings) {
     const auto name = node.value_exact<std::string>();
     for (const tui::Grouping grouping : groupings)
         if (name && *name == tui::name_of(grouping)) return settings.grouping = grouping, std::string{};
-    return "none, source, destination, transport or traffic class";
+    std::string names;
+    for (const tui::Grouping& grouping : groupings)
+        names += fmt::format("{}{}",
+                             names.empty()                    ? ""
+                             : &grouping == &groupings.back() ? " or "
+                                                              : ", ",
+                             tui::name_of(grouping));
+    return names;
 }
 
 std::string take_window(const toml::node& node, Settings& settings) {
@@ -188,11 +195,15 @@ Settings SettingsFile::read() {
     if (path_.empty()) return settings;
     const auto table = parsed(path_, complaint_);
     if (!table) return settings;
+    std::vector<std::pair<std::uint32_t, std::string>> faults;
     for (const auto& [name, node] : *table) {
         const std::string fault = take(name.str(), node, settings);
-        if (!fault.empty() && complaint_.empty())
-            complaint_ = fmt::format("{}: line {}: {}", path_, name.source().begin.line, fault);
+        if (!fault.empty()) faults.emplace_back(name.source().begin.line, fault);
     }
+    // The table is in the order of names.
+    std::sort(faults.begin(), faults.end());
+    for (const auto& [line, fault] : faults)
+        complaint_ += fmt::format("{}line {}: {}", complaint_.empty() ? path_ + ": " : "; ", line, fault);
     return settings;
 }
 

@@ -4,6 +4,7 @@
 
 #include "cli/analysis/session.h"
 #include "cli/console.h"
+#include "cli/selection.h"
 #include "cli/top/open_feed.h"
 #include "cli/top/options.h"
 #include "cli/top/picture.h"
@@ -58,7 +59,11 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     const tui::Settings began = overridden(file.read(), options);
     std::string error;
     const auto feed = open_feed(options, pace_of(options, began), error);
-    if (!feed) return failed(error);
+    if (!feed) {
+        const auto expression = expression_of(options.expression, options.expression_path);
+        failed(error);
+        return expression && is_mistaken(*expression) ? exit_usage : exit_failed;
+    }
     const analysis::Names names(true);
     const Show show{*feed, names, environment.fields, options, began, file.complaint()};
     if (options.once) {

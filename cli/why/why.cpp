@@ -38,7 +38,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     if (const auto status = analysis::answered(options, reason, "why", help(), environment.version)) return *status;
 
     analysis::Session session(options, "why");
-    if (!session.run()) return exit_failed;
+    if (!session.run()) return session.status();
     const metrics::Snapshot& snapshot = session.snapshot();
     if (options.flow && snapshot.flow(*options.flow) == nullptr) {
         tell("rdmascope why: there is no flow {}; `rdmascope flows` lists those that there are", *options.flow);

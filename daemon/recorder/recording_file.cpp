@@ -8,6 +8,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "daemon/recorder/recording_folder.h"
 #include "daemon/recorder/recording_names.h"
 
 namespace service {
@@ -16,14 +17,6 @@ namespace {
 /// Pieces of the past go to the kernel in writes of this size.
 constexpr std::size_t buffer_octets = std::size_t{256} << 10;
 
-std::string describe_create(const std::string& directory, int code) {
-    std::string text = fmt::format("{}: no file can be made there: {}", directory, std::strerror(code));
-    if (code == ENOENT) text += "; make the directory, or set recorder.directory to one that exists";
-    if (code == EACCES || code == EPERM || code == EROFS)
-        text += "; let the daemon's user write there (ReadWritePaths= of its unit, too)";
-    return text;
-}
-
 }  // namespace
 
 wire::Result<std::unique_ptr<RecordingFile>, std::string> RecordingFile::create(const std::string& directory,
@@ -31,7 +24,7 @@ wire::Result<std::unique_ptr<RecordingFile>, std::string> RecordingFile::create(
                                                                                 const std::string& comment) {
     const std::string path = directory + '/' + unfinished_name(name);
     const int lock = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
-    if (lock < 0) return wire::Failure{describe_create(directory, errno)};
+    if (lock < 0) return wire::Failure{no_recording_in(directory, errno)};
     ::flock(lock, LOCK_EX | LOCK_NB);
     std::unique_ptr<RecordingFile> file(new RecordingFile(directory, name, lock));
     auto writer = capture::open_writer(path, {.section = {.comment = comment}, .buffer_octets = buffer_octets});

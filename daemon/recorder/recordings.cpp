@@ -6,11 +6,11 @@
 #include <future>
 #include <map>
 #include <optional>
-#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
 #include "daemon/recorder/recording_file.h"
+#include "daemon/recorder/recording_folder.h"
 #include "daemon/recorder/recording_names.h"
 
 namespace service {
@@ -62,8 +62,8 @@ struct Recordings::State {
 
     explicit State(const RecordingsOptions& given) : options(given) {}
 
-    void tell(std::string message) {
-        if (messages.size() < max_messages) messages.push_back(std::move(message));
+    void tell(std::string text, bool wrong = false) {
+        if (messages.size() < max_messages) messages.push_back({std::move(text), wrong});
     }
     void tidy();
     std::string reason_to_wait(const Incident& incident, std::int64_t now_ns);
@@ -81,7 +81,7 @@ struct Recordings::State {
 
     RecordingsOptions options;
     RecordingsCounters counters = {};
-    std::vector<std::string> messages = {};
+    std::vector<RecordingsMessage> messages = {};
     std::map<std::string, std::int64_t, std::less<>> begun_ns = {};  ///< by trigger
     std::optional<Active> active = {};
     std::optional<Closing> closing = {};
@@ -90,7 +90,7 @@ struct Recordings::State {
 /// At start, and in another directory.
 void Recordings::State::tidy() {
     if (options.directory.empty()) return;
-    ::mkdir(options.directory.c_str(), 0750);
+    if (std::string why = prepare_recording_folder(options.directory); !why.empty()) return tell(std::move(why), true);
     remove_unfinished(options.directory);
     counters.removed += remove_oldest(options.directory, options.max_files, {});
 }
@@ -110,7 +110,7 @@ std::string Recordings::State::reason_to_wait(const Incident& incident, std::int
 std::string Recordings::State::fail(const std::string& trigger, const std::string& error) {
     ++counters.failed;
     std::string text = fmt::format("no recording of '{}': {}", trigger, error);
-    tell(text);
+    tell(text, true);
     return text;
 }
 
@@ -292,7 +292,7 @@ void Recordings::State::collect(bool wait) {
         tell(closing->message);
     } else {
         ++counters.failed;
-        tell(fmt::format("a recording is lost: {}", completion.error));
+        tell(fmt::format("a recording is lost: {}", completion.error), true);
     }
     closing.reset();
 }
@@ -322,6 +322,6 @@ void Recordings::set_options(const RecordingsOptions& options) {
 
 bool Recordings::recording() const { return state_->active || state_->closing; }
 const RecordingsCounters& Recordings::counters() const { return state_->counters; }
-std::vector<std::string> Recordings::messages() { return std::exchange(state_->messages, {}); }
+std::vector<RecordingsMessage> Recordings::messages() { return std::exchange(state_->messages, {}); }
 
 }  // namespace service

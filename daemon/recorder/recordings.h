@@ -11,7 +11,7 @@
 namespace service {
 
 struct RecordingsOptions {
-    std::string directory = {};  ///< made where only its last part is missing
+    std::string directory = {};  ///< made with those above it, where they are missing
     std::uint64_t after_ns = 5'000'000'000;
     std::uint64_t max_files = 16;  ///< at least 1
     std::uint64_t max_file_octets = std::uint64_t{256} << 20;
@@ -26,6 +26,12 @@ struct RecordingsCounters {
     std::uint64_t removed = 0;     ///< old files that gave way
     std::uint64_t missed_frames = 0;  ///< that gave way in memory before they were written
     std::string last_path = {};
+};
+
+/// For the log: what was finished, or went wrong.
+struct RecordingsMessage {
+    std::string text;
+    bool wrong = false;  ///< a recording is missing, or will be
 };
 
 /// Incidents as pcapng files, `rdmascope-20261121T101530.123Z-TRIGGER.pcapng`: what the flight recorder held, then what
@@ -56,8 +62,8 @@ public:
     void set_options(const RecordingsOptions& options);  ///< of the next recording
     bool recording() const;                              ///< until the file has its name
     const RecordingsCounters& counters() const;
-    /// What went wrong or was finished since the last call: sentences for the log.
-    std::vector<std::string> messages();
+    /// What came about since the last call.
+    std::vector<RecordingsMessage> messages();
 
 private:
     struct State;

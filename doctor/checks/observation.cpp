@@ -29,7 +29,10 @@ void check_events(const Inventory& machine, Report& report) {
         report.add(
             Severity::note, "trace points",
             fmt::format("{}/events has none of RDMA, or may not be read by this user", machine.observation.tracefs),
-            "rdma_core and rdma_cma, which come with ib_core and rdma_cm", "modprobe rdma_cm");
+            "rdma_core and rdma_cma, which come with ib_core and rdma_cm",
+            machine.kernel.modular ? "modprobe rdma_cm"
+                                   : "rdmascope run -- PROGRAM  # this kernel loads no modules; programs can be traced "
+                                     "without its trace points");
     report.fine(listed(machine.observation.events));
 }
 

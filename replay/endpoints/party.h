@@ -40,7 +40,7 @@ struct PartyResult {
         SideResult done;
     };
     std::vector<Side> sides;
-    std::int64_t start_ns = 0;  ///< steady clock
+    std::int64_t start_ns = 0;  ///< steady clock; 0 where it never began
     std::int64_t end_ns = 0;
     bool stopped = false;
     std::string error;  ///< empty: all came about

@@ -96,7 +96,8 @@ bool Reenactment::stopped() const {
 
 std::uint64_t Reenactment::duration_ns() const {
     std::int64_t longest = 0;
-    for (const PartyResult& party : parties) longest = std::max(longest, party.end_ns - party.start_ns);
+    for (const PartyResult& party : parties)
+        if (party.start_ns != 0) longest = std::max(longest, party.end_ns - party.start_ns);
     return static_cast<std::uint64_t>(longest);
 }
 

@@ -36,7 +36,7 @@ struct Reenactment {
     std::vector<PartyResult> parties;  ///< the one that connects first
     std::string error() const;         ///< of the first that failed; empty: all came about
     bool stopped() const;
-    std::uint64_t duration_ns() const;  ///< from the start to the last thing done
+    std::uint64_t duration_ns() const;  ///< from the start to the last thing done; 0 without a start
 };
 
 /// Posts the survey's operations again. Throws iwarp::Error where it cannot begin; what goes wrong later stands in the

@@ -319,6 +319,12 @@ class Observing(Staged):
         self.machine.write("/proc/sys/kernel/kptr_restrict", "2\n")
         self.assertEqual(set(self.findings()), {"observe.btf", "observe.uprobes", "observe.events", "observe.clock", "observe.perf"})
 
+    def test_a_kernel_that_loads_no_modules_is_not_told_to(self):
+        self.machine.remove("/sys/kernel/tracing/events/rdma_core")
+        self.assertEqual(self.findings()["observe.events"][0]["command"], "modprobe rdma_cm")
+        self.machine.remove("/proc/modules")
+        self.assertIn("loads no modules", self.findings()["observe.events"][0]["command"])
+
 
 class Hostile(Staged):
     def test_trees_that_lead_astray(self):

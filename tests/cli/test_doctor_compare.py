@@ -38,6 +38,14 @@ class Compare(Staged):
             "compare.gids": "broken", "compare.firmware": "note", "compare.rate": "note", "compare.stack": "note"})
         self.assertIn(f"{machines.HOST} has 9000, other has 1500", found["compare.mtu"][1])
 
+    def test_the_others_inventory_is_not_overwritten(self):
+        exported = self.folder / "other.json"
+        self.succeeds(doctor("--root", self.other.root, "--export", exported, "--fail-on=never"))
+        before = exported.read_text()
+        result = doctor("--root", self.machine.root, "--compare", exported, "--export", exported)
+        self.assertIn("being read", self.fails(result))
+        self.assertEqual(exported.read_text(), before)
+
     def test_devices_that_cannot_talk(self):
         self.other.write("/sys/devices/pci0000:00/0000:3b:00.0/infiniband/mlx5_0/node_type", "4: RNIC\n")
         self.assertEqual(self.disagreements()["compare.devices"][0], "broken")

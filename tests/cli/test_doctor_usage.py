@@ -37,7 +37,7 @@ class Page(Staged):
 class Usage(TestCase):
     def test_what_cannot_be_obeyed(self):
         for arguments in (["--binarry", "x"], ["what"], ["--binary"], ["--binary", "x", "--compare", "y"], ["--color=red"],
-                          ["--fail-on=always"], ["--bundle", "x", "--binary", "y"], ["--export="]):
+                          ["--fail-on=always"], ["--bundle", "x", "--binary", "y"], ["--export="], ["--export", "x", "--bundle", "x"]):
             with self.subTest(arguments=arguments):
                 self.assertIn("rdmascope help doctor", self.fails(doctor(*arguments), 2))
         self.assertIn("--root /no/such/folder", self.fails(doctor("--root", "/no/such/folder")))

@@ -41,6 +41,7 @@ class Usage(TestCase):
                           ["ping", "somebody"], ["bench"], ["bench", "wirte"], ["bench", "read", "--size", "9Q"],
                           ["bench", "read", "--ping-pong"], ["bench", "send", "--ping-pong", "--rate", "1M"],
                           ["bench", "read", "--size", "2G", "--depth", "4096"], ["listen", "--receives", "0"],
+                          ["serve", "--mpa-revision", "1", "--peer-to-peer"], ["ping", "--congestion", "bogus"],
                           ["serve", "--mpa-revision", "3"], ["serve", "--max-ulpdu", "64769"]):
             with self.subTest(arguments=arguments):
                 message = self.fails(run("endpoint", *arguments), 2)
@@ -83,6 +84,9 @@ class Usage(TestCase):
                 message = self.fails(result)
                 self.assertIn(address, message)
                 self.assertIn("endpoint serve", message)
+            told = json.loads(bench("write", address, "--json").stdout)
+            self.assertEqual(told["depth"], 16)
+            self.assertIn(address, told["error"])
 
     def test_a_port_that_is_taken(self):
         with Serving() as server:
@@ -163,6 +167,20 @@ class Together(TestCase):
                                    "--connections", 2, "--json"))
         self.assertEqual(found["completed"]["count"], 100)
         self.assertEqual(found["deadlines"]["met"] + found["deadlines"]["missed"], 100)
+
+    def test_the_time_is_up_also_for_who_cannot_keep_the_rate(self):
+        found = self.figures(bench("write", self.server.address, "--rate", "10T", "--size", 64, "--seconds", "0.5", "--json"))
+        self.assertLess(found["seconds"], 2)
+
+    def test_a_count_at_a_rate(self):
+        # Ten in nine periods of 0.5 ms; what ends the measurement comes at once.
+        found = self.figures(bench("write", self.server.address, "--rate", "1G", "--count", 10, "--json"))
+        self.assertEqual(found["completed"]["count"], 10)
+        self.assertLess(found["seconds"], 0.08)
+
+    def test_more_than_is_lent(self):
+        message = self.fails(ping(self.server.address, "--size", "100M"))
+        self.assertIn("endpoint serve --region", message)
 
     def test_interrupted(self):
         process = subprocess.Popen([BINARY, "endpoint", "bench", "read", "--to", self.server.address, "--seconds", "60", "--json"],
@@ -405,6 +423,14 @@ class PingByHand(TestCase):
         result = ping(server.address, *self.PLAIN)
         server.finish()
         self.assertIn("3 with wrong data", result.stdout)
+
+    def test_no_reply(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            address = f"127.0.0.1:{silent.getsockname()[1]}"
+            for program in (ping, lambda *rest: bench("write", *rest)):
+                begun = time.monotonic()
+                self.assertIn("no MPA Reply within 0.3 s", self.fails(program(address, "--timeout", "300ms")))
+                self.assertLess(time.monotonic() - begun, 3)
 
     def test_no_answer(self):
         server = RpingServer(silent=True)

@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from command import (BINARY, ENVIRONMENT, PCAPS, TestCase, compressed_captures, dump, needs, plain_captures, run_unprivileged,
+from command import (BINARY, ENVIRONMENT, PCAPS, TestCase, compressed_captures, dump, needs, plain_captures, run, run_unprivileged,
                      tcpdump, tshark)
 
 RPING = PCAPS / "rxe-rping.pcap"
@@ -136,6 +136,13 @@ class Saving(TestCase):
     def test_a_command_that_fails_is_told(self):
         self.assertIn("-z", self.fails(dump("-r", RPING, "-C", "20k", "-w", self.folder / "a.pcap", "-z", "false")))
 
+    def test_a_command_that_there_is_not_is_told_at_once(self):
+        for name, why in (("no-such-command", "no such program in the folders of PATH"), ("/no/such", "No such file"),
+                          (self.folder, "Permission denied")):
+            saved = self.folder / "a.pcap"
+            self.assertIn(why, self.fails(dump("-r", RPING, "-C", "20k", "-w", saved, "-z", name)))
+            self.assertFalse(saved.exists())
+
     def test_privileges_are_given_up(self):
         if os.getuid() != 0:
             self.skipTest("only root can become another user")
@@ -218,24 +225,39 @@ class Damage(TestCase):
         self.fails(dump("-r", self.damaged(bytes(octets), "d.pcap.gz"), "--count"))
 
     def test_a_wrong_expression(self):
-        self.assertIn("udp port", self.fails(dump("-r", RPING, "udp", "port")))
-        self.assertIn("-T fields", self.fails(dump("-r", RPING, "-e", "frame.number")))
+        self.assertIn("udp port", self.fails(dump("-r", RPING, "udp", "port"), 2))
+        self.assertIn("-T fields", self.fails(dump("-r", RPING, "-e", "frame.number"), 2))
+        for command in ("flows", "why"):
+            self.assertIn("udp port", self.fails(run(command, "-r", RPING, "udp", "port"), 2))
+        self.assertIn("udp port", self.fails(run("top", "--once", "-r", RPING, "udp", "port"), 2))
 
     def test_a_wrong_display_filter_is_marked(self):
-        message = self.fails(dump("-r", RPING, "-Y", "infiniband.bth.opcode == == 1"))
+        message = self.fails(dump("-r", RPING, "-Y", "infiniband.bth.opcode == == 1"), 2)
         self.assertIn("infiniband.bth.opcode == == 1", message)
         self.assertIn("^", message)
-        message = self.fails(dump("-r", RPING, "-Y", "infiniband.bth.opcod == 1"))
+        message = self.fails(dump("-r", RPING, "-Y", "infiniband.bth.opcod == 1"), 2)
         self.assertIn("infiniband.bth.opcode", message)
 
     def test_an_unknown_field_is_answered_with_its_likes(self):
-        message = self.fails(dump("-r", RPING, "-T", "fields", "-e", "infiniband.bth.opcod"))
+        message = self.fails(dump("-r", RPING, "-T", "fields", "-e", "infiniband.bth.opcod"), 2)
         self.assertIn("infiniband.bth.opcode", message)
 
     def test_saving_over_what_is_read(self):
         path = self.damaged(RPING.read_bytes())
-        self.assertIn("being read", self.fails(dump("-r", path, "-w", path)))
+        with open(path, "rb") as stream:
+            for result in (dump("-r", path, "-w", path), dump("-r", "-", "-w", path, stdin=stream)):
+                self.assertIn("being read", self.fails(result))
         self.assertEqual(path.read_bytes(), RPING.read_bytes())
+
+    def test_saving_over_what_is_read_by_a_later_file_of_the_ring(self):
+        path = self.damaged(RPING.read_bytes(), "a.pcap1")
+        self.assertIn("being read", self.fails(dump("-r", path, "-w", self.folder / "a.pcap", "-C", "10k")))
+        self.assertEqual(path.read_bytes(), RPING.read_bytes())
+
+    def test_saving_over_the_expression(self):
+        path = self.damaged(b"udp\n", "filter")
+        self.assertIn("being read", self.fails(dump("-r", RPING, "-F", path, "-w", path)))
+        self.assertEqual(path.read_bytes(), b"udp\n")
 
     def test_a_folder_that_is_not_there(self):
         self.assertIn("No such file", self.fails(dump("-r", RPING, "-w", self.folder / "none" / "a.pcap")))
@@ -266,6 +288,12 @@ class Endings(TestCase):
         result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=ENVIRONMENT)
         self.assertEqual(result.stderr, "")
         self.assertIn(result.stdout.splitlines()[-1], ("0", "141"))
+
+    def test_a_reader_of_packets_that_goes_away_is_no_failure(self):
+        capture = PCAPS / "siw-write-bw-64k-crc.pcap"
+        script = f"'{BINARY}' dump -r '{capture}' -w - | head -c1 >/dev/null; echo ${{PIPESTATUS[0]}}"
+        result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=ENVIRONMENT)
+        self.assertEqual((result.stderr, result.stdout), ("", "141\n"))
 
     def test_a_stream_that_goes_quiet_can_be_ended(self):
         for number in (signal.SIGINT, signal.SIGTERM):

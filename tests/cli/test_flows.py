@@ -71,6 +71,11 @@ class Usage(FlowsTestCase):
             with self.subTest(arguments=arguments):
                 self.assertIn("rdmascope help flows", self.fails(flows("-r", WRITE, *arguments), 2))
 
+    def test_two_forms_are_one_too_many(self):
+        for arguments in (["--json", "--csv"], ["--csv", "--json"]):
+            message = self.fails(flows("-r", WRITE, *arguments), 2).splitlines()[0]
+            self.assertEqual(message, "rdmascope flows: --json and --csv are given: one or the other")
+
     def test_an_unknown_column_is_answered_with_the_one_that_was_meant(self):
         for option in ("--sort", "--columns"):
             message = self.fails(flows("-r", WRITE, option, "retransmited_packets"), 2)
@@ -83,7 +88,7 @@ class Usage(FlowsTestCase):
     def test_no_such_file_and_no_capture(self):
         self.assertIn("No such file", self.fails(flows("-r", self.folder / "none.pcap")))
         self.assertRegex(self.fails(flows("-r", __file__)), r"pcap|capture")
-        self.assertIn("udp port", self.fails(flows("-r", WRITE, "udp", "port")))
+        self.assertIn("udp port", self.fails(flows("-r", WRITE, "udp", "port"), 2))
 
     def test_columns_can_be_listed(self):
         listed = self.succeeds(flows("--columns", "help"))
@@ -274,6 +279,20 @@ class Text(FlowsTestCase):
         self.assertIn("expression", deselected.stderr)
         self.assertEqual(self.json("-r", WRITE, "tcp port 1")["flows"], [])
         self.assertEqual(self.csv("-r", WRITE, "tcp port 1"), [])
+
+    def test_a_link_type_that_is_not_known_is_the_reason(self):
+        octets = bytearray((PCAPS / "siw-rping-crc.pcap").read_bytes())
+        octets[20:24] = (147).to_bytes(4, "little")
+        path = self.folder / "unknown.pcap"
+        path.write_bytes(octets)
+        for command in ("flows", "why"):
+            told = run(command, "-r", path).stderr
+            self.assertIn("does not know the link type 147", told)
+            self.assertNotIn("mirror port", told)
+        result = run("dump", "-r", path)
+        self.assertEqual((result.returncode, result.stdout), (0, ""))
+        self.assertIn("link type 147", result.stderr)
+        self.assertEqual(run("dump", "--all", "-r", path).stderr, "")
 
     def test_a_rejected_connection_is_told(self):
         self.assertIn("1 connection attempt rejected", flows("-r", PCAPS / "rxe-cm-reject.pcap").stderr)

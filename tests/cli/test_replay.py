@@ -440,6 +440,15 @@ class Endpoints(TestCase):
     def test_nobody_listens(self):
         message = self.fails(replay(capture_of("rxe-trace-rping"), "--to", "127.0.0.1:1"))
         self.assertIn("127.0.0.1:1", message)
+        told = json.loads(replay(capture_of("rxe-trace-rping"), "--to", "127.0.0.1:1", "--json").stdout)
+        self.assertEqual(told["seconds"], 0)
+        self.assertIn("127.0.0.1:1", told["error"])
+
+    def test_what_fails_before_there_is_anything_has_its_object(self):
+        for arguments in (["--loopback"], ["--inject", "no-such0"], ["--as", "initiator", "--to", "127.0.0.1:1"]):
+            with self.subTest(arguments=arguments):
+                result = replay(self.folder / "none.pcap", *arguments, "--json")
+                self.assertEqual(f"rdmascope replay: {json.loads(result.stdout)['error']}\n", self.fails(result))
 
     def test_a_file_that_breaks_off(self):
         path = capture_of("rxe-rping")
@@ -465,6 +474,16 @@ class Endpoints(TestCase):
         self.assertIn("no flow 7", self.fails(replay(capture_of("rxe-rping"), "--loopback", "--flow", 7)))
         self.assertIn("read twice", self.fails(replay("-", "--loopback", stdin=subprocess.DEVNULL)))
         self.fails(replay(self.folder / "none.pcap", "--loopback"))
+
+    def test_saving_over_what_is_re_enacted(self):
+        path, link = self.folder / "c.pcap", self.folder / "link"
+        octets = capture_of("siw-rping-crc").read_bytes()
+        path.write_bytes(octets)
+        link.symlink_to(path)
+        for name in (path, link):
+            arguments = [path, "--loopback", "--speed", "max", "--compare", "--save", name]
+            self.assertIn(f"{name}: this is the file that is being read", self.fails(replay(*arguments)))
+            self.assertEqual(path.read_bytes(), octets)
 
     def test_what_cannot_be_obeyed_is_a_usage_error(self):
         for arguments in ([], ["x"], ["x", "--loopback", "--to", "127.0.0.1:1"], ["x", "--loopback", "--speed", "0"],

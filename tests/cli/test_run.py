@@ -115,6 +115,11 @@ class Programs(TestCase):
         self.assertIn("may not be executed", self.fails(on_software(self.file(b"#!/bin/sh\n", 0o644)), 126))
         self.assertIn("Not a directory", self.fails(on_software(self.file(b"") / "below"), 126))
 
+    def test_the_program_is_not_overwritten_by_its_trace(self):
+        path = self.file(b"#!/bin/sh\nexit 0\n")
+        self.assertIn("being read", self.fails(run("run", "--trace", path, path)))
+        self.assertEqual(path.read_bytes(), b"#!/bin/sh\nexit 0\n")
+
     def test_a_script_is_run_with_a_word(self):
         result = on_software(self.file(b"#!/bin/sh -e\necho done; exit 3\n"))
         self.assertEqual((result.returncode, result.stdout), (3, "done\n"))

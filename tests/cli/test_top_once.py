@@ -1,7 +1,9 @@
 """`rdmascope top --once`: the figures of its picture are held to what `flows --json` prints of the same packets."""
+import os
+import subprocess
 import unittest
 
-from command import ENVIRONMENT, PCAPS, TestCase
+from command import BINARY, ENVIRONMENT, PCAPS, TestCase
 from figures import COUNTS, DEMO, LOSSY, RPING, counted, flows_of, rows, top
 
 
@@ -68,6 +70,29 @@ class Once(TestCase):
         result = top("--once", "-n", "-r", damaged, env={**ENVIRONMENT, "XDG_CONFIG_HOME": str(self.folder)})
         self.assertIn("damaged.pcap", self.fails(result))
         self.assertIn("FAILED", result.stdout)
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
+    def test_a_full_disk(self):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([BINARY, "top", "--once", "-r", RPING], stdout=full, stderr=subprocess.PIPE, text=True,
+                                    env={**ENVIRONMENT, "XDG_CONFIG_HOME": str(self.folder)})
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("the disk is full", result.stderr)
+
+    def test_standard_output_that_is_closed(self):
+        script = f"'{BINARY}' top --once -r '{RPING}' >&-"
+        result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=ENVIRONMENT)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("standard output", result.stderr)
+
+    def test_counters_have_no_time_of_a_capture(self):
+        self.assertNotIn("last ", self.picture("-r", RPING, "--view", "counters"))
+
+    def test_all_mistakes_of_the_settings_are_told(self):
+        (self.folder / "rdmascope").mkdir()
+        (self.folder / "rdmascope/top.toml").write_text('theme = 3\ngroup = "x"\nfoo = 1\n')
+        told = top("--once", "-r", RPING, env={**ENVIRONMENT, "XDG_CONFIG_HOME": str(self.folder)}).stderr
+        self.assertRegex(told, "top.toml: line 1: theme: .*; line 2: group: .* or process is wanted; line 3: foo is no setting")
 
     def test_a_capture_that_comes_through_a_pipe(self):
         with RPING.open("rb") as capture:

@@ -29,6 +29,11 @@ class Usage(TestCase):
             with self.subTest(arguments=arguments):
                 self.assertIn("rdmascope help top", self.fails(top(*source, "--once", *arguments), 2))
 
+    def test_a_group_of_columns_is_none(self):
+        message = self.fails(top("--once", "-r", RPING, "--columns", "latency_ns.write"), 2)
+        self.assertIn("a group of columns; one of them is wanted, such as latency_ns.write.", message)
+        self.assertIn("did you mean 'packets'?", self.fails(top("--once", "-r", RPING, "--columns", "packet"), 2))
+
     def test_sources_that_are_none(self):
         self.assertIn("No such file", self.fails(top("--once", "-r", self.folder / "none.pcap")))
         self.assertIn("no such interface", self.fails(top("--once", "-i", "no-such0")))

@@ -43,6 +43,15 @@ void set_playing(Workings& w, bool playing) {
     w.state.feed.playing = playing;
 }
 
+/// As fast as it goes, playback would be back at the end before the place was seen.
+void seek(Workings& w, std::int64_t time_ns) {
+    if (w.state.feed.speed == 0 && w.state.feed.playing) {
+        set_playing(w, false);
+        w.say("paused; Space goes on, . and , step");
+    }
+    w.feed.seek(time_ns);
+}
+
 void step(Workings& w, int intervals_on) {
     if (!playable(w)) return;
     if (w.state.feed.playing) set_playing(w, false);
@@ -103,7 +112,7 @@ bool jump_to(Workings& w, const std::string& text) {
         w.state.prompt.error = target.error();
         return false;
     }
-    w.feed.seek(*target);
+    seek(w, *target);
     return true;
 }
 
@@ -111,7 +120,7 @@ void jump_to_share(Workings& w, std::size_t permille) {
     if (!playable(w)) return;
     const auto target = jump_target(fmt::format("{:.1f}%", static_cast<double>(permille) / 10), w.state.feed);
     if (!target) return w.complain(target.error());
-    w.feed.seek(*target);
+    seek(w, *target);
 }
 
 }  // namespace tui::time

@@ -122,6 +122,10 @@ std::string where_in_list(const State& state) {
 std::string window_text(const State& state) {
     if (!state.reading || state.view == View::events || state.view == View::packets) return {};
     if (state.view != View::counters && state.choice.window == Window::total) return "since the start";
+    // Counters are of this machine, and go on whatever is played back.
+    if (state.view == View::counters && state.feed.playable) return {};
+    // A capture's end that comes with its last interval's has one of no length.
+    if (state.reading->length_ns < 1000) return {};
     return "last " + span_text(state.reading->length_ns);
 }
 

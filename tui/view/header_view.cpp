@@ -52,7 +52,7 @@ std::string clock_of(const State& state, int width) {
 
 std::string speed_text(double speed) {
     if (speed <= 0) return "max";
-    return fmt::format("{:.3g}x", speed);
+    return speed < 1000 ? fmt::format("{:.3g}x", speed) : fmt::format("{:.0f}x", speed);
 }
 
 /// Play or pause and the speed. Returns the columns taken.

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <thread>
 
+#include "daemon/recorder/recording_folder.h"
 #include "daemon/recorder/recording_names.h"
 #include "tests/unit/capture/support.h"
 
@@ -156,7 +157,8 @@ TEST(Recordings, hold_what_was_before_and_after_with_the_reason) {
     EXPECT_EQ(counters.last_path, directory / nak_storm_name);
     const auto messages = machine.recordings.messages();
     ASSERT_THAT(messages, SizeIs(1));
-    EXPECT_THAT(messages[0], HasSubstr(nak_storm_name + ": 150 frames, 2 of 3 that show it commented"));
+    EXPECT_FALSE(messages[0].wrong);
+    EXPECT_THAT(messages[0].text, HasSubstr(nak_storm_name + ": 150 frames, 2 of 3 that show it commented"));
     EXPECT_THAT(machine.recordings.messages(), IsEmpty()) << "each is told once";
     struct stat status = {};
     ASSERT_EQ(::stat((directory / nak_storm_name).c_str(), &status), 0);
@@ -280,7 +282,7 @@ TEST(Recordings, what_gave_way_too_early_is_counted_and_said) {
     std::uint64_t last = 1000 - held;
     for (std::size_t i = 0; i < got.frames.size(); last = numbers[i++])
         EXPECT_EQ(got.frames[i].comment.empty(), numbers[i] == last + 1) << numbers[i];
-    EXPECT_THAT(machine.recordings.messages().at(0), HasSubstr(fmt::format(", {} missing", missed)));
+    EXPECT_THAT(machine.recordings.messages().at(0).text, HasSubstr(fmt::format(", {} missing", missed)));
 }
 
 TEST(Recordings, are_no_larger_than_allowed_and_keep_the_end_of_the_past) {
@@ -300,7 +302,7 @@ TEST(Recordings, are_no_larger_than_allowed_and_keep_the_end_of_the_past) {
     EXPECT_LT(numbers.front(), 9'700U);
     EXPECT_GT(numbers.front(), 9'400U) << "half of it: 50,000 octets are some 500 frames";
     EXPECT_GT(numbers.back(), 10'300U);
-    EXPECT_THAT(machine.recordings.messages().at(0), HasSubstr("as large as it may be"));
+    EXPECT_THAT(machine.recordings.messages().at(0).text, HasSubstr("as large as it may be"));
 }
 
 TEST(Recordings, large_pieces_are_bounded_by_octets) {
@@ -462,24 +464,38 @@ TEST(Recordings, without_a_directory_nothing_is_recorded) {
     EXPECT_FALSE(machine.recordings.recording());
 }
 
-TEST(Recordings, a_directory_is_made_and_a_missing_one_is_told) {
+TEST(Recordings, a_directory_is_made_and_one_that_cannot_be_is_told) {
     const Directory directory;
-    Machine machine({.directory = directory / "made", .pause_ns = 0});
+    Machine machine({.directory = directory / "made/with/parents", .pause_ns = 0});
     machine.pass(10);
     EXPECT_EQ(machine.begin(nak_storm), "");
     machine.recordings.finish(machine.recorder);
     EXPECT_EQ(machine.recordings.counters().finished, 1U);
 
-    machine.recordings.set_options({.directory = directory / "no/such", .pause_ns = 0});
-    EXPECT_THAT(machine.begin(nak_storm), HasSubstr("No such file or directory; make the directory"));
-    EXPECT_EQ(machine.recordings.counters().failed, 1U);
-    machine.recordings.messages();
     save(directory / "file", "x");
-    machine.recordings.set_options({.directory = directory / "file", .pause_ns = 0});
+    machine.recordings.messages();
+    for (const char* const name : {"file/below", "file"}) {
+        machine.recordings.set_options({.directory = directory / name, .pause_ns = 0});
+        const auto told = machine.recordings.messages();
+        ASSERT_THAT(told, SizeIs(1)) << "before there is an incident";
+        EXPECT_TRUE(told[0].wrong);
+        EXPECT_THAT(told[0].text, HasSubstr("Not a directory; name a directory"));
+    }
     EXPECT_THAT(machine.begin(nak_storm), HasSubstr("Not a directory"));
-    EXPECT_THAT(machine.recordings.messages().at(0), HasSubstr("no recording of 'nak_storm'"));
+    EXPECT_EQ(machine.recordings.counters().failed, 1U);
+    EXPECT_THAT(machine.recordings.messages().at(0).text, HasSubstr("no recording of 'nak_storm'"));
     machine.recordings.set_options({.directory = directory.path(), .pause_ns = 0});
     EXPECT_EQ(machine.begin(nak_storm), "") << "as soon as it can be";
+}
+
+TEST(Recordings, whether_files_can_be_made_is_known_beforehand) {
+    const Directory directory;
+    EXPECT_EQ(prepare_recording_folder(directory / "a/b/c"), "");
+    EXPECT_TRUE(std::filesystem::is_directory(directory / "a/b/c"));
+    EXPECT_THAT(names_in(directory / "a/b/c"), IsEmpty());
+    EXPECT_THAT(prepare_recording_folder("/dev/full"),
+                HasSubstr("/dev/full: no file can be made there: Not a directory"));
+    EXPECT_THAT(prepare_recording_folder("/proc/no/such"), HasSubstr("/proc/no/such"));
 }
 
 TEST(Recordings, a_directory_that_vanishes_is_told) {
@@ -493,7 +509,7 @@ TEST(Recordings, a_directory_that_vanishes_is_told) {
     machine.settle();
     EXPECT_EQ(machine.recordings.counters().failed, 1U);
     EXPECT_EQ(machine.recordings.counters().finished, 0U);
-    EXPECT_THAT(machine.recordings.messages().at(0), HasSubstr("a recording is lost"));
+    EXPECT_THAT(machine.recordings.messages().at(0).text, HasSubstr("a recording is lost"));
     EXPECT_THAT(machine.begin(nak_storm), HasSubstr("No such file"));
 }
 
@@ -515,7 +531,7 @@ int fails_for_lack_of_room(const std::string& directory, const char* why) {
     machine.settle();
     if (machine.recordings.counters().failed != 1 || machine.recordings.counters().finished != 0) return 2;
     const auto messages = machine.recordings.messages();
-    if (messages.size() != 1 || messages[0].find(why) == std::string::npos) return 3;
+    if (messages.size() != 1 || !messages[0].wrong || messages[0].text.find(why) == std::string::npos) return 3;
     if (!names_in(directory).empty()) return 4;
     return 0;
 }

@@ -125,6 +125,16 @@ TEST(Time, jumps) {
     EXPECT_EQ(bench.feed.told.size(), 4U);
 }
 
+TEST(Time, a_jump_as_fast_as_it_goes_stays_where_it_leads) {
+    support::FakeFeed feed = played();
+    feed.state.speed = 0;
+    feed.state.at_end = true;
+    Bench bench(feed);
+    bench.press("J").type(U"50%").press("Enter");
+    EXPECT_THAT(bench.feed.told, ElementsAre("play 0", "seek 1060000000000"));
+    EXPECT_FALSE(bench.state().feed.playing);
+}
+
 TEST(Jump, targets) {
     const char* const zone = std::getenv("TZ");
     const std::string before = zone == nullptr ? "" : zone;

@@ -1,0 +1,136 @@
+#include "cli/daemon/judge.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fmt/core.h>
+#include <grp.h>
+#include <optional>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <toml++/toml.h>
+#include <unistd.h>
+
+#include "capture/bpf.h"
+#include "daemon/recorder/triggers.h"
+#include "daemon/service.h"
+
+namespace cli::daemon {
+
+namespace {
+
+/// Where keys stand in the file.
+class Places {
+public:
+    explicit Places(const DaemonOptions& options) : options_(options) {
+        std::error_code unknown;
+        if (!options.config_path || !std::filesystem::is_regular_file(*options.config_path, unknown)) return;
+        try {
+            table_ = toml::parse_file(*options.config_path);
+        } catch (const toml::parse_error&) {  // told by who read it
+        }
+    }
+    /// "rdmascope.toml:12:8: capture.filter: ", without the place where the command line has set it.
+    std::string of(const std::string& key) const {
+        const bool overridden = std::any_of(options_.settings.begin(), options_.settings.end(),
+                                            [&](const auto& setting) { return setting.first == key; });
+        const toml::node* const node = overridden ? nullptr : table_.at_path(key).node();
+        if (node == nullptr) return key + ": ";
+        return fmt::format("{}:{}:{}: {}: ", *options_.config_path, node->source().begin.line,
+                           node->source().begin.column, key);
+    }
+
+private:
+    const DaemonOptions& options_;
+    toml::table table_ = {};
+};
+
+struct Account {
+    uid_t user = 0;
+    std::vector<gid_t> groups = {};
+};
+
+std::optional<Account> account_of(const std::string& name) {
+    const passwd* const entry = ::getpwnam(name.c_str());
+    if (entry == nullptr) return {};
+    Account account{entry->pw_uid, std::vector<gid_t>(64)};
+    int count = static_cast<int>(account.groups.size());
+    if (::getgrouplist(name.c_str(), entry->pw_gid, account.groups.data(), &count) < 0)
+        count = static_cast<int>(account.groups.size());
+    account.groups.resize(static_cast<std::size_t>(count));
+    return account;
+}
+
+bool may(const Account& account, const struct stat& folder, mode_t wanted) {
+    if (account.user == 0) return true;
+    const bool in_group =
+        std::find(account.groups.begin(), account.groups.end(), folder.st_gid) != account.groups.end();
+    const unsigned shift = folder.st_uid == account.user ? 6 : in_group ? 3 : 0;
+    return (folder.st_mode >> shift & wanted) == wanted;
+}
+
+/// What keeps files from being made below `directory`: that it, or what is above it, is no folder, or another's. An
+/// errno; 0 where nothing is known. Rights are judged where root asks on behalf of a user: others' view is not theirs.
+int obstacle(const std::string& directory, const std::optional<Account>& account) {
+    constexpr mode_t write = 2;
+    constexpr mode_t search = 1;
+    std::error_code unknown;
+    mode_t wanted = write | search;  // of the first that is there
+    for (std::filesystem::path path = std::filesystem::absolute(directory, unknown);; path = path.parent_path()) {
+        struct stat found {};
+        if (::stat(path.c_str(), &found) == 0) {
+            if (!S_ISDIR(found.st_mode)) return ENOTDIR;
+            if (account && !may(*account, found, wanted)) return EACCES;
+            wanted = search;
+        } else if (errno != ENOENT && errno != ENOTDIR) {
+            return account ? errno : 0;
+        }
+        if (path == path.root_path() || path.empty()) return 0;
+    }
+}
+
+}  // namespace
+
+std::vector<std::string> judge(const DaemonOptions& options, const service::Config& config) {
+    const Places places(options);
+    std::vector<std::string> wrong;
+    if (const auto filter = capture::PacketFilter::compile(config.capture.filter, {}); !filter)
+        wrong.push_back(places.of("capture.filter") + filter.error().text());
+    for (std::size_t i = 0; i < config.recorder.triggers.size(); ++i) {
+        const service::TriggerConfig& trigger = config.recorder.triggers[i];
+        const auto compiled = service::Triggers::compile({trigger});
+        if (compiled) continue;
+        const std::string key = fmt::format("recorder.trigger[{}]", i);
+        for (const std::string& line : compiled.error())
+            wrong.push_back(places.of(key + (trigger.when.empty() ? ".verdict" : ".when")) + line);
+    }
+    if (const std::string& user = config.service.user; !user.empty() && ::getpwnam(user.c_str()) == nullptr)
+        wrong.push_back(places.of("service.user") + fmt::format("there is no user '{0}'; create it (useradd --system "
+                                                                "{0}), or name another",
+                                                                user));
+    if (const std::string& group = config.control.group; !group.empty() && ::getgrnam(group.c_str()) == nullptr)
+        wrong.push_back(
+            places.of("control.group") +
+            fmt::format("there is no group '{0}'; create it (groupadd --system {0}), or name another", group));
+    // What concerns more than one key.
+    return wrong.empty() ? service::Service::check(config) : wrong;
+}
+
+std::vector<std::string> judge_folders(const DaemonOptions& options, const service::Config& config) {
+    const Places places(options);
+    const std::string& user = config.service.user;
+    const auto account = ::geteuid() == 0 && !user.empty() ? account_of(user) : std::optional<Account>{};
+    std::vector<std::string> wrong;
+    const auto look = [&](const char* key, const std::string& directory) {
+        if (directory.empty()) return;
+        if (const int code = obstacle(directory, account); code != 0)
+            wrong.push_back(fmt::format("{}{}: no file can be made there{}: {}", places.of(key), directory,
+                                        account ? fmt::format(" by user '{}'", user) : "", std::strerror(code)));
+    };
+    look("history.directory", config.history.directory);
+    look("recorder.directory", config.recorder.directory);
+    return wrong;
+}
+
+}  // namespace cli::daemon

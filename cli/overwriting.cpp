@@ -1,0 +1,44 @@
+#include "cli/overwriting.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "capture/output.h"
+
+namespace cli {
+
+namespace {
+
+constexpr std::string_view reason = "this is the file that is being read: save under another name";
+
+/// Only of a regular file anything can be lost.
+bool is_file(const std::string& path) {
+    std::error_code unknown;
+    return std::filesystem::is_regular_file(path, unknown);
+}
+
+std::string name_of(std::string_view path) { return path == "-" ? "/dev/stdin" : std::string(path); }
+
+}  // namespace
+
+std::string refuse_overwriting(const std::string& path, std::initializer_list<std::string_view> read) {
+    if (path.empty() || path == "-" || !is_file(path)) return {};
+    const bool meets = std::any_of(read.begin(), read.end(), [&](std::string_view each) {
+        return !each.empty() && capture::same_file(name_of(each), path);
+    });
+    return meets ? std::string(reason) : std::string{};
+}
+
+std::string refuse_overwriting_numbered(const std::string& path, const std::string& read) {
+    if (std::string plain = refuse_overwriting(path, {read}); !plain.empty()) return plain;
+    std::error_code unknown;
+    const std::string first = std::filesystem::weakly_canonical(path, unknown).string();
+    const std::string source = std::filesystem::weakly_canonical(name_of(read), unknown).string();
+    if (first.empty() || !source.starts_with(first) || !is_file(source)) return {};
+    const std::string_view rest = std::string_view(source).substr(first.size());
+    return std::all_of(rest.begin(), rest.end(), [](char c) { return c >= '0' && c <= '9'; }) ? std::string(reason)
+                                                                                              : std::string{};
+}
+
+}  // namespace cli
