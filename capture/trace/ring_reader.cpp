@@ -191,7 +191,9 @@ bool RingReader::fill(std::size_t index) {
 void RingReader::drop_unreadable(Lane& lane) {
     const std::size_t unreadable = std::erase_if(
         lane.records, [](const Record& record) { return !is_record(record) || record.kind == RecordKind::lost; });
-    if (unreadable > 0) tell_lost(lane, unreadable);
+    if (unreadable == 0) return;
+    tell_lost(lane, unreadable);
+    lane.records.shrink_to_fit();  // a file of holes is large for nothing
 }
 
 const Record* RingReader::head() {
