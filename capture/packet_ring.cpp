@@ -180,7 +180,11 @@ void PacketRing::Ring::count() {
     }
     // Another interface of the same name would count from the beginning.
     if (!removed && lost_before && !socket.interface_removed())
-        if (const auto now = lost_by(options.interface)) lost = *now - std::min(*now, *lost_before);
+        if (const auto now = lost_by(options.interface)) {
+            // A driver that begins anew counts from 0.
+            lost = lost.value_or(0) + (*now < *lost_before ? *now : *now - *lost_before);
+            lost_before = now;
+        }
 }
 
 Result<bool> PacketRing::Ring::use_filter() {
