@@ -7,6 +7,7 @@
 #include <future>
 #include <pthread.h>
 
+#include "daemon/capture_time.h"
 #include "daemon/clock.h"
 #include "daemon/frame_desk.h"
 #include "daemon/traces/traced_analyzer.h"
@@ -113,6 +114,7 @@ struct Observer::State {
     std::uint64_t dropped = 0;         ///< by the kernel and by interfaces
     std::uint64_t kernel_dropped = 0;  ///< of these
     std::int64_t last_frame_ns = 0;
+    CaptureTime capture_time;
     std::string source_error;
     ObserverStatus mine;
 
@@ -181,6 +183,7 @@ void Observer::State::take(std::span<const wire::Frame> frames) {
     analyzer.feed(frames, false);
     frames_end = frames.back().number;
     last_frame_ns = frames.back().time_ns;
+    capture_time.passed(frames.back().interface, last_frame_ns, steady_ns());
 }
 
 void Observer::State::count_drops() {
@@ -221,7 +224,7 @@ void Observer::State::end_interval() {
     Taken taken = take_figures();
     const std::int64_t begun = std::exchange(interval_begin_ns, now);
     taken.length_ns = static_cast<std::uint64_t>(now - begun);
-    mine.forgotten_flows += analyzer.begin_interval(taken.wall_ns - static_cast<std::int64_t>(config.engine.idle_ns));
+    mine.forgotten_flows += analyzer.begin_interval(capture_time.idle_since(now, taken.wall_ns, config.engine.idle_ns));
     const std::int64_t cpu = now_by(CLOCK_THREAD_CPUTIME_ID);
     if (now > begun) mine.busy_share = static_cast<double>(cpu - cpu_then_ns) / static_cast<double>(now - begun);
     cpu_then_ns = cpu;
