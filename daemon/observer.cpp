@@ -40,7 +40,8 @@ RecordingsOptions recordings_options(const RecorderConfig& config) {
 }
 
 std::uint32_t frame_octets(const Config& config) {
-    return config.capture.snaplen == 0 ? 0xffff : static_cast<std::uint32_t>(config.capture.snaplen);
+    if (config.capture.snaplen == 0) return 0xffff;
+    return std::max(static_cast<std::uint32_t>(config.capture.snaplen), capture::management_octets);
 }
 
 std::unique_ptr<capture::FlightRecorder> recorder_for(const Config& config) {
