@@ -71,6 +71,15 @@ capture::TapOptions tap_options(const CaptureConfig& config) {
     return options;
 }
 
+capture::TapOptions tap_options(const Config& config) {
+    capture::TapOptions options = tap_options(config.capture);
+    const std::uint64_t spoken_of_ns =
+        std::max(config.engine.idle_ns, config.recorder.before_ns + config.recorder.after_ns);
+    options.number_rest_ns =
+        std::max(options.number_rest_ns, static_cast<std::int64_t>(std::min<std::uint64_t>(spoken_of_ns, INT64_MAX)));
+    return options;
+}
+
 struct Observer::State {
     State(const Config& given, std::unique_ptr<Sources> from, std::unique_ptr<TraceInput> traces, Hooks with)
         : config(given),
@@ -94,6 +103,7 @@ struct Observer::State {
     void answer_request();
     void refresh_status();
     void tell_events();
+    std::vector<bool> gone_interfaces() const;
     std::string begin(const Incident& incident);
     /// Has `work` done by the capture thread; waits for its answer.
     std::string order(std::function<std::string()> work);
@@ -276,9 +286,15 @@ void Observer::State::tell_events() {
     if (const std::string trouble = analyzer.take_trouble(); !trouble.empty()) hooks.log(true, "traces", trouble);
 }
 
+std::vector<bool> Observer::State::gone_interfaces() const {
+    std::vector<bool> gone(sources->interfaces().size());
+    for (std::size_t i = 0; i < gone.size(); ++i) gone[i] = !sources->is_open(i);
+    return gone;
+}
+
 std::string Observer::State::begin(const Incident& incident) {
     if (!recorder) return "the flight recorder is off; `recorder.directory` (--record DIR) switches it on";
-    return recordings.begin(incident, *recorder, sources->interfaces(), wall_ns());
+    return recordings.begin(incident, *recorder, sources->interfaces(), wall_ns(), gone_interfaces());
 }
 
 std::string Observer::State::order(std::function<std::string()> work) {
@@ -372,7 +388,8 @@ wire::Result<std::unique_ptr<FrameStream>, std::string> Observer::frames(FramesO
     auto exchange = std::make_shared<FrameDesk::Exchange>();
     State& state = *state_;
     std::string why = state.order([&state, exchange, which] {
-        return state.desk.open(which, state.recorder.get(), state.sources->interfaces(), exchange);
+        return state.desk.open(which, state.recorder.get(), state.sources->interfaces(), exchange,
+                               state.gone_interfaces());
     });
     if (!why.empty()) return wire::Failure{std::move(why)};
     return stream_of(std::move(exchange), [&state] {
@@ -384,7 +401,7 @@ wire::Result<std::unique_ptr<FrameStream>, std::string> Observer::frames(FramesO
 std::string Observer::reconfigure(const Config& config) {
     return state_->order([this, config]() -> std::string {
         State& state = *state_;
-        auto done = state.sources->reconfigure(tap_options(config.capture));
+        auto done = state.sources->reconfigure(tap_options(config));
         if (!done) return done.error().text();
         state.recordings.set_options(recordings_options(config.recorder));
         state.config = config;
