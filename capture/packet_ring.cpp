@@ -50,6 +50,11 @@ std::optional<std::uint64_t> speed_of(const std::string& interface) {
     return static_cast<std::uint64_t>(megabits) * 1'000'000;
 }
 
+/// What no frame is longer than.
+std::uint32_t longest(std::uint32_t snaplen, const PacketRingOptions& options) {
+    return std::max(snaplen, options.management_octets);
+}
+
 InterfaceInfo describe(const PacketRingOptions& options, wire::LinkType link_type, std::uint32_t snaplen) {
     utsname system = {};
     ::uname(&system);
@@ -58,7 +63,7 @@ InterfaceInfo describe(const PacketRingOptions& options, wire::LinkType link_typ
         .filter = options.rdma ? text_of(*options.rdma) : options.filter,
         .os = fmt::format("{} {}", system.sysname, system.release),
         .link_type = link_type,
-        .snaplen = snaplen,
+        .snaplen = longest(snaplen, options),
         .ticks_per_sec = 1'000'000'000,
         .speed_bits_per_sec = speed_of(options.interface),
     };
@@ -133,7 +138,9 @@ void PacketRing::Ring::restore_tag(wire::Frame& frame, const tpacket3_hdr* heade
     const bool told = header->hv1.tp_vlan_tpid != 0 || (header->tp_status & TP_STATUS_VLAN_TPID_VALID) != 0;
     wire::store_be16(octets + addresses_octets, told ? header->hv1.tp_vlan_tpid : std::uint16_t{ETH_P_8021Q});
     wire::store_be16(octets + addresses_octets + 2, static_cast<std::uint16_t>(header->hv1.tp_vlan_tci));
-    frame.bytes = {octets, std::min<std::size_t>(frame.bytes.size() + vlan_tag_octets, snaplen)};
+    // Of management more than the snap length was kept, of which the last octets give way.
+    const std::size_t most = std::max<std::size_t>(snaplen, frame.bytes.size());
+    frame.bytes = {octets, std::min<std::size_t>(frame.bytes.size() + vlan_tag_octets, most)};
     frame.wire_length += vlan_tag_octets;
 }
 
@@ -180,7 +187,11 @@ void PacketRing::Ring::count() {
     }
     // Another interface of the same name would count from the beginning.
     if (!removed && lost_before && !socket.interface_removed())
-        if (const auto now = lost_by(options.interface)) lost = *now - std::min(*now, *lost_before);
+        if (const auto now = lost_by(options.interface)) {
+            // A driver that begins anew counts from 0.
+            lost = lost.value_or(0) + (*now < *lost_before ? *now : *now - *lost_before);
+            lost_before = now;
+        }
 }
 
 Result<bool> PacketRing::Ring::use_filter() {
@@ -196,6 +207,7 @@ Result<bool> PacketRing::Ring::use_filter() {
         }
         program = std::move(compiled).value();
     }
+    program = keep_management(std::move(program), socket.link_type, snaplen, options.management_octets);
     auto attached = attach(socket.descriptor, socket.loopback ? without_leaving(program) : program);
     if (attached) return true;
     Error error = attached.error();
@@ -208,7 +220,7 @@ PacketRing::~PacketRing() = default;
 
 Result<std::unique_ptr<PacketRing>> PacketRing::open(const PacketRingOptions& options) {
     const auto snaplen = static_cast<std::uint32_t>(limited(options.snaplen));
-    auto opened = PacketSocket::open(options, snaplen);
+    auto opened = PacketSocket::open(options, longest(snaplen, options));
     if (!opened) return wire::Failure{opened.error()};
     std::unique_ptr<Ring> ring(new Ring{.socket = std::move(opened).value(), .options = options, .snaplen = snaplen});
     ring->problem.path = options.interface;
@@ -285,7 +297,7 @@ Result<bool> PacketRing::set_snaplen(std::uint32_t snaplen) {
     ring_->snaplen = static_cast<std::uint32_t>(std::min<std::uint64_t>(limited(snaplen), fits));
     auto used = ring_->use_filter();
     if (!used) ring_->snaplen = before;
-    ring_->interfaces.front().snaplen = ring_->snaplen;
+    ring_->interfaces.front().snaplen = longest(ring_->snaplen, ring_->options);
     return used;
 }
 

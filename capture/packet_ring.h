@@ -15,7 +15,8 @@ enum class TimestampSource : std::uint8_t { automatic, hardware, software };
 
 struct PacketRingOptions {
     std::string interface = {};
-    std::uint32_t snaplen = 192;                            ///< octets; 0 is no limit (max_snaplen)
+    std::uint32_t snaplen = 192;                                   ///< octets; 0 is no limit (max_snaplen)
+    std::uint32_t management_octets = capture::management_octets;  ///< kept of RoCE's management, if that is more
     std::uint64_t buffer_octets = std::uint64_t{64} << 20;  ///< of the ring, rounded up to whole blocks of up to 1 MiB
     std::uint32_t block_timeout_ms = 20;                    ///< how long the kernel holds back a block that is not full
     bool promiscuous = true;

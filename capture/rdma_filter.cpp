@@ -22,6 +22,8 @@ constexpr std::uint16_t load_half = BPF_LD | BPF_H | BPF_IND;
 constexpr std::uint16_t load_word = BPF_LD | BPF_W | BPF_IND;
 constexpr std::uint16_t equal = BPF_JMP | BPF_JEQ | BPF_K;
 constexpr std::uint16_t greater = BPF_JMP | BPF_JGT | BPF_K;
+constexpr std::uint16_t greater_than_x = BPF_JMP | BPF_JGT | BPF_X;
+constexpr std::uint16_t at_least = BPF_JMP | BPF_JGE | BPF_K;
 constexpr std::uint16_t any_bit = BPF_JMP | BPF_JSET | BPF_K;
 
 constexpr std::uint32_t mpa_first_word = 0x4d50'4120;   // "MPA "
@@ -42,15 +44,20 @@ public:
 
     void op(unsigned code, std::uint32_t k = 0) { code_.push_back({static_cast<std::uint16_t>(code), 0, 0, k}); }
     void go(Label to) {
-        jumps_.push_back({code_.size(), to, true});
+        jumps_.push_back({code_.size(), to, Jump::When::always});
         op(BPF_JMP | BPF_JA);
     }
     /// To `to` or on; not further than 255 instructions.
     void go_if(std::uint16_t test, std::uint32_t k, Label to) {
-        jumps_.push_back({code_.size(), to, false});
+        jumps_.push_back({code_.size(), to, Jump::When::so});
         op(test, k);
     }
-    void pass() { op(BPF_RET | BPF_K, snaplen_); }
+    void go_unless(std::uint16_t test, std::uint32_t k, Label to) {
+        jumps_.push_back({code_.size(), to, Jump::When::not_so});
+        op(test, k);
+    }
+    void pass() { pass(snaplen_); }
+    void pass(std::uint32_t octets) { op(BPF_RET | BPF_K, octets); }
     void drop() { op(BPF_RET | BPF_K, 0); }
     void pass_if(std::uint16_t test, std::uint32_t k) {
         code_.push_back({test, 0, 1, k});
@@ -76,11 +83,12 @@ public:
     BpfProgram finish() && {
         for (const Jump& jump : jumps_) {
             const std::size_t distance = places_[jump.to] - jump.from - 1;
-            if (jump.far) {
-                code_[jump.from].k = static_cast<std::uint32_t>(distance);
-            } else {
-                assert(distance <= 255);
-                code_[jump.from].if_true = static_cast<std::uint8_t>(distance);
+            BpfInstruction& from = code_[jump.from];
+            assert(jump.when == Jump::When::always || distance <= 255);
+            switch (jump.when) {
+                case Jump::When::always: from.k = static_cast<std::uint32_t>(distance); break;
+                case Jump::When::so: from.if_true = static_cast<std::uint8_t>(distance); break;
+                case Jump::When::not_so: from.if_false = static_cast<std::uint8_t>(distance); break;
             }
         }
         return std::move(code_);
@@ -88,9 +96,10 @@ public:
 
 private:
     struct Jump {
+        enum class When : std::uint8_t { always, so, not_so };
         std::size_t from;
         Label to;
-        bool far;
+        When when;
     };
     BpfProgram code_ = {};
     std::vector<std::size_t> places_ = {};
@@ -205,7 +214,118 @@ void judge_tcp(Assembler& code, const RdmaFilter& filter) {
     code.pass();
 }
 
+/// On where the frame has so many octets from X on: a load beyond its end would drop it.
+void go_unless_there(Assembler& code, std::uint32_t octets, Assembler::Label otherwise) {
+    code.op(BPF_LD | BPF_W | BPF_LEN);
+    code.go_unless(greater_than_x, 0, otherwise);
+    code.op(BPF_ALU | BPF_SUB | BPF_X);
+    code.go_unless(at_least, octets, otherwise);
+}
+
+/// A becomes the EtherType behind up to two tags, X where what it tells of begins.
+void find_network(Assembler& code, Assembler::Label otherwise) {
+    const Assembler::Label found = code.label();
+    for (std::uint32_t tags = 0;; ++tags) {
+        code.op(BPF_LDX | BPF_W | BPF_IMM, 12 + tags * 4);
+        go_unless_there(code, 2, otherwise);
+        code.op(load_half, 0);
+        if (tags == 2) break;
+        const Assembler::Label tagged = code.label();
+        for (const std::uint16_t type : {ether_type::vlan, ether_type::qinq, ether_type::qinq_old})
+            code.go_if(equal, type, tagged);
+        code.go(found);
+        code.place(tagged);
+    }
+    code.place(found);
+    code.keep();
+    code.add_to_x(2);
+    code.recall();
+}
+
+/// On where the packet whose BTH begins `bth_at` behind X is for queue pair 1.
+void go_unless_management(Assembler& code, std::uint32_t bth_at, Assembler::Label otherwise) {
+    go_unless_there(code, bth_at + 8, otherwise);
+    code.op(load_word, bth_at + 4);  // 8 reserved bits, 24 of the destination
+    code.op(BPF_ALU | BPF_AND | BPF_K, 0x00ff'ffff);
+    code.go_unless(equal, 1, otherwise);
+}
+
+/// Returns how much is kept of a frame that is to be kept.
+BpfProgram judge_length(wire::LinkType link_type, std::uint32_t snaplen, std::uint32_t least) {
+    Assembler code(snaplen);
+    const Assembler::Label ipv4 = code.label();
+    const Assembler::Label ipv6 = code.label();
+    const Assembler::Label udp = code.label();
+    const Assembler::Label roce = code.label();
+    const Assembler::Label roce_v1 = code.label();
+    const Assembler::Label management = code.label();
+    const Assembler::Label other = code.label();
+    if (link_type == wire::LinkType::ethernet) {
+        find_network(code, other);
+        code.go_if(equal, ether_type::ipv4, ipv4);
+        code.go_if(equal, ether_type::ipv6, ipv6);
+        code.go_if(equal, ether_type::roce, roce_v1);
+    } else {
+        code.op(BPF_LDX | BPF_W | BPF_IMM, 0);
+        go_unless_there(code, 1, other);
+        code.op(load_octet, 0);
+        code.op(BPF_ALU | BPF_AND | BPF_K, 0xf0);
+        code.go_if(equal, 0x40, ipv4);
+        code.go_if(equal, 0x60, ipv6);
+    }
+    code.go(other);
+
+    code.place(ipv4);
+    go_unless_there(code, 20, other);
+    code.op(load_half, 6);
+    code.go_if(any_bit, 0x1fff, other);  // not the first piece of its datagram
+    code.op(load_octet, 9);
+    code.go_unless(equal, ip_protocol::udp, other);
+    code.op(load_octet, 0);
+    code.op(BPF_ALU | BPF_AND | BPF_K, 0x0f);
+    code.op(BPF_ALU | BPF_LSH | BPF_K, 2);
+    code.op(BPF_ALU | BPF_ADD | BPF_X);
+    code.x_is_a();
+    code.go(udp);
+
+    code.place(ipv6);
+    go_unless_there(code, 40, other);
+    code.op(load_octet, 6);
+    code.go_unless(equal, ip_protocol::udp, other);
+    code.add_to_x(40);
+
+    code.place(udp);
+    go_unless_there(code, 8, other);
+    code.op(load_half, 2);
+    code.go_if(equal, wire::udp_port::roce, roce);
+    code.op(load_half, 0);
+    code.go_unless(equal, wire::udp_port::roce, other);
+    code.place(roce);
+    go_unless_management(code, 8, other);
+    code.go(management);
+
+    code.place(roce_v1);  // a GRH, always
+    go_unless_management(code, 40, other);
+    code.place(management);
+    code.pass(least);
+    code.place(other);
+    code.pass();
+    return std::move(code).finish();
+}
+
 }  // namespace
+
+BpfProgram keep_management(BpfProgram program, wire::LinkType link_type, std::uint32_t snaplen, std::uint32_t least) {
+    if (snaplen >= least) return program;
+    const BpfProgram judge = judge_length(link_type, snaplen, least);
+    const std::size_t length = program.size();
+    if (length + judge.size() > bpf_longest) return program;
+    for (std::size_t i = 0; i < length; ++i)
+        if (program[i].code == (BPF_RET | BPF_K) && program[i].k != 0)
+            program[i] = {BPF_JMP | BPF_JA, 0, 0, static_cast<std::uint32_t>(length - i - 1)};
+    program.insert(program.end(), judge.begin(), judge.end());
+    return program;
+}
 
 BpfProgram compile(const RdmaFilter& filter, wire::LinkType link_type, std::uint32_t snaplen) {
     Assembler code(snaplen);

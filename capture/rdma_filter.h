@@ -30,6 +30,16 @@ constexpr std::size_t max_filtered_ports = 64;
 /// For Ethernet and raw IP. libpcap's compiler has no way to step over tags, and would repeat everything for each.
 BpfProgram compile(const RdmaFilter& filter, wire::LinkType link_type, std::uint32_t snaplen);
 
+/// So much of a RoCE packet to queue pair 1 is kept, however short the snap length: its payload is a management
+/// datagram of 256 octets, which tells who connects to whom, with which limits and timeouts, and what a headers-only
+/// capture would cut. 512 have room for all headers before it and the ICRC behind it.
+constexpr std::uint32_t management_octets = 512;
+
+/// The same program, but what it keeps of RoCE's management, v1's and v2's, is `least` octets or more. Looks past what
+/// RdmaFilter looks past, but for IPv6 extension headers; drops no frame that `program` keeps.
+BpfProgram keep_management(BpfProgram program, wire::LinkType link_type, std::uint32_t snaplen,
+                           std::uint32_t least = management_octets);
+
 /// In the words of pcap-filter(7), for people: what it says for frames without tags.
 std::string text_of(const RdmaFilter& filter);
 

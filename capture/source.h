@@ -83,7 +83,7 @@ public:
 
     /// Of one interface, and of all together.
     virtual Statistics statistics(std::size_t interface) const = 0;
-    Statistics statistics() const;
+    virtual Statistics statistics() const;
 
     /// Meaningful after ReadStatus::error.
     virtual const Error& error() const = 0;

@@ -41,6 +41,7 @@ struct Tapped {
     std::unique_ptr<PacketRing> ring = {};
     Statistics before = {};  // of the rings that it had
     bool told = false;       // poll said something that memory does not show
+    std::int64_t gone_ns = 0;
 };
 
 struct Refusal {
@@ -70,12 +71,14 @@ struct Tap::State {
     LinkWatch links = {};
     std::vector<Tapped> tapped = {};  // by interface number
     std::vector<InterfaceInfo> infos = {};
+    Statistics former = {};  // of those whose number another one has
     std::map<std::string, Refusal> refused = {};
     std::size_t turn = 0;
     std::uint64_t frames = 0;
     Error problem = {};
     std::vector<TapEvent> news = {};
     std::vector<pollfd> polled = {};
+    std::vector<std::size_t> polled_numbers = {};  // of the interfaces behind the first ones of `polled`
 
     MpaPorts ports{max_filtered_ports, port_idle_ns};
     RdmaFilter filter = {};
@@ -95,6 +98,7 @@ struct Tap::State {
     bool wanted(const std::string& name) const;
     void scan(std::int64_t now);
     void open(const Link& link, std::int64_t now);
+    std::size_t number_for(const std::string& name, std::int64_t now);
     void give_up(Tapped& each, const std::string& why);
     void refilter(std::int64_t now);
     void look_around(std::int64_t now);
@@ -145,12 +149,7 @@ void Tap::State::open(const Link& link, std::int64_t now) {
         return;
     }
     refused.erase(link.name);
-    auto place = std::find_if(tapped.begin(), tapped.end(), [&](const Tapped& each) { return each.name == link.name; });
-    const auto number = static_cast<std::size_t>(place - tapped.begin());
-    if (place == tapped.end()) {
-        tapped.push_back({.name = link.name});
-        infos.emplace_back();
-    }
+    const std::size_t number = number_for(link.name, now);
     tapped[number].ring = std::move(opened).value();
     infos[number] = tapped[number].ring->interfaces().front();
     std::string message = fmt::format("{}: capturing", link.name);
@@ -159,10 +158,28 @@ void Tap::State::open(const Link& link, std::int64_t now) {
     tell(TapEvent::Kind::opened, link.name, std::move(message));
 }
 
+/// Its own from before, else that of the one that has been gone for longest, if that is long, else a new one.
+std::size_t Tap::State::number_for(const std::string& name, std::int64_t now) {
+    std::size_t oldest = tapped.size();
+    for (std::size_t i = 0; i < tapped.size(); ++i) {
+        if (tapped[i].name == name) return i;
+        if (tapped[i].ring || now - tapped[i].gone_ns < options.number_rest_ns) continue;
+        if (oldest == tapped.size() || tapped[i].gone_ns < tapped[oldest].gone_ns) oldest = i;
+    }
+    if (oldest == tapped.size()) {
+        tapped.emplace_back();
+        infos.emplace_back();
+    }
+    former += tapped[oldest].before;
+    tapped[oldest] = {.name = name};
+    return oldest;
+}
+
 void Tap::State::give_up(Tapped& each, const std::string& why) {
     each.before += each.ring->statistics();
     each.ring.reset();
     each.told = false;
+    each.gone_ns = now_ns();
     tell(TapEvent::Kind::lost, each.name, fmt::format("{}: {}", each.name, why));
 }
 
@@ -265,17 +282,26 @@ std::optional<std::size_t> Tap::State::serve(std::span<wire::Frame> out, std::in
 bool Tap::State::wait(std::int64_t now, std::int64_t until) {
     until = std::min(until, now + look_around_ns);
     if (scan_wanted) until = std::min(until, scan_again_ns);
+    constexpr std::size_t ours = 2;
     polled.assign({{wake, POLLIN, 0}, {links.descriptor(), POLLIN, 0}});
-    for (const Tapped& each : tapped) {
-        const bool ending = each.ring && each.ring->ending();  // would end every wait at once
-        if (ending) until = std::min(until, now + ending_ns);
-        polled.push_back({each.ring && !ending ? each.ring->descriptor() : -1, POLLIN, 0});
+    polled_numbers.clear();
+    for (std::size_t i = 0; i < tapped.size(); ++i) {
+        if (!tapped[i].ring) continue;
+        if (tapped[i].ring->ending()) {  // would end every wait at once
+            until = std::min(until, now + ending_ns);
+            continue;
+        }
+        polled.push_back({tapped[i].ring->descriptor(), POLLIN, 0});
+        polled_numbers.push_back(i);
     }
-    const auto wait_for = static_cast<int>((until - now + ns_per_ms - 1) / ns_per_ms);
-    const int ready = ::poll(polled.data(), polled.size(), std::max(wait_for, 0));
-    if (ready <= 0) return ready == 0;  // else a signal, which may mean something to the caller
+    const auto wait_for = std::max(static_cast<int>((until - now + ns_per_ms - 1) / ns_per_ms), 0);
+    const int ready = ::poll(polled.data(), polled.size(), wait_for);
+    if (ready < 0 && errno == EINTR) return false;  // a signal, which may mean something to the caller
+    if (ready < 0) ::poll(nullptr, 0, wait_for);    // no memory, or fewer files are allowed than are open
+    if (ready <= 0) return true;
     if (polled[1].revents != 0) looked_around_ns = 0;
-    for (std::size_t i = 0; i < tapped.size(); ++i) tapped[i].told |= (polled[i + 2].revents & ~POLLIN) != 0;
+    for (std::size_t i = 0; i < polled_numbers.size(); ++i)
+        tapped[polled_numbers[i]].told |= (polled[i + ours].revents & ~POLLIN) != 0;
     std::uint64_t count = 0;
     return polled[0].revents == 0 || ::read(wake, &count, sizeof count) < 0;
 }
@@ -339,6 +365,16 @@ Statistics Tap::statistics(std::size_t interface) const {
     Statistics sum = each.before;
     if (each.ring) sum += each.ring->statistics(0);
     return sum;
+}
+
+Statistics Tap::statistics() const {
+    Statistics sum = state_->former;
+    sum += Source::statistics();
+    return sum;
+}
+
+bool Tap::is_open(std::size_t interface) const {
+    return interface < state_->tapped.size() && state_->tapped[interface].ring != nullptr;
 }
 
 std::vector<TapEvent> Tap::events() { return std::exchange(state_->news, {}); }

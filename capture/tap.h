@@ -22,6 +22,9 @@ struct TapOptions {
     bool iwarp_discovery = true;                ///< of connections older than the capture; new ones are always found
     std::int64_t discovery_ns = 2'000'000'000;  ///< for so long all TCP passes, at the beginning ...
     std::int64_t discovery_period_ns = 60'000'000'000;  ///< ... and again after so long; 0: only at the beginning
+    /// An interface that has been gone for so long gives its number to one of another name: a host that makes one for
+    /// each container would fill memory with them. By then nobody should have a frame of it any more.
+    std::int64_t number_rest_ns = 600'000'000'000;
 };
 
 /// What happened since it was asked last.
@@ -37,9 +40,10 @@ struct TapEvent {
 };
 
 /// Every RDMA frame of this machine's interfaces, for as long as it runs: interfaces are opened as they come and given
-/// up as they go; a name that comes back keeps its number. The kernel passes RoCE, pause frames, MPA start frames of
-/// any TCP connection, and all of the connections that were found to speak MPA: rdma_filter.h, mpa_ports.h. Interfaces
-/// take turns, a block of one at a time, so that none has to wait for a busy one. For one thread, but for wake().
+/// up as they go; a name that comes back soon keeps its number. The kernel passes RoCE, pause frames, MPA start frames
+/// of any TCP connection, and all of the connections that were found to speak MPA: rdma_filter.h, mpa_ports.h.
+/// Interfaces take turns, a block of one at a time, so that none has to wait for a busy one. For one thread, but for
+/// wake().
 class Tap final : public Source {
 public:
     /// Fails where a filter does not compile or capturing is not permitted; no interface at all is no failure.
@@ -52,10 +56,13 @@ public:
     void set_wait_ms(int wait_ms);
     /// Ends the wait of another thread, or the next one.
     void wake();
-    /// Every one that was ever opened. next_batch may add to it and change what it says of filters.
+    /// Those that are open, and those that were not long ago. next_batch may add to it and change what it says of
+    /// filters, and give a number to another one.
     const std::vector<InterfaceInfo>& interfaces() const override;
-    using Source::statistics;
-    /// Counts of an interface that went stay.
+    bool is_open(std::size_t interface) const;
+    /// Of all that there ever were.
+    Statistics statistics() const override;
+    /// Counts of an interface that went stay for as long as its number is its own.
     Statistics statistics(std::size_t interface) const override;
     const Error& error() const override;
 

@@ -37,7 +37,7 @@ private:
 
 std::string FrameDesk::open(FramesOf which, const capture::FlightRecorder* recorder,
                             const std::vector<capture::InterfaceInfo>& interfaces,
-                            const std::shared_ptr<Exchange>& exchange) {
+                            const std::shared_ptr<Exchange>& exchange, const std::vector<bool>& gone) {
     tidy();
     if (which == FramesOf::recorder && recorder == nullptr)
         return "the flight recorder is off; `recorder.directory` (--record DIR) switches it on";
@@ -48,7 +48,7 @@ std::string FrameDesk::open(FramesOf which, const capture::FlightRecorder* recor
             capture::FlightRecorderOptions{.memory_octets = own_memory_octets, .frame_octets = frame_octets_});
     exchange->pieces = std::make_unique<FramePieces>(
         recorder != nullptr ? *recorder : *own_,
-        which == FramesOf::recorder ? FramePieces::From::oldest : FramePieces::From::now, interfaces);
+        which == FramesOf::recorder ? FramePieces::From::oldest : FramePieces::From::now, interfaces, gone);
     open_.push_back(exchange);
     return {};
 }

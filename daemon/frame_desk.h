@@ -36,7 +36,8 @@ public:
 
     /// Returns why there is none.
     std::string open(FramesOf which, const capture::FlightRecorder* recorder,
-                     const std::vector<capture::InterfaceInfo>& interfaces, const std::shared_ptr<Exchange>& exchange);
+                     const std::vector<capture::InterfaceInfo>& interfaces, const std::shared_ptr<Exchange>& exchange,
+                     const std::vector<bool>& gone = {});
     /// Every frame, where nothing is recorded.
     void keep(const wire::Frame& frame) {
         if (own_) own_->keep(frame);

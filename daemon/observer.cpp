@@ -7,6 +7,7 @@
 #include <future>
 #include <pthread.h>
 
+#include "daemon/capture_time.h"
 #include "daemon/clock.h"
 #include "daemon/frame_desk.h"
 #include "daemon/traces/traced_analyzer.h"
@@ -39,7 +40,8 @@ RecordingsOptions recordings_options(const RecorderConfig& config) {
 }
 
 std::uint32_t frame_octets(const Config& config) {
-    return config.capture.snaplen == 0 ? 0xffff : static_cast<std::uint32_t>(config.capture.snaplen);
+    if (config.capture.snaplen == 0) return 0xffff;
+    return std::max(static_cast<std::uint32_t>(config.capture.snaplen), capture::management_octets);
 }
 
 std::unique_ptr<capture::FlightRecorder> recorder_for(const Config& config) {
@@ -69,6 +71,15 @@ capture::TapOptions tap_options(const CaptureConfig& config) {
     return options;
 }
 
+capture::TapOptions tap_options(const Config& config) {
+    capture::TapOptions options = tap_options(config.capture);
+    const std::uint64_t spoken_of_ns =
+        std::max(config.engine.idle_ns, config.recorder.before_ns + config.recorder.after_ns);
+    options.number_rest_ns =
+        std::max(options.number_rest_ns, static_cast<std::int64_t>(std::min<std::uint64_t>(spoken_of_ns, INT64_MAX)));
+    return options;
+}
+
 struct Observer::State {
     State(const Config& given, std::unique_ptr<Sources> from, std::unique_ptr<TraceInput> traces, Hooks with)
         : config(given),
@@ -92,6 +103,7 @@ struct Observer::State {
     void answer_request();
     void refresh_status();
     void tell_events();
+    std::vector<bool> gone_interfaces() const;
     std::string begin(const Incident& incident);
     /// Has `work` done by the capture thread; waits for its answer.
     std::string order(std::function<std::string()> work);
@@ -113,6 +125,7 @@ struct Observer::State {
     std::uint64_t dropped = 0;         ///< by the kernel and by interfaces
     std::uint64_t kernel_dropped = 0;  ///< of these
     std::int64_t last_frame_ns = 0;
+    CaptureTime capture_time;
     std::string source_error;
     ObserverStatus mine;
 
@@ -182,6 +195,7 @@ void Observer::State::take(std::span<const wire::Frame> frames) {
     analyzer.feed(frames, false);
     frames_end = frames.back().number;
     last_frame_ns = frames.back().time_ns;
+    capture_time.passed(frames.back().interface, last_frame_ns, steady_ns());
 }
 
 void Observer::State::count_drops() {
@@ -222,7 +236,7 @@ void Observer::State::end_interval() {
     Taken taken = take_figures();
     const std::int64_t begun = std::exchange(interval_begin_ns, now);
     taken.length_ns = static_cast<std::uint64_t>(now - begun);
-    mine.forgotten_flows += analyzer.begin_interval(taken.wall_ns - static_cast<std::int64_t>(config.engine.idle_ns));
+    mine.forgotten_flows += analyzer.begin_interval(capture_time.idle_since(now, taken.wall_ns, config.engine.idle_ns));
     const std::int64_t cpu = now_by(CLOCK_THREAD_CPUTIME_ID);
     if (now > begun) mine.busy_share = static_cast<double>(cpu - cpu_then_ns) / static_cast<double>(now - begun);
     cpu_then_ns = cpu;
@@ -273,9 +287,15 @@ void Observer::State::tell_events() {
     if (const std::string trouble = analyzer.take_trouble(); !trouble.empty()) hooks.log(true, "traces", trouble);
 }
 
+std::vector<bool> Observer::State::gone_interfaces() const {
+    std::vector<bool> gone(sources->interfaces().size());
+    for (std::size_t i = 0; i < gone.size(); ++i) gone[i] = !sources->is_open(i);
+    return gone;
+}
+
 std::string Observer::State::begin(const Incident& incident) {
     if (!recorder) return "the flight recorder is off; `recorder.directory` (--record DIR) switches it on";
-    return recordings.begin(incident, *recorder, sources->interfaces(), wall_ns());
+    return recordings.begin(incident, *recorder, sources->interfaces(), wall_ns(), gone_interfaces());
 }
 
 std::string Observer::State::order(std::function<std::string()> work) {
@@ -369,7 +389,8 @@ wire::Result<std::unique_ptr<FrameStream>, std::string> Observer::frames(FramesO
     auto exchange = std::make_shared<FrameDesk::Exchange>();
     State& state = *state_;
     std::string why = state.order([&state, exchange, which] {
-        return state.desk.open(which, state.recorder.get(), state.sources->interfaces(), exchange);
+        return state.desk.open(which, state.recorder.get(), state.sources->interfaces(), exchange,
+                               state.gone_interfaces());
     });
     if (!why.empty()) return wire::Failure{std::move(why)};
     return stream_of(std::move(exchange), [&state] {
@@ -381,7 +402,7 @@ wire::Result<std::unique_ptr<FrameStream>, std::string> Observer::frames(FramesO
 std::string Observer::reconfigure(const Config& config) {
     return state_->order([this, config]() -> std::string {
         State& state = *state_;
-        auto done = state.sources->reconfigure(tap_options(config.capture));
+        auto done = state.sources->reconfigure(tap_options(config));
         if (!done) return done.error().text();
         state.recordings.set_options(recordings_options(config.recorder));
         state.config = config;

@@ -85,5 +85,7 @@ private:
 
 /// How the kernel is asked for frames.
 capture::TapOptions tap_options(const CaptureConfig& config);
+/// The same, and for how long flows and recordings may still speak of an interface that has gone.
+capture::TapOptions tap_options(const Config& config);
 
 }  // namespace service

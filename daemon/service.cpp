@@ -142,7 +142,7 @@ std::vector<std::string> Service::State::open() {
     std::vector<std::string> wrong;
     auto triggers = Triggers::compile(config.recorder.triggers);
     if (!triggers) wrong = triggers.error();
-    auto tap = capture::Tap::open(tap_options(config.capture));
+    auto tap = capture::Tap::open(tap_options(config));
     if (!tap) wrong.push_back(tap.error().text());
     auto devices = open_devices(wrong);
     auto traces = open_traces(wrong);

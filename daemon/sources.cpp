@@ -70,6 +70,12 @@ const std::vector<capture::InterfaceInfo>& Sources::interfaces() const {
     return interfaces_;
 }
 
+capture::Statistics Sources::statistics() const {
+    capture::Statistics sum = tap_->statistics();
+    for (const Device& device : devices_) sum += device.source->statistics();
+    return sum;
+}
+
 capture::Statistics Sources::statistics(std::size_t interface) const {
     if (interface >= device_interfaces_) return tap_->statistics(interface - device_interfaces_);
     for (const Device& device : devices_)
@@ -80,11 +86,7 @@ capture::Statistics Sources::statistics(std::size_t interface) const {
 
 std::vector<capture::TapEvent> Sources::events() {
     std::vector<capture::TapEvent> all = std::exchange(events_, {});
-    for (capture::TapEvent& event : tap_->events()) {
-        if (event.kind == capture::TapEvent::Kind::opened) open_.insert(event.interface);
-        if (event.kind == capture::TapEvent::Kind::lost) open_.erase(event.interface);
-        all.push_back(std::move(event));
-    }
+    for (capture::TapEvent& event : tap_->events()) all.push_back(std::move(event));
     return all;
 }
 
@@ -93,7 +95,7 @@ bool Sources::is_open(std::size_t interface) const {
         if (interface >= device.first_interface &&
             interface < device.first_interface + device.source->interfaces().size())
             return !device.gone;
-    return open_.contains(interfaces()[interface].name);
+    return interface >= device_interfaces_ && tap_->is_open(interface - device_interfaces_);
 }
 
 }  // namespace service

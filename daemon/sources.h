@@ -1,7 +1,6 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -23,7 +22,7 @@ public:
     /// Waits up to `longest_wait_ms` for a frame; where devices are tapped, which cannot be waited for together, 1 ms.
     capture::Batch next_batch(std::span<wire::Frame> frames) override;
     const std::vector<capture::InterfaceInfo>& interfaces() const override;
-    using Source::statistics;
+    capture::Statistics statistics() const override;
     capture::Statistics statistics(std::size_t interface) const override;
     const capture::Error& error() const override { return *error_; }
 
@@ -48,7 +47,6 @@ private:
     std::uint64_t frames_;
     const capture::Error* error_;
     std::vector<capture::TapEvent> events_;
-    std::set<std::string> open_;  ///< interfaces of the kernel
     mutable std::vector<capture::InterfaceInfo> interfaces_;
 };
 

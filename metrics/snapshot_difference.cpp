@@ -194,13 +194,18 @@ void subtract_pauses(std::vector<PauseSnapshot>& pauses, const std::vector<Pause
     });
 }
 
-/// Only those that are new, were repeated or have been answered since.
+/// Only those that are new, were repeated or have been answered since. There may be very many: both lists ascend.
 void keep_new_attempts(std::vector<ConnectionAttempt>& attempts, const std::vector<ConnectionAttempt>& earlier) {
-    std::erase_if(attempts, [&earlier](const ConnectionAttempt& attempt) {
-        return std::any_of(earlier.begin(), earlier.end(), [&attempt](const ConnectionAttempt& former) {
-            return former.request_frame == attempt.request_frame && former.end_frame == attempt.end_frame &&
-                   former.requests == attempt.requests && former.outcome == attempt.outcome;
-        });
+    const auto frame_of = [](const ConnectionAttempt& attempt) { return attempt.request_frame; };
+    std::erase_if(attempts, [&](const ConnectionAttempt& attempt) {
+        const ConnectionAttempt* former = find_former(earlier, attempt, frame_of);
+        if (former == nullptr) return false;
+        const ConnectionAttempt* const end = earlier.data() + earlier.size();
+        for (; former != end && former->request_frame == attempt.request_frame; ++former)
+            if (former->end_frame == attempt.end_frame && former->requests == attempt.requests &&
+                former->outcome == attempt.outcome)
+                return true;
+        return false;
     });
 }
 

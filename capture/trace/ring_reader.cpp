@@ -46,10 +46,11 @@ RingReader::File::~File() {
     if (number_ >= 0) close(number_);
 }
 
-Result<RingReader> RingReader::open(const std::string& path) {
+Result<RingReader> RingReader::open(const std::string& path, bool* passing) {
     const auto fail = [&path](std::string why) { return wire::Failure{Error{std::move(why), path}}; };
     auto file = std::make_shared<File>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (file->number() < 0) {
+        if (passing != nullptr) *passing = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EINTR;
         const char* const whose =
             errno == EACCES ? "; it is its user's and root's to read, or who has CAP_DAC_READ_SEARCH" : "";
         return fail(fmt::format("cannot be opened: {}{}", strerrordesc_np(errno), whose));
@@ -191,7 +192,9 @@ bool RingReader::fill(std::size_t index) {
 void RingReader::drop_unreadable(Lane& lane) {
     const std::size_t unreadable = std::erase_if(
         lane.records, [](const Record& record) { return !is_record(record) || record.kind == RecordKind::lost; });
-    if (unreadable > 0) tell_lost(lane, unreadable);
+    if (unreadable == 0) return;
+    tell_lost(lane, unreadable);
+    lane.records.shrink_to_fit();  // a file of holes is large for nothing
 }
 
 const Record* RingReader::head() {

@@ -17,8 +17,9 @@ namespace capture::trace {
 /// nothing that it does can harm a reader that looks only at copies.
 class RingReader {
 public:
-    /// Anything but a ring, of this version, in a regular file is an error.
-    static Result<RingReader> open(const std::string& path);
+    /// Anything but a ring, of this version, in a regular file is an error. `passing`: whether it is one that another
+    /// time there may not be.
+    static Result<RingReader> open(const std::string& path, bool* passing = nullptr);
 
     /// Looks at what was written, at `now_ns`. Returns the time up to which all records are there: later ones may still
     /// get earlier company.

@@ -4,9 +4,11 @@
 #include <cerrno>
 #include <ctime>
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits>
 #include <memory>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <utility>
 
@@ -16,7 +18,6 @@ namespace capture::trace {
 
 namespace {
 
-constexpr std::size_t most_rings = 1024;
 constexpr std::size_t most_processes = 4096;
 constexpr std::size_t most_refusals = 16;
 
@@ -24,6 +25,18 @@ std::int64_t now_ns() {
     timespec now{};
     clock_gettime(CLOCK_REALTIME, &now);
     return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}
+
+/// Whether one more file leaves enough of what this process may open: history, recordings, clients and /proc need some,
+/// and a new one, as the copy of `any` is, has the lowest number that is free.
+bool has_descriptors_to_spare(int any) {
+    constexpr rlim_t reserve = 64;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return true;
+    const int probe = fcntl(any, F_DUPFD_CLOEXEC, 0);
+    if (probe < 0) return errno != EMFILE;
+    close(probe);
+    return static_cast<rlim_t>(probe) + std::min(reserve, limit.rlim_cur / 4) < limit.rlim_cur;
 }
 
 }  // namespace
@@ -46,32 +59,63 @@ void Rings::watch() {
     watched_ = watch_ >= 0 && inotify_add_watch(watch_, directory_.c_str(), IN_MOVED_TO | IN_ONLYDIR) >= 0;
 }
 
-void Rings::find_new() {
+bool Rings::is_new(const std::string& name, bool retries) const {
+    return !std::ranges::binary_search(known_, name) || (retries && std::ranges::binary_search(postponed_, name));
+}
+
+/// Why a ring cannot be opened where there are that many; null: it can.
+const char* Rings::obstacle(std::size_t rings, int descriptor) const {
+    if (rings >= options_.most) return "is one ring too many; it is read when another one has ended";
+    if (!has_descriptors_to_spare(descriptor))
+        return "is not read yet: too many files are open (ulimit -n, LimitNOFILE= of the unit)";
+    return nullptr;
+}
+
+void Rings::find_new(std::int64_t now_ns) {
+    constexpr std::int64_t retry_ns = 1'000'000'000;
+    const bool retries = now_ns - retried_ns_ >= retry_ns || now_ns < retried_ns_;
     watch();
     if (directory_.empty()) return;
     const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(directory_.c_str()), closedir);
     if (folder == nullptr) return;
     std::vector<std::string> there;
     std::vector<RingReader> found;
+    std::vector<std::string> postponed;
     while (const dirent* entry = readdir(folder.get())) {
         const std::string_view name = entry->d_name;
         if (!name.ends_with(layout::suffix)) continue;
         there.emplace_back(name);
-        if (std::ranges::binary_search(known_, there.back())) continue;
-        if (auto opened = RingReader::open(directory_ + "/" + there.back()); opened)
-            found.push_back(std::move(opened).value());
-        else if (access((directory_ + "/" + there.back()).c_str(), F_OK) == 0)
-            refuse(opened.error());  // else another reader has removed it in the meantime
+        const bool was_postponed = std::ranges::binary_search(postponed_, there.back());
+        if (!is_new(there.back(), retries)) {
+            if (was_postponed) postponed.push_back(there.back());
+            continue;
+        }
+        const std::string path = directory_ + "/" + there.back();
+        const char* why = obstacle(rings_.size() + found.size(), dirfd(folder.get()));
+        if (why == nullptr) {
+            bool passing = false;
+            if (auto opened = RingReader::open(path, &passing); opened)
+                found.push_back(std::move(opened).value());
+            else if (passing)
+                why = "is not read yet: the machine has no room for another open file";
+            else if (access(path.c_str(), F_OK) == 0)
+                refuse(opened.error());  // else another reader has removed it in the meantime
+        }
+        if (why == nullptr) continue;
+        if (!was_postponed) refuse({why, path});
+        postponed.push_back(there.back());
     }
+    if (retries) retried_ns_ = now_ns;
     std::ranges::sort(found, {}, [](const RingReader& one) { return one.process().started_ns; });
     for (RingReader& one : found) add(std::move(one));
     std::ranges::sort(there);
+    std::ranges::sort(postponed);
     known_ = std::move(there);
+    postponed_ = std::move(postponed);
 }
 
 void Rings::add(RingReader reader) {
     if (options_.session && reader.session() != *options_.session) return;
-    if (rings_.size() == most_rings) return refuse({"is one ring too many", reader.path()});
     if (processes_.size() == most_processes) {
         processes_.pop_front();
         ++forgotten_;
@@ -100,7 +144,7 @@ void Rings::look(std::int64_t now_ns) {
     bool is_new = false;
     while (watch_ >= 0 && read(watch_, events, sizeof events) > 0) is_new = true;
     const bool is_due = now_ns - looked_ns_ >= interval_ns || now_ns < looked_ns_;
-    if (is_new || is_due) find_new();
+    if (is_new || is_due) find_new(now_ns);
     for (Ring& ring : rings_) {
         // Asked before it is looked at: what it wrote last is seen.
         if (is_due && !ring.ended) ring.ended = !ring.reader.is_alive();
@@ -129,6 +173,7 @@ void Rings::drop_ended() {
         update(*ring);
         if (options_.remove) ring->reader.remove();
         ring = rings_.erase(ring);
+        retried_ns_ = 0;
     }
 }
 

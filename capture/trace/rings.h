@@ -19,13 +19,15 @@ namespace capture::trace {
 /// Rings are found as they appear. The ring of a process that has ended is read to its end and then removed, which
 /// needs the right to do so. A reader that is too slow loses the oldest records, which the stream says
 /// (RecordKind::lost); the processes are never held up. Memory: at most a quarter of a MiB for each thread that
-/// records.
+/// records. A ring that there is no room for now, since there are too many or no file descriptors to spare, is looked
+/// at again, once a second and where another one has ended; some descriptors are always left to others.
 class Rings {
 public:
     struct Options {
         std::string directory = {};                 ///< empty: where traced processes put them by themselves
         std::optional<std::uint64_t> session = {};  ///< only the rings of this `run`
         bool remove = true;                         ///< the rings of processes that have ended
+        std::size_t most = 1024;                    ///< rings at once
     };
     explicit Rings(Options options);
     ~Rings();
@@ -36,7 +38,7 @@ public:
     /// wait: a ring holds what a busy process does in about 20 ms.
     std::size_t next(std::span<Record> out);
     /// The following next() looks for new rings and ended processes, which it does ten times a second by itself.
-    void look_again() { looked_ns_ = 0; }
+    void look_again() { looked_ns_ = retried_ns_ = 0; }
 
     /// All processes so far, the latest last; of those that have ended the earliest are forgotten in the end.
     const std::deque<Process>& processes() const { return processes_; }
@@ -61,7 +63,9 @@ private:
         std::int64_t complete_ns = 0;
     };
     void watch();
-    void find_new();
+    void find_new(std::int64_t now_ns);
+    bool is_new(const std::string& name, bool retries) const;
+    const char* obstacle(std::size_t rings, int descriptor) const;
     void add(RingReader reader);
     void refuse(Error error);
     void look(std::int64_t now_ns);
@@ -76,7 +80,9 @@ private:
     std::size_t forgotten_ = 0;  ///< processes before the first of `processes_`
     std::deque<Error> refusals_ = {};
     std::uint64_t refused_ = 0;
-    std::vector<std::string> known_ = {};  ///< names in the directory that were looked at
+    std::vector<std::string> known_ = {};      ///< names in the directory that were looked at
+    std::vector<std::string> postponed_ = {};  ///< of these, those that there was no room for; told of already
+    std::int64_t retried_ns_ = 0;
     int watch_ = -1;
     bool watched_ = false;
     std::int64_t looked_ns_ = 0;

@@ -4,7 +4,10 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <pcap/pcap.h>
 #include <sys/mman.h>
+
+#include "capture/rdma_filter.h"
 
 namespace capture {
 namespace {
@@ -21,6 +24,11 @@ std::int64_t wall_clock_ns() {
     return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
+/// Says of every frame how much of it is kept.
+BpfProgram length_program(std::uint32_t snaplen) {
+    return keep_management({{BPF_RET | BPF_K, 0, 0, snaplen}}, wire::LinkType::ethernet, snaplen);
+}
+
 bool is_gone(int code) { return code == ENODEV || code == EIO || code == ENXIO; }
 
 }  // namespace
@@ -31,8 +39,9 @@ SniffedPort::SniffedPort(std::shared_ptr<VerbsApi> api, std::string device, std:
       device_name_(std::move(device)),
       port_(port),
       options_(options),
-      head_octets_(options.snaplen == 0 ? aligned(options.max_frame_octets)
-                                        : aligned(std::min(options.snaplen, options.max_frame_octets))),
+      longest_(options.snaplen == 0 ? options.max_frame_octets : std::max(options.snaplen, management_octets)),
+      length_(length_program(options.snaplen)),
+      head_octets_(aligned(std::min(longest_, options.max_frame_octets))),
       rest_octets_(aligned(options.max_frame_octets) - head_octets_),
       free_(),
       completions_(options.buffers) {
@@ -155,9 +164,11 @@ bool SniffedPort::take(Arrival& arrival) {
         const VerbsCompletion& completion = completions_[next_++];
         if (completion.status != VerbsStatus::ok) continue;
         std::size_t captured = std::min(completion.octets, head_octets_);
-        if (options_.snaplen != 0) captured = std::min<std::size_t>(captured, options_.snaplen);
-        arrival = {memory_.subspan(completion.id * head_octets_, captured), completion.octets,
-                   completion.time_ns.value_or(found_ns_)};
+        captured = std::min<std::size_t>(captured, longest_);
+        const std::span<std::byte> octets = memory_.subspan(completion.id * head_octets_, captured);
+        if (options_.snaplen != 0 && captured > options_.snaplen)
+            captured = std::min<std::size_t>(captured, run(length_, octets, static_cast<std::uint32_t>(captured)));
+        arrival = {octets.first(captured), completion.octets, completion.time_ns.value_or(found_ns_)};
         return true;
     }
     return false;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "capture/kernel_filter.h"
 #include "capture/source.h"
 #include "capture/verbs/verbs_api.h"
 #include "capture/verbs/verbs_source.h"
@@ -62,6 +63,8 @@ private:
     std::string device_name_;
     std::uint8_t port_;
     VerbsOptions options_;
+    std::uint32_t longest_;  ///< of what is kept of a frame
+    BpfProgram length_;      ///< how much that is
     std::uint32_t head_octets_;
     std::uint32_t rest_octets_;
     std::span<std::byte> memory_ = {};

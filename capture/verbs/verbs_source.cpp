@@ -8,6 +8,7 @@
 
 #include "capture/bpf.h"
 #include "capture/file_source.h"
+#include "capture/rdma_filter.h"
 #include "capture/verbs/verbs_port.h"
 
 namespace capture {
@@ -138,7 +139,7 @@ Result<bool> VerbsSource::State::open_port(std::uint8_t port, const VerbsOptions
     interfaces.push_back({.name = fmt::format("{}/{}", name, port),
                           .description = "offloaded traffic, by verbs",
                           .filter = options.filter,
-                          .snaplen = options.snaplen,
+                          .snaplen = options.snaplen == 0 ? 0 : std::max(options.snaplen, management_octets),
                           .ticks_per_sec = 1'000'000'000});
     ports.push_back(std::move(sniffed));
     return true;

@@ -10,7 +10,7 @@
 namespace capture {
 
 struct VerbsOptions {
-    std::uint32_t snaplen = 192;              ///< octets; 0 is no limit
+    std::uint32_t snaplen = 192;              ///< octets, and management_octets of RoCE's management; 0 is no limit
     std::uint32_t buffers = 4096;             ///< of each port
     std::uint32_t max_frame_octets = 16'384;  ///< longer frames are lost, and counted; a multiple of 64
     std::string filter = {};                  ///< pcap-filter(7), run here: a sniffer rule has none

@@ -75,10 +75,11 @@ private:
     bool survey(const segment::File& file, bool last);
     bool go_on_with_last(const segment::Scanner& scanner, std::uint64_t end);
     bool begin_segment();
+    bool store(wire::Bytes record, std::int64_t start_ns);
     bool write(wire::Bytes record);
     bool is_full(std::size_t more, std::int64_t start_ns) const;
     bool is_expired(std::size_t oldest_of) const;
-    void keep_within_bounds();
+    bool keep_within_bounds();
     void count() {
         counters_.segments = segments_.size();
         counters_.octets = 0;
@@ -223,13 +224,13 @@ bool Writer::write(wire::Bytes record) {
 
 bool Writer::append(const HistoryInterval& interval) {
     const auto record = segment::record(interval);
+    // Time passes whether or not anything can be written: on a full disk, what is old gives way to what is young.
+    ageing_.add(interval.start_ns, interval.length_ns, options_.max_age_ns);
     bool good = record.ok();
     if (!good) fail(record.error(), options_.directory);
-    if (good && (!current_ || is_full(record->size(), interval.start_ns))) good = begin_segment();
-    if (good) good = write(*record);
+    if (good) good = store(*record, interval.start_ns) || (keep_within_bounds() && store(*record, interval.start_ns));
     if (good) {
         segments_.back().take_in({.start_ns = interval.start_ns, .length_ns = interval.length_ns});
-        ageing_.add(interval.start_ns, interval.length_ns, options_.max_age_ns);
         ++counters_.intervals;
         keep_within_bounds();
     } else {
@@ -237,6 +238,11 @@ bool Writer::append(const HistoryInterval& interval) {
     }
     count();
     return good;
+}
+
+bool Writer::store(wire::Bytes record, std::int64_t start_ns) {
+    if ((!current_ || is_full(record.size(), start_ns)) && !begin_segment()) return false;
+    return write(record);
 }
 
 /// Old by the clock, or because so much has been recorded since: a time of the future does not keep it for ever.
@@ -251,7 +257,8 @@ bool Writer::is_expired(std::size_t index) const {
     return since > options_.max_age_ns;
 }
 
-void Writer::keep_within_bounds() {
+/// Whether anything was removed.
+bool Writer::keep_within_bounds() {
     count();
     std::size_t gone = 0;
     while (gone + 1 < segments_.size() && (counters_.octets > options_.max_octets || is_expired(gone))) {
@@ -265,6 +272,7 @@ void Writer::keep_within_bounds() {
         ++gone;
     }
     segments_.erase(segments_.begin(), segments_.begin() + static_cast<std::ptrdiff_t>(gone));
+    return gone > 0;
 }
 
 }  // namespace

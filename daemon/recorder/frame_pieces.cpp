@@ -12,13 +12,14 @@ constexpr std::size_t buffer_octets = std::size_t{64} << 10;  ///< to begin with
 }  // namespace
 
 FramePieces::FramePieces(const capture::FlightRecorder& recorder, From from,
-                         const std::vector<capture::InterfaceInfo>& interfaces)
+                         const std::vector<capture::InterfaceInfo>& interfaces, const std::vector<bool>& gone)
     : writer_(capture::Output::in_memory(buffer_octets), {}),
       at_(from == From::oldest ? recorder.oldest() : recorder.end()),
       known_(interfaces) {
     if (from == From::oldest) stop_ = recorder.end();
     // So that a capture without frames has them, too; and that a reader knows what it will get before the first frame.
-    for (const capture::InterfaceInfo& interface : known_) static_cast<void>(writer_.describe(interface));
+    for (std::size_t i = 0; i < known_.size(); ++i)
+        if (!(i < gone.size() && gone[i])) static_cast<void>(writer_.describe(known_[i]));
 }
 
 FramePieces::Step FramePieces::append(const capture::FlightRecorder& recorder,
@@ -43,10 +44,12 @@ FramePieces::Step FramePieces::append(const capture::FlightRecorder& recorder,
 
 bool FramePieces::write(capture::FlightRecorder::Kept& kept, const std::vector<capture::InterfaceInfo>& interfaces) {
     const std::size_t number = kept.frame.interface;
-    // What is said of an interface's filter changes as ports are found; it is the same interface for a reader.
+    // What is said of an interface's filter changes as ports are found; it is the same interface for a reader. Its
+    // number is another one's once it has been gone for longer than memory holds frames of it.
     if (number >= known_.size()) known_.resize(number + 1);
     capture::InterfaceInfo& known = known_[number];
-    if (number < interfaces.size() && (known.name.empty() || known.link_type != kept.frame.link_type))
+    if (number < interfaces.size() &&
+        (known.name != interfaces[number].name || known.link_type != kept.frame.link_type))
         known = interfaces[number];
     known.link_type = kept.frame.link_type;
     std::string comment;

@@ -16,8 +16,9 @@ namespace service {
 class FramePieces {
 public:
     enum class From : std::uint8_t { oldest, now };
+    /// Interfaces that are `gone` are told of with their first frame.
     FramePieces(const capture::FlightRecorder& recorder, From from,
-                const std::vector<capture::InterfaceInfo>& interfaces);
+                const std::vector<capture::InterfaceInfo>& interfaces, const std::vector<bool>& gone = {});
 
     enum class Step : std::uint8_t {
         piece,  ///< there is more at once

@@ -133,7 +133,8 @@ Recordings::Recordings(const RecordingsOptions& options) : state_(std::make_uniq
 Recordings::~Recordings() = default;
 
 std::string Recordings::begin(const Incident& incident, const capture::FlightRecorder& past,
-                              const std::vector<capture::InterfaceInfo>& interfaces, std::int64_t now_ns) {
+                              const std::vector<capture::InterfaceInfo>& interfaces, std::int64_t now_ns,
+                              const std::vector<bool>& gone) {
     State& state = *state_;
     if (state.options.directory.empty()) return "no directory for recordings is configured (recorder.directory)";
     state.collect(false);
@@ -162,8 +163,8 @@ std::string Recordings::begin(const Incident& incident, const capture::FlightRec
     capture::FlightRecorder::Kept skipped;
     const std::uint64_t end = past.end().place;
     while (end - active.at.place > active.max_octets / 2 && past.next(active.at, skipped)) continue;
-    for (const capture::InterfaceInfo& interface : interfaces)
-        if (!active.file->describe(interface)) break;  // told by the first frame
+    for (std::size_t i = 0; i < interfaces.size(); ++i)
+        if (!(i < gone.size() && gone[i]) && !active.file->describe(interfaces[i])) break;  // told by the first frame
 
     state.begun_ns[incident.trigger] = now_ns;
     ++state.counters.begun;
@@ -176,7 +177,11 @@ void Recordings::frame(const wire::Frame& frame, const std::vector<capture::Inte
     if (!state_->active) return;
     State::Active& active = *state_->active;
     ++active.passed;
-    // Only what is new: an interface whose filter is changed meanwhile is still the same one.
+    // Only what is new: an interface whose filter is changed meanwhile is still the same one. Where the number is
+    // another one's now, the frames of the one before are long written.
+    if (frame.interface < std::min(active.interfaces.size(), interfaces.size()) &&
+        active.interfaces[frame.interface].name != interfaces[frame.interface].name)
+        active.interfaces[frame.interface] = interfaces[frame.interface];
     if (frame.interface >= active.interfaces.size() && active.interfaces.size() < interfaces.size())
         active.interfaces.insert(active.interfaces.end(),
                                  interfaces.begin() + static_cast<std::ptrdiff_t>(active.interfaces.size()),

@@ -49,9 +49,11 @@ public:
     explicit Recordings(const RecordingsOptions& options);
     ~Recordings();  ///< without finish(), what is being written is given up
 
-    /// Returns why nothing is begun ("paused for another 12 s"); else empty.
+    /// Returns why nothing is begun ("paused for another 12 s"); else empty. Interfaces that are `gone` are in the file
+    /// only if a frame of them is.
     std::string begin(const Incident& incident, const capture::FlightRecorder& past,
-                      const std::vector<capture::InterfaceInfo>& interfaces, std::int64_t now_ns);
+                      const std::vector<capture::InterfaceInfo>& interfaces, std::int64_t now_ns,
+                      const std::vector<bool>& gone = {});
     /// Every frame that passes, after it was kept by the flight recorder. Cheap: it is written later.
     void frame(const wire::Frame& frame, const std::vector<capture::InterfaceInfo>& interfaces);
     /// After each batch of frames, and at least ten times a second: writes a piece, and ends a file that is due by the

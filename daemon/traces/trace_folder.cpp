@@ -5,11 +5,13 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "capture/trace/ring_layout.h"
+#include "daemon/descriptor.h"
 
 namespace service {
 
@@ -20,24 +22,30 @@ constexpr mode_t shared = S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO;
 /// The folder above it is this process's, and others may pass through.
 constexpr mode_t passable = S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH;
 
-/// A folder of that mode, whatever the umask; one that is there stays as it is. 0, else an errno.
-int make_folder(const std::string& path, mode_t mode) {
-    if (::mkdir(path.c_str(), S_IRWXU) != 0) return errno == EEXIST ? 0 : errno;
-    return ::chmod(path.c_str(), mode) == 0 ? 0 : errno;
+/// A folder `name` in another one, made with that mode, whatever the umask, where it is not there; one that is stays as
+/// it is. Nothing, and errno, where it cannot be had. No link is followed by what changes a mode: who could put one
+/// there between a look and a change would have the change made elsewhere.
+Descriptor open_folder(int in, const char* name, mode_t mode, int follow) {
+    const bool made = ::mkdirat(in, name, S_IRWXU) == 0;
+    if (!made && errno != EEXIST) return Descriptor();
+    const int how = O_DIRECTORY | O_CLOEXEC | (made ? O_NOFOLLOW : follow);
+    Descriptor folder(::openat(in, name, O_RDONLY | how));
+    if (!folder && !made) folder = Descriptor(::openat(in, name, O_PATH | how));  // others' may be for passing through
+    if (folder && made && ::fchmod(folder.get(), mode) != 0) return Descriptor();
+    return folder;
 }
 
 /// 0 where the folder is there, and everybody's; else an errno.
 int make_everybodys(const std::string& path) {
     const std::string above = path.substr(0, path.rfind('/'));
     struct stat found {};
-    if (const int wrong = make_folder(above, passable); wrong != 0) return wrong;
-    if (::stat(above.c_str(), &found) != 0) return errno;
+    const Descriptor parent = open_folder(AT_FDCWD, above.c_str(), passable, 0);
+    if (!parent || ::fstat(parent.get(), &found) != 0) return errno;
     if ((found.st_mode & S_IXOTH) == 0) return EACCES;
-    if (const int wrong = make_folder(path, shared); wrong != 0) return wrong;
-    if (::lstat(path.c_str(), &found) != 0) return errno;
-    if (!S_ISDIR(found.st_mode)) return ENOTDIR;
+    const Descriptor folder = open_folder(parent.get(), path.c_str() + above.size() + 1, shared, O_NOFOLLOW);
+    if (!folder || ::fstat(folder.get(), &found) != 0) return errno;
     if ((found.st_mode & ALLPERMS) == shared) return 0;
-    return ::chmod(path.c_str(), shared) == 0 ? 0 : errno;
+    return ::fchmod(folder.get(), shared) == 0 ? 0 : errno;
 }
 
 }  // namespace

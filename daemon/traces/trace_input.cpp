@@ -13,6 +13,8 @@
 #include "capture/trace/kernel_events.h"
 #include "capture/trace/rings.h"
 #include "capture/trace/trace_directory.h"
+#include "daemon/clock.h"
+#include "daemon/moments.h"
 #include "daemon/traces/trace_folder.h"
 
 namespace service {
@@ -80,19 +82,57 @@ private:
     bool ended_ = false;
 };
 
+/// How much of a thread's time reading takes, which has packets to look at, too. What is written faster, or is said to
+/// be, by a ring's count that its owner moves on and on, is overwritten before it is read, and then counted as lost.
+class Turn {
+public:
+    /// False: it is the others' turn. `last`: there will be none after this one.
+    bool begin(bool last) {
+        if (!last && steady_ns() < others_until_ns_) return false;
+        begun_ns_ = now_by(CLOCK_THREAD_CPUTIME_ID);
+        records_left_ = last ? last_records : most_records;
+        most_ns_ = last ? last_ns : usual_ns;
+        return true;
+    }
+    /// Whether there is time to ask for more, where `count` records came and there was room for as many as `room`.
+    bool goes_on(std::size_t count, std::size_t room) {
+        if (count < room) return false;
+        const std::int64_t took_ns = now_by(CLOCK_THREAD_CPUTIME_ID) - begun_ns_;
+        records_left_ -= std::min(records_left_, count);
+        if (took_ns < most_ns_ && records_left_ > 0) return true;
+        others_until_ns_ = steady_ns() + took_ns;
+        return false;
+    }
+    void at_leisure() { others_until_ns_ = 0; }
+
+private:
+    // Of the processor, since a thread that has to wait for one reads nothing meanwhile.
+    static constexpr std::int64_t usual_ns = 50'000'000;
+    static constexpr std::int64_t last_ns = 1'000'000'000;
+    static constexpr std::size_t most_records = std::size_t{1} << 20;
+    static constexpr std::size_t last_records = std::size_t{1} << 24;
+    std::int64_t others_until_ns_ = 0;
+    std::int64_t begun_ns_ = 0;
+    std::int64_t most_ns_ = usual_ns;
+    std::size_t records_left_ = 0;
+};
+
 class TraceRings final : public TraceInput {
 public:
     explicit TraceRings(std::string directory) : rings_(options(std::move(directory))), records_(1024) {}
 
     /// All that there are: a frame is read later than the record of what made it was written.
-    std::string give(metrics::verbs::TraceBook& book, std::int64_t) override {
-        for (std::size_t count = records_.size(); count == records_.size();) {
+    std::string give(metrics::verbs::TraceBook& book, std::int64_t until_ns) override {
+        std::size_t count = 0;
+        if (!turn_.begin(until_ns == end_of_time)) return {};
+        do {
             count = rings_.next(records_);
             introductions_.tell(book, rings_);
             for (const Record& record : std::span(records_).first(count)) book.add(record);
-        }
+        } while (turn_.goes_on(count, records_.size()));
         return {};
     }
+    void at_leisure() override { turn_.at_leisure(); }
 
     std::vector<std::string> take_refusals() override {
         std::vector<std::string> texts;
@@ -105,6 +145,7 @@ private:
     /// Whoever looks on removes nothing.
     static capture::trace::Rings::Options options(std::string directory) { return {std::move(directory), {}, false}; }
     capture::trace::Rings rings_;
+    Turn turn_ = {};
     News refusals_ = {};
     Introductions introductions_ = {};
     std::vector<Record> records_;
@@ -116,16 +157,19 @@ public:
     explicit KernelTrace(std::unique_ptr<capture::trace::TraceSource> source)
         : source_(std::move(source)), records_(1024) {}
 
-    std::string give(metrics::verbs::TraceBook& book, std::int64_t) override {
-        for (std::size_t count = records_.size(); count == records_.size();) {
+    std::string give(metrics::verbs::TraceBook& book, std::int64_t until_ns) override {
+        std::size_t count = 0;
+        if (!turn_.begin(until_ns == end_of_time)) return {};
+        do {
             count = source_->next(records_, 0).count;
             for (const Record& record : std::span(records_).first(count)) {
                 introduce(book, record.process);
                 book.add(record);
             }
-        }
+        } while (turn_.goes_on(count, records_.size()));
         return {};
     }
+    void at_leisure() override { turn_.at_leisure(); }
     std::vector<capture::trace::EventCount> events() const override { return source_->events(); }
 
 private:
@@ -137,6 +181,7 @@ private:
         if (!process.command.empty()) book.know({pid, process.command, process.container});
     }
     std::unique_ptr<capture::trace::TraceSource> source_;
+    Turn turn_ = {};
     std::vector<Record> records_;
     std::uint32_t introduced_ = 0;
 };
@@ -151,6 +196,9 @@ public:
         for (const auto& part : parts_)
             if (std::string more = part->give(book, until_ns); !more.empty()) trouble = std::move(more);
         return trouble;
+    }
+    void at_leisure() override {
+        for (const auto& part : parts_) part->at_leisure();
     }
     std::vector<std::string> take_refusals() override {
         std::vector<std::string> all;

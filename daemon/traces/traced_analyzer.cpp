@@ -30,6 +30,7 @@ void TracedAnalyzer::settle(bool last) {
 
 void TracedAnalyzer::feed(std::span<const wire::Frame> frames, bool lasting) {
     if (join_ == nullptr) return analyzer_.feed(frames, lasting);
+    fed_ = true;
     while (!frames.empty()) {
         const std::int64_t end_ns = later(frames.front().time_ns, step_ns);
         std::size_t count = 1;
@@ -58,7 +59,9 @@ void TracedAnalyzer::finish() {
 }
 
 void TracedAnalyzer::listen() {
-    if (join_ != nullptr) give(0);
+    if (join_ == nullptr) return;
+    if (!std::exchange(fed_, false)) trace_->at_leisure();
+    give(0);
 }
 
 metrics::Snapshot TracedAnalyzer::snapshot() {

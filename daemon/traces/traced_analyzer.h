@@ -23,7 +23,8 @@ public:
     void dropped(std::int64_t now_ns, std::uint64_t frames);
     void finish();
     metrics::Snapshot snapshot();
-    /// Between frames: takes what is traced in the meantime, for which there is only so much room where it waits.
+    /// Between frames: takes what is traced in the meantime, for which there is only so much room where it waits. Where
+    /// no frame came since the last time, nothing holds it up.
     void listen();
     /// How often the kernel's events came; none where they are not traced.
     std::vector<capture::trace::EventCount> kernel_events() const {
@@ -51,6 +52,7 @@ private:
     std::unique_ptr<metrics::verbs::TraceJoin> join_;
     metrics::Analyzer analyzer_;
     std::string trouble_ = {};
+    bool fed_ = false;  ///< since listen()
 };
 
 }  // namespace service

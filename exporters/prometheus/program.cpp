@@ -22,8 +22,9 @@ void add_sample(MetricFamily& family, double value, std::vector<ClientMetric::La
 }
 
 /// By name, each once, since two samples of the same labels would make a server refuse all; those beyond the bound are
-/// added up.
-std::vector<ProgramFigures::Interface> shown(const std::vector<ProgramFigures::Interface>& interfaces) {
+/// added up. Those that are captured from go first: a host that makes interfaces all day has many that are gone.
+std::vector<ProgramFigures::Interface> shown(std::vector<ProgramFigures::Interface> interfaces) {
+    std::stable_partition(interfaces.begin(), interfaces.end(), [](const auto& interface) { return interface.open; });
     std::vector<ProgramFigures::Interface> list;
     for (const auto& interface : interfaces) {
         std::string name = label_value(interface.name);

@@ -50,6 +50,8 @@ capture::TapOptions tap_options(const Arguments& arguments) {
     options.ring.snaplen = arguments.headers_only && (arguments.snaplen == 0 || arguments.snaplen > header_octets)
                                ? header_octets
                                : arguments.snaplen;
+    // Who says how much gets no more of anything, the management of connections among it.
+    if (options.ring.snaplen != header_octets || !arguments.headers_only) options.ring.management_octets = 0;
     options.ring.promiscuous = arguments.promiscuous;
     options.ring.timestamps = arguments.timestamps == "hardware"   ? capture::TimestampSource::hardware
                               : arguments.timestamps == "software" ? capture::TimestampSource::software

@@ -11,6 +11,7 @@
 #include <iostream>
 #include <poll.h>
 #include <sstream>
+#include <sys/resource.h>
 #include <thread>
 
 #include "capture/packet_ring.h"
@@ -180,6 +181,7 @@ TapOptions tap_options(const Settings& settings) {
         if (name == "everything") options.rdma_only = false;
         if (name == "port") options.iwarp_ports.push_back(static_cast<std::uint16_t>(std::stoul(value)));
         if (name == "discovery_ms") options.discovery_ns = std::stoll(value) * 1'000'000;
+        if (name == "rest_ms") options.number_rest_ns = std::stoll(value) * 1'000'000;
         if (name == "period_ms") options.discovery_period_ns = std::stoll(value) * 1'000'000;
     }
     if (options.interfaces.empty()) options.interfaces = {"any"};
@@ -232,11 +234,18 @@ int serve(Tap& tap) {
     return 0;
 }
 
+void limit_files(rlim_t most) {
+    const rlimit limit{most, most};
+    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) fail("the number of open files cannot be limited");
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
     Settings settings;
     for (int i = 2; i < count; ++i) settings.push_back(setting(arguments[i]));
+    for (const auto& [name, value] : settings)
+        if (name == "files") limit_files(std::stoul(value));
     if (count > 1 && std::string_view(arguments[1]) == "tap") {
         auto tap = Tap::open(tap_options(settings));
         if (!tap) fail(tap.error().text());

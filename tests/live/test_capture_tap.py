@@ -1,11 +1,13 @@
 """What a tap delivers of interfaces that come and go, and which ports it learns, compared with what a raw socket sent."""
+import os
+import pathlib
 import struct
 import subprocess
 import threading
 import time
 import unittest
 
-from frames import tcp, udp
+from frames import frames_of, tcp, udp
 from hosts import FOREVER, QUIET_MS, Hosts, needs_hosts
 from path import PATIENCE_SECONDS
 
@@ -17,6 +19,15 @@ def setUpModule():
 def write_fpdu():
     """RFC 5044 section 4.1, RFC 5041 section 4.2: an RDMA Write of 10 octets; its CRC is not right."""
     return struct.pack("!HBBIQ", 24, 0xc1, 0x40, 0x100, 0x1000) + bytes(10) + bytes(2) + b"\1\2\3\4"
+
+
+def octets_of(capture):
+    return [octets for octets, *_ in frames_of(pathlib.Path(os.environ["RDMASCOPE_PCAPS"]) / capture)]
+
+
+def processor_seconds(process):
+    fields = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Taps(unittest.TestCase):
@@ -82,6 +93,58 @@ class Taps(unittest.TestCase):
             self.wait_for(probe, "opened", "new")
             hosts.send("near", [udp(4791)])
             self.assertEqual([frame["interface"] for frame in probe.read()[0]], [1])
+
+    def test_numbers_of_those_that_have_gone_are_given_away(self):
+        with Hosts() as hosts:
+            probe = hosts.probe("far", "tap", "rest_ms=0")
+            probe.events()
+            for name in ("eth1", "eth2", "eth3"):
+                hosts.join(name)
+                self.wait_for(probe, "opened", name)
+                hosts.send("near", [udp(4791)] * 2, name)
+                self.assertEqual([frame["interface"] for frame in probe.read(2)[0]], [1, 1])
+                self.assertEqual([(each["interface"], each["received"]) for each in probe.statistics()], [("eth0", 0), (name, 2)])
+                hosts.ip("-n", hosts.names["far"], "link", "del", name)
+                self.wait_for(probe, "lost", name)
+
+    def test_hosts_that_make_many_of_them(self):
+        """More have gone than this process may have files open: it still sleeps while nothing passes."""
+        with Hosts() as hosts:
+            probe = hosts.probe("far", "tap", "files=20")
+            for first in range(0, 24, 6):
+                names = [f"many{first + more}" for more in range(6)]
+                for name in names:
+                    hosts.join(name)
+                self.wait_for(probe, "opened", names[-1])
+                for name in names:
+                    hosts.ip("-n", hosts.names["far"], "link", "del", name)
+                self.wait_for(probe, "lost", names[-1])
+            before = processor_seconds(probe.process.pid)
+            self.assertEqual(probe.read(FOREVER, 2000)[0], [])
+            self.assertLess(processor_seconds(probe.process.pid) - before, 0.5)
+            hosts.send("near", [udp(4791)])
+            self.assertEqual([frame["interface"] for frame in probe.read(1)[0]], [0])
+
+    def test_connection_management_is_kept_whole(self):
+        """InfiniBand's management datagrams have 256 octets behind the headers; annex A17 has their port and queue pair 1."""
+        sent = [octets for octets in octets_of("rxe-ucmatose.pcap") if octets[36:38] == b"\x12\xb7"]
+        tagged = [octets[:12] + b"\x81\0\0\7" + octets[12:] for octets in sent]
+        management = [octets for octets in sent if octets[47:50] == b"\0\0\1"]
+        self.assertGreaterEqual(len(management), 12)
+        self.assertGreater(len(sent), len(management))
+        for settings in ([], ["filter=udp or vlan"], ["everything=1"]):
+            with Hosts() as hosts:
+                probe = hosts.probe("far", "tap", "snaplen=100", *settings)
+                hosts.send("near", sent, pause=0.001)
+                expected = [octets if octets in management else octets[:100] for octets in sent]
+                self.assertEqual([frame["octets"] for frame in probe.read(len(sent))[0]], expected)
+                hosts.send("near", tagged, pause=0.001)
+                for octets, frame in zip(tagged, probe.read(len(tagged))[0]):
+                    # The tag may take the place of the last octets, of the ICRC.
+                    whole = octets[:12] + octets[16:] in management
+                    self.assertEqual(frame["octets"], octets[:len(frame["octets"])])
+                    self.assertGreaterEqual(len(frame["octets"]), len(octets) - 4 if whole else min(len(octets) - 4, 96))
+                    self.assertLessEqual(len(frame["octets"]), len(octets) if whole else 100)
 
     def test_bridges_do_not_count_twice(self):
         with Hosts() as hosts:

@@ -242,6 +242,19 @@ class Counters(unittest.TestCase):
         self.check("rxe-atomic-fetchadd-bw.pcap", "--speed", "max")
         self.check("rxe-read-lat-64.pcap", "--speed", "max")
 
+    def test_connections_are_known_though_headers_alone_are_kept(self):
+        capture = "rxe-ucmatose.pcap"
+        self.check(capture, "--speed", "10")
+        facts = lambda document: sorted(
+            (flow["pairing"]["method"], flow["connection"]["ack_timeout_ns"], flow["connection"]["path_mtu"], flow["connection"]["end"])
+            for flow in document["flows"])
+        expected = told("flows", "-n", "--json", "-K", "-r", PCAPS / capture)
+        self.assertIn("cm", [method for method, *_ in facts(expected)])
+        with Wire() as wire, Daemon(wire) as daemon:
+            wire.play(capture, "--speed", "10")
+            daemon.captured(sums(expected)[0]["rdma_packets_total"])
+            self.assertEqual(facts(daemon.ask(command="flows")["result"]), facts(expected))
+
     def test_iwarp_whose_ports_are_known(self):
         self.check("siw-rping-crc.pcap", "--speed", "max", config="[capture]\niwarp_ports = [7174, 18515, 9999]\n")
 

@@ -83,7 +83,7 @@ TEST(PacketRing, frames_of_loopback) {
     const InterfaceInfo& info = ring->interfaces().at(0);
     EXPECT_EQ(info.name, "lo");
     EXPECT_EQ(info.filter, "udp dst port 45911");
-    EXPECT_EQ(info.snaplen, 50U);
+    EXPECT_EQ(info.snaplen, management_octets) << "of RoCE's management";
     EXPECT_EQ(info.ticks_per_sec, 1'000'000'000U);
 }
 

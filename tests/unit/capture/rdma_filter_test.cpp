@@ -178,6 +178,75 @@ TEST(RdmaFilter, too_many_ports_pass_all_tcp) {
     EXPECT_THAT(text_of(filter), testing::EndsWith(" or tcp"));
 }
 
+std::uint32_t kept(const BpfProgram& program, const std::string& octets) {
+    return run(program, std::as_bytes(std::span(octets)), static_cast<std::uint32_t>(octets.size()));
+}
+std::string bth(unsigned destination) {
+    return Maker(true).u32(0x64400000).u32(destination).u32(1).text(std::string(300, '\0')).str();
+}
+std::string udp_with(unsigned destination_port, const std::string& payload) {
+    return Maker(true).u16(49152).u16(destination_port).u16(0).u16(0).str() + payload;
+}
+
+/// RoCE v1 and v2 to queue pair 1; the 8 bits beside its number are reserved. IBTA vol. 1, 9.2 and annex A17.
+TEST(RdmaFilter, management_is_kept_and_nothing_else_is_longer) {
+    const auto program = [](const RdmaFilter& filter) {
+        return keep_management(compile(filter, wire::LinkType::ethernet, snaplen), wire::LinkType::ethernet, snaplen);
+    };
+    const BpfProgram ours = program({.tcp_ports = {7174}});
+    const std::vector<std::pair<std::string, std::uint32_t>> frames{
+        {ethernet(0x0800, ipv4(17, udp_with(4791, bth(1)))), management_octets},
+        {ethernet(0x0800, ipv4(17, udp_with(4791, bth(0xff000001)))), management_octets},
+        {ethernet(0x0800, ipv4(17, udp_with(4791, bth(1)), 0, 3)), management_octets},
+        {ethernet(0x0800, ipv4(17, udp_with(4791, bth(1)), 0x2000)), management_octets},
+        {ethernet(0x86dd, ipv6(17, udp_with(4791, bth(1)))), management_octets},
+        {ethernet(0x8915, std::string(40, '\0') + bth(1)), management_octets},
+        {ethernet(0x0800, ipv4(17, udp_with(4791, bth(0x010001)))), snaplen},
+        {ethernet(0x0800, ipv4(17, udp_with(4791, bth(17)))), snaplen},
+        {ethernet(0x86dd, ipv6(17, udp_with(4791, bth(0)))), snaplen},
+        {ethernet(0x8915, std::string(40, '\0') + bth(2)), snaplen},
+        {ethernet(0x0800, ipv4(6, tcp(50000, 7174, 0x18, bth(1)))), snaplen},
+        {ethernet(0x0800, ipv4(17, udp_with(4789, bth(1)))), 0},
+    };
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        const auto& [frame, expected] = frames[i];
+        EXPECT_EQ(kept(ours, frame), expected) << i;
+        EXPECT_EQ(kept(ours, tagged(frame, {0x8100})), expected) << i;
+        EXPECT_EQ(kept(ours, tagged(frame, {0x88a8, 0x8100})), expected) << i;
+    }
+}
+
+/// Whatever the program is, and wherever a frame ends.
+TEST(RdmaFilter, a_frame_that_passes_is_not_dropped_for_its_length) {
+    std::vector<std::string> frames;
+    for (const Case& each : cases()) frames.push_back(each.frame);
+    for (const std::string& payload : {bth(1), bth(2)}) {
+        frames.push_back(ethernet(0x0800, ipv4(17, udp_with(4791, payload), 0, 10)));
+        frames.push_back(ethernet(0x86dd, ipv6(17, udp_with(4791, payload))));
+        frames.push_back(ethernet(0x8915, std::string(40, '\0') + payload));
+        frames.push_back(tagged(frames[frames.size() - 3], {0x88a8, 0x8100}));
+    }
+    for (const auto link_type : {wire::LinkType::ethernet, wire::LinkType::raw}) {
+        for (const BpfProgram& given :
+             {compile({.tcp_ports = {7174}}, link_type, snaplen), *compile_for_socket("", {}, link_type, snaplen),
+              *compile_for_socket("len > 60", {}, link_type, snaplen)}) {
+            const BpfProgram ours = keep_management(given, link_type, snaplen);
+            for (const std::string& frame : frames)
+                for (std::size_t size = 0; size <= frame.size(); ++size)
+                    for (const std::size_t from : {std::size_t{0}, std::size_t{14}}) {
+                        if (from > size) continue;
+                        const std::string cut = frame.substr(from, size - from);
+                        const std::uint32_t before = kept(given, cut);
+                        const std::uint32_t now = kept(ours, cut);
+                        ASSERT_TRUE(now == before || (before == snaplen && now == management_octets))
+                            << before << " became " << now << " at " << cut.size();
+                    }
+        }
+    }
+    const BpfProgram whole = compile({}, wire::LinkType::ethernet, 1000);
+    EXPECT_EQ(keep_management(whole, wire::LinkType::ethernet, 1000), whole) << "more is kept already";
+}
+
 /// The kernel checks every program before it takes it; any socket will do.
 TEST(RdmaFilter, the_kernel_takes_it) {
     const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -190,6 +259,9 @@ TEST(RdmaFilter, the_kernel_takes_it) {
             const auto attached = attach(socket, program);
             EXPECT_TRUE(attached.ok()) << count << " ports: " << (attached.ok() ? "" : attached.error().text());
             EXPECT_TRUE(attach(socket, without_leaving(program)).ok());
+            const BpfProgram longer = keep_management(program, link_type, snaplen);
+            EXPECT_GT(longer.size(), program.size());
+            EXPECT_TRUE(attach(socket, without_leaving(longer)).ok());
         }
     }
     const auto refused = attach(socket, {{.code = 0xffff}});

@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 
+#include "capture/rdma_filter.h"
 #include "capture/verbs/verbs_source.h"
 #include "support.h"
 
@@ -265,12 +266,30 @@ TEST(Verbs, frames_come_as_they_passed) {
     EXPECT_EQ(sniffing.status, ReadStatus::timeout);
     ASSERT_THAT(sniffing.source->interfaces(), SizeIs(1));
     EXPECT_EQ(sniffing.source->interfaces()[0].name, "mlx5_0/1");
-    EXPECT_EQ(sniffing.source->interfaces()[0].snaplen, 100U);
+    EXPECT_EQ(sniffing.source->interfaces()[0].snaplen, management_octets) << "of RoCE's management";
     EXPECT_EQ(sniffing.source->statistics(0).received, 2U);
     EXPECT_EQ(sniffing.source->statistics(0).kernel_dropped, 0U);
     EXPECT_THAT(sniffing.source->descriptors(), ElementsAre(42));
     sniffing.source.reset();
     EXPECT_THAT(sniffing.verbs->alive, testing::IsEmpty());
+}
+
+TEST(Verbs, management_is_kept_whole) {
+    const Contents capture = read_all(std::filesystem::path(RDMASCOPE_PCAPS) / "rxe-ucmatose.pcap", {}, 64);
+    Sniffing sniffing;
+    ASSERT_NO_FATAL_FAILURE(sniffing.open({.snaplen = 100, .buffers = 8}));
+    std::size_t whole = 0;
+    for (const Kept& frame : capture.frames) {
+        sniffing.verbs->pass("mlx5_0", 1, frame.bytes);
+        const std::vector<Kept> got = sniffing.drain();
+        ASSERT_THAT(got, SizeIs(1));
+        const std::string& udp = frame.bytes;
+        const bool management = udp.size() > 50 && udp.substr(12, 2) == std::string("\x08\0", 2) && udp[23] == 17 &&
+                                udp.substr(36, 2) == "\x12\xb7" && udp.substr(47, 3) == std::string("\0\0\1", 3);
+        EXPECT_EQ(got[0].bytes, management ? frame.bytes : frame.bytes.substr(0, 100));
+        whole += management && frame.bytes.size() > 100 ? 1 : 0;
+    }
+    EXPECT_GE(whole, 12U) << "three connections, each of REQ, REP, RTU and DREQ at least";
 }
 
 TEST(Verbs, without_times_of_the_device_frames_have_the_clock_s) {

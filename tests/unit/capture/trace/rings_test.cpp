@@ -8,6 +8,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <memory>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -158,6 +159,48 @@ TEST(Rings, WhatIsNoRingIsNamedAndDoesNotStopTheOthers) {
     all(rings);
     ASSERT_EQ(rings.refusals().size(), 1U);
     EXPECT_NE(rings.refusals()[0].text().find("junk.ring: is no ring"), std::string::npos)
+        << rings.refusals()[0].text();
+}
+
+TEST(Rings, OneTooManyIsReadWhenAnotherOneHasEnded) {
+    const Folder folder;
+    Writer first(folder, {1, 2});
+    Rings rings({.directory = folder.path(), .most = 1});
+    EXPECT_EQ(all(rings).size(), 2U);
+    const Writer second(folder, {3, 4, 5});
+    EXPECT_TRUE(all(rings).empty());
+    EXPECT_TRUE(all(rings).empty());
+    ASSERT_EQ(rings.refused(), 1U) << "told once";
+    EXPECT_NE(rings.refusals()[0].text().find("one ring too many"), std::string::npos);
+    first.end();
+    all(rings);
+    EXPECT_EQ(all(rings).size(), 3U);
+    EXPECT_EQ(rings.refused(), 1U);
+}
+
+/// Nothing is lost by a moment without file descriptors, and the last ones are not taken from others.
+TEST(Rings, WithoutDescriptorsToSpareTheyAreReadLater) {
+    const Folder folder;
+    const Writer writer(folder, {1, 2, 3});
+    Rings rings({folder.path()});
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit tight = before;
+    tight.rlim_cur = 64;
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
+    std::vector<int> others;
+    for (int one = 0; one < 50 && one >= 0; others.push_back(one)) one = dup(STDIN_FILENO);
+    EXPECT_TRUE(all(rings).empty());
+    EXPECT_TRUE(all(rings).empty());
+    EXPECT_EQ(rings.open(), 0U);
+    const int spare = dup(STDIN_FILENO);
+    EXPECT_GE(spare, 0) << "there are some left";
+    close(spare);
+    for (const int one : others) close(one);
+    EXPECT_EQ(all(rings).size(), 3U);
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ASSERT_EQ(rings.refused(), 1U) << "told once";
+    EXPECT_NE(rings.refusals()[0].text().find("too many files are open"), std::string::npos)
         << rings.refusals()[0].text();
 }
 

@@ -1,6 +1,9 @@
 /// What happens at any octet: the process killed, the disk full, the file damaged.
 #include <csignal>
+#include <fcntl.h>
 #include <random>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -173,6 +176,74 @@ TEST(HistoryCrash, a_segment_that_cannot_be_begun_leaves_nothing_behind) {
     EXPECT_TRUE(folder.segments().empty());
     ASSERT_TRUE(to->append(interval(2)));
     EXPECT_EQ(numbers(*reader(folder)), from_to(2, 2));
+}
+
+/// A file system with room for little, in a mount namespace of this process's own.
+class SmallDisk {
+public:
+    explicit SmallDisk(const Folder& at) : path_(at.path()) {
+        is_there_ = ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                    ::mount("none", path_.c_str(), "tmpfs", 0, "size=256k") == 0;
+    }
+    ~SmallDisk() {
+        if (is_there_) ::umount2(path_.c_str(), MNT_DETACH);
+    }
+    SmallDisk(const SmallDisk&) = delete;
+    SmallDisk& operator=(const SmallDisk&) = delete;
+    bool is_there() const { return is_there_; }
+    /// Somebody else takes all that is left.
+    void fill() const {
+        const int file = ::open((path_ + "/filler").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        const std::string some(4096, 'x');
+        while (::write(file, some.data(), some.size()) > 0) continue;
+        ::close(file);
+    }
+
+private:
+    std::string path_;
+    bool is_there_ = false;
+};
+
+HistoryInterval ten_minutes(std::uint64_t n, bool small) {
+    HistoryInterval one = interval(n, begin_ns + 600 * second * static_cast<std::int64_t>(n), small);
+    one.length_ns = 600 * static_cast<std::uint64_t>(second);
+    return one;
+}
+
+TEST(HistoryCrash, on_a_full_disk_the_old_gives_way_to_the_young) {
+    const Folder folder;
+    const SmallDisk disk(folder);
+    if (!disk.is_there()) GTEST_SKIP() << "no small disk can be mounted here";
+    HistoryOptions options = in(folder);
+    options.max_age_ns = static_cast<std::uint64_t>(day);
+    const auto to = writer(options);
+    std::uint64_t n = 0;
+    while (to->counters().removed_segments < 3) ASSERT_TRUE(to->append(ten_minutes(++n, true)));
+    do {
+        disk.fill();
+        ASSERT_LT(n, 10'000U) << "nothing fails";
+    } while (to->append(ten_minutes(++n, true)));
+    // From here on it is as full as before, with room for what it gives up itself. That is less than a day's.
+    const std::uint64_t before = to->counters().intervals;
+    for (int i = 0; i < 1000; ++i) to->append(ten_minutes(++n, true));
+    EXPECT_GT(to->counters().intervals, before + 500) << to->error().text();
+}
+
+TEST(HistoryCrash, on_a_full_disk_a_smaller_bound_makes_room) {
+    const Folder folder;
+    const SmallDisk disk(folder);
+    if (!disk.is_there()) GTEST_SKIP() << "no small disk can be mounted here";
+    HistoryOptions options = in(folder);
+    options.segment_octets = 8192;
+    const auto to = writer(options);
+    std::uint64_t n = 0;
+    while (to->counters().segments < 8) ASSERT_TRUE(to->append(ten_minutes(++n, false)));
+    disk.fill();
+    while (to->append(ten_minutes(++n, false))) ASSERT_LT(n, 10'000U);
+    to->set_bounds(to->counters().octets / 2, options.max_age_ns);
+    EXPECT_TRUE(to->append(ten_minutes(++n, false))) << to->error().text();
+    EXPECT_EQ(to->counters().lost_intervals, 1U);
+    EXPECT_EQ(numbers(*reader(folder)).back(), n);
 }
 
 /// Appends until it is killed, and says by the pipe what append() has returned from.

@@ -97,6 +97,37 @@ TEST(FramePieces, AnInterfaceThatComesLaterIsDescribed) {
     EXPECT_EQ(read_again(out)[0].interface, "eth1");
 }
 
+TEST(FramePieces, AnInterfaceThatHasGoneIsDescribedByItsFramesAlone) {
+    capture::FlightRecorder recorder({.memory_octets = 1 << 20, .frame_octets = 192});
+    keep(recorder, 1, 60, 1);
+    std::string without;
+    std::string with;
+    FramePieces now(recorder, FramePieces::From::now, two_interfaces(), {false, true});
+    now.append(recorder, two_interfaces(), without);
+    EXPECT_NE(without.find("eth0"), std::string::npos);
+    EXPECT_EQ(without.find("eth1"), std::string::npos);
+    FramePieces oldest(recorder, FramePieces::From::oldest, two_interfaces(), {false, true});
+    oldest.append(recorder, two_interfaces(), with);
+    ASSERT_EQ(read_again(with).size(), 1U);
+    EXPECT_EQ(read_again(with)[0].interface, "eth1");
+}
+
+TEST(FramePieces, ANumberThatAnotherInterfaceHasNowIsTheOther_s) {
+    capture::FlightRecorder recorder({.memory_octets = 1 << 20, .frame_octets = 192});
+    FramePieces pieces(recorder, FramePieces::From::now, two_interfaces());
+    std::vector<capture::InterfaceInfo> interfaces = two_interfaces();
+    std::string out;
+    keep(recorder, 1, 60, 1);
+    pieces.append(recorder, interfaces, out);
+    interfaces[1].name = "veth7";
+    keep(recorder, 2, 60, 1);
+    pieces.append(recorder, interfaces, out);
+    const std::vector<Seen> seen = read_again(out);
+    ASSERT_EQ(seen.size(), 2U);
+    EXPECT_EQ(seen[0].interface, "eth1");
+    EXPECT_EQ(seen[1].interface, "veth7");
+}
+
 TEST(FramePieces, APieceIsBounded) {
     capture::FlightRecorder recorder({.memory_octets = 16 << 20, .frame_octets = 4096});
     for (std::uint64_t i = 1; i <= 3000; ++i) keep(recorder, i, 4096);

@@ -1,5 +1,6 @@
 #include "metrics/snapshot.h"
 
+#include <ctime>
 #include <gtest/gtest.h>
 #include <numeric>
 #include <set>
@@ -420,6 +421,29 @@ TEST(Difference, of_a_restarted_source_does_not_go_below_zero) {
     EXPECT_EQ(rest.flows[0].packets, 0u);
     EXPECT_EQ(rest.flows[0].wall_ns(), 0u);
     EXPECT_EQ(sum(rest.flows[0].state_ns), 0u);
+}
+
+/// A busy server rejects thousands; comparing each with each of before would take minutes here.
+TEST(Difference, of_very_many_attempts_is_quick) {
+    constexpr std::size_t count = 300'000;
+    Snapshot earlier;
+    earlier.attempts.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        earlier.attempts[i].request_frame = 10 * i + 1;
+        earlier.attempts[i].outcome = "rejected";
+    }
+    Snapshot later = earlier;
+    later.attempts[7].requests = 2;                // repeated,
+    later.attempts[count / 2].end_frame = 12'345;  // ended,
+    later.attempts.push_back(later.attempts.back());
+    later.attempts.back().request_frame += 10;  // and new
+    const std::clock_t begun = std::clock();
+    const Snapshot rest = difference(earlier, later);
+    EXPECT_LT(std::clock() - begun, 10 * CLOCKS_PER_SEC);
+    ASSERT_EQ(rest.attempts.size(), 3U);
+    EXPECT_EQ(rest.attempts[0].request_frame, 71U);
+    EXPECT_EQ(rest.attempts[1].request_frame, 10 * (count / 2) + 1);
+    EXPECT_EQ(rest.attempts[2].request_frame, 10 * count + 1);
 }
 
 }  // namespace
