@@ -95,7 +95,14 @@ Side::~Side() {
         EXPECT_EQ(ibv_dereg_mr(mr), 0);
     }
     EXPECT_EQ(ibv_dealloc_pd(pd), 0);
-    EXPECT_EQ(ibv_close_device(context), 0);
+    close_device();
+}
+
+void Side::close_device() {
+    if (context != nullptr) {
+        EXPECT_EQ(ibv_close_device(context), 0);
+    }
+    context = nullptr;
 }
 
 void Side::destroy_pair() {

@@ -51,6 +51,7 @@ struct Side {
     ibv_async_event async_event() const;
     ibv_qp_state state() const;
     void destroy_pair();
+    void close_device();
 
     ibv_context* context = nullptr;
     ibv_pd* pd = nullptr;
