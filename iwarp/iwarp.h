@@ -351,7 +351,8 @@ public:
     std::uint32_t number() const;
     QueuePairState state() const;
     Posted post_send(const SendRequest&);
-    Posted post_receive(const ReceiveRequest&);  ///< Posted::invalid with a shared receive queue
+    /// Also while this side closes: the peer may still send. Posted::invalid with a shared receive queue.
+    Posted post_receive(const ReceiveRequest&);
     /// More room for requests; fewer only as far as the queues are empty. Throws Error.
     void resize(std::uint32_t max_send, std::uint32_t max_receive);
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <deque>
 #include <memory>
 #include <string>
 
@@ -35,12 +36,16 @@ struct QueuePair::Impl {
     void flush(std::uint64_t ticket = no_ticket, Status status = Status::flushed);
     void complete_send(const rdmap::WorkRequest& work, Status status);
     void complete_receive(const Completion& completion);
+    /// For one that is posted too late: flushed, once all that was posted before it has completed (RFC 5040 section
+    /// 5.5, rule 15). For the state closing and those after it.
+    Posted flush_in_turn(rdmap::WorkRequest work);
     /// There will be no connection: as before connect(), receives stay posted. Failure::none: the peer rejected it.
     void connect_failed(Failure failure, std::string text, std::span<const std::byte> private_data = {});
     /// The connection is over.
     void disconnected(std::string text);
     /// A local error that ends the queue pair, connected or not.
     void fail(const std::string& why);
+    void flush_late_sends();
 
     std::shared_ptr<Device> device;
     std::shared_ptr<ProtectionDomain> domain;
@@ -53,6 +58,7 @@ struct QueuePair::Impl {
     std::uint32_t number = 0;
     QueuePairState state = QueuePairState::idle;
     rdmap::SendQueue sends;
+    std::deque<rdmap::WorkRequest> late_sends;  ///< flushed when `sends` is empty
     std::unique_ptr<ddp::ReceiveQueue> own_receives;
     std::shared_ptr<verbs::Connection> connection;
     std::optional<Agreement> agreement;
