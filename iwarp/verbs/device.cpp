@@ -53,7 +53,7 @@ void Device::Impl::end_overflowed() {
 
 void Device::Impl::withdraw(std::span<const std::byte> owned) {
     if (owned.empty()) return;
-    for (verbs::Connection* const stream : streams) stream->withdraw(owned);
+    for (verbs::Connection* const stream : sending) stream->withdraw(owned);
 }
 
 Device::Device(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -71,7 +71,7 @@ struct Device::Impl {
     std::uint32_t last_queue_pair = 0;
     std::size_t queue_pairs = 0;
     std::size_t connections = 0;
-    std::vector<verbs::Connection*> streams;  ///< those that send and receive FPDUs
+    std::vector<verbs::Connection*> sending;  ///< streams whose octets wait for the transport
     std::vector<CompletionQueue::Impl*> overflowed;
     unsigned depth = 0;
     /// Last: its streams go first.
