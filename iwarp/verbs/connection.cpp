@@ -184,9 +184,18 @@ void Connection::forget_listener() {
 
 /// The initiator's Request was turned down. RFC 5044 section 7.1.2 would leave TCP to the user, who cannot use it here.
 void Connection::refused() {
+    start_ended(Failure::none, fmt::format("{} rejected the connection", name()), Closing::full, peers_answer());
+}
+
+PeersAnswer Connection::peers_answer() const {
+    PeersAnswer answer;
     const wire::Bytes octets = handshake_->private_data();
-    const std::vector<std::byte> private_data(octets.begin(), octets.end());
-    start_ended(Failure::none, fmt::format("{} rejected the connection", name()), Closing::full, private_data);
+    answer.private_data.assign(octets.begin(), octets.end());
+    if (const auto& said = handshake_->peer_parameters()) {
+        answer.ird = said->ird;
+        answer.ord = said->ord;
+    }
+    return answer;
 }
 
 void Connection::handshake_failed(std::string why, Failure kind) {
@@ -210,7 +219,7 @@ void Connection::handshake_failed(std::string why, Failure kind) {
 }
 
 /// There will be no FPDUs. `Closing::no`: but the stream goes on. Failure::none: the peer rejected it.
-void Connection::start_ended(Failure kind, std::string why, Closing how, std::span<const std::byte> private_data) {
+void Connection::start_ended(Failure kind, std::string why, Closing how, PeersAnswer answer) {
     if (how == Closing::no)
         deadline_ns_.reset();
     else
@@ -218,7 +227,7 @@ void Connection::start_ended(Failure kind, std::string why, Closing how, std::sp
     if (listener_ != nullptr) listener_->waiting.erase(this);
     listener_ = nullptr;
     if (QueuePair::Impl* const pair = std::exchange(pair_, nullptr))
-        pair->connect_failed(kind, std::move(why), private_data);
+        pair->connect_failed(kind, std::move(why), std::move(answer));
 }
 
 void Connection::peer_closed(std::int64_t now_ns) {
@@ -258,7 +267,7 @@ void Connection::lost(const std::string& why, std::int64_t now_ns) {
     } else if (phase_ == Phase::terminating) {
         end(Closing::reset, ending_.empty() ? why : ending_);
     } else {
-        if (phase_ == Phase::exchanging || phase_ == Phase::replying) ++device_.counters.handshakes_failed;
+        if (phase_ != Phase::connecting && phase_ != Phase::refusing) ++device_.counters.handshakes_failed;
         start_ended(Failure::reset, fmt::format("no iWARP connection to {}: {}", name(), why), Closing::reset);
     }
 }
@@ -368,7 +377,8 @@ void Connection::close(Closing how) {
     batch_.clear();
     look_after_batch();
     leave_line();
-    rescued_.clear();
+    std::vector<std::byte>().swap(rescued_);
+    rescued_part_.set(0);
     // Nobody has heard of it: strangers that come and go leave nothing behind.
     if (std::exchange(asked, false))
         device_.forget([&](const PendingEvent& event) { return event.request.get() == this; });

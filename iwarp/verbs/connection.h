@@ -143,7 +143,8 @@ private:
     void begin_operating();
     void handshake_failed(std::string why, Failure kind = Failure::protocol);
     void refused();
-    void start_ended(Failure kind, std::string why, Closing how, std::span<const std::byte> private_data = {});
+    void start_ended(Failure kind, std::string why, Closing how, PeersAnswer answer = {});
+    PeersAnswer peers_answer() const;
     void operate(wire::Bytes octets);
     void inbound_fault(const Fault& fault);
     void terminate(const Fault& fault, wire::Bytes body, const std::string& text, std::uint64_t ticket = no_ticket,
@@ -162,6 +163,7 @@ private:
     bool starting() const { return phase_ < Phase::operating; }
     bool all_sent() const { return rescued_.empty() && batch_.empty(); }
     void rescue();
+    bool may_keep_unsent() const;
     void close(Closing how);
     /// `ticket` completes with `status`, the rest is flushed.
     void end(Closing how, const std::string& text, std::uint64_t ticket = no_ticket, Status status = Status::flushed);
@@ -199,13 +201,14 @@ private:
     bool placing_ = false;  ///< between begin_segment and end_segment
     std::unique_ptr<mpa::Handshake> handshake_;
     std::unique_ptr<mpa::FpduWriter> writer_;
-    mpa::Batch batch_;
+    mpa::Batch batch_{&device_.stages->account};
     std::size_t sending_place_ = nowhere;  ///< in Device::Impl::sending
     SharedReceiveQueue::Impl* line_ = nullptr;
     std::list<Connection*> standing_;  ///< its place in that line, while it stands in none
     std::list<Connection*>::iterator stands_at_;
     std::vector<std::byte> rescued_;  ///< copied from a batch whose memory had to be let go; leaves first
     std::size_t rescued_sent_ = 0;
+    mpa::StreamMemory::Part rescued_part_{&device_.stages->account};
     wire::Bytes piece_;             ///< what output() shows, where it is no batch
     std::string ending_;            ///< why the stream was terminated
     std::uint64_t fpdus_sent_ = 0;  ///< as counted last

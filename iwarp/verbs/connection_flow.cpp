@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <functional>
 
 #include "fmt/core.h"
@@ -82,7 +83,7 @@ void Connection::begin_operating() {
     phase_ = Phase::operating;
     deadline_ns_.reset();
     may_send_ = initiates_;
-    pair_->established(agreement_on(terms), initiates_ ? handshake_->private_data() : wire::Bytes{});
+    pair_->established(agreement_on(terms), initiates_ ? peers_answer() : PeersAnswer{});
     handshake_.reset();
     std::vector<std::byte>().swap(options_.private_data);
 }
@@ -249,7 +250,7 @@ void Connection::drop_the_rest(const std::string& why) {
 void Connection::terminate(const Fault& fault, wire::Bytes body, const std::string& text, std::uint64_t ticket,
                            Status status) {
     if (phase_ != Phase::operating) return;
-    if (!may_send_ || closing_ != Closing::no) {  // not yet, or not any more
+    if (!may_send_ || closing_ != Closing::no || !may_keep_unsent()) {  // not yet, or not any more
         end(Closing::reset, text, ticket, status);
         return;
     }
@@ -302,6 +303,7 @@ std::uint64_t Connection::affected_by(const Terminate& why) const {
 void Connection::terminated(const Terminate& why) {
     if (pair_ == nullptr || phase_ != Phase::operating) return;
     ++device_.counters.terminates_received;
+    if (!may_keep_unsent()) batch_.clear();
     rescue();
     phase_ = Phase::terminating;
     leave_line();
@@ -336,6 +338,7 @@ Stream::Output Connection::output(std::int64_t now_ns) {
 }
 
 void Connection::fill() {
+    batch_.limit(device_.stages->account.left() / 8);  // the fuller the memory, the less there will be to keep
     rdmap::Outbound& outbound = flow_->outbound;
     if (may_send_)
         outbound.fill(*writer_, batch_);
@@ -386,14 +389,18 @@ void Connection::sent(std::size_t octets, std::int64_t now_ns) {
     rescued_sent_ += of_rescued;
     if (rescued_sent_ == rescued_.size()) {
         std::vector<std::byte>().swap(rescued_);  // `= {}` would keep its memory
+        rescued_part_.set(0);
         rescued_sent_ = 0;
     }
     if (octets > of_rescued) batch_.consume(octets - of_rescued);
     look_after_batch();
     // Before the rest can leave, a Write of the peer or the application may change what an answer refers to.
-    if (flow_ && flow_->outbound.take_may_change() && !batch_.empty() && pair_ != nullptr && pair_->agreement &&
-        pair_->agreement->crc)
-        batch_.detach();
+    const bool may_change =
+        flow_ && flow_->outbound.take_may_change() && pair_ != nullptr && pair_->agreement && pair_->agreement->crc;
+    if (!batch_.empty() && (may_change ? !may_keep_unsent() : device_.stages->account.exceeded()))
+        return end(Closing::reset, fmt::format("no memory is left for what {} does not take", name()), oldest_begun(),
+                   Status::connection_lost);
+    if (may_change) batch_.detach();
     sent_ns_ = now_ns;
     if (!shrink_ns_) shrink_ns_ = now_ns + 1'000'000'000;
     progressed();
@@ -413,6 +420,11 @@ void Connection::drained() {
     if (!pair_->retire()) fail("the sink of a Read with Invalidate could not be invalidated");
 }
 
+/// Whether there is memory for what is left of the batch; sizes of copies are powers of two.
+bool Connection::may_keep_unsent() const {
+    return batch_.empty() || std::bit_ceil(batch_.octets()) <= device_.stages->account.left();
+}
+
 /// What is left of the batch into memory of our own.
 void Connection::rescue() {
     if (batch_.empty()) return;
@@ -422,6 +434,7 @@ void Connection::rescue() {
     for (const wire::Bytes piece : batch_.pieces()) octets.insert(octets.end(), piece.begin(), piece.end());
     batch_.clear();
     rescued_ = std::move(octets);
+    rescued_part_.set(rescued_.size());
     rescued_sent_ = 0;
 }
 

@@ -51,11 +51,11 @@ void QueuePair::Impl::change_state(QueuePairState to) {
     state = to;
 }
 
-void QueuePair::Impl::raise(Event::Kind kind, std::string text, std::span<const std::byte> private_data) {
+void QueuePair::Impl::raise(Event::Kind kind, std::string text, verbs::PeersAnswer answer) {
     verbs::PendingEvent event;
     event.kind = kind;
     event.text = std::move(text);
-    event.private_data.assign(private_data.begin(), private_data.end());
+    event.answer = std::move(answer);
     raise(std::move(event));
 }
 
@@ -74,10 +74,10 @@ void QueuePair::Impl::forget_events(unsigned kinds) {
         [&](const verbs::PendingEvent& event) { return event.of == this && (bit(event.kind) & kinds) != 0; });
 }
 
-void QueuePair::Impl::established(const Agreement& with, std::span<const std::byte> private_data) {
+void QueuePair::Impl::established(const Agreement& with, verbs::PeersAnswer answer) {
     agreement = with;
     change_state(QueuePairState::connected);
-    raise(Event::Kind::established, {}, private_data);
+    raise(Event::Kind::established, {}, std::move(answer));
 }
 
 void QueuePair::Impl::terminated(Terminate why) {
@@ -162,14 +162,14 @@ void QueuePair::Impl::flush(std::uint64_t ticket, Status status) {
     }
 }
 
-void QueuePair::Impl::connect_failed(Failure failure, std::string text, std::span<const std::byte> private_data) {
+void QueuePair::Impl::connect_failed(Failure failure, std::string text, verbs::PeersAnswer answer) {
     connection.reset();
     change_state(QueuePairState::idle);
     verbs::PendingEvent event;
     event.kind = failure == Failure::none ? Event::Kind::rejected : Event::Kind::connect_failed;
     event.failure = failure;
     event.text = std::move(text);
-    event.private_data.assign(private_data.begin(), private_data.end());
+    event.answer = std::move(answer);
     raise(std::move(event));
 }
 

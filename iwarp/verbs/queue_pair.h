@@ -23,11 +23,11 @@ struct QueuePair::Impl {
     void change_state(QueuePairState to);
     /// At most one event of each kind waits: a later one replaces it.
     void raise(verbs::PendingEvent event);
-    void raise(Event::Kind kind, std::string text = {}, std::span<const std::byte> private_data = {});
+    void raise(Event::Kind kind, std::string text = {}, verbs::PeersAnswer answer = {});
     void forget_events(unsigned kinds = ~0U);
     static unsigned bit(Event::Kind kind) { return 1U << static_cast<unsigned>(kind); }
     bool is_pending(Event::Kind kind) const { return (pending_kinds & bit(kind)) != 0; }
-    void established(const Agreement& with, std::span<const std::byte> private_data);
+    void established(const Agreement& with, verbs::PeersAnswer answer);
     void terminated(Terminate why);
     /// Completes what the send queue has finished. `false` where one of them failed in that.
     bool retire();
@@ -40,7 +40,7 @@ struct QueuePair::Impl {
     /// 5.5, rule 15). For the state closing and those after it.
     Posted flush_in_turn(rdmap::WorkRequest work);
     /// There will be no connection: as before connect(), receives stay posted. Failure::none: the peer rejected it.
-    void connect_failed(Failure failure, std::string text, std::span<const std::byte> private_data = {});
+    void connect_failed(Failure failure, std::string text, verbs::PeersAnswer answer = {});
     /// The connection is over.
     void disconnected(std::string text);
     /// A local error that ends the queue pair, connected or not.

@@ -90,6 +90,19 @@ TEST(PreloadQueuePair, IsConnectedByTheConnectionManagerAlone) {
     EXPECT_EQ(modify(connection.active, IBV_QPS_RTS), 0) << "as programs do after rdma_init_qp_attr";
 }
 
+// rdma_get_cm_event(3): each "matches" what the remote node said when it called rdma_accept, and RFC 6581 section 9.1.
+TEST(PreloadQueuePair, KnowsTheDepthsThatTheOtherSideGave) {
+    Wishes active;
+    active.responder_resources = 9;
+    active.initiator_depth = 7;
+    Wishes passive;
+    passive.responder_resources = 20;
+    passive.initiator_depth = 3;
+    Connection connection(active, passive);
+    EXPECT_EQ(connection.told.responder_resources, 3);
+    EXPECT_EQ(connection.told.initiator_depth, 7);  // of 20, what was asked for
+}
+
 TEST(PreloadQueuePair, ErrorFlushesAndResetBeginsAnew) {
     Side side({});
     ASSERT_EQ(side.receive(1, 0, 8), 0);
