@@ -339,7 +339,8 @@ void Connection::abort(const std::string& why) {
 
 void Connection::abandon() {
     // After disconnect() everything may be with the transport already: a reset would take it back from the peer.
-    const bool orderly = phase_ == Phase::operating && close_wanted_ && all_sent() && pair_->sends.empty();
+    const bool orderly = closing_ == Closing::half ||
+                         (phase_ == Phase::operating && close_wanted_ && all_sent() && pair_->sends.empty());
     pair_ = nullptr;
     close(orderly ? Closing::full : Closing::reset);
     attention();
