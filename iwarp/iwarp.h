@@ -351,7 +351,8 @@ public:
     std::uint32_t number() const;
     QueuePairState state() const;
     Posted post_send(const SendRequest&);
-    Posted post_receive(const ReceiveRequest&);  ///< Posted::invalid with a shared receive queue
+    /// Also while this side closes: the peer may still send. Posted::invalid with a shared receive queue.
+    Posted post_receive(const ReceiveRequest&);
     /// More room for requests; fewer only as far as the queues are empty. Throws Error.
     void resize(std::uint32_t max_send, std::uint32_t max_receive);
 
@@ -446,6 +447,10 @@ struct Event {
     std::shared_ptr<SharedReceiveQueue> shared_receive_queue;
     std::optional<Terminate> terminate;
     std::vector<std::byte> private_data;
+    /// Initiator, established and rejected: what the responder's Reply said (RFC 6581 section 9.1): what it serves, and
+    /// what it will have outstanding; 16383 where it did not say.
+    std::uint16_t ird = 16383;
+    std::uint16_t ord = 16383;
     std::string text;
     Failure failure = Failure::none;  ///< of connect_failed
 };
@@ -491,6 +496,10 @@ public:
     bool work_waits() const;
     std::optional<Event> next_event();
     const DeviceCounters& counters() const;
+    /// What is kept of octets under way: of FPDUs that have not come whole, and of what peers do not take. Beyond the
+    /// limit, of which there is none at first, a stream that needs more ends.
+    void limit_stream_memory(std::size_t octets);
+    std::size_t stream_memory() const;
     Impl& impl() { return *impl_; }
 
 private:

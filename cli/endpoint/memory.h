@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -58,17 +59,26 @@ public:
         std::uint64_t octets_ = 0;
     };
     std::optional<Share> take(std::uint64_t octets) {
-        if (octets > total_ - used_) return {};
+        if (octets > total_ - std::min(total_, used_ + elsewhere_)) return {};
         used_ += octets;
-        most_ = used_ > most_ ? used_ : most_;
+        note_most();
         return Share(*this, octets);
     }
+    /// What the stack keeps for the same connections; it may have what is not taken here.
+    void set_elsewhere(std::uint64_t octets) {
+        elsewhere_ = octets;
+        note_most();
+    }
+    std::uint64_t not_taken() const { return total_ - used_; }
     std::uint64_t total() const { return total_; }
     std::uint64_t most() const { return most_; }  ///< that was in use at once
 
 private:
+    void note_most() { most_ = std::max(most_, used_ + elsewhere_); }
+
     std::uint64_t total_;
     std::uint64_t used_ = 0;
+    std::uint64_t elsewhere_ = 0;
     std::uint64_t most_ = 0;
 };
 

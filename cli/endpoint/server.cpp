@@ -49,7 +49,9 @@ Server::Server(const ServerOptions& options)
       device_(iwarp::Device::open(device_options(options))),
       completions_(device_->create_completion_queue(first_completions)),
       listener_(listen_at(*device_, options.listen, options.connection)),
-      host_{*device_, completions_, readable_, options.region_octets, budget_, counters_.sessions} {}
+      host_{*device_, completions_, readable_, options.region_octets, budget_, counters_.sessions} {
+    share_memory();
+}
 
 Server::~Server() = default;
 
@@ -61,8 +63,16 @@ std::int64_t Server::now_ns() const {
 void Server::progress(std::chrono::nanoseconds wait) {
     device_->progress(wait);
     take_completions();
+    share_memory();
     while (auto event = device_->next_event()) handle(*event);
     end_the_idle();
+    share_memory();
+}
+
+/// Sessions and the stack have one budget: each may take what the other has not.
+void Server::share_memory() {
+    budget_.set_elsewhere(device_->stream_memory());
+    device_->limit_stream_memory(budget_.not_taken());
 }
 
 void Server::take_completions() {
@@ -153,8 +163,10 @@ void Server::refuse(iwarp::ConnectionRequest& request, const std::string& reason
 void Server::forget(const iwarp::Event& event) {
     const auto found = sessions_.find(event.queue_pair->number());
     if (found == sessions_.end()) return;
-    const bool orderly = event.kind == iwarp::Event::Kind::disconnected && event.text.empty();
-    ++(orderly ? counters_.ended : counters_.failed);
+    // What was never established the device has counted among its handshakes.
+    const bool was_established = event.kind == iwarp::Event::Kind::disconnected;
+    const bool orderly = was_established && event.text.empty();
+    if (was_established) ++(orderly ? counters_.ended : counters_.failed);
     say(orderly ? fmt::format("{} disconnected", event.queue_pair->peer())
                 : fmt::format("{} gone: {}", event.queue_pair->peer(), event.text));
     add(counters_.traffic, event.queue_pair->counters());

@@ -31,7 +31,7 @@ struct ServerCounters {
     std::uint64_t established = 0;
     std::uint64_t rejected = 0;  ///< by us, for want of room or understanding
     std::uint64_t ended = 0;     ///< closed in an orderly way
-    std::uint64_t failed = 0;    ///< lost, or never completed
+    std::uint64_t failed = 0;    ///< lost
     std::uint64_t idle_ended = 0;
     std::size_t open_most = 0;  ///< at once
     iwarp::QueuePairCounters traffic = {};
@@ -65,6 +65,7 @@ private:
     void forget(const iwarp::Event& event);
     void make_room(std::size_t completions);
     void end_the_idle();
+    void share_memory();
     std::int64_t now_ns() const;
     void say(const std::string& line) const {
         if (options_.say) options_.say(line);

@@ -10,6 +10,8 @@ namespace {
 
 /// What a request costs in queues and completions, beside its data; counted so that depth is bounded like memory.
 constexpr std::uint64_t request_octets = 256;
+/// What the stack has of a connection, whatever it does.
+constexpr std::uint64_t connection_octets = std::uint64_t{16} << 10;
 
 Budget::Share reserve(Budget& budget, std::uint64_t octets) {
     auto share = budget.take(octets);
@@ -31,7 +33,7 @@ public:
 
 Session::Session(Host& host, const Sizes& sizes)
     : host_(host),
-      share_(reserve(host.budget, sizes.writable_octets + sizes.message_octets +
+      share_(reserve(host.budget, connection_octets + sizes.writable_octets + sizes.message_octets +
                                       request_octets * (sizes.send + std::uint64_t{sizes.receive}))),
       writable_(sizes.writable_octets),
       messages_(sizes.message_octets),

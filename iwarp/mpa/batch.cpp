@@ -15,7 +15,8 @@ static_assert(next_chunk >= wire::mpa_longest);
 }  // namespace
 
 bool Batch::full() const {
-    return ends_.size() >= max_fpdus || added_ >= max_octets || pieces_.size() + max_payload_pieces + 2 > max_pieces;
+    return ends_.size() >= max_fpdus || added_ >= std::max<std::size_t>(most_octets_, 1) ||
+           pieces_.size() + max_payload_pieces + 2 > max_pieces;
 }
 
 std::span<const wire::Bytes> Batch::next_fpdu() const {
@@ -49,6 +50,12 @@ void Batch::clear() {
     own_last_ = false;
 }
 
+void Batch::add_chunk(std::size_t octets) {
+    chunks_.push_back({std::make_unique_for_overwrite<std::byte[]>(octets), octets});
+    chunk_octets_ += octets;
+    part_.set(chunk_octets_ - std::min(chunk_octets_, first_chunk));
+}
+
 void Batch::detach() {
     const std::size_t size = octets();
     if (size == 0) return;
@@ -58,7 +65,7 @@ void Batch::detach() {
     if (chunk_ >= chunks_.size()) {
         chunk_ = chunks_.size();
         const std::size_t rounded = std::bit_ceil(size);  // a few sizes, used again
-        chunks_.push_back({std::make_unique_for_overwrite<std::byte[]>(rounded), rounded});
+        add_chunk(rounded);
     }
     std::byte* const memory = chunks_[chunk_].memory.get();
     std::byte* to = memory;
@@ -71,7 +78,7 @@ void Batch::detach() {
 
 void Batch::shrink() {
     if (!empty()) return;
-    *this = Batch{};  // an assignment of `{}` to a vector would keep its memory
+    *this = Batch{memory_};  // an assignment of `{}` to a vector would keep its memory
 }
 
 std::byte* Batch::append(std::size_t octets) {
@@ -83,7 +90,7 @@ std::byte* Batch::append(std::size_t octets) {
     }
     if (chunk_ == chunks_.size()) {
         const std::size_t size = std::max(octets, chunks_.empty() ? first_chunk : next_chunk);
-        chunks_.push_back({std::make_unique_for_overwrite<std::byte[]>(size), size});
+        add_chunk(size);
     }
     std::byte* const memory = chunks_[chunk_].memory.get() + chunk_used_;
     if (own_last_)

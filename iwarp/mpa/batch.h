@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "iwarp/mpa/stream_memory.h"
 #include "wire/bytes.h"
 
 namespace iwarp::mpa {
@@ -18,6 +19,10 @@ public:
         std::size_t{512} * 1024;  ///< reached with whole FPDUs: may be passed by one
     static constexpr std::size_t max_pieces = 512;
 
+    /// `memory`, if any, counts what the batch keeps beyond the first 4 KiB.
+    explicit Batch(StreamMemory* memory = nullptr) : memory_(memory), part_(memory) {}
+    /// Octets after which it is full, where max_octets are too many; one FPDU always has room.
+    void limit(std::size_t octets) { most_octets_ = octets < max_octets ? octets : max_octets; }
     bool empty() const { return consumed_ == added_; }  ///< nothing left to send
     /// The next FPDU waits until this one is empty again: counts what was added since then, sent or not.
     bool full() const;
@@ -44,6 +49,7 @@ private:
         std::size_t size = 0;
     };
 
+    void add_chunk(std::size_t octets);
     /// So many octets of the batch's own memory, appended to what is sent.
     std::byte* append(std::size_t octets);
     /// Octets of the user's memory.
@@ -54,6 +60,10 @@ private:
     std::vector<std::size_t> ends_;  ///< octets added up to each FPDU's end
     mutable std::vector<wire::Bytes> next_;
     std::vector<Chunk> chunks_;
+    StreamMemory* memory_;
+    StreamMemory::Part part_;
+    std::size_t chunk_octets_ = 0;  ///< of all chunks
+    std::size_t most_octets_ = max_octets;
     std::size_t chunk_ = 0;       ///< the one in use
     std::size_t chunk_used_ = 0;  ///< octets of it
     bool own_last_ = false;       ///< the last piece is of that chunk and may grow

@@ -58,7 +58,8 @@ FpduReader::FpduReader(Settings settings, SegmentSink& sink, std::shared_ptr<Sta
     : settings_(settings),
       direct_(!settings.markers && !(settings.strict && settings.crc)),
       sink_(&sink),
-      pool_(std::move(pool)) {}
+      pool_(std::move(pool)),
+      stage_part_(pool_ ? &pool_->account : nullptr) {}
 
 FpduReader::~FpduReader() { release_stage(); }
 
@@ -182,7 +183,7 @@ std::optional<Fault> FpduReader::take_head(wire::Bytes& octets) {
 /// is given room for all of it.
 std::optional<Fault> FpduReader::take_staged(wire::Bytes& octets) {
     const std::size_t part = std::min<std::size_t>(octets.size(), stage_total_ - stage_have_);
-    reserve_stage(stage_have_ + part);
+    if (!reserve_stage(stage_have_ + part)) return fault::mpa_local;
     std::memcpy(stage_.get() + stage_have_, octets.data(), part);
     stage_have_ += static_cast<std::uint32_t>(part);
     octets = octets.subspan(part);
@@ -192,23 +193,27 @@ std::optional<Fault> FpduReader::take_staged(wire::Bytes& octets) {
     return fault;
 }
 
-void FpduReader::reserve_stage(std::size_t octets) {
+bool FpduReader::reserve_stage(std::size_t octets) {
     using Size = StagePool::Size;
-    if (stage_ && octets <= StagePool::octets(stage_class_)) return;
+    if (stage_ && octets <= StagePool::octets(stage_class_)) return true;
     const bool small = stage_total_ <= StagePool::octets(Size::small) || octets <= StagePool::octets(Size::small);
     const Size size = small ? Size::small : Size::large;
+    if (pool_ && pool_->account.left() < StagePool::octets(size)) return false;
     StagePool::Memory larger =
         pool_ ? pool_->take(size) : std::make_unique_for_overwrite<std::byte[]>(StagePool::octets(size));
     if (stage_have_ != 0) std::memcpy(larger.get(), stage_.get(), stage_have_);
     release_stage();
     stage_ = std::move(larger);
     stage_class_ = size;
+    stage_part_.set(StagePool::octets(size));
+    return true;
 }
 
 void FpduReader::release_stage() {
     if (!stage_) return;
     if (pool_) pool_->give(stage_class_, std::move(stage_));
     stage_.reset();
+    stage_part_.set(0);
 }
 
 /// An FPDU with all its octets in one place: nothing of it is believed before its CRC. RFC 5044 sections 4.4, 6.

@@ -87,7 +87,7 @@ private:
     std::size_t wanted_head() const;
     bool place(wire::Bytes octets);
     void move_to_stage(std::size_t total);
-    void reserve_stage(std::size_t octets);
+    bool reserve_stage(std::size_t octets);
     void release_stage();
 
     Settings settings_;
@@ -112,6 +112,7 @@ private:
     std::uint64_t fpdus_ = 0;
     std::shared_ptr<StagePool> pool_;
     StagePool::Memory stage_;
+    StreamMemory::Part stage_part_;
     std::vector<std::byte> held_;  ///< while paused: what has come behind head_ or stage_, from held_at_ on
     std::size_t held_at_ = 0;
     std::array<std::byte, 24> head_;  ///< holds every FPDU that is too short for its header, and empty messages

@@ -4,6 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "iwarp/mpa/stream_memory.h"
+
 namespace iwarp::mpa {
 
 /// Memory for FPDUs that have not arrived whole: two sizes, a few of each kept for the next. One for a device, used by
@@ -18,6 +20,8 @@ public:
     Memory take(Size size);
     void give(Size size, Memory memory);
     std::size_t kept_octets() const;
+
+    StreamMemory account;  ///< where those that have taken some count it
 
 private:
     static constexpr std::size_t most_small = 64;

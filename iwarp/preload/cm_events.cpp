@@ -34,6 +34,14 @@ std::uint8_t depth(std::uint16_t of_peer) {
     return static_cast<std::uint8_t>(std::min<std::uint16_t>(of_peer, max_read_depth));
 }
 
+/// As the peer gave them to rdma_accept(3) or rdma_reject (rdma_get_cm_event(3): "matches ... specified by the remote
+/// node"); where its Reply did not say, the others.
+void put_depths(EventBox& box, const Event& event, std::uint8_t resources, std::uint8_t initiator_depth) {
+    constexpr std::uint16_t unsaid = 0x3fff;
+    box.param.conn.responder_resources = event.ord == unsaid ? resources : depth(event.ord);
+    box.param.conn.initiator_depth = event.ird == unsaid ? initiator_depth : depth(event.ird);
+}
+
 /// Takes out what waits for `id`, for the caller to keep.
 std::vector<std::unique_ptr<EventBox>> withdraw_events(Id& id) {
     std::vector<std::unique_ptr<EventBox>> taken;
@@ -124,8 +132,7 @@ void Observer::established(Id& id, const Event& event) {
     set_ends(id, event.queue_pair->local(), event.queue_pair->peer());
     auto box = make_event(id, RDMA_CM_EVENT_ESTABLISHED);
     if (const auto agreement = event.queue_pair->agreement()) {
-        box->param.conn.responder_resources = depth(agreement->ird);
-        box->param.conn.initiator_depth = depth(agreement->ord);
+        put_depths(*box, event, depth(agreement->ird), depth(agreement->ord));
         if (id.pair != nullptr) {
             id.pair->responder_resources = depth(agreement->ird);
             id.pair->initiator_depth = depth(agreement->ord);
@@ -144,6 +151,7 @@ void Observer::failed(Id& id, const Event& event) {
     const auto outcome =
         std::ranges::find_if(outcomes, [&](const Outcome& one) { return one.failure == event.failure; });
     auto box = make_event(id, outcome->event, outcome->status);
+    put_depths(*box, event, 0, 0);
     put_private_data(*box, event.private_data);
     deliver(std::move(box));
 }

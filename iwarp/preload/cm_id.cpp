@@ -14,7 +14,8 @@ Context* default_context(Engine& engine) {
     static Context* context = nullptr;
     if (context == nullptr) {
         engine.device();
-        context = open_context();  // for as long as the process lives, as librdmacm does
+        context = open_context();
+        keep_context(&context->context);  // for as long as the process lives, as librdmacm does
         engine.observe(&observer());
     }
     return context;

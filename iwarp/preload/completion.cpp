@@ -96,6 +96,7 @@ ibv_cq* create_cq(Engine& engine, ibv_context* context, std::uint32_t capacity, 
     pthread_mutex_init(&cq->mutex, nullptr);
     pthread_cond_init(&cq->cond, nullptr);
     if (channel != nullptr) ++channel->refcnt;
+    keep_context(context);
     return to_abi(*cq.release());
 }
 
@@ -130,6 +131,7 @@ RDMA_ABI ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
         if (!channel->events.good()) return nullptr;
         channel->context = context;
         channel->fd = channel->events.descriptor();
+        keep_context(context);
         return channel.release();
     });
 }
@@ -137,6 +139,7 @@ RDMA_ABI ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
 RDMA_ABI int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
     return performed("ibv_destroy_comp_channel", [&](Engine&) {
         if (channel->refcnt != 0) return EBUSY;
+        leave_context(channel->context);
         delete &to_channel(channel);
         return 0;
     });
@@ -170,6 +173,7 @@ RDMA_ABI int ibv_destroy_cq(ibv_cq* abi) {
         forget_events(cq);
         cq.queue.reset();
         if (cq.channel != nullptr) --cq.channel->refcnt;
+        leave_context(cq.context);
         return 0;
     });
     if (failure != 0) return failure;

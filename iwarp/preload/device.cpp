@@ -211,9 +211,22 @@ Context* open_context() {
     return context.release();
 }
 
-void close_context(Context* context) {
-    pthread_mutex_destroy(&context->context.mutex);
-    delete context;
+static void end_if_unused(Context& context) {
+    if (!context.closed || context.users != 0) return;
+    pthread_mutex_destroy(&context.context.mutex);
+    delete &context;
+}
+
+void close_context(Context& context) {
+    context.closed = true;
+    end_if_unused(context);
+}
+
+void keep_context(ibv_context* context) { ++to_context(context).users; }
+
+void leave_context(ibv_context* context) {
+    --to_context(context).users;
+    end_if_unused(to_context(context));
 }
 
 }  // namespace iwarp::preload
@@ -251,7 +264,7 @@ RDMA_ABI ibv_context* ibv_open_device(ibv_device* device) {
 
 RDMA_ABI int ibv_close_device(ibv_context* context) {
     return performed("ibv_close_device", [&](Engine&) {
-        close_context(&to_context(context));
+        close_context(to_context(context));
         return 0;
     });
 }

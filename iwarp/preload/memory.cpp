@@ -136,6 +136,7 @@ RDMA_ABI ibv_pd* ibv_alloc_pd(ibv_context* context) {
         pd->domain = engine.device().allocate_protection_domain();
         pd->context = context;
         pd->handle = pd->domain->number();
+        keep_context(context);
         return static_cast<ibv_pd*>(pd.release());
     });
 }
@@ -143,6 +144,7 @@ RDMA_ABI ibv_pd* ibv_alloc_pd(ibv_context* context) {
 RDMA_ABI int ibv_dealloc_pd(ibv_pd* pd) {
     return performed("ibv_dealloc_pd", [&](Engine&) {
         if (to_pd(pd).users != 0) return EBUSY;
+        leave_context(pd->context);
         delete &to_pd(pd);
         return 0;
     });

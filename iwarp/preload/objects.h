@@ -28,11 +28,20 @@ DeviceFace& the_device();
 struct Context : verbs_context {
     explicit Context(Lock& lock) : verbs_context{}, async_events(lock) {}
     EventQueue<ibv_async_event> async_events;
+    std::uint32_t users = 0;  ///< domains, channels and completion queues; all else hangs on a domain
+    bool closed = false;
 };
-/// A new one; throws. With the lock held.
-Context* open_context();
-void close_context(Context* context);
 inline Context& to_context(ibv_context* context) { return static_cast<Context&>(*verbs_get_ctx(context)); }
+
+// With the lock held.
+
+/// A new one; throws.
+Context* open_context();
+/// ibv_close_device(3) leaves alone what was made from a context: it goes with the last of that, since posting and
+/// destroying go through it, and so do the events of whatever is still connected.
+void close_context(Context& context);
+void keep_context(ibv_context* context);
+void leave_context(ibv_context* context);
 
 struct Pd : ibv_pd {
     std::shared_ptr<ProtectionDomain> domain;

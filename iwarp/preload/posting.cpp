@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <span>
+#include <utility>
 
 #include "iwarp/preload/abi.h"
 #include "iwarp/preload/engine.h"
@@ -35,15 +36,16 @@ std::optional<std::span<const Sge>> pieces_of(const ibv_sge* list, int count, bo
 /// A queue pair in error takes requests, and completes them so: that is how programs find the last of them.
 bool flushes(const Qp& qp) {
     const QueuePairState state = qp.pair->state();
-    return (state != QueuePairState::idle && state != QueuePairState::connected) || qp.qp_base.state == IBV_QPS_ERR;
+    return state == QueuePairState::terminating || state == QueuePairState::error || qp.qp_base.state == IBV_QPS_ERR;
 }
+/// One that closes still completes what it has, and receives.
+bool flushes_sends(const Qp& qp) { return flushes(qp) || qp.pair->state() == QueuePairState::closing; }
 
 int flush_send(Qp& qp, const ibv_send_wr& request, Operation operation) {
     rdmap::WorkRequest work;
     work.id = request.wr_id;
     work.operation = operation;
-    qp.pair->impl().complete_send(work, Status::flushed);
-    return 0;
+    return to_errno(qp.pair->impl().flush_in_turn(std::move(work)));
 }
 
 int flush_receive(Qp& qp, const ibv_recv_wr& request) {
@@ -97,7 +99,7 @@ void take_remote(const ibv_send_wr& from, SendRequest& into) {
 int post_one(Qp& qp, const ibv_send_wr& from) {
     const auto operation = to_operation(from.opcode);
     if (!operation) return EOPNOTSUPP;
-    if (flushes(qp)) return flush_send(qp, from, *operation);
+    if (flushes_sends(qp)) return flush_send(qp, from, *operation);
     SendRequest request;
     request.id = from.wr_id;
     request.operation = *operation;

@@ -330,11 +330,18 @@ std::optional<Fault> Inbound::end_segment() {
         case Segment::receive:
         case Segment::immediate: fault = end_receive(); break;
         case Segment::collected: fault = end_collected(); break;
-        default: break;  // a Write tells nobody, RFC 5040 section 5.1
+        case Segment::write: writing_ = !last_; break;  // it tells nobody, RFC 5040 section 5.1
+        default: break;
     }
     if (fault) static_cast<void>(refuse(*fault));
     if (!fault && last_ && asks(segment)) ++messages_;
     return fault;
+}
+
+bool Inbound::at_boundary() const {
+    const auto begun = [](const Collected& message) { return message.arrived != 0; };
+    const bool reading = !outstanding_->empty() && outstanding_->at(0).arrived != 0;
+    return over_ || (!writing_ && !receiving_ && !reading && std::ranges::none_of(collected_, begun));
 }
 
 /// Whether the segment is of a message that the peer posted, and not of an answer or a farewell.

@@ -83,6 +83,8 @@ public:
     std::vector<std::byte> terminate_body(const Fault& fault) const;
     /// The receive that a message was being placed into, when the stream ended in its middle.
     std::optional<std::uint64_t> unfinished_receive() const;
+    /// Whether the stream could end here: between messages.
+    bool at_boundary() const;
     /// That the peer posted and that ended without a fault: QueuePairCounters::messages_received.
     std::uint64_t messages() const { return messages_; }
 
@@ -149,6 +151,7 @@ private:
     std::array<std::uint32_t, 4> next_msn_;  ///< of the message that is awaited or under way
     std::array<Collected, 3> collected_;     ///< queues 1 to 3
     ddp::Receive receive_;
+    bool writing_ = false;  ///< in the middle of a Write
     bool receiving_ = false;
     bool receiving_immediate_ = false;
     std::uint64_t received_ = 0;  ///< octets of the message in receive_

@@ -6,6 +6,7 @@
 #include "iwarp/verbs/connection_request.h"
 #include "iwarp/verbs/listener.h"
 #include "iwarp/verbs/queue_pair.h"
+#include "iwarp/verbs/shared_receive_queue.h"
 
 /// From TCP's connection to the first FPDU, and how it all ends. What passes in between is in connection_flow.cpp.
 namespace iwarp::verbs {
@@ -60,7 +61,9 @@ std::shared_ptr<Connection> Connection::responder(Device::Impl& device, Listener
 }
 
 Connection::~Connection() {
-    leave_streams();
+    batch_.clear();
+    look_after_batch();
+    leave_line();
     if (listener_ != nullptr) listener_->waiting.erase(this);
     if (counted_) --device_.connections;
 }
@@ -181,9 +184,18 @@ void Connection::forget_listener() {
 
 /// The initiator's Request was turned down. RFC 5044 section 7.1.2 would leave TCP to the user, who cannot use it here.
 void Connection::refused() {
+    start_ended(Failure::none, fmt::format("{} rejected the connection", name()), Closing::full, peers_answer());
+}
+
+PeersAnswer Connection::peers_answer() const {
+    PeersAnswer answer;
     const wire::Bytes octets = handshake_->private_data();
-    const std::vector<std::byte> private_data(octets.begin(), octets.end());
-    start_ended(Failure::none, fmt::format("{} rejected the connection", name()), Closing::full, private_data);
+    answer.private_data.assign(octets.begin(), octets.end());
+    if (const auto& said = handshake_->peer_parameters()) {
+        answer.ird = said->ird;
+        answer.ord = said->ord;
+    }
+    return answer;
 }
 
 void Connection::handshake_failed(std::string why, Failure kind) {
@@ -207,7 +219,7 @@ void Connection::handshake_failed(std::string why, Failure kind) {
 }
 
 /// There will be no FPDUs. `Closing::no`: but the stream goes on. Failure::none: the peer rejected it.
-void Connection::start_ended(Failure kind, std::string why, Closing how, std::span<const std::byte> private_data) {
+void Connection::start_ended(Failure kind, std::string why, Closing how, PeersAnswer answer) {
     if (how == Closing::no)
         deadline_ns_.reset();
     else
@@ -215,7 +227,7 @@ void Connection::start_ended(Failure kind, std::string why, Closing how, std::sp
     if (listener_ != nullptr) listener_->waiting.erase(this);
     listener_ = nullptr;
     if (QueuePair::Impl* const pair = std::exchange(pair_, nullptr))
-        pair->connect_failed(kind, std::move(why), private_data);
+        pair->connect_failed(kind, std::move(why), std::move(answer));
 }
 
 void Connection::peer_closed(std::int64_t now_ns) {
@@ -237,8 +249,11 @@ void Connection::peer_closed(std::int64_t now_ns) {
         case Phase::refusing: close(Closing::full); return;
         case Phase::operating: break;
     }
-    if (!flow_->reader.at_boundary())
-        end(Closing::reset, fmt::format("{} closed in the middle of an FPDU", name()), oldest_begun(),
+    const bool whole_fpdus = flow_->reader.at_boundary();
+    if (!whole_fpdus || !flow_->inbound.at_boundary())
+        // Where our FIN is under way, so is what was sent before it.
+        end(closing_ == Closing::no ? Closing::reset : Closing::full,
+            fmt::format("{} closed in the middle of {}", name(), whole_fpdus ? "a message" : "an FPDU"), oldest_begun(),
             Status::connection_lost);
     else if (!close_wanted_)
         begin_close();
@@ -252,7 +267,7 @@ void Connection::lost(const std::string& why, std::int64_t now_ns) {
     } else if (phase_ == Phase::terminating) {
         end(Closing::reset, ending_.empty() ? why : ending_);
     } else {
-        if (phase_ == Phase::exchanging || phase_ == Phase::replying) ++device_.counters.handshakes_failed;
+        if (phase_ != Phase::connecting && phase_ != Phase::refusing) ++device_.counters.handshakes_failed;
         start_ended(Failure::reset, fmt::format("no iWARP connection to {}: {}", name(), why), Closing::reset);
     }
 }
@@ -324,7 +339,8 @@ void Connection::abort(const std::string& why) {
 
 void Connection::abandon() {
     // After disconnect() everything may be with the transport already: a reset would take it back from the peer.
-    const bool orderly = phase_ == Phase::operating && close_wanted_ && all_sent() && pair_->sends.empty();
+    const bool orderly = closing_ == Closing::half ||
+                         (phase_ == Phase::operating && close_wanted_ && all_sent() && pair_->sends.empty());
     pair_ = nullptr;
     close(orderly ? Closing::full : Closing::reset);
     attention();
@@ -337,11 +353,11 @@ void Connection::settle() {
         if (!pair_->sends.empty() || (!flow_->owed.empty() && closing_ == Closing::no)) return;
         if (peer_closed_) {
             end(Closing::full, {});
-        } else if (closing_ == Closing::no && waits_for_receive()) {
-            end(Closing::full, {});  // what has come will find no receive any more
         } else if (closing_ == Closing::no) {
-            closing_ = Closing::half;
+            closing_ = Closing::half;  // RFC 5041 section 6.2.1: the other half stays open for the peer's data
             set_deadline(options_.close_timeout);
+            flow_->inbound.wait_no_longer();
+            if (waits_for_receive()) drop_the_rest({});
         }
     } else if (phase_ == Phase::terminating && all_sent()) {
         if (peer_closed_)
@@ -360,8 +376,10 @@ void Connection::close(Closing how) {
     receive_until_ns_.reset();
     placing_ = false;
     batch_.clear();
-    rescued_.clear();
-    leave_streams();
+    look_after_batch();
+    leave_line();
+    std::vector<std::byte>().swap(rescued_);
+    rescued_part_.set(0);
     // Nobody has heard of it: strangers that come and go leave nothing behind.
     if (std::exchange(asked, false))
         device_.forget([&](const PendingEvent& event) { return event.request.get() == this; });
@@ -382,12 +400,31 @@ void Connection::end(Closing how, const std::string& text, std::uint64_t ticket,
     pair->disconnected(text);
 }
 
-void Connection::leave_streams() {
-    if (!flow_ || place >= device_.streams.size() || device_.streams[place] != this) return;
-    device_.streams[place] = device_.streams.back();
-    device_.streams[place]->place = place;
-    device_.streams.pop_back();
-    place = ~std::size_t{0};
+/// Those whose octets wait are known to the device, to be found when memory is withdrawn.
+void Connection::look_after_batch() {
+    std::vector<Connection*>& sending = device_.sending;
+    if (!batch_.empty() && sending_place_ == nowhere) {
+        sending_place_ = sending.size();
+        sending.push_back(this);
+    } else if (batch_.empty() && sending_place_ != nowhere) {
+        sending[sending_place_] = sending.back();
+        sending[sending_place_]->sending_place_ = sending_place_;
+        sending.pop_back();
+        sending_place_ = nowhere;
+    }
+}
+
+void Connection::stand_in_line() {
+    if (line_ != nullptr || !pair_->shared_receives) return;
+    line_ = &pair_->shared_receives->impl();
+    if (standing_.empty()) standing_.push_back(this);
+    line_->waiting.splice(line_->waiting.end(), standing_);
+    stands_at_ = std::prev(line_->waiting.end());
+}
+
+void Connection::leave_line() {
+    if (line_ == nullptr) return;
+    standing_.splice(standing_.end(), std::exchange(line_, nullptr)->waiting, stands_at_);
 }
 
 }  // namespace iwarp::verbs

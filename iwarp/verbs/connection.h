@@ -1,4 +1,5 @@
 #pragma once
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -71,7 +72,8 @@ public:
     void reject(std::span<const std::byte> private_data);
     /// A message has come that finds no receive posted (ConnectionOptions::receive_patience).
     bool waits_for_receive() const { return phase_ == Phase::operating && flow_->reader.paused(); }
-    bool waits_for_receive_of(const SharedReceiveQueue::Impl& queue) const;
+    /// It stands no longer among those that wait for a receive of a shared queue.
+    void leave_line();
     /// There is one.
     void receive_posted();
     /// The listener goes; what it has not answered is rejected.
@@ -79,12 +81,12 @@ public:
     const std::string& peer() const { return peer_; }
     const Listener::Impl* listener() const { return listener_; }
 
-    std::string target;     ///< whom the user asked for, in error messages
-    std::size_t place = 0;  ///< in Device::Impl::streams
-    bool asked = false;     ///< an event with its request waits to be seen
+    std::string target;  ///< whom the user asked for, in error messages
+    bool asked = false;  ///< an event with its request waits to be seen
 
 private:
     static constexpr std::uint64_t no_ticket = ~std::uint64_t{0};
+    static constexpr std::size_t nowhere = ~std::size_t{0};
     enum class Phase : std::uint8_t {
         connecting,   ///< TCP
         exchanging,   ///< start frames
@@ -92,7 +94,7 @@ private:
         replying,     ///< responder: an accepting Reply is under way
         refusing,     ///< responder: a rejecting one is, then nothing more comes
         operating,    ///< FPDUs
-        terminating,  ///< nothing is received any more; a Terminate is under way, or has come
+        terminating,  ///< what is received is dropped; a Terminate is under way, has come, or can be sent no more
         over,
     };
     /// What there is of a connection only while FPDUs pass.
@@ -131,7 +133,7 @@ private:
     void receive_limit() override;
     void first_fpdu() override;
     // rdmap::OutboundEvents
-    void withdrawn(std::span<const std::byte> memory) override { device_.withdraw(memory); }
+    void withdrawn(std::span<const std::byte> memory) override;
     // mpa::SegmentSink: Inbound, as long as the stream stands
     wire::Result<mpa::Target, Fault> begin_segment(wire::Bytes header, std::uint32_t payload_length) override;
     std::optional<Fault> end_segment() override;
@@ -141,12 +143,15 @@ private:
     void begin_operating();
     void handshake_failed(std::string why, Failure kind = Failure::protocol);
     void refused();
-    void start_ended(Failure kind, std::string why, Closing how, std::span<const std::byte> private_data = {});
+    void start_ended(Failure kind, std::string why, Closing how, PeersAnswer answer = {});
+    PeersAnswer peers_answer() const;
     void operate(wire::Bytes octets);
     void inbound_fault(const Fault& fault);
     void terminate(const Fault& fault, wire::Bytes body, const std::string& text, std::uint64_t ticket = no_ticket,
                    Status status = Status::flushed);
     void begin_close();
+    void drop_the_rest(const std::string& why);
+    void progressed();
     void fill();
     void count_sent();
     void check_outbound();
@@ -158,13 +163,15 @@ private:
     bool starting() const { return phase_ < Phase::operating; }
     bool all_sent() const { return rescued_.empty() && batch_.empty(); }
     void rescue();
+    bool may_keep_unsent() const;
     void close(Closing how);
     /// `ticket` completes with `status`, the rest is flushed.
     void end(Closing how, const std::string& text, std::uint64_t ticket = no_ticket, Status status = Status::flushed);
     /// The oldest request that has been begun, if any.
     std::uint64_t oldest_begun() const;
     void set_deadline(std::chrono::milliseconds after);
-    void leave_streams();
+    void stand_in_line();
+    void look_after_batch();
     std::uint64_t affected_by(const Terminate& why) const;
     Output one_piece(wire::Bytes octets);
     Agreement agreement_on(const mpa::Terms& terms) const;
@@ -194,9 +201,14 @@ private:
     bool placing_ = false;  ///< between begin_segment and end_segment
     std::unique_ptr<mpa::Handshake> handshake_;
     std::unique_ptr<mpa::FpduWriter> writer_;
-    mpa::Batch batch_;
+    mpa::Batch batch_{&device_.stages->account};
+    std::size_t sending_place_ = nowhere;  ///< in Device::Impl::sending
+    SharedReceiveQueue::Impl* line_ = nullptr;
+    std::list<Connection*> standing_;  ///< its place in that line, while it stands in none
+    std::list<Connection*>::iterator stands_at_;
     std::vector<std::byte> rescued_;  ///< copied from a batch whose memory had to be let go; leaves first
     std::size_t rescued_sent_ = 0;
+    mpa::StreamMemory::Part rescued_part_{&device_.stages->account};
     wire::Bytes piece_;             ///< what output() shows, where it is no batch
     std::string ending_;            ///< why the stream was terminated
     std::uint64_t fpdus_sent_ = 0;  ///< as counted last

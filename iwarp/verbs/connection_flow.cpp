@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <functional>
 
 #include "fmt/core.h"
@@ -40,11 +41,6 @@ rdmap::Inbound::Settings inbound_settings(const QueuePair::Impl& pair, bool owes
     return settings;
 }
 
-bool is_terminate(wire::Bytes header) {
-    constexpr std::byte tagged{0x80};
-    return (header[0] & tagged) == std::byte{} && wire::load_be32(header.data() + 6) == wire::queue_terminate;
-}
-
 bool overlap(wire::Bytes one, wire::Bytes other) {
     const std::less<const std::byte*> before;
     return before(one.data(), other.data() + other.size()) && before(other.data(), one.data() + one.size());
@@ -83,13 +79,11 @@ void Connection::begin_operating() {
     max_ulpdu_ = ulpdu_limit(options_, emss_, terms.markers_sent);
     writer_ = std::make_unique<mpa::FpduWriter>(mpa::FpduWriter::Settings{terms.crc, terms.markers_sent});
     flow_ = std::make_unique<Flow>(*this, *pair_, terms);
-    place = device_.streams.size();
-    device_.streams.push_back(this);
     ++device_.counters.connections_opened;
     phase_ = Phase::operating;
     deadline_ns_.reset();
     may_send_ = initiates_;
-    pair_->established(agreement_on(terms), initiates_ ? handshake_->private_data() : wire::Bytes{});
+    pair_->established(agreement_on(terms), initiates_ ? peers_answer() : PeersAnswer{});
     handshake_.reset();
     std::vector<std::byte>().swap(options_.private_data);
 }
@@ -119,21 +113,20 @@ void Connection::operate(wire::Bytes octets) {
 void Connection::taken(std::optional<Fault> fault) {
     count_received();
     if (fault) return inbound_fault(*fault);
-    if (!waits_for_receive())
+    if (phase_ == Phase::operating && !pair_->sends.empty()) progressed();  // of a Read that is waited for
+    if (!waits_for_receive()) {
         receive_until_ns_.reset();
-    else if (!receive_until_ns_)
-        receive_until_ns_ = now_ns_ + std::chrono::nanoseconds(options_.receive_patience).count();
+        leave_line();
+        return;
+    }
+    if (!receive_until_ns_) receive_until_ns_ = now_ns_ + std::chrono::nanoseconds(options_.receive_patience).count();
+    stand_in_line();
 }
 
 void Connection::go_on_receiving() {
     receive_until_ns_.reset();  // another message has a patience of its own
     taken(flow_->reader.resume());
     attention();  // it may receive again
-}
-
-bool Connection::waits_for_receive_of(const SharedReceiveQueue::Impl& queue) const {
-    return waits_for_receive() && pair_ != nullptr && pair_->shared_receives &&
-           &pair_->shared_receives->impl() == &queue;
 }
 
 void Connection::receive_posted() {
@@ -163,8 +156,6 @@ void Connection::count_received() {
 
 wire::Result<mpa::Target, Fault> Connection::begin_segment(wire::Bytes header, std::uint32_t payload_length) {
     if (phase_ != Phase::operating) return wire::Failure{fault::local_catastrophic};
-    // RFC 5041 section 6.2.1: no data after the graceful close. A Terminate is none.
-    if (closing_ != Closing::no && !is_terminate(header)) return wire::Failure{fault::stream_catastrophic};
     auto place_for = flow_->inbound.begin_segment(header, payload_length);
     if (!place_for) return place_for;
     placing_ = true;
@@ -229,24 +220,37 @@ std::optional<std::uint64_t> Connection::take_unfinished_receive() {
 void Connection::inbound_fault(const Fault& fault) {
     if (phase_ != Phase::operating) return;
     if (fault == fault::crc) ++pair_->counters.crc_errors;
+    const std::string text = rdmap::terminate_text(static_cast<std::uint8_t>(fault.layer), fault.type, fault.code);
     if (closing_ != Closing::no) {
-        end(Closing::reset, fmt::format("{} sent data after the connection was closed", name()));
+        // Whoever disconnects posts no more receives, and is told nothing of what would have needed one.
+        drop_the_rest(fault == fault::no_buffer ? std::string() : fmt::format("{} was wrong: {}", name(), text));
         return;
     }
     // RFC 5044 section 7.1.2(4): a responder sends nothing before it has had one FPDU that was right.
     may_send_ = may_send_ || fault.layer != wire::TerminateLayer::llp;
-    const std::string text = rdmap::terminate_text(static_cast<std::uint8_t>(fault.layer), fault.type, fault.code);
     const auto body = flow_->inbound.terminate_body(fault);
     // What was asked for before the fault is answered, as far as that takes no waiting.
     if (may_send_ && all_sent()) flow_->outbound.fill_answers(*writer_, batch_);
     terminate(fault, body, text);
 }
 
+/// After our FIN no Terminate can be sent, and a reset would take back what was sent before it and has completed
+/// (RFC 5041 section 6.2.1: all data is transferred first): what comes until the peer's FIN goes nowhere.
+void Connection::drop_the_rest(const std::string& why) {
+    phase_ = Phase::terminating;
+    placing_ = false;
+    receive_until_ns_.reset();
+    leave_line();
+    ending_ = why;
+    attention();  // it may receive again
+    pair_->flush();
+}
+
 /// The first error wins: the rest of the batch, then Terminate, then nothing. RFC 5040 sections 5.4 and 6.2.1.
 void Connection::terminate(const Fault& fault, wire::Bytes body, const std::string& text, std::uint64_t ticket,
                            Status status) {
     if (phase_ != Phase::operating) return;
-    if (!may_send_ || closing_ != Closing::no) {  // not yet, or not any more
+    if (!may_send_ || closing_ != Closing::no || !may_keep_unsent()) {  // not yet, or not any more
         end(Closing::reset, text, ticket, status);
         return;
     }
@@ -255,6 +259,7 @@ void Connection::terminate(const Fault& fault, wire::Bytes body, const std::stri
     count_sent();
     phase_ = Phase::terminating;
     placing_ = false;
+    leave_line();
     ending_ = text;
     set_deadline(options_.close_timeout);
     ++device_.counters.terminates_sent;
@@ -298,8 +303,10 @@ std::uint64_t Connection::affected_by(const Terminate& why) const {
 void Connection::terminated(const Terminate& why) {
     if (pair_ == nullptr || phase_ != Phase::operating) return;
     ++device_.counters.terminates_received;
+    if (!may_keep_unsent()) batch_.clear();
     rescue();
     phase_ = Phase::terminating;
+    leave_line();
     ending_ = fmt::format("{} terminated the stream: {}", name(), why.text);
     set_deadline(options_.close_timeout);
     attention();
@@ -323,6 +330,7 @@ Stream::Output Connection::output(std::int64_t now_ns) {
     if (phase_ == Phase::exchanging || phase_ == Phase::replying || phase_ == Phase::refusing)
         return one_piece(handshake_->output());
     if (phase_ == Phase::operating && all_sent() && closing_ == Closing::no) fill();
+    look_after_batch();
     if (!rescued_.empty()) return one_piece(wire::Bytes{rescued_}.subspan(rescued_sent_));
     if (batch_.empty()) return {};
     if (options_.align) return {batch_.next_fpdu(), true};
@@ -330,6 +338,7 @@ Stream::Output Connection::output(std::int64_t now_ns) {
 }
 
 void Connection::fill() {
+    batch_.limit(device_.stages->account.left() / 8);  // the fuller the memory, the less there will be to keep
     rdmap::Outbound& outbound = flow_->outbound;
     if (may_send_)
         outbound.fill(*writer_, batch_);
@@ -380,17 +389,28 @@ void Connection::sent(std::size_t octets, std::int64_t now_ns) {
     rescued_sent_ += of_rescued;
     if (rescued_sent_ == rescued_.size()) {
         std::vector<std::byte>().swap(rescued_);  // `= {}` would keep its memory
+        rescued_part_.set(0);
         rescued_sent_ = 0;
     }
     if (octets > of_rescued) batch_.consume(octets - of_rescued);
+    look_after_batch();
     // Before the rest can leave, a Write of the peer or the application may change what an answer refers to.
-    if (flow_ && flow_->outbound.take_may_change() && !batch_.empty() && pair_ != nullptr && pair_->agreement &&
-        pair_->agreement->crc)
-        batch_.detach();
+    const bool may_change =
+        flow_ && flow_->outbound.take_may_change() && pair_ != nullptr && pair_->agreement && pair_->agreement->crc;
+    if (!batch_.empty() && (may_change ? !may_keep_unsent() : device_.stages->account.exceeded()))
+        return end(Closing::reset, fmt::format("no memory is left for what {} does not take", name()), oldest_begun(),
+                   Status::connection_lost);
+    if (may_change) batch_.detach();
     sent_ns_ = now_ns;
     if (!shrink_ns_) shrink_ns_ = now_ns + 1'000'000'000;
-    if (close_wanted_ && closing_ == Closing::no) set_deadline(options_.close_timeout);
+    progressed();
     if (all_sent()) drained();
+}
+
+/// The end waits for what is under way as long as it moves. After our FIN nothing of ours is.
+void Connection::progressed() {
+    if ((close_wanted_ || phase_ == Phase::terminating) && closing_ == Closing::no)
+        set_deadline(options_.close_timeout);
 }
 
 /// Everything filled in so far is with the transport.
@@ -398,6 +418,11 @@ void Connection::drained() {
     if (phase_ != Phase::operating) return;
     pair_->sends.drained();
     if (!pair_->retire()) fail("the sink of a Read with Invalidate could not be invalidated");
+}
+
+/// Whether there is memory for what is left of the batch; sizes of copies are powers of two.
+bool Connection::may_keep_unsent() const {
+    return batch_.empty() || std::bit_ceil(batch_.octets()) <= device_.stages->account.left();
 }
 
 /// What is left of the batch into memory of our own.
@@ -409,7 +434,14 @@ void Connection::rescue() {
     for (const wire::Bytes piece : batch_.pieces()) octets.insert(octets.end(), piece.begin(), piece.end());
     batch_.clear();
     rescued_ = std::move(octets);
+    rescued_part_.set(rescued_.size());
     rescued_sent_ = 0;
+}
+
+/// By a request in the midst of fill(), when the device does not yet know of what that has filled in.
+void Connection::withdrawn(std::span<const std::byte> memory) {
+    withdraw(memory);
+    device_.withdraw(memory);
 }
 
 void Connection::withdraw(std::span<const std::byte> memory) {

@@ -53,7 +53,7 @@ void Device::Impl::end_overflowed() {
 
 void Device::Impl::withdraw(std::span<const std::byte> owned) {
     if (owned.empty()) return;
-    for (verbs::Connection* const stream : streams) stream->withdraw(owned);
+    for (verbs::Connection* const stream : sending) stream->withdraw(owned);
 }
 
 Device::Device(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -153,6 +153,8 @@ int Device::descriptor() const { return impl_->transport->descriptor(); }
 bool Device::work_waits() const { return impl_->transport->work_waits(); }
 
 const DeviceCounters& Device::counters() const { return impl_->counters; }
+void Device::limit_stream_memory(std::size_t octets) { impl_->stages->account.limit(octets); }
+std::size_t Device::stream_memory() const { return impl_->stages->account.held(); }
 
 std::optional<Event> Device::next_event() {
     while (!impl_->events.empty()) {
@@ -176,7 +178,9 @@ std::optional<Event> Device::next_event() {
         // Of what is no longer there nobody wants to hear.
         if (!event.queue_pair && !event.completion_queue && !event.shared_receive_queue && !event.request) continue;
         event.terminate = std::move(pending.terminate);
-        event.private_data = std::move(pending.private_data);
+        event.private_data = std::move(pending.answer.private_data);
+        event.ird = pending.answer.ird;
+        event.ord = pending.answer.ord;
         event.text = std::move(pending.text);
         event.failure = pending.failure;
         return event;

@@ -9,12 +9,20 @@
 #include "iwarp/iwarp.h"
 #include "iwarp/mpa/stage_pool.h"
 #include "iwarp/transport/transport.h"
+#include "wire/mpa.h"
 
 namespace iwarp {
 
 namespace verbs {
 
 class Connection;
+
+/// What a Reply tells the initiator's user.
+struct PeersAnswer {
+    std::vector<std::byte> private_data;
+    std::uint16_t ird = wire::mpa_depth_unspecified;
+    std::uint16_t ord = wire::mpa_depth_unspecified;
+};
 
 /// An Event that nobody has asked for yet. Holds no object alive: a program that drops its handles gets no news of
 /// them.
@@ -26,7 +34,7 @@ struct PendingEvent {
     std::weak_ptr<SharedReceiveQueue> shared_receive_queue;
     std::shared_ptr<Connection> request;
     std::optional<Terminate> terminate;
-    std::vector<std::byte> private_data;
+    PeersAnswer answer;
     std::string text;
     Failure failure = Failure::none;
 };
@@ -71,7 +79,7 @@ struct Device::Impl {
     std::uint32_t last_queue_pair = 0;
     std::size_t queue_pairs = 0;
     std::size_t connections = 0;
-    std::vector<verbs::Connection*> streams;  ///< those that send and receive FPDUs
+    std::vector<verbs::Connection*> sending;  ///< streams whose octets wait for the transport
     std::vector<CompletionQueue::Impl*> overflowed;
     unsigned depth = 0;
     /// Last: its streams go first.

@@ -20,8 +20,9 @@ std::uint64_t octets_of(std::span<const Sge> pieces) {
     return sum;
 }
 
+/// RFC 5041 section 6.2.1: while this side closes, the other may still send.
 bool takes_receives(QueuePairState state) {
-    return state == QueuePairState::idle || state == QueuePairState::connected;
+    return state == QueuePairState::idle || state == QueuePairState::connected || state == QueuePairState::closing;
 }
 
 }  // namespace
@@ -50,11 +51,11 @@ void QueuePair::Impl::change_state(QueuePairState to) {
     state = to;
 }
 
-void QueuePair::Impl::raise(Event::Kind kind, std::string text, std::span<const std::byte> private_data) {
+void QueuePair::Impl::raise(Event::Kind kind, std::string text, verbs::PeersAnswer answer) {
     verbs::PendingEvent event;
     event.kind = kind;
     event.text = std::move(text);
-    event.private_data.assign(private_data.begin(), private_data.end());
+    event.answer = std::move(answer);
     raise(std::move(event));
 }
 
@@ -73,10 +74,10 @@ void QueuePair::Impl::forget_events(unsigned kinds) {
         [&](const verbs::PendingEvent& event) { return event.of == this && (bit(event.kind) & kinds) != 0; });
 }
 
-void QueuePair::Impl::established(const Agreement& with, std::span<const std::byte> private_data) {
+void QueuePair::Impl::established(const Agreement& with, verbs::PeersAnswer answer) {
     agreement = with;
     change_state(QueuePairState::connected);
-    raise(Event::Kind::established, {}, private_data);
+    raise(Event::Kind::established, {}, std::move(answer));
 }
 
 void QueuePair::Impl::terminated(Terminate why) {
@@ -120,7 +121,20 @@ bool QueuePair::Impl::retire() {
         complete_send(*work, status);
         sends.pop();
     }
+    flush_late_sends();
     return well;
+}
+
+Posted QueuePair::Impl::flush_in_turn(rdmap::WorkRequest work) {
+    if (sends.size() + late_sends.size() >= sends.capacity()) return Posted::queue_full;
+    late_sends.push_back(std::move(work));
+    flush_late_sends();
+    return Posted::ok;
+}
+
+void QueuePair::Impl::flush_late_sends() {
+    if (!sends.empty()) return;
+    for (; !late_sends.empty(); late_sends.pop_front()) complete_send(late_sends.front(), Status::flushed);
 }
 
 void QueuePair::Impl::flush(std::uint64_t ticket, Status status) {
@@ -130,6 +144,7 @@ void QueuePair::Impl::flush(std::uint64_t ticket, Status status) {
         complete_send(sends.at(oldest), oldest == ticket ? status : Status::flushed);
         sends.pop();
     }
+    flush_late_sends();
     Completion flushed;
     flushed.status = Status::flushed;
     flushed.operation = CompletedOperation::receive;
@@ -147,14 +162,14 @@ void QueuePair::Impl::flush(std::uint64_t ticket, Status status) {
     }
 }
 
-void QueuePair::Impl::connect_failed(Failure failure, std::string text, std::span<const std::byte> private_data) {
+void QueuePair::Impl::connect_failed(Failure failure, std::string text, verbs::PeersAnswer answer) {
     connection.reset();
     change_state(QueuePairState::idle);
     verbs::PendingEvent event;
     event.kind = failure == Failure::none ? Event::Kind::rejected : Event::Kind::connect_failed;
     event.failure = failure;
     event.text = std::move(text);
-    event.private_data.assign(private_data.begin(), private_data.end());
+    event.answer = std::move(answer);
     raise(std::move(event));
 }
 
@@ -269,6 +284,7 @@ void QueuePair::reset() {
     if (impl.connection) impl.connection->detach();
     impl.connection.reset();
     while (!impl.sends.empty()) impl.sends.pop();
+    impl.late_sends.clear();
     if (impl.own_receives)
         for (ddp::Receive receive; impl.own_receives->take(receive);) {
         }

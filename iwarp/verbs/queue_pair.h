@@ -1,4 +1,5 @@
 #pragma once
+#include <deque>
 #include <memory>
 #include <string>
 
@@ -22,11 +23,11 @@ struct QueuePair::Impl {
     void change_state(QueuePairState to);
     /// At most one event of each kind waits: a later one replaces it.
     void raise(verbs::PendingEvent event);
-    void raise(Event::Kind kind, std::string text = {}, std::span<const std::byte> private_data = {});
+    void raise(Event::Kind kind, std::string text = {}, verbs::PeersAnswer answer = {});
     void forget_events(unsigned kinds = ~0U);
     static unsigned bit(Event::Kind kind) { return 1U << static_cast<unsigned>(kind); }
     bool is_pending(Event::Kind kind) const { return (pending_kinds & bit(kind)) != 0; }
-    void established(const Agreement& with, std::span<const std::byte> private_data);
+    void established(const Agreement& with, verbs::PeersAnswer answer);
     void terminated(Terminate why);
     /// Completes what the send queue has finished. `false` where one of them failed in that.
     bool retire();
@@ -35,12 +36,16 @@ struct QueuePair::Impl {
     void flush(std::uint64_t ticket = no_ticket, Status status = Status::flushed);
     void complete_send(const rdmap::WorkRequest& work, Status status);
     void complete_receive(const Completion& completion);
+    /// For one that is posted too late: flushed, once all that was posted before it has completed (RFC 5040 section
+    /// 5.5, rule 15). For the state closing and those after it.
+    Posted flush_in_turn(rdmap::WorkRequest work);
     /// There will be no connection: as before connect(), receives stay posted. Failure::none: the peer rejected it.
-    void connect_failed(Failure failure, std::string text, std::span<const std::byte> private_data = {});
+    void connect_failed(Failure failure, std::string text, verbs::PeersAnswer answer = {});
     /// The connection is over.
     void disconnected(std::string text);
     /// A local error that ends the queue pair, connected or not.
     void fail(const std::string& why);
+    void flush_late_sends();
 
     std::shared_ptr<Device> device;
     std::shared_ptr<ProtectionDomain> domain;
@@ -53,6 +58,7 @@ struct QueuePair::Impl {
     std::uint32_t number = 0;
     QueuePairState state = QueuePairState::idle;
     rdmap::SendQueue sends;
+    std::deque<rdmap::WorkRequest> late_sends;  ///< flushed when `sends` is empty
     std::unique_ptr<ddp::ReceiveQueue> own_receives;
     std::shared_ptr<verbs::Connection> connection;
     std::optional<Agreement> agreement;

@@ -16,15 +16,13 @@ void SharedReceiveQueue::Impl::raise_limit() {
     domain->impl().device->impl().raise(std::move(event));
 }
 
-/// To the streams in turn, of which each takes what it waits for; the next time the one behind the last has the first
-/// choice, lest the same should wait until its patience ends.
+/// To those that wait, in turn: each takes one for its message, and goes to the end where the next one waits, too, lest
+/// others should wait until their patience ends.
 void SharedReceiveQueue::Impl::offer() {
-    const auto& streams = domain->impl().device->impl().streams;
-    for (std::size_t left = streams.size(); left != 0 && receives.size() != 0; --left) {
-        if (next_stream >= streams.size()) next_stream = 0;
-        if (streams.empty()) return;
-        verbs::Connection& stream = *streams[next_stream++];
-        if (stream.waits_for_receive_of(*this)) stream.receive_posted();
+    while (!waiting.empty() && receives.size() != 0) {
+        verbs::Connection& stream = *waiting.front();
+        stream.leave_line();
+        stream.receive_posted();
     }
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <list>
 #include <memory>
 
 #include "iwarp/ddp/receive_queue.h"
@@ -15,7 +16,7 @@ struct SharedReceiveQueue::Impl {
     std::shared_ptr<ProtectionDomain> domain;
     std::weak_ptr<SharedReceiveQueue> self;
     ddp::ReceiveQueue receives;
-    std::size_t next_stream = 0;  ///< of the device's, with the first choice of what is posted next
+    std::list<verbs::Connection*> waiting;  ///< with a message for a receive; who was served last stands last
     bool limit_pending = false;
 };
 

@@ -69,11 +69,29 @@ class Lost(Exception):
     """The peer has closed the connection."""
 
 
-class Stream:
-    """MPA revision 1, no CRC, no markers; DDP segments that are whole messages."""
+def crc32c(data):
+    """RFC 3720, appendix B.4: bit by bit, in a table."""
+    value = 0xffffffff
+    for octet in data:
+        value = CRC_TABLE[(value ^ octet) & 255] ^ value >> 8
+    return value ^ 0xffffffff
 
-    def __init__(self, connected):
+
+def table_entry(value):
+    for _ in range(8):
+        value = value >> 1 ^ 0x82f63b78 if value & 1 else value >> 1
+    return value
+
+
+CRC_TABLE = [table_entry(value) for value in range(256)]
+
+
+class Stream:
+    """MPA revision 1, no markers; a CRC only where `crc` says so; DDP segments that are whole messages."""
+
+    def __init__(self, connected, crc=False):
         self.socket = connected
+        self.crc = crc
         self.numbers = {0: 1, 1: 1}
 
     def start_frame(self, kind):
@@ -97,7 +115,8 @@ class Stream:
 
     def fpdu(self, ulpdu):
         pad = -(2 + len(ulpdu)) % 4
-        self.socket.sendall(struct.pack(">H", len(ulpdu)) + ulpdu + bytes(pad) + bytes(4))
+        octets = struct.pack(">H", len(ulpdu)) + ulpdu + bytes(pad)
+        self.socket.sendall(octets + (struct.pack("<I", crc32c(octets)) if self.crc else bytes(4)))
 
     def untagged(self, opcode, queue, payload, last=True):
         self.fpdu(struct.pack(">BBIIII", 0x41 if last else 0x01, 0x40 | opcode, 0, queue, self.numbers[queue], 0) + payload)
@@ -139,8 +158,8 @@ class Stream:
 class ByHand(Stream):
     """An initiator."""
 
-    def __init__(self, port, private_data=b"", host="127.0.0.1"):
-        super().__init__(socket.create_connection((host, port), timeout=20))
+    def __init__(self, port, private_data=b"", host="127.0.0.1", crc=False):
+        super().__init__(socket.create_connection((host, port), timeout=20), crc)
         self.socket.sendall(b"MPA ID Req Frame" + struct.pack(">BBH", 0, 1, len(private_data)) + private_data)
         self.flags, self.revision, self.private_data = self.start_frame(b"Rep")
         self.rejected = bool(self.flags & 0x20)

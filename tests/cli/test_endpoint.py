@@ -274,6 +274,55 @@ class Serve(TestCase):
             self.succeeds(ping(server.address))
             self.assertLessEqual(server.summary()["memory_bytes_most"], 1 << 20)
 
+    def test_memory_holds_what_peers_do_not_take(self):
+        memory, count = 24 << 20, 200
+        with Serving("--memory", memory, "--json") as server:
+            before = server.resident_kib()
+            peers = [ByHand(server.port, hello(0, writable=65536), crc=True) for _ in range(count)]
+            for peer in peers:
+                where = offer(peer.private_data)[3]
+                try:
+                    for _ in range(120):  # more than sockets take
+                        peer.read_request((1, 0), 65536, where[:2])
+                except (ConnectionResetError, BrokenPipeError):
+                    pass
+            time.sleep(1)
+            grown = (server.resident_kib() - before) << 10
+            for peer in peers:
+                peer.close()
+            self.succeeds(ping(server.address))
+            self.assertLess(grown, memory + (8 << 20))
+            self.assertLessEqual(server.summary()["memory_bytes_most"], memory)
+
+    def test_memory_holds_what_has_not_come_whole(self):
+        memory, count = 8 << 20, 400
+        with Serving("--memory", memory, "--json") as server:
+            before = server.resident_kib()
+            peers = [ByHand(server.port, hello(0, writable=64), crc=True) for _ in range(count)]
+            for peer in peers:
+                peer.socket.sendall(struct.pack(">HBBIQ", 65000, 0xc1, 0x40 | WRITE, *offer(peer.private_data)[3][:2]) +
+                                    bytes(60000))
+            time.sleep(1)
+            grown = (server.resident_kib() - before) << 10
+            for peer in peers:
+                peer.close()
+            self.succeeds(ping(server.address))
+            self.assertLess(grown, memory + (8 << 20))
+            self.assertLessEqual(server.summary()["memory_bytes_most"], memory)
+
+    def test_every_connection_ends_once(self):
+        count = 40
+        with Serving("--json") as server:
+            for number in range(count):
+                with socket.create_connection(("127.0.0.1", server.port)) as peer:
+                    peer.sendall(b"MPA ID Req Frame" + struct.pack(">BBH", 0, 1, 0))
+                    if number % 2:  # sooner or later than the Reply
+                        peer.recv(1)
+                    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.succeeds(ping(server.address))
+            found = server.summary()["connections"]
+            self.assertEqual(found["handshakes_failed"] + found["failed"] + found["closed"], count + 1, found)
+
     def test_only_this_machine_unless_told(self):
         with Serving(listen=":0") as server:
             self.assertTrue(server.address.startswith("127.0.0.1:"))

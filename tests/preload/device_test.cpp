@@ -169,6 +169,27 @@ TEST(PreloadDevice, WhatIwarpHasNotSaysSo) {
     EXPECT_EQ(errno, EOPNOTSUPP);
 }
 
+// ibv_close_device(3) "does not release all the resources allocated using context".
+TEST(PreloadDevice, ClosedOneStaysForWhatIsLeftOfIt) {
+    int descriptor = -1;
+    {
+        Connection connection;
+        Side& left = connection.passive;
+        descriptor = left.context->async_fd;
+        left.close_device();
+        std::vector<std::string> others;  // in the memory of what is freed
+        for (std::size_t size = 256; size < 2048; size += 16) others.emplace_back(size, 'A');
+        EXPECT_NE(fcntl(descriptor, F_GETFD), -1);
+        ibv_qp_attr error{};
+        error.qp_state = IBV_QPS_ERR;
+        ASSERT_EQ(ibv_modify_qp(connection.active.qp, &error, IBV_QP_STATE), 0);
+        EXPECT_TRUE(preload_test::eventually([&] { return left.state() == IBV_QPS_ERR; }));
+        ASSERT_EQ(left.receive(3, 0, 8), 0);
+        EXPECT_EQ(left.completion().wr_id, 3U);
+    }
+    EXPECT_EQ(fcntl(descriptor, F_GETFD), -1);
+}
+
 TEST(PreloadDevice, ChildOfAForkHasNone) {
     Connection connection;
     int report[2];

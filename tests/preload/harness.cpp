@@ -95,7 +95,14 @@ Side::~Side() {
         EXPECT_EQ(ibv_dereg_mr(mr), 0);
     }
     EXPECT_EQ(ibv_dealloc_pd(pd), 0);
-    EXPECT_EQ(ibv_close_device(context), 0);
+    close_device();
+}
+
+void Side::close_device() {
+    if (context != nullptr) {
+        EXPECT_EQ(ibv_close_device(context), 0);
+    }
+    context = nullptr;
 }
 
 void Side::destroy_pair() {
@@ -154,7 +161,7 @@ ibv_qp_state Side::state() const {
 
 Connection::Connection(const Wishes& active_wishes, const Wishes& passive_wishes)
     : active(active_wishes), passive(passive_wishes) {
-    connect();
+    connect(active_wishes, passive_wishes);
 }
 
 rdma_cm_event* Connection::expect(rdma_cm_event_type type) const {
@@ -166,7 +173,7 @@ rdma_cm_event* Connection::expect(rdma_cm_event_type type) const {
     return event;
 }
 
-void Connection::connect() {
+void Connection::connect(const Wishes& active_wishes, const Wishes& passive_wishes) {
     events_ = need(rdma_create_event_channel(), "rdma_create_event_channel");
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -183,16 +190,22 @@ void Connection::connect() {
     need_zero(rdma_resolve_route(active_id_, 1000), "rdma_resolve_route");
     rdma_ack_cm_event(expect(RDMA_CM_EVENT_ROUTE_RESOLVED));
     rdma_conn_param parameters{};
-    parameters.responder_resources = parameters.initiator_depth = 16;
+    parameters.responder_resources = active_wishes.responder_resources;
+    parameters.initiator_depth = active_wishes.initiator_depth;
     parameters.qp_num = active.qp->qp_num;
     need_zero(rdma_connect(active_id_, &parameters), "rdma_connect");
     rdma_cm_event* const request = expect(RDMA_CM_EVENT_CONNECT_REQUEST);
     passive_id_ = request->id;
     rdma_ack_cm_event(request);
+    parameters.responder_resources = passive_wishes.responder_resources;
+    parameters.initiator_depth = passive_wishes.initiator_depth;
     parameters.qp_num = passive.qp->qp_num;
     need_zero(rdma_accept(passive_id_, &parameters), "rdma_accept");
-    rdma_ack_cm_event(expect(RDMA_CM_EVENT_ESTABLISHED));
-    rdma_ack_cm_event(expect(RDMA_CM_EVENT_ESTABLISHED));
+    for (int i = 0; i < 2; ++i) {
+        rdma_cm_event* const established = expect(RDMA_CM_EVENT_ESTABLISHED);
+        if (established->id == active_id_) told = established->param.conn;
+        rdma_ack_cm_event(established);
+    }
 }
 
 Connection::~Connection() {

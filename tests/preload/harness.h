@@ -31,6 +31,8 @@ struct Wishes {
     bool builders = false;      ///< ibv_wr_*
     std::uint64_t fields = 0;   ///< of ibv_create_cq_ex; 0: ibv_create_cq
     bool with_channel = false;  ///< for completion events
+    std::uint8_t responder_resources = 16;
+    std::uint8_t initiator_depth = 16;
 };
 
 /// One end, with a context of its own.
@@ -51,6 +53,7 @@ struct Side {
     ibv_async_event async_event() const;
     ibv_qp_state state() const;
     void destroy_pair();
+    void close_device();
 
     ibv_context* context = nullptr;
     ibv_pd* pd = nullptr;
@@ -73,9 +76,10 @@ public:
 
     Side active;
     Side passive;
+    rdma_conn_param told{};  ///< with the active side's RDMA_CM_EVENT_ESTABLISHED
 
 private:
-    void connect();
+    void connect(const Wishes& active_wishes, const Wishes& passive_wishes);
     rdma_cm_event* expect(rdma_cm_event_type type) const;
 
     rdma_event_channel* events_ = nullptr;

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <endian.h>
 #include <memory>
+#include <numeric>
 #include <thread>
 
 #include "tests/preload/harness.h"
@@ -89,6 +90,19 @@ TEST(PreloadQueuePair, IsConnectedByTheConnectionManagerAlone) {
     EXPECT_EQ(modify(connection.active, IBV_QPS_RTS), 0) << "as programs do after rdma_init_qp_attr";
 }
 
+// rdma_get_cm_event(3): each "matches" what the remote node said when it called rdma_accept, and RFC 6581 section 9.1.
+TEST(PreloadQueuePair, KnowsTheDepthsThatTheOtherSideGave) {
+    Wishes active;
+    active.responder_resources = 9;
+    active.initiator_depth = 7;
+    Wishes passive;
+    passive.responder_resources = 20;
+    passive.initiator_depth = 3;
+    Connection connection(active, passive);
+    EXPECT_EQ(connection.told.responder_resources, 3);
+    EXPECT_EQ(connection.told.initiator_depth, 7);  // of 20, what was asked for
+}
+
 TEST(PreloadQueuePair, ErrorFlushesAndResetBeginsAnew) {
     Side side({});
     ASSERT_EQ(side.receive(1, 0, 8), 0);
@@ -124,6 +138,45 @@ TEST(PreloadQueuePair, DisconnectIsNoError) {
     EXPECT_EQ(connection.passive.completion().status, IBV_WC_WR_FLUSH_ERR);
     EXPECT_TRUE(eventually([&] { return connection.active.state() == IBV_QPS_ERR; }));
     EXPECT_TRUE(eventually([&] { return connection.passive.state() == IBV_QPS_ERR; }));
+}
+
+// RFC 5040 section 5.5, rule 15: in the order of posting, those that come too late too.
+TEST(PreloadQueuePair, RequestsThatComeTooLateCompleteInTheirTurn) {
+    constexpr std::uint64_t count = 60;
+    constexpr std::size_t size = 1 << 20;  // all together more than TCP's buffers hold
+    Connection connection;
+    const Side& active = connection.active;
+    ASSERT_EQ(active.receive(1000, 0, 8), 0);
+    ibv_sge from = active.piece(0, size);
+    for (std::uint64_t i = 0; i < count; ++i) ASSERT_EQ(active.send(active.request(IBV_WR_SEND, i, &from, 1)), 0);
+    connection.disconnect();
+    ASSERT_EQ(active.send(active.request(IBV_WR_SEND, count, &from, 1)), 0);
+    ASSERT_EQ(active.receive(1001, 0, 8), 0);
+    for (std::uint64_t i = 0; i < count; ++i) ASSERT_EQ(connection.passive.receive(i, 0, size), 0);
+    std::vector<std::uint64_t> sent;
+    std::vector<std::uint64_t> received;
+    for (std::uint64_t i = 0; i < count + 3; ++i) {
+        const ibv_wc one = active.completion();
+        EXPECT_EQ(one.status, one.wr_id < count ? IBV_WC_SUCCESS : IBV_WC_WR_FLUSH_ERR) << one.wr_id;
+        (one.wr_id < 1000 ? sent : received).push_back(one.wr_id);
+    }
+    std::vector<std::uint64_t> posted(count + 1);
+    std::iota(posted.begin(), posted.end(), 0);
+    EXPECT_EQ(sent, posted);
+    EXPECT_EQ(received, (std::vector<std::uint64_t>{1000, 1001}));
+}
+
+// rdma_xclient and rdma_xserver of rdma-core ask for none, and post 16 octets so.
+TEST(PreloadQueuePair, TakesAFewOctetsInlineFromWhoAskedForNone) {
+    Wishes none;
+    none.capabilities.max_inline_data = 0;
+    Connection connection(none);
+    ASSERT_EQ(connection.passive.receive(1, 0, 64), 0);
+    ibv_sge from = connection.active.piece(0, 16);
+    ibv_send_wr request = connection.active.request(IBV_WR_SEND, 2, &from, 1);
+    request.send_flags |= IBV_SEND_INLINE;
+    ASSERT_EQ(connection.active.send(request), 0);
+    EXPECT_EQ(connection.passive.completion().byte_len, 16U);
 }
 
 TEST(PreloadSharedReceives, ServeTheirQueuePairsAndTellWhenTheyRunLow) {

@@ -146,6 +146,10 @@ void expect_event(World& world, Words& words) {
             if (world.data(*data) != Octets(got.begin(), got.end())) throw Failure("its private data is " + hex(got));
         }
     }
+    if (kind == EventKind::established || kind == EventKind::rejected)
+        for (const auto& [key, got] : {std::pair{"ird", event.ird}, {"ord", event.ord}})
+            if (const auto value = words.option(key); value && world.number(*value) != got)
+                throw Failure(std::string("its ") + key + " is " + std::to_string(got));
     if (kind == EventKind::terminated) {
         const bool ours = words.flag("sent");
         const auto code = terminate_code(words.next("layer/type/code"));

@@ -1,5 +1,6 @@
 #include "harness.h"
 #include "iwarp/verbs/device_impl.h"
+#include "iwarp/verbs/queue_pair.h"
 
 // Connecting, accepting, rejecting, closing, and what time does to all of it. RFC 5044 section 7, RFC 6581.
 namespace iwarp::test {
@@ -407,6 +408,28 @@ TEST(Closing, WhatIsPostedHasAllTheTimeThatItNeeds) {
     const Event event = two.client.event();
     EXPECT_EQ(event.kind, Event::Kind::disconnected);
     EXPECT_EQ(event.text, "");
+}
+
+// A Terminate behind what is under way has all the time that it needs, too.
+TEST(Closing, ATerminateFollowsHoweverLongThePeerTakes) {
+    Options options;
+    options.impairment.window = 4000;
+    options.impairment.delay_ns = 1'000'000;  // 2 MB/s
+    options.client.close_timeout = std::chrono::milliseconds(50);
+    Two two(options);
+    two.connect();
+    Memory data = pattern(400'000);
+    Memory far = zeros(400'000);
+    const auto source = two.client.share(data);
+    const auto sink = two.server.share(far);
+    ASSERT_EQ(two.client.pair->post_send(write_of(1, {piece(*source)}, sink->stag(), sink->first_offset())),
+              Posted::ok);
+    ASSERT_EQ(two.server.pair->post_send(write_of(2, {}, 0, 0)), Posted::ok);
+    two.run(10'000'000);
+    two.client.pair->impl().fail("a fault of this side");
+    two.run(second_ns);
+    ASSERT_TRUE(two.server.pair->terminate());
+    EXPECT_FALSE(two.server.pair->terminate()->sent_by_us);
 }
 
 TEST(Closing, FinInTheMiddleOfAnFpduIsALoss) {

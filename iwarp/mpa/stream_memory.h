@@ -1,0 +1,44 @@
+#pragma once
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+namespace iwarp::mpa {
+
+/// What the streams of a device keep of octets under way, in either direction, and how much that may be: a peer decides
+/// by what it sends a part of, and by what it does not take. One for a device, used by its thread alone.
+class StreamMemory {
+public:
+    /// What one holder keeps; given back at its end.
+    class Part {
+    public:
+        explicit Part(StreamMemory* of = nullptr) : of_(of) {}
+        ~Part() { set(0); }
+        Part(Part&& other) noexcept : of_(other.of_), octets_(std::exchange(other.octets_, 0)) {}
+        Part& operator=(Part&& other) noexcept {
+            set(0);
+            of_ = other.of_;
+            octets_ = std::exchange(other.octets_, 0);
+            return *this;
+        }
+        void set(std::size_t octets) {
+            if (of_ != nullptr) of_->held_ += octets - octets_;
+            octets_ = octets;
+        }
+
+    private:
+        StreamMemory* of_;
+        std::size_t octets_ = 0;
+    };
+
+    void limit(std::size_t octets) { limit_ = octets; }
+    std::size_t held() const { return held_; }
+    bool exceeded() const { return held_ > limit_; }
+    std::size_t left() const { return held_ < limit_ ? limit_ - held_ : 0; }
+
+private:
+    std::size_t limit_ = std::numeric_limits<std::size_t>::max();
+    std::size_t held_ = 0;
+};
+
+}  // namespace iwarp::mpa
