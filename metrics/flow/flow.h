@@ -40,10 +40,10 @@ struct PacketCounts {
     std::uint64_t packets = 0;
     std::uint64_t wire_bytes = 0;
     std::uint64_t payload_bytes = 0;
-    std::uint32_t acknowledgements = 0;
-    std::uint32_t ce = 0;
-    std::uint32_t ecn_capable = 0;
-    std::uint32_t crc_bad = 0;
+    std::uint64_t acknowledgements = 0;
+    std::uint64_t ce = 0;
+    std::uint64_t ecn_capable = 0;
+    std::uint64_t crc_bad = 0;
 };
 
 /// The requests of this flow's sender, in PSN order (IBTA vol. 1, 9.7); iWARP uses positions of TCP's sequence.
@@ -193,9 +193,10 @@ struct OperationCounts {
     static constexpr std::uint8_t none = 0xff;
     struct Count {
         std::uint64_t bytes = 0;
-        std::uint32_t messages = 0;
-        std::uint8_t operation = none;
+        std::uint64_t messages : 56 = 0;
+        std::uint64_t operation : 8 = none;
     };
+    static_assert(sizeof(Count) == 16);
     using Block = std::array<Count, operation_count>;
 
     std::array<Count, 2> first;
@@ -254,6 +255,6 @@ struct alignas(64) Flow {
     std::uint8_t hops = 0xff;          ///< that its packets had taken at the tap, by their hop limit; 0xff: unknown
     std::uint32_t ack_timeout_us = 0;  ///< of the sender, as the connection's set-up told; 0 = unknown
 };
-static_assert(std::is_trivially_copyable_v<Flow> && sizeof(Flow) <= 832);
+static_assert(std::is_trivially_copyable_v<Flow> && sizeof(Flow) <= 896);
 
 }  // namespace metrics

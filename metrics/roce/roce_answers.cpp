@@ -28,7 +28,8 @@ Flow* RoceTracker::requester_of(FlowIndex& carrier, const PacketRecord& record) 
     if (flow->reverse != no_flow) {
         Flow& requester = store_.table[flow->reverse];
         const bool guessed = requester.pairing == PairingMethod::psn;
-        if (!guessed || requester.request.next == 0) return &requester;
+        // Queue pairs that CM has connected may be used again without it.
+        if ((!guessed && !requester.finished) || requester.request.next == 0) return &requester;
         const std::int32_t ahead = psn::difference(record.psn, requester.request.next);
         if (!requester.finished && ahead < psn::idle_life_ahead / 4 && ahead > psn::another_life_behind) {
             if (flow->pairing_percent < confirmed_percent && ahead <= 0)

@@ -49,6 +49,29 @@ def flattened(value, path=""):
     return {k: v for name, member in value.items() for k, v in flattened(member, f"{path}.{name}".lstrip(".")).items()}
 
 
+def lives_of_queue_pairs(source, lives):
+    """A RoCEv2 capture's frames, over and over with other PSNs; connection management stands before the first time alone."""
+    data = source.read_bytes()
+    frames, at = [], 24
+    while at < len(data):
+        seconds, rest, captured, length = struct.unpack_from("<IIII", data, at)
+        frames.append((seconds, rest, length, data[at + 16:at + 16 + captured]))
+        at += 16 + captured
+    out = [data[:24]]
+    for life in range(lives):
+        for seconds, rest, length, octets in frames:
+            if octets[23] != 17 or octets[36:38] != b"\x12\xb7":
+                continue
+            managed = int.from_bytes(octets[47:50], "big") < 2
+            if managed and life > 0:
+                continue
+            octets = bytearray(octets)
+            if not managed:
+                octets[51:54] = ((int.from_bytes(octets[51:54], "big") + life * 5_000_000) % (1 << 24)).to_bytes(3, "big")
+            out.append(struct.pack("<IIII", seconds + 100 * life, rest, len(octets), length) + octets)
+    return b"".join(out)
+
+
 class Usage(FlowsTestCase):
     def test_without_a_source_the_choices_are_named(self):
         message = self.fails(flows(), 2)
@@ -159,6 +182,23 @@ class Json(FlowsTestCase):
         self.assertEqual({flow["service"]: flow["retransmitted_packets"]
                           for flow in self.json("-r", PCAPS / "rxe-ud-pingpong.pcap")["flows"]}, {"UD": None})
         self.assertIsNone(self.json("-r", WRITE)["capture"]["kernel_dropped"])
+
+    def test_queue_pairs_that_were_connected_and_are_used_again_without_are_other_flows(self):
+        path = self.folder / "lives.pcap"
+        path.write_bytes(lives_of_queue_pairs(PCAPS / "rxe-verbs-atomic.pcap", 2))
+        found = self.json("-n", "--no-crc", "-r", str(path))["flows"]
+        requesters = [flow for flow in found if sum(m["count"] for m in flow["messages"].values()) > 0]
+        self.assertEqual(len(requesters), 2)
+        first, second = requesters
+        self.assertEqual(first["messages"], second["messages"])
+        self.assertTrue(first["connection"]["end"])
+        for flow in requesters:
+            self.assertIsNotNone(flow["reverse"])
+        self.assertNotEqual(first["reverse"], second["reverse"])
+        self.assertFalse((second["connection"] or {}).get("end"), "it began after that connection had ended")
+        for name in ("fetch_add", "compare_swap"):
+            self.assertEqual(first["latency_ns"][name]["count"], second["latency_ns"][name]["count"])
+            self.assertEqual(first["latency_ns"][name]["max"], second["latency_ns"][name]["max"])
 
     def test_threads_change_nothing(self):
         for capture in (WRITE, TCP, PCAPS / "nvme-rdma-rxe.pcap.gz", PCAPS / "made-terminate.pcap"):

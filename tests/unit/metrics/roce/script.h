@@ -70,7 +70,7 @@ public:
     metrics::Flow& responder() { return store.table[backward_]; }
     metrics::FlowTrouble& complaints() { return store.trouble(responder()); }
     metrics::FlowSnapshot shown() const;
-    std::uint32_t messages(metrics::Operation operation) { return store.count_of(requester(), operation).messages; }
+    std::uint64_t messages(metrics::Operation operation) { return store.count_of(requester(), operation).messages; }
     std::uint64_t bytes(metrics::Operation operation) { return store.count_of(requester(), operation).bytes; }
     std::uint64_t latencies(metrics::Operation operation) {
         return store.unpack(requester(), metrics::latency_of(operation)).count();

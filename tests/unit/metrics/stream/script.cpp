@@ -318,7 +318,7 @@ unsigned Script::flows() const {
     return count;
 }
 
-std::uint32_t Script::messages(bool client, Operation operation) {
+std::uint64_t Script::messages(bool client, Operation operation) {
     return store.count_of(*flow(client), operation).messages;
 }
 std::uint64_t Script::bytes(bool client, Operation operation) { return store.count_of(*flow(client), operation).bytes; }

@@ -73,7 +73,7 @@ public:
     metrics::Flow* flow(bool client);  ///< that the client, or the server, sends on; nullptr where there is none
     metrics::FlowSnapshot shown(bool client);
     unsigned flows() const;  ///< live ones, finished or not
-    std::uint32_t messages(bool client, metrics::Operation operation);
+    std::uint64_t messages(bool client, metrics::Operation operation);
     std::uint64_t bytes(bool client, metrics::Operation operation);
     metrics::Histogram latency(bool client, metrics::Operation operation);
     metrics::Histogram histogram(bool client, metrics::FlowHistogram which);
