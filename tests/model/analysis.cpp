@@ -46,6 +46,30 @@ void add_operations(Lines& lines, const FlowSnapshot& flow) {
     }
 }
 
+void add_tcp(Lines& lines, const FlowSnapshot& flow) {
+    lines.add("damaged", flow.crc_bad);
+    lines.add("terminates", flow.terminates);
+    if (!flow.tcp) return;
+    const metrics::TcpFigures& tcp = *flow.tcp;
+    lines.add("source port", flow.source.port);
+    lines.add("destination port", flow.destination.port);
+    lines.add("segments", tcp.segments);
+    lines.add("retransmitted segments", tcp.retransmitted_segments);
+    lines.add("retransmitted octets", tcp.retransmitted_bytes);
+    lines.add("out of order", tcp.out_of_order_segments);
+    lines.add("duplicate ACKs", tcp.duplicate_acks);
+    lines.add("SACK blocks", tcp.sack_blocks);
+    lines.add("zero windows", tcp.zero_windows);
+    lines.add("ECE", tcp.ece_acks);
+    lines.add("CWR", tcp.cwr_segments);
+    lines.add("round trips", tcp.round_trip_ns);
+    lines.add("handshake", tcp.handshake_ns);
+    lines.add("MSS", tcp.mss);
+    lines.add("least window", tcp.receive_window_min);
+    lines.add("largest window", tcp.receive_window_max);
+    lines.add("window limited", tcp.window_limited_ns);
+}
+
 }  // namespace
 
 std::uint64_t sum(const metrics::StateTimes& times) {
@@ -156,6 +180,7 @@ std::string text_of(const FlowSnapshot& flow, bool placed) {
     lines.add("NAK generation", flow.recovery.nak_generation_ns);
     lines.add("NAK reaction", flow.recovery.nak_reaction_ns);
     lines.add("recovery", flow.recovery.total_ns);
+    add_tcp(lines, flow);
     for (const metrics::Exhibit& exhibit : flow.exhibits) {
         lines.add(metrics::name_of(exhibit.kind), exhibit.count);
         lines.add("  largest", exhibit.value_max);
