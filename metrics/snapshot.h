@@ -296,7 +296,10 @@ struct ConnectionAttempt {
 
 /// It is acknowledged by the other direction, and that one was not captured: what is outstanding cannot be told.
 inline bool lacks_answers(const FlowSnapshot& flow) {
-    return !flow.reverse && (flow.service == Service::rc || flow.service == Service::xrc);
+    if (flow.reverse || (flow.service != Service::rc && flow.service != Service::xrc)) return false;
+    for (const OperationFigures& operation : flow.operations)
+        if (!operation.latency_ns.empty()) return false;
+    return true;
 }
 
 struct CaptureFigures {

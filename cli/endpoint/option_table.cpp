@@ -1,15 +1,11 @@
 #include "cli/endpoint/option_table.h"
 
 #include <array>
-#include <cerrno>
 #include <fmt/core.h>
 #include <fstream>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-#include <unistd.h>
 #include <utility>
 
+#include "iwarp/transport/tcp_connection.h"
 #include "text/quantities.h"
 
 namespace cli::endpoint {
@@ -23,13 +19,7 @@ using G = Group;
 /// a connection would tell.
 std::string wanted_congestion(const std::string& name) {
     if (name.empty() || name.size() > 15) return "a name of at most 15 letters";
-    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (socket < 0) return {};
-    const bool known =
-        ::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name.data(), static_cast<socklen_t>(name.size())) == 0 ||
-        errno != ENOENT;
-    ::close(socket);
-    if (known) return {};
+    if (iwarp::transport::has_congestion_control(name)) return {};
     std::string names;
     std::getline(std::ifstream("/proc/sys/net/ipv4/tcp_available_congestion_control"), names);
     return fmt::format("a congestion control of this kernel ({}), or whose module can be loaded,", names);

@@ -201,6 +201,11 @@ int prepare_tcp_socket(int socket, const std::string& congestion_control) {
     return done == 0 ? 0 : errno;
 }
 
+bool has_congestion_control(const std::string& name) {
+    const Descriptor socket = tcp_socket(AF_INET);
+    return !socket || prepare_tcp_socket(socket.number(), name) != ENOENT;
+}
+
 int set_traffic_class(int socket, int family, std::uint8_t traffic_class) {
     if (traffic_class == 0) return 0;
     const int value = traffic_class;

@@ -93,6 +93,8 @@ struct TcpConnection : TcpSource, Timer {
 Descriptor tcp_socket(int family);
 /// Nagle's algorithm off, keepalive on; `congestion_control` if it is not empty. 0 or errno.
 int prepare_tcp_socket(int socket, const std::string& congestion_control);
+/// False where this kernel has no such congestion control, nor a module of it.
+bool has_congestion_control(const std::string& name);
 /// IPv4's type of service or IPv6's traffic class; 0 leaves the system's. 0 or errno.
 int set_traffic_class(int socket, int family, std::uint8_t traffic_class);
 /// What an errno of connect(2) or of a socket means for the connection to be.

@@ -368,7 +368,8 @@ void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
 
     if (const ConnectionFigures* const figures = connections_.about(flow.key);
         figures != nullptr && (!flow.finished || figures->setup_frame <= first_frame_of(flow.id)) &&
-        (figures->end_frame == 0 || figures->end_frame > first_frame_of(flow.id)))
+        (figures->end_frame == 0 || figures->end_frame > first_frame_of(flow.id) ||
+         flow.key.transport == dissect::Transport::iwarp))
         out.connection = *figures;
     if (flow.key.transport == dissect::Transport::iwarp) streams_.describe(index, out);
 

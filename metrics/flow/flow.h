@@ -40,10 +40,10 @@ struct PacketCounts {
     std::uint64_t packets = 0;
     std::uint64_t wire_bytes = 0;
     std::uint64_t payload_bytes = 0;
-    std::uint64_t acknowledgements = 0;
-    std::uint64_t ce = 0;
-    std::uint64_t ecn_capable = 0;
-    std::uint64_t crc_bad = 0;
+    std::uint32_t acknowledgements = 0;
+    std::uint32_t ce = 0;
+    std::uint32_t ecn_capable = 0;
+    std::uint32_t crc_bad = 0;
 };
 
 /// The requests of this flow's sender, in PSN order (IBTA vol. 1, 9.7); iWARP uses positions of TCP's sequence.
@@ -255,6 +255,6 @@ struct alignas(64) Flow {
     std::uint8_t hops = 0xff;          ///< that its packets had taken at the tap, by their hop limit; 0xff: unknown
     std::uint32_t ack_timeout_us = 0;  ///< of the sender, as the connection's set-up told; 0 = unknown
 };
-static_assert(std::is_trivially_copyable_v<Flow> && sizeof(Flow) <= 896);
+static_assert(std::is_trivially_copyable_v<Flow> && sizeof(Flow) <= 832);
 
 }  // namespace metrics

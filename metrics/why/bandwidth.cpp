@@ -347,11 +347,10 @@ Answer describe(const Scene& scene) {
     answer.confidence *= 1 - ratio(static_cast<double>(flow->state_unsure_ns),
                                    static_cast<double>(std::max<std::uint64_t>(flow->wall_ns(), 1)));
     if (verdict == "undecidable") answer.confidence = 0;
-    // A window that was shut altogether, or that was full for most of the time, is more than a description.
-    const double full = share_of(*flow, {State::credit}, flow->wall_ns());
-    if (verdict == "receive_window" && flow->tcp && (flow->tcp->zero_windows > 0 || full >= starved_share)) {
+    // A window that was shut altogether is more than a description.
+    if (verdict == "receive_window" && flow->tcp && flow->tcp->zero_windows > 0) {
         answer.alarm = true;
-        answer.severity = full;
+        answer.severity = share_of(*flow, {State::credit}, flow->wall_ns());
     }
     add_figures(scene, *flow, answer);
     return answer;

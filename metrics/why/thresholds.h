@@ -59,9 +59,6 @@ inline constexpr double knee_ratio = 1.5;
 /// Accesses beyond the knee from which the cache is said to be thrashed.
 inline constexpr double thrashing_share = 0.1;
 
-/// A receiver whose window is full for so much of the time does not keep up.
-inline constexpr double starved_share = 0.5;
-
 /// A queue that is at its limit for so much of the time limits.
 inline constexpr double at_limit_share = 0.5;
 /// Less than this of the depth that was used at all leaves most of it idle.
