@@ -118,8 +118,6 @@ void Messages::request(const Half& half, const Half& back, const Part& part, Ope
     half.request().message_end_ns = part.now_ns();
     std::optional<UnaskedResponses::Response> answer;
     if (back) answer = answer_before(*back.direction, part.unit.first_frame, operation != Operation::read);
-    if (answer && !part.unit.holed)
-        store_.record(*half.flow, latency_of(operation), elapsed(part.passed_ns(), answer->passed_ns));
     if (answer && answer->counted) return;
     if (store_.watch != nullptr) [[unlikely]]
         watch_request(half, part, operation, size.value_or(0));
@@ -127,7 +125,7 @@ void Messages::request(const Half& half, const Half& back, const Part& part, Ope
         count(*half.flow, operation, *size);
     else
         ++store_.count(*half.flow, operation).messages;
-    if (answer) return;
+    if (answer) return answered_early(half, part, operation, *answer);
     const std::uint16_t mark = size ? mark_of_request(part.ddp, operation, part.unit.bytes.size()) : std::uint16_t{0};
     // Before the flow was known: others' answers may be among what the other direction has yet to tell.
     if (part.passed_ns() < half.flow->counts.first_ns)
@@ -136,6 +134,18 @@ void Messages::request(const Half& half, const Half& back, const Part& part, Ope
         direction.responses.post(store_.rings, part.passed_ns(), operation, part.end, size.value_or(0), mark);
     if (part.unit.holed) direction.responses.mark_again(store_.rings, part.end);
     direction.level.note(half.flow->ledger, direction.responses, part.now_ns());
+}
+
+/// A request whose response was delivered first.
+void Messages::answered_early(const Half& requester, const Part& part, Operation operation,
+                              const UnaskedResponses::Response& response) {
+    const std::uint64_t latency_ns = elapsed(part.passed_ns(), response.passed_ns);
+    const bool measured = !part.unit.holed;
+    if (measured) store_.record(*requester.flow, latency_of(operation), latency_ns);
+    if (store_.watch == nullptr) return;
+    OutstandingMessage request;
+    request.position = part.end & Ledger::max_position;
+    watch_answered(requester, request, measured ? &latency_ns : nullptr, part.unit.frame.number);
 }
 
 /// The response to a request that is delivered after it.

@@ -47,6 +47,8 @@ private:
     bool belongs(const Half& requester, const Part& part) const;
     std::optional<UnaskedResponses::Response> answer_before(Direction& responder, std::uint64_t request_frame,
                                                             bool atomic);
+    void answered_early(const Half& requester, const Part& part, Operation operation,
+                        const UnaskedResponses::Response& response);
     void note_unasked(Direction& responder, const UnaskedResponses::Response& response);
 
     void begin(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);

@@ -279,6 +279,7 @@ TEST(QueueDepth, ReadsAtTheirLimit) {
     auto& reads = flow.operations[metrics::index_of(metrics::Operation::read)];
     reads.count = 1000;
     reads.bytes = 4'096'000;
+    reads.latency_ns.record(100'000, 1000);
     flow.connection.initiator_depth = 4;
     flow.messages_max = 4;
     flow.responses_max = 4;

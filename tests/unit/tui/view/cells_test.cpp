@@ -123,6 +123,7 @@ TEST(FlowCell, of_an_idle_flow_is_dim_unless_it_is_sick) {
 
 TEST(FlowCell, holds_outstanding_reads_against_what_was_agreed_on) {
     metrics::FlowSnapshot flow = flow_with({{Operation::read, 100}});
+    flow.reverse = 2;
     flow.messages_mean = 3.94;
     flow.messages_max = 4;
     flow.responses_max = 4;
