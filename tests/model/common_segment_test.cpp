@@ -656,6 +656,37 @@ TEST_P(CommonSegmentTest, GivesTheFiguresOfTheGeneralOne) {
     }
 }
 
+/// ε is bounded by the sender's least round trip, whenever that was learnt: here between two segments of which the
+/// second needs no rule.
+TEST(CommonSegment, KnowsTheRoundTripOfToday) {
+    Analyzers analyzers(Talk{}, 1);
+    std::array<std::uint32_t, 2> next{1000, 5000};
+    const auto tell = [&](std::size_t end, std::int64_t after_ns, std::vector<std::byte> octets, std::uint32_t known) {
+        Segment segment;
+        segment.source_host = static_cast<std::uint32_t>(end);
+        segment.destination_host = static_cast<std::uint32_t>(1 - end);
+        segment.source_port = static_cast<std::uint16_t>(4000 + end);
+        segment.destination_port = static_cast<std::uint16_t>(4001 - end);
+        segment.sequence = next[end];
+        segment.acknowledgment = known;
+        next[end] += static_cast<std::uint32_t>(octets.size());
+        segment.octets = std::move(octets);
+        analyzers.tell(emit(segment, Analyzers::first_ns + after_ns), wire::Direction::unknown);
+    };
+    const std::vector<std::byte> write = fpdu(metrics::Operation::write, 100, 1, 0, 0, true);
+    tell(0, 0, mpa_start(false), 5000);
+    tell(1, 1'000'000, mpa_start(true), next[0]);
+    tell(0, 1'000'000'000, write, next[1]);
+    tell(1, 1'020'000'000, {}, next[0]);
+    tell(0, 1'030'000'000, write, next[1]);  // a reaction of 10 ms
+    tell(0, 1'030'000'900, write, next[1]);
+    tell(1, 1'030'001'000, fpdu(metrics::Operation::write, 100, 1, 0, 0, false), next[0] - 2 * 120);
+    tell(0, 1'030'001'300, {}, next[1]);
+    analyzers.compare();
+    tell(0, 1'030'001'700, write, next[1]);
+    analyzers.compare();
+}
+
 constexpr Talk writes{.name = "Writes"};
 constexpr Talk all_kinds{.name = "AllKinds", .kinds = 3, .both = true, .news = 6};
 constexpr Talk trains{.name = "Trains", .kinds = 2, .both = true, .connections = 6, .news = 6};
