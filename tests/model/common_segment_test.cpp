@@ -729,7 +729,7 @@ INSTANTIATE_TEST_SUITE_P(
         with(with(with(all_kinds, "", &Talk::losses, 3), "", &Talk::late, 10), "ManyHoles", &Talk::again, 20),
         with(all_kinds, "Drops", &Talk::drops, 30), with(all_kinds, "Far", &Talk::far, 131'064),
         with(all_kinds, "Anew", &Talk::ends, 60), trains, with(trains, "TrainsAnew", &Talk::ends, 60),
-        with(trains, "TrainsWithLosses", &Talk::losses, 40),
+        with(trains, "TrainsUnseen", &Talk::unseen, 20), with(trains, "TrainsWithLosses", &Talk::losses, 40),
         Talk{.name = "Evictions", .kinds = 2, .both = true, .connections = 12, .max_flows = 16, .news = 6},
         everything()),
     [](const auto& each) { return std::string(each.param.name); });
