@@ -8,14 +8,6 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-/// ε is this many times the flow's fast reactions: room for what scheduling adds to the least.
-constexpr std::uint64_t tolerance_factor = 4;
-/// Below it stamps and polling loops differ by chance; above it nobody is reacting. A tap at the receiver sees
-/// reactions longer by the path's whole round trip, therefore so much.
-constexpr std::uint64_t tolerance_least_ns = 2'000;
-constexpr std::uint64_t tolerance_most_ns = 100'000'000;
-/// An application that sleeps until its completion comes needs this much even on the fastest adapter.
-constexpr std::uint64_t wakeup_ns = 20'000;
 /// An echo is found up to so many times the least round trip to the sender: queues may lie in between.
 constexpr std::uint64_t echo_round_trips = 8;
 
@@ -180,12 +172,7 @@ void Attribution::learn(const Situation& situation, const Clues& clues, const At
         }
         return;
     }
-    std::uint64_t most_ns = tolerance_most_ns;
-    if (situation.sender_round_trip_min_ns != 0) {
-        const std::uint64_t turnaround_ns = std::min(situation.sender_round_trip_min_ns, tolerance_most_ns);
-        most_ns = std::clamp(tolerance_factor * turnaround_ns, wakeup_ns, tolerance_most_ns);
-    }
-    tolerance_ns_ = std::clamp(tolerance_factor * reaction_ns_, tolerance_least_ns, most_ns);
+    tolerance_ns_ = tolerance_for(situation.sender_round_trip_min_ns);
 }
 
 State Attribution::name(const Situation& situation, const Clues& clues, const AttributionOptions& options,

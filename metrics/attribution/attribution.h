@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <type_traits>
@@ -118,6 +119,10 @@ public:
         response_level_ = responses;
         return true;
     }
+    /// Whether ε is learnt of this least round trip to the sender (0 = unknown): else packet() must be called.
+    bool knows(std::uint64_t sender_round_trip_ns) const {
+        return reaction_ns_ == 0 || tolerance_for(sender_round_trip_ns) == tolerance_ns_;
+    }
     /// An acknowledgement (response) has taken messages from the ledger.
     void freed(std::int64_t now_ns) {
         constexpr std::uint64_t longest_pause_ns = 200'000'000;  // entries have 32 bits: all within 1.2 s
@@ -172,6 +177,25 @@ private:
     bool echoes_after(std::uint32_t& echo_ns, std::uint32_t now) const;
     void heed(std::int64_t signal_ns, const AttributionOptions& options);
     std::uint64_t memory_ns(const AttributionOptions& options) const;
+
+    /// ε is this many times the flow's fast reactions: room for what scheduling adds to the least.
+    static constexpr std::uint64_t tolerance_factor = 4;
+    /// Below it stamps and polling loops differ by chance; above it nobody is reacting. A tap at the receiver sees
+    /// reactions longer by the path's whole round trip, therefore so much.
+    static constexpr std::uint64_t tolerance_least_ns = 2'000;
+    static constexpr std::uint64_t tolerance_most_ns = 100'000'000;
+    /// An application that sleeps until its completion comes needs this much even on the fastest adapter.
+    static constexpr std::uint64_t wakeup_ns = 20'000;
+
+    /// ε of the fast reactions so far, bounded by the sender's least round trip; 0 = unknown.
+    std::uint64_t tolerance_for(std::uint64_t sender_round_trip_ns) const {
+        std::uint64_t most_ns = tolerance_most_ns;
+        if (sender_round_trip_ns != 0) {
+            const std::uint64_t turnaround_ns = std::min(sender_round_trip_ns, tolerance_most_ns);
+            most_ns = std::clamp(tolerance_factor * turnaround_ns, wakeup_ns, tolerance_most_ns);
+        }
+        return std::clamp(tolerance_factor * reaction_ns_, tolerance_least_ns, most_ns);
+    }
 
     /// Gaps below it are no round trip of a network: looking for what they echo would cost more than they last.
     static constexpr std::uint64_t echo_least_ns = 1'000;

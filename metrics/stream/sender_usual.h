@@ -204,6 +204,10 @@ inline void Sender::close_gap(const Half& half, const Half& back, const Arrival&
     if (request.unobserved || flow.drop_epoch != store_.drop_epoch ||
         direction.ece_ns != flow.attribution.signal_ns() || !store_.options.shortcut || store_.watch != nullptr)
         return false;
+    const std::uint32_t round_trip_ns = back ? back.request().round_trip_min_ns : 0xffffffff;
+    if (store_.options.attribution.reaction_tolerance_ns == 0 &&
+        !flow.attribution.knows(round_trip_ns == 0xffffffff ? 0 : round_trip_ns)) [[unlikely]]
+        return false;
     const FrameContext& context = segment.context;
     const std::uint32_t wire_octets = segment.frame.wire_length + ethernet_overhead;
     // A response frees when it completes.
