@@ -231,8 +231,10 @@ void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums
             break;
         case Illness::rnr:
             answer.summary = fmt::format(
-                "{} was not ready: it refused messages {} {}, and the sender waited {} for it ({} of its busy time).",
-                responder, scene.requests(flows), counted(sums.rnr, "time"), duration(static_cast<double>(sums.rnr_ns)),
+                "{} was not ready: it refused {} {}{}, and the sender waited {} for it ({} of its busy time).",
+                responder, sums.rnr == 1 ? "1 message" : "messages", scene.requests(flows),
+                sums.rnr == 1 ? std::string() : fmt::format(" {}", counted(sums.rnr, "time")),
+                duration(static_cast<double>(sums.rnr_ns)),
                 percent(ratio(static_cast<double>(sums.rnr_ns), static_cast<double>(sums.busy_ns))));
             answer.advice = fmt::format(
                 "On {} post receives earlier and more of them (a deeper receive queue, or an SRQ with a limit event); "

@@ -201,7 +201,7 @@ class Live(TestCase):
 
     def test_a_wrong_expression(self):
         result = subprocess.run(within(BINARY, "dump", "-i", "near", "udp port"), capture_output=True, text=True, env=ENVIRONMENT)
-        self.assertIn("udp port", self.fails(result))
+        self.assertIn("udp port", self.fails(result, 2))
 
     def test_without_permission(self):
         if os.getuid() != 0:
