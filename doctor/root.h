@@ -51,7 +51,6 @@ public:
     /// `folder`: where the machine's `/` is; empty for the machine that we run on.
     explicit Root(std::string folder = {}, Transcript* transcript = nullptr);
 
-    bool is_this_machine() const { return folder_.empty(); }
     const std::string& folder() const { return folder_; }
 
     /// The absolute path without links behind it; empty where there is nothing, or links go in a circle.

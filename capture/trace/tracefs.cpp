@@ -81,8 +81,6 @@ std::string Tracefs::format_path(std::string_view event) const {
     return root_ + "/events/" + place + "/format";
 }
 
-bool Tracefs::has_uprobes() const { return ::access((root_ + "/uprobe_events").c_str(), F_OK) == 0; }
-
 Result<bool> Tracefs::change_uprobes(const std::string& line) const {
     const std::string path = root_ + "/uprobe_events";
     const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);

@@ -21,8 +21,6 @@ public:
     /// Where "rdma_core:cq_poll" is described.
     std::string format_path(std::string_view event) const;
 
-    /// Whether probes in programs can be defined here.
-    bool has_uprobes() const;
     /// Writes a line of uprobe_events (Documentation/trace/uprobetracer.rst). An error has the kernel's own reason
     /// where there is one in error_log.
     Result<bool> change_uprobes(const std::string& line) const;

@@ -21,7 +21,6 @@ public:
     const std::vector<std::string>& environment() const { return environment_; }
     /// Of ld.so.conf and those built into the loader.
     const std::vector<std::string>& folders() const { return folders_; }
-    bool has_cache() const { return has_cache_; }
     /// Where the cache has a name; empty where it does not.
     std::string cached(std::string_view name) const;
     const std::multimap<std::string, std::string, std::less<>>& cache() const { return cache_; }

@@ -199,7 +199,6 @@ TEST(Tracefs, events_are_found_by_pattern) {
     EXPECT_EQ(tracefs.value().events({"rdma_*:c?_p*", "sched:*"}), (Names{"rdma_core:cq_poll", "sched:sched_switch"}));
     EXPECT_EQ(tracefs.value().events(rdma_event_groups()).size(), 3U);
     EXPECT_EQ(tracefs.value().format_path("rdma_core:cq_poll"), root + "/events/rdma_core/cq_poll/format");
-    EXPECT_FALSE(tracefs.value().has_uprobes());
     const auto refused = tracefs.value().change_uprobes("p:x/y z");
     ASSERT_FALSE(refused.ok());
     EXPECT_NE(refused.error().text().find("CONFIG_UPROBE_EVENTS"), std::string::npos);
