@@ -1,7 +1,9 @@
 #include "cli/live.h"
 
+#include <filesystem>
 #include <fmt/core.h>
 #include <poll.h>
+#include <system_error>
 
 namespace cli {
 
@@ -57,7 +59,10 @@ bool LiveSources::wait() const {
     return ::poll(readable.data(), readable.size(), wait_ms) > 0;
 }
 
-std::string source_choices() {
+std::string source_choices(const std::string& filter, const std::string& others) {
+    std::error_code error;
+    if (!filter.empty() && std::filesystem::is_regular_file(filter, error))
+        return fmt::format("{} is a file, not a filter: -r {} reads it", filter, filter);
     std::string names;
     const auto devices = capture::list_devices();
     if (devices)
@@ -65,7 +70,7 @@ std::string source_choices() {
             if (device.up) names += fmt::format("{}{}", names.empty() ? "" : ", ", device.name);
     std::string text = "where shall packets come from? -r FILE reads a capture, -i IFACE captures live";
     if (!names.empty()) text += fmt::format(" ({})", names);
-    return text;
+    return text + others;
 }
 
 }  // namespace cli

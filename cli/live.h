@@ -34,7 +34,8 @@ private:
     std::uint64_t frames_ = 0;
 };
 
-/// The message where neither `-i` nor `-r` is given: the choices that this machine has.
-std::string source_choices();
+/// The message where neither `-i` nor `-r` is given: the choices that this machine has, and `others`; or that what was
+/// given for a filter is the name of a file.
+std::string source_choices(const std::string& filter = {}, const std::string& others = {});
 
 }  // namespace cli

@@ -195,10 +195,10 @@ std::string contradiction(const AnalysisOptions& options) {
     if (!options.read_paths.empty() && !options.interfaces.empty())
         return "-i and -r are given: packets come from one or the other";
     if (options.read_paths.empty() && options.interfaces.empty())
-        return fmt::format(
-            "{}, --history DIR reads what a daemon recorded, --connect asks a running one (none answers at "
-            "{})",
-            source_choices(), service::default_socket);
+        return source_choices(options.expression,
+                              fmt::format(", --history DIR reads what a daemon recorded, --connect asks a running one "
+                                          "(none answers at {})",
+                                          service::default_socket));
     if (options.trace_path && options.read_paths.empty())
         return "--trace is of a file of packets, -r FILE; beside -i, programs that are traced are read anyway";
     if (options.counters_path && options.read_paths.empty())

@@ -32,7 +32,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
         tell("rdmascope dump: {}", text.error().text());
         return exit_failed;
     }
-    if (!options.read_path && options.interfaces.empty()) return usage(source_choices());
+    if (!options.read_path && options.interfaces.empty()) return usage(source_choices(options.expression));
     return Job(options, environment).run();
 }
 

@@ -44,6 +44,10 @@ class Usage(TestCase):
         self.assertIn("-r FILE", message)
         self.assertIn("-i IFACE", message)
 
+    def test_a_file_without_its_option_is_no_filter(self):
+        for command in ("dump", "flows", "why", "top"):
+            self.assertIn(f"{RPING} is a file, not a filter: -r {RPING} reads it", self.fails(run(command, RPING), 2))
+
     def test_what_cannot_be_obeyed_is_a_usage_error(self):
         for arguments in (["-k"], ["--no-such"], ["-c"], ["-c", "x"], ["-T", "xml"], ["-T", "fields"], ["-L"], ["-J"],
                           ["-E", "header=y"], ["-C", "1"], ["-i", "lo"], ["-r", RPING], ["--color=red"], ["-s", "-1"]):
