@@ -64,7 +64,7 @@ Value message_rate(const FlowRow& row) {
     return static_cast<double>(messages) * 1e9 / static_cast<double>(ns);
 }
 
-bool has_depth(const FlowSnapshot& flow) { return flow.messages_max != 0 && !metrics::lacks_answers(flow); }
+bool has_depth(const FlowSnapshot& flow) { return flow.messages_max != 0 && metrics::knows_depth(flow); }
 
 /// How many messages may be outstanding, as far as the traffic tells: what both ends agreed on (ORD) where only READs
 /// and atomics were sent, else the most that was seen.

@@ -123,8 +123,8 @@ void add_operations(Fields& fields) {
                      [](const FlowRow& row) -> const metrics::Histogram& { return row.flow.message_duration_ns; });
 }
 
-/// Nothing where nobody could be heard to acknowledge.
-Value told(const metrics::FlowSnapshot& flow, Value figure) { return metrics::lacks_answers(flow) ? Value{} : figure; }
+/// Nothing where nobody could be heard to acknowledge, or too many messages could not be read.
+Value told(const metrics::FlowSnapshot& flow, Value figure) { return metrics::knows_depth(flow) ? figure : Value{}; }
 
 void add_outstanding(Fields& fields) {
     fields.add("outstanding.messages_mean", "", "depth", Unit::ratio,
@@ -225,7 +225,7 @@ void append_matching(FlowColumns& found, const std::vector<FlowField>& fields, W
 
 std::optional<double> goodput(const FlowRow& row) {
     if (!row.context.interval) return row.flow.goodput_bytes_per_sec();
-    if (row.context.interval->length_ns == 0) return {};
+    if (row.context.interval->length_ns == 0 || metrics::partly_read(row.flow)) return {};
     return static_cast<double>(row.flow.message_bytes_total()) * 1e9 /
            static_cast<double>(row.context.interval->length_ns);
 }

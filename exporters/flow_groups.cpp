@@ -137,6 +137,11 @@ void add_tcp(Fields& fields) {
                of_tcp([](const TcpFigures& tcp) { return value(tcp.receive_window_max); }));
     fields.add("tcp.window_limited_ns", "", "window limited", Unit::ns, "time for which that window held the sender up",
                of_tcp([](const TcpFigures& tcp) { return tcp.window_limited_ns; }));
+    fields.add("tcp.connection_bytes", "", "streams", Unit::bytes, "octets of both directions' streams, each once",
+               of_tcp([](const TcpFigures& tcp) { return tcp.connection_bytes; }));
+    fields.add("tcp.unread_bytes", "", "unread", Unit::bytes,
+               "of them, those in which no FPDU could be followed; beyond 2 %, goodput and depth are null",
+               of_tcp([](const TcpFigures& tcp) { return tcp.unread_bytes; }));
     fields.presence = Presence::always;
 }
 

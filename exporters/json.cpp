@@ -146,6 +146,7 @@ void append_json(std::string& out, const metrics::CaptureFigures& capture, const
     object.put("stream_octets_lost", capture.stream_octets_lost);
     object.put("stream_octets_skipped", capture.stream_octets_skipped);
     object.put("values_misplaced", capture.values_misplaced);
+    object.put("beyond_hosts", capture.beyond_hosts);
     object.finish();
 }
 

@@ -153,6 +153,10 @@ struct TcpFigures {
     std::optional<std::uint64_t> receive_window_min;  ///< octets, scaled
     std::optional<std::uint64_t> receive_window_max;
     std::uint64_t window_limited_ns = 0;
+    std::uint64_t connection_bytes = 0;  ///< octets of the connection's two streams that passed, each once
+    /// Of them, those in which no FPDU could be followed: segments that hold many FPDUs (GSO, GRO) and of which a snap
+    /// length kept the first head alone.
+    std::uint64_t unread_bytes = 0;
 };
 
 /// Ids of flows that were first seen in one frame lie so far apart: a round number, and JSON's numbers are exact beyond
@@ -238,7 +242,7 @@ struct FlowSnapshot {
     std::uint64_t messages_total() const;
     std::uint64_t message_bytes_total() const;
     std::uint64_t wall_ns() const { return static_cast<std::uint64_t>(last_ns) - static_cast<std::uint64_t>(first_ns); }
-    /// messages' octets by the flow's wall time; absent where the wall time is zero
+    /// messages' octets by the flow's wall time; absent where the wall time is zero, and where partly_read()
     std::optional<double> goodput_bytes_per_sec() const;
 };
 
@@ -302,6 +306,14 @@ inline bool lacks_answers(const FlowSnapshot& flow) {
     return true;
 }
 
+/// So much of the connection cannot be read that what is known of its messages is no measure of them: more than 2 %.
+inline bool partly_read(const FlowSnapshot& flow) {
+    return flow.tcp && flow.tcp->unread_bytes > flow.tcp->connection_bytes / 50;
+}
+
+/// What is outstanding can be told.
+inline bool knows_depth(const FlowSnapshot& flow) { return !lacks_answers(flow) && !partly_read(flow); }
+
 struct CaptureFigures {
     std::uint64_t packets = 0;
     std::uint64_t bytes = 0;  ///< on the wire
@@ -320,6 +332,7 @@ struct CaptureFigures {
     std::uint64_t stream_octets_lost = 0;
     std::uint64_t stream_octets_skipped = 0;
     std::uint64_t values_misplaced = 0;  ///< of distributions, in a neighbour's bucket for want of memory
+    std::uint64_t beyond_hosts = 0;      ///< frames of hosts beyond those of which figures are kept
 };
 
 struct Snapshot {

@@ -295,6 +295,7 @@ void members(C& c, Of<TcpFigures> auto& t) {
     all(c, t.segments, t.retransmitted_segments, t.retransmitted_bytes, t.out_of_order_segments, t.duplicate_acks,
         t.sack_blocks, t.zero_windows, t.ece_acks, t.cwr_segments, t.round_trip_ns, t.window_limited_ns);
     optionals(c, t.handshake_ns, t.mss, t.receive_window_min, t.receive_window_max);
+    if (c.version() >= 4) all(c, t.connection_bytes, t.unread_bytes);
 }
 template <class C>
 void members(C& c, Of<Process> auto& p) {
@@ -351,6 +352,7 @@ void members(C& c, Of<CaptureFigures> auto& f) {
     c.near(f.first_ns, 0);
     c.near(f.last_ns, f.first_ns);
     if (c.version() >= 3) all(c, f.values_misplaced);
+    if (c.version() >= 4) all(c, f.beyond_hosts);
 }
 
 /// Flows and attempts are near one another, and near the capture's beginning: `id` and time are told by how near.

@@ -68,6 +68,8 @@ inline constexpr std::array tcp_counters{
     &TcpFigures::ece_acks,
     &TcpFigures::cwr_segments,
     &TcpFigures::window_limited_ns,
+    &TcpFigures::connection_bytes,
+    &TcpFigures::unread_bytes,
 };
 inline constexpr std::array host_counters{
     &HostSnapshot::sent_wire_bytes,
@@ -102,6 +104,7 @@ inline constexpr std::array capture_counters{
     &CaptureFigures::stream_octets_lost,
     &CaptureFigures::stream_octets_skipped,
     &CaptureFigures::values_misplaced,
+    &CaptureFigures::beyond_hosts,
 };
 
 /// What makes two flows the same: FlowKey, as far as a snapshot shows it.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fmt/core.h>
 #include <map>
 
@@ -21,6 +22,11 @@ std::uint64_t in_flows(const metrics::Snapshot& snapshot) {
     std::uint64_t packets = snapshot.capture.seen_twice;
     for (const metrics::FlowSnapshot& flow : snapshot.flows) packets += flow.packets;
     return packets;
+}
+
+std::uint64_t flows_partly_read(const metrics::Snapshot& snapshot) {
+    return static_cast<std::uint64_t>(
+        std::count_if(snapshot.flows.begin(), snapshot.flows.end(), metrics::partly_read));
 }
 
 /// Connections that did not come about, by how they ended.
@@ -84,9 +90,16 @@ std::string Session::summary() const {
     append(text, capture.icrc_bad, "with a bad ICRC");
     append(text, capture.stream_octets_lost, "octets of TCP streams not captured");
     append(text, capture.stream_octets_skipped, "octets of TCP streams not understood");
+    if (const std::uint64_t unread = flows_partly_read(all); unread != 0)
+        text += fmt::format(
+            ", {} of which goodput and depth are unknown{}", counted(unread, "flow"),
+            capture.truncated == 0
+                ? ""
+                : ": their segments hold many FPDUs and are cut by the snapshot length (capture with -s 0)");
     append(text, capture.streams_evicted, "TCP connections forgotten");
     append(text, capture.values_misplaced,
            "values in a neighbour's bucket for want of memory (percentiles are doubtful)");
+    append(text, capture.beyond_hosts, "of hosts too many to keep figures of (incast and link rates leave them out)");
     if (capture.flows_evicted != 0)
         text += fmt::format(", {} forgotten to stay within {}", counted(capture.flows_evicted, "flow"),
                             options().connect     ? "the daemon's engine.max_flows"

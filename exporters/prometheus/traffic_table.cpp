@@ -182,10 +182,13 @@ std::vector<FlowGauge> flow_gauges() {
     using Source = FlowGauge::Source;
     return {
         {flow_series("rdma_outstanding_messages", "messages", Type::Gauge,
-                     "Messages waiting for an acknowledgement or a response, averaged over the last interval."),
-         Source::difference, [](const FlowSnapshot& flow, double share) { return flow.messages_mean * share; }},
+                     "Messages waiting for an acknowledgement or a response, averaged over the last interval; without "
+                     "flows of which that cannot be told."),
+         Source::difference,
+         [](const FlowSnapshot& flow, double share) { return knows_depth(flow) ? flow.messages_mean * share : 0; }},
         {flow_series("rdma_outstanding_bytes", "bytes", Type::Gauge, "Their octets, averaged over the last interval."),
-         Source::difference, [](const FlowSnapshot& flow, double share) { return flow.bytes_mean * share; }},
+         Source::difference,
+         [](const FlowSnapshot& flow, double share) { return knows_depth(flow) ? flow.bytes_mean * share : 0; }},
         {flow_series("rdma_queue_pairs", "", Type::Gauge,
                      "Queue pairs' conversations that are known and have not ended; each counts in both directions."),
          Source::now, [](const FlowSnapshot& flow, double) { return flow.finished ? 0.0 : 1.0; }},

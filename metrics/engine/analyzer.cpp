@@ -191,6 +191,7 @@ Snapshot Analyzer::snapshot() {
     out.capture.stream_octets_skipped = counted.stream_octets_skipped;
     out.capture.unsorted = state.clock.unsorted();
     out.capture.seen_twice = state.clock.seen_twice();
+    out.capture.beyond_hosts = state.clock.beyond_hosts();
     state.clock.describe(out.hosts, out.pauses);
     ReuseTotals reuse;
     for (const auto& worker : state.workers) {

@@ -1,6 +1,7 @@
 #include "metrics/engine/engine.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <span>
 
@@ -217,7 +218,7 @@ void Engine::introduce(FlowIndex index) {
     if (const auto found = partners_.find(flow.key); found != partners_.end()) {
         const Partner& partner = found->second;
         flow.connection = partner.serial;
-        flow.ack_timeout_us = partner.ack_timeout_us;
+        flow.ack_timeout = partner.ack_timeout;
         flow.request.responses_limit = partner.responses_limit;
         flow.request.mtu_payload = partner.path_mtu;
         flow.source_qp = partner.key.selector;
@@ -287,8 +288,7 @@ void Engine::connect(const Connections::QueuePairs& pairs) {
         Partner& partner = partners_[key];
         partner.key = other;
         partner.serial = serial;
-        partner.ack_timeout_us = static_cast<std::uint32_t>(
-            std::min<std::uint64_t>((figures.ack_timeout_ns.value_or(0) + 999) / 1000, 0xffffffff));
+        partner.ack_timeout = static_cast<std::uint8_t>(std::bit_width(figures.ack_timeout_ns.value_or(0) >> 12));
         partner.responses_limit = static_cast<std::uint16_t>(std::min(figures.initiator_depth.value_or(0), 0xffffu));
         partner.path_mtu = static_cast<std::uint16_t>(std::min(figures.path_mtu.value_or(0), 0xffffu));
     };
@@ -380,6 +380,8 @@ void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
     const auto seen = static_cast<double>(out.packets);
     const auto unseen = static_cast<double>(out.unseen_acknowledged_packets);
     if (unseen > 0) confidence *= seen / (seen + unseen);
+    if (partly_read(out))
+        confidence *= 1 - static_cast<double>(out.tcp->unread_bytes) / static_cast<double>(out.tcp->connection_bytes);
     out.confidence = confidence;
 }
 

@@ -76,9 +76,9 @@ private:
     struct Partner {
         FlowKey key;
         std::uint32_t serial = 0;
-        std::uint32_t ack_timeout_us = 0;
         std::uint16_t responses_limit = 0;
         std::uint16_t path_mtu = 0;
+        std::uint8_t ack_timeout = 0;  ///< as Flow::ack_timeout
     };
 
     void on_management(const dissect::Unit& unit);

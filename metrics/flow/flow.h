@@ -33,7 +33,7 @@ enum class FlowHistogram : std::uint8_t {
 inline constexpr std::size_t flow_histogram_count = 17;
 constexpr FlowHistogram latency_of(Operation operation) { return static_cast<FlowHistogram>(index_of(operation)); }
 
-/// Packets of a flow, and what is marked on them. Every packet touches it.
+/// Packets of a flow, and what is marked on them. Every packet touches it. `CountsAbove` has more bits of some.
 struct PacketCounts {
     std::int64_t first_ns = 0;
     std::int64_t last_ns = 0;
@@ -44,6 +44,13 @@ struct PacketCounts {
     std::uint32_t ce = 0;
     std::uint32_t ecn_capable = 0;
     std::uint32_t crc_bad = 0;
+};
+
+/// What PacketCounts has no bits for: 2^48 packets are a year of 8 million a second. Touched once in 2^32.
+struct CountsAbove {
+    std::uint16_t acknowledgements = 0;
+    std::uint16_t ce = 0;
+    std::uint16_t ecn_capable = 0;
 };
 
 /// The requests of this flow's sender, in PSN order (IBTA vol. 1, 9.7); iWARP uses positions of TCP's sequence.
@@ -155,16 +162,16 @@ struct RateDrop {
 
 /// Everything that is counted in rare cases only. Taken from a pool at the first of them.
 struct FlowTrouble {
-    std::array<std::uint32_t, nak_code_count>
+    std::array<std::uint64_t, nak_code_count>
         naks{};  ///< that travelled on this flow, about the reverse flow's requests
-    std::uint32_t rnr_naks = 0;
-    std::uint32_t cnps = 0;  ///< that travelled on this flow
+    std::uint64_t rnr_naks = 0;
+    std::uint64_t cnps = 0;  ///< that travelled on this flow
     std::int64_t last_cnp_ns = Situation::never;
     std::int64_t last_nak_ns = Situation::never;  ///< about this flow's requests
-    std::uint32_t timeouts = 0;
-    std::uint32_t unseen_acknowledged = 0;
-    std::uint32_t credits_exhausted = 0;
-    std::uint32_t terminates = 0;
+    std::uint64_t timeouts = 0;
+    std::uint64_t unseen_acknowledged = 0;
+    std::uint64_t credits_exhausted = 0;
+    std::uint64_t terminates = 0;
     MissingRanges missing;            ///< requests
     MissingRanges missing_responses;  ///< READ responses that travel on this flow
     MessagePieces pieces;
@@ -182,7 +189,7 @@ struct ExhibitRow {
     std::uint32_t next = 0xffffffff;
     EventKind kind{};
     std::uint8_t kept = 0;
-    std::uint32_t count = 0;
+    std::uint64_t count = 0;
     std::array<std::uint64_t, 4> frames{};
     std::uint64_t value_max = 0;
     std::uint64_t value_sum = 0;
@@ -245,15 +252,29 @@ struct alignas(64) Flow {
 
     FlowKey key;
     std::uint32_t hash = 0;
-    std::uint64_t id = 0;  ///< FlowSnapshot::id
     std::uint32_t exhibits = no_block;
+    std::uint64_t id = 0;                  ///< FlowSnapshot::id
     std::uint32_t stream = no_block;       ///< iWARP: the tracker's block
     std::uint32_t source_qp = 0xffffffff;  ///< as a DETH or CM said it
     std::uint32_t connection = 0;          ///< serial of the CM connection it belongs to; 0 = none known
     std::uint16_t interface = 0;
     std::uint8_t traffic_class = 0;
-    std::uint8_t hops = 0xff;          ///< that its packets had taken at the tap, by their hop limit; 0xff: unknown
-    std::uint32_t ack_timeout_us = 0;  ///< of the sender, as the connection's set-up told; 0 = unknown
+    std::uint8_t hops = 0xff;      ///< that its packets had taken at the tap, by their hop limit; 0xff: unknown
+    std::uint8_t ack_timeout = 0;  ///< of the sender, as the connection's set-up told: 4096 ns << (n - 1); 0 = unknown
+    CountsAbove counts_above;
+
+    void count_acknowledgement() { add(counts.acknowledgements, counts_above.acknowledgements, true); }
+    void count_ecn_capable(bool capable) { add(counts.ecn_capable, counts_above.ecn_capable, capable); }
+    void count_ce() { add(counts.ce, counts_above.ce, true); }
+    static std::uint64_t sum(std::uint32_t below, std::uint16_t above) { return std::uint64_t{above} << 32 | below; }
+    std::uint64_t ack_timeout_ns() const { return ack_timeout == 0 ? 0 : std::uint64_t{4096} << (ack_timeout - 1u); }
+
+private:
+    static void add(std::uint32_t& below, std::uint16_t& above, bool one) {
+        below += one;
+        if (below == 0 && one) [[unlikely]]
+            ++above;
+    }
 };
 static_assert(std::is_trivially_copyable_v<Flow> && sizeof(Flow) <= 832);
 

@@ -23,9 +23,9 @@ constexpr std::string_view name_of(dissect::Transport transport) {
 /// What tells one direction of a queue pair's conversation from all others: on RoCE and InfiniBand the addresses, the
 /// destination QPN (24 bits) and the service; on iWARP the addresses and both ports (source in the upper half).
 struct FlowKey {
+    std::uint32_t selector = 0;  ///< destination QPN, or source port << 16 | destination port
     Address source;
     Address destination;
-    std::uint32_t selector = 0;  ///< destination QPN, or source port << 16 | destination port
     dissect::Transport transport = dissect::Transport::roce2;
     Service service = Service::rc;
 

@@ -336,7 +336,7 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
     out.packets = flow.counts.packets;
     out.wire_bytes = flow.counts.wire_bytes;
     out.payload_bytes = flow.counts.payload_bytes;
-    out.acknowledgement_packets = flow.counts.acknowledgements;
+    out.acknowledgement_packets = Flow::sum(flow.counts.acknowledgements, flow.counts_above.acknowledgements);
     if (ordered) out.retransmitted_packets = request.repeated + (responses != nullptr ? responses->repeated : 0);
     if (ordered || flow.key.service == Service::uc) {
         out.duplicate_packets = request.duplicates;
@@ -363,8 +363,8 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
     out.bytes_max = flow.ledger.bytes_max();
     out.responses_max = flow.ledger.responses_max();
     out.merged_messages = flow.ledger.merged();
-    out.ecn_ce_packets = flow.counts.ce;
-    out.ecn_capable_packets = flow.counts.ecn_capable;
+    out.ecn_ce_packets = Flow::sum(flow.counts.ce, flow.counts_above.ce);
+    out.ecn_capable_packets = Flow::sum(flow.counts.ecn_capable, flow.counts_above.ecn_capable);
     (flow.key.transport == dissect::Transport::iwarp ? out.crc_bad : out.icrc_bad) = flow.counts.crc_bad;
     out.state_unsure_ns = flow.attribution.unsure_ns();
     out.queueing_ns = flow.attribution.queueing_ns();

@@ -104,23 +104,25 @@ bool Ledger::make_room(LedgerPool& pool) {
         if (capacity_ == 0) return false;
     }
     thin_out();
-    return true;
+    return size_ < capacity_;
 }
 
 void Ledger::thin_out() {
-    // Neighbours are joined up to a size of which a ring two thirds full would hold all: two entries that are left side
-    // by side exceed it together. So all entries stand for about as many, and latencies are sampled evenly.
+    // Neighbours are joined up to a size of which a third of the places would hold all: two entries that are left side
+    // by side exceed it together. So all entries stand for about as many, and latencies are sampled evenly. The oldest
+    // stays by itself, since its response may be under way; those that are not counted cannot be joined.
     std::uint64_t all = 0;
-    for (unsigned i = 0; i < size_; ++i) all += at(i).messages;
-    const std::uint64_t most = std::max<std::uint64_t>((3 * all + capacity_ - 1u) / capacity_, 2);
-    unsigned kept = 0;
-    OutstandingMessage entry = at(0);
-    for (unsigned i = 1; i < size_; ++i) {
-        if (std::uint64_t{entry.messages} + at(i).messages <= most) {
-            absorb(entry, at(i));
+    for (unsigned i = 1; i < size_; ++i) all += at(i).messages;
+    const std::uint64_t most = (3 * all + size_ - 2u) / (size_ - 1u);
+    unsigned kept = 1;
+    OutstandingMessage entry = at(1);
+    for (unsigned i = 2; i < size_; ++i) {
+        const OutstandingMessage& next = at(i);
+        if (entry.messages != 0 && next.messages != 0 && std::uint64_t{entry.messages} + next.messages <= most) {
+            absorb(entry, next);
         } else {
             at(kept++) = entry;
-            entry = at(i);
+            entry = next;
         }
     }
     at(kept++) = entry;
@@ -178,6 +180,13 @@ OutstandingMessage Ledger::split(unsigned count) {
     if (head.messages == 1) head.merged = 0;
     take_out(part);
     return part;
+}
+
+std::uint32_t Ledger::kept() const {
+    std::uint32_t count = 0;
+    for (unsigned i = 0; i < size_; ++i)
+        count += std::max<std::uint32_t>(ring_[(head_ + i) & (capacity_ - 1u)].messages, 1);
+    return count;
 }
 
 OutstandingMessage* Ledger::oldest_response(LedgerPool&, std::uint64_t position) {

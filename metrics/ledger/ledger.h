@@ -22,7 +22,7 @@ struct OutstandingMessage {
     std::uint64_t merged : 1 = 0;     ///< stands for several messages, because the ring was full: no latency either
     std::uint64_t mark : 9 = 0;       ///< tells its response from others'; 0: nothing does
     std::uint32_t bytes = 0;
-    std::uint16_t messages = 1;   ///< how many it stands for
+    std::uint16_t messages = 1;   ///< how many it stands for; 0: one that is not counted
     std::uint16_t responses = 0;  ///< how many of these want a response
 };
 static_assert(sizeof(OutstandingMessage) == 24);
@@ -66,12 +66,13 @@ public:
     void add_bytes(std::int64_t now_ns, std::uint64_t bytes);
     /// `bytes` is all of the message, whatever was added before. Without `begin` it is outstanding from now on.
     void end(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position, std::uint32_t bytes);
-    /// A message of one packet: begin, add_bytes and end at once. A begun message is not touched.
-    void post(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position, std::uint32_t bytes,
+    /// A message of one packet: begin, add_bytes and end at once. A begun message is not touched. False: there was no
+    /// room, and it is forgotten.
+    bool post(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position, std::uint32_t bytes,
               std::uint16_t mark = 0);
     /// One that passed before anybody looked, and is known only now: how many were outstanding with it cannot be told,
-    /// and it counts as none. Only for complete_oldest().
-    void post_late(LedgerPool& pool, std::int64_t passed_ns, Operation operation, std::uint64_t position,
+    /// and it counts as none. Only for complete_oldest(). False: as above.
+    bool post_late(LedgerPool& pool, std::int64_t passed_ns, Operation operation, std::uint64_t position,
                    std::uint32_t bytes, std::uint16_t mark);
 
     /// Calls done(const OutstandingMessage&) for every message whose position is at most `position`, oldest first,
@@ -117,6 +118,7 @@ public:
     }
 
     std::uint32_t messages() const { return messages_; }
+    std::uint32_t kept() const;  ///< entries' messages, late ones among them; the begun one not
     std::uint64_t bytes() const { return bytes_; }
     std::uint32_t responses() const { return responses_; }  ///< READs and atomics among the messages
     std::uint32_t messages_max() const { return messages_max_; }
@@ -166,7 +168,7 @@ private:
         responses_max_ = std::max(responses_, responses_max_);
     }
     OutstandingMessage& at(unsigned place) { return ring_[(head_ + place) & (capacity_ - 1u)]; }
-    void push(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position, std::uint32_t bytes,
+    bool push(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position, std::uint32_t bytes,
               bool again, std::uint16_t mark = 0);
     bool make_room(LedgerPool& pool);
     void thin_out();
@@ -247,38 +249,39 @@ inline void Ledger::end(LedgerPool& pool, std::int64_t now_ns, Operation operati
     push(pool, now_ns, operation, position, bytes, again);
 }
 
-inline void Ledger::post(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position,
+inline bool Ledger::post(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position,
                          std::uint32_t bytes, std::uint16_t mark) {
     advance(now_ns);
     ++messages_;
     responses_ += wants_response(operation) ? 1 : 0;
     bytes_ += bytes;
     raise_maxima();
-    push(pool, now_ns, operation, position, bytes, false, mark);
+    return push(pool, now_ns, operation, position, bytes, false, mark);
 }
 
-inline void Ledger::post_late(LedgerPool& pool, std::int64_t passed_ns, Operation operation, std::uint64_t position,
+inline bool Ledger::post_late(LedgerPool& pool, std::int64_t passed_ns, Operation operation, std::uint64_t position,
                               std::uint32_t bytes, std::uint16_t mark) {
     if (size_ == capacity_ && !make_room(pool)) {
         ++merged_;
-        return;
+        return false;
     }
     push(pool, passed_ns, operation, position, bytes, false, mark);
     OutstandingMessage& message = at(size_ - 1u);
     message.messages = message.responses = 0;
     bytes_ += bytes;
+    return true;
 }
 
-inline void Ledger::push(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position,
+inline bool Ledger::push(LedgerPool& pool, std::int64_t now_ns, Operation operation, std::uint64_t position,
                          std::uint32_t bytes, bool again, std::uint16_t mark) {
     const std::uint64_t place = std::min(position, max_position);
     const std::uint16_t response = wants_response(operation) ? 1 : 0;
     if (size_ == capacity_ && !make_room(pool)) [[unlikely]] {
-        --messages_;  // not even the least ring was to be had
+        --messages_;  // not even the least ring was to be had, or late ones fill it
         bytes_ -= bytes;
         responses_ -= response;
         ++merged_;
-        return;
+        return false;
     }
     if (floor_ == no_floor) [[unlikely]]
         floor_ = place == 0 ? 0 : place - 1u;
@@ -294,6 +297,7 @@ inline void Ledger::push(LedgerPool& pool, std::int64_t now_ns, Operation operat
                                    .messages = 1,
                                    .responses = response};
     ++size_;
+    return true;
 }
 
 template <class Done>

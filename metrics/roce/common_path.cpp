@@ -43,7 +43,7 @@ struct RoceTracker::CommonPacket {
         counts.wire_bytes += wire_length;
         counts.first_ns = std::min(counts.first_ns, now_ns);
         counts.last_ns = std::max(counts.last_ns, now_ns);
-        counts.ecn_capable += (traffic_class & congestion_experienced) != 0;
+        flow.count_ecn_capable((traffic_class & congestion_experienced) != 0);
         flow.inbound = flow.inbound || direction == wire::Direction::inbound;
         flow.outbound = flow.outbound || direction == wire::Direction::outbound;
     }
@@ -108,7 +108,7 @@ struct RoceTracker::CommonPacket {
     if (credits == 0 && flow.credits != 0) return false;
 
     packet.count(flow);
-    ++flow.counts.acknowledgements;
+    flow.count_acknowledgement();
     const bool lacked = lacks_credit(flow, requester);
     if (credits != wire::no_credit_limit) flow.credits = credits;
     const std::uint64_t position = request.next + static_cast<std::uint64_t>(static_cast<std::int64_t>(ahead));

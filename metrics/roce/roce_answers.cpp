@@ -373,7 +373,7 @@ void RoceTracker::refused(Flow& carrier, Flow* requester, const PacketRecord& re
 void RoceTracker::acknowledgement(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode) {
     Flow* const requester = requester_of(index, record);
     Flow& flow = store_.table[index];
-    ++flow.counts.acknowledgements;
+    flow.count_acknowledgement();
     const wire::AethKind kind = wire::kind_of_syndrome(record.syndrome);
     if (kind == wire::AethKind::rnr_nak || kind == wire::AethKind::nak) {
         refused(flow, requester, record);

@@ -44,8 +44,7 @@ RepeatCause RoceTracker::tell_recovery(Flow& flow, const PacketRecord& record, s
         }
     };
     const RepeatCause cause = trouble.recovery.data(
-        packet, {vantage == Vantage::sender, vantage == Vantage::receiver, std::uint64_t{flow.ack_timeout_us} * 1000},
-        report);
+        packet, {vantage == Vantage::sender, vantage == Vantage::receiver, flow.ack_timeout_ns()}, report);
     flow.request.recovering = trouble.recovery.busy();
     if (store_.watch != nullptr) {
         Watch::Signals& signals = store_.watch->signals(flow);

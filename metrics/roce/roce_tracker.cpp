@@ -88,9 +88,9 @@ void RoceTracker::count(Flow& flow, const PacketRecord& record) {
     counts.last_ns = psn::later(counts.last_ns, record.time_ns);
     const unsigned ecn = record.traffic_class & 3u;
     if (ecn != 0) {
-        ++counts.ecn_capable;
+        flow.count_ecn_capable(true);
         if (ecn == 3) {
-            ++counts.ce;
+            flow.count_ce();
             store_.show(flow, EventKind::ce_mark, record.frame);
         }
     }

@@ -39,13 +39,22 @@ struct MessageState {
     std::uint64_t write_end = 0;  ///< position of a Write that Immediate Data may follow; 0 = none
     std::int64_t write_ns = 0;    ///< when its last octet passed
     std::uint32_t write_bytes = 0;
-    bool write_was_last = false;  ///< the last request was a Write, not yet paired with Immediate Data
-    bool request_seen = false;    ///< a READ or atomic request was captured
-    bool begun_unseen = false;    ///< the message under way began before what was captured of it; for the witness
-    std::uint32_t forgotten = 0;  ///< READs and atomics given up, whose responses may still come
+    bool write_was_last = false;       ///< the last request was a Write, not yet paired with Immediate Data
+    bool request_seen = false;         ///< a READ or atomic request was captured
+    bool begun_unseen = false;         ///< the message under way began before what was captured of it; for the witness
+    bool in_step = false;              ///< a READ or atomic request was answered
+    std::uint32_t forgotten = 0;       ///< READs and atomics given up, whose responses may still come
+    std::uint32_t not_kept = 0;        ///< the same of those for which there was no room
+    std::uint32_t doubtful = 0;        ///< most outstanding before it was doubtful which are answered; 0: it is not
+    std::uint32_t strangers = 0;       ///< responses in a row that answer none of the requests outstanding
+    std::uint32_t strangers_most = 0;  ///< with so many of them the requests are given up
+    std::uint64_t answered = 0;        ///< the oldest READ or atomic outstanding lies behind this position
     std::uint64_t response_bytes = 0;
-    std::uint64_t first_frame = 0;     ///< that held the first octet of the message under way
-    std::uint64_t response_frame = 0;  ///< the same of the READ response under way
+    std::uint64_t response_offset = 0;  ///< tagged offset at which the READ response under way goes on
+    std::uint32_t response_stag = 0;
+    std::uint64_t first_frame = 0;        ///< that held the first octet of the message under way
+    std::uint64_t response_frame = 0;     ///< the same of the READ response under way
+    std::int64_t response_passed_ns = 0;  ///< when its last octets so far did, in whatever order
 };
 
 /// Requests and responses outstanding together: maxima are not the sum of the two ledgers' maxima.
@@ -88,8 +97,11 @@ struct Direction {
     std::int64_t head_again_ns = Situation::never;
     std::uint64_t evidence_end = 0;  ///< the receiver has said that octets before it are missing
     std::int64_t evidence_ns = Situation::never;
-    std::uint64_t holes_lost = 0;  ///< up to here a hole may have been given up
-    std::uint64_t probe_end = 0;   ///< `next` when the newest segment was last sent again as a probe
+    std::uint64_t holes_lost = 0;      ///< up to here a hole may have been given up
+    std::uint64_t probe_end = 0;       ///< `next` when the newest segment was last sent again as a probe
+    std::uint64_t new_octets = 0;      ///< of the stream, that passed for the first time
+    std::uint64_t unit_octets = 0;     ///< of the FPDUs and MPA frames that the dissector found in it
+    std::uint64_t skipped_octets = 0;  ///< captured, at least in part, between those
     SentMarks marks;
     std::array<SegmentPrint, 4> prints{};
     std::uint32_t largest_segment = 0;

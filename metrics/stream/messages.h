@@ -38,18 +38,24 @@ private:
     void send(const Half& half, const Part& part, Operation operation);
     void immediate(const Half& half, const Part& part);
     static std::optional<std::uint32_t> read_size(const Part& part);
+    // READs and atomics: messages_answers.cpp.
     void request(const Half& half, const Half& back, const Part& part, Operation operation,
                  std::optional<std::uint32_t> size);
-    void response(const Half& half, const Half& back, const Part& part);
-    void first_response(const Half& requester, const Part& part);
-    void atomic_response(const Half& half, const Half& back, const Part& part);
-    void answered(const Half& requester, const Part& part, bool atomic);
-    bool belongs(const Half& requester, const Part& part) const;
-    std::optional<UnaskedResponses::Response> answer_before(Direction& responder, std::uint64_t request_frame,
-                                                            bool atomic);
+    void doubt(const Half& half, const Part& part);
     void answered_early(const Half& requester, const Part& part, Operation operation,
                         const UnaskedResponses::Response& response);
+    std::optional<UnaskedResponses::Response> answer_before(Direction& responder, std::uint64_t request_frame,
+                                                            bool atomic);
     void note_unasked(Direction& responder, const UnaskedResponses::Response& response);
+    bool belongs(const Half& requester, const Part& part) const;
+    void first_response(const Half& requester, const Part& part);
+    void answered(const Half& requester, const Part& part, std::int64_t passed_ns);
+    static bool continues(const MessageState& message, const Part& part);
+    void response(const Half& half, const Half& back, const Part& part);
+    void atomic_response(const Half& half, const Half& back, const Part& part);
+    static bool answers_forgotten(const Half& requester);
+    void stranger(const Half& requester, std::int64_t now_ns);
+    void give_up(const Half& requester, std::int64_t now_ns);
 
     void begin(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);
     void settle_write(const Half& half);

@@ -100,6 +100,7 @@ void Sender::any_payload(const Half& half, const Half& back, const Segment& segm
             const wire::Bytes bytes = segment.payload();
             direction.walk.advance(request.next, arrival.end,
                                    bytes.subspan(std::min<std::size_t>(known, bytes.size())));
+            direction.new_octets += arrival.end - request.next;
             request.next = arrival.end;
         }
     }
@@ -356,7 +357,7 @@ void Sender::move_back(const Half& half) {
     const std::uint64_t by = (lowest >> 32) > 1 ? ((lowest >> 32) - 1) << 32 : 0;
     if (by == 0) return;
     half.flow->ledger.clear(store_.rings, request.last_data_ns);
-    direction.message.forgotten += direction.responses.messages();
+    direction.message.forgotten += direction.responses.kept();
     direction.responses.clear(store_.rings, request.last_data_ns);
     if (store_.watch != nullptr) store_.watch->give_up(*half.flow);
     direction.message.write_end = direction.evidence_end = 0;

@@ -26,7 +26,7 @@ inline void Sender::segment(const Half& half, const Half& back, const Segment& s
     if (segment.tcp().payload_length != 0) {
         payload(half, back, segment);
     } else if (segment.has(tcp_ack)) {
-        ++half.flow->counts.acknowledgements;
+        half.flow->count_acknowledgement();
     }
     if (segment.has(tcp_fin) && !half.direction->fin_sent) finish(half, back, segment);
 }
@@ -81,6 +81,7 @@ inline bool Sender::has_room(const Direction& direction, std::uint64_t next, std
                 {plain.timestamp, plain.identification, plain.has_timestamp, orders_by_identification(direction)});
     remember_print(direction, {tcp.sequence, tcp.payload_length, plain.checksum, plain.identification});
     request.next = end;
+    direction.new_octets += tcp.payload_length;
     if (!direction.recovering(request)) direction.marks.sent(end, now_ns);
     request.last_position = begin;
     request.last_data_ns = std::max(request.last_data_ns, now_ns);
@@ -135,6 +136,7 @@ inline void Sender::new_data(const Half& half, const Arrival& arrival) {
     learn_order(direction, order_of(direction, arrival));
     direction.largest_segment = std::max(direction.largest_segment, length);
     request.next = arrival.end;
+    direction.new_octets += length;
     // While a loss is repaired, acknowledgements wait for the repair.
     if (!direction.recovering(request)) direction.marks.sent(arrival.end, arrival.now_ns());
 }

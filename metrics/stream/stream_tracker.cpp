@@ -95,6 +95,17 @@ struct Train {
     }
 };
 
+constexpr std::uint64_t longest_wait = std::uint64_t{4} << 20;    ///< octets that FPDUs may still be found in
+constexpr std::uint64_t longest_search = std::uint64_t{1} << 18;  ///< the same before many were
+
+/// Octets of a direction in which nothing was found, nor will be.
+std::uint64_t unread_octets(const Direction& direction) {
+    const std::uint64_t known = direction.unit_octets + direction.skipped_octets;
+    const std::uint64_t waiting = direction.new_octets - std::min(direction.new_octets, known);
+    const bool in_vain = waiting > (known < longest_search ? longest_search : longest_wait);
+    return std::min(direction.skipped_octets + (in_vain ? waiting : 0), direction.new_octets);
+}
+
 }  // namespace
 
 struct StreamTracker::State {
@@ -209,9 +220,9 @@ void StreamTracker::State::count(Flow& flow, const Segment& segment) {
     flow.request.own_bytes_since += frame.wire_length + ethernet_overhead;
     const unsigned ecn = segment.dissection.network.ecn();
     if (ecn != 0) {
-        ++counts.ecn_capable;
+        flow.count_ecn_capable(true);
         if (ecn == 3) {
-            ++counts.ce;
+            flow.count_ce();
             store.show(flow, EventKind::ce_mark, frame.number);
         }
     }
@@ -310,6 +321,7 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
         request.next = stream::first_position + unit.sequence + unit.stream_length;
         request.acknowledged = stream::first_position + unit.sequence;
     }
+    half.direction->unit_octets += unit.stream_length;
     const dissect::DdpSummary& ddp = unit.dissection.ddp;
     const std::uint64_t end = stream::position_of(request.next, unit.sequence) + unit.stream_length;
     if (!unit.dissection.has(LayerId::rdmap)) return;
@@ -327,13 +339,17 @@ void StreamTracker::on_notice(const dissect::Notice& notice, const FrameContext&
     using Kind = dissect::Notice::Kind;
     State& state = *state_;
     const bool repeats = notice.kind == Kind::tcp_retransmission && state.store.watch != nullptr;
-    if (notice.kind != Kind::stream_gap && notice.kind != Kind::tcp_checksum_wrong && !repeats) return;
+    const bool unread = notice.kind == Kind::stream_skipped || notice.kind == Kind::stream_not_rdma;
+    if (notice.kind != Kind::stream_gap && !unread && notice.kind != Kind::tcp_checksum_wrong && !repeats) return;
     const FlowKey key = key_of(notice.frame_dissection, notice.frame.bytes);
     const Half half = state.half_of(state.find(key));
     if (!half) return;
+    // Before the first FPDU that is the search for it, of a connection met midway.
+    if (unread && half.direction->unit_octets == 0) return;
+    if (unread) half.direction->skipped_octets += notice.octets;
     if (repeats)
         state.store.watch->witness.repeats(half.flow->id, notice.frame.number, notice.related_frame);
-    else if (notice.kind == Kind::stream_gap)
+    else if (unread || notice.kind == Kind::stream_gap)
         state.messages.gap(half, state.back_of(half), notice.frame.time_ns);
     else
         state.sender.dropped(half, notice.frame.number);
@@ -364,6 +380,12 @@ void StreamTracker::describe(FlowIndex index, FlowSnapshot& out) const {
     tcp.window_limited_ns = direction.limited_ns;
     if (direction.limited_since_ns != Situation::never)
         tcp.window_limited_ns += stream::elapsed(direction.limited_since_ns, now_ns);
+    const auto add_read = [&](const Direction& each) {
+        tcp.connection_bytes += each.new_octets;
+        tcp.unread_bytes += unread_octets(each);
+    };
+    add_read(direction);
+    if (const Half back = state_->half_of(flow.reverse)) add_read(*back.direction);
     out.tcp = std::move(tcp);
 
     out.finished = out.finished || direction.closed;

@@ -15,6 +15,7 @@ public:
         std::int64_t passed_ns = 0;     ///< when its last one passed
         bool atomic = false;            ///< else of a READ
         bool counted = false;           ///< its requester's flow was known, and has it among its messages
+        bool forgotten = false;         ///< it was taken for that to a request given up
     };
     void note(const Response& response) {
         responses_[(head_ + count_) % capacity] = response;

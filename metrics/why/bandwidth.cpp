@@ -54,7 +54,7 @@ struct Candidate {
 /// Whatever takes most of the time names the verdict.
 std::string_view verdict_of(const Scene& scene, const FlowSnapshot& flow) {
     const std::uint64_t wall = flow.wall_ns();
-    if (wall == 0 || too_little(flow)) return "undecidable";
+    if (wall == 0 || too_little(flow) || partly_read(flow)) return "undecidable";
     if (share_of(flow, {State::unobserved}, wall) >= unobserved_share) return "undecidable";
     if (fills_link(scene, flow)) return "link_full";
     const bool iwarp = flow.transport == dissect::Transport::iwarp;
@@ -252,6 +252,15 @@ Words words_for(const Scene& scene, std::string_view verdict, const FlowSnapshot
         return {fmt::format("Too little was sent to judge bandwidth: {} in all.",
                             counted(flow.messages_total(), "message")),
                 "Capture while the load runs."};
+    if (partly_read(flow)) {
+        const double unread =
+            ratio(static_cast<double>(flow.tcp->unread_bytes), static_cast<double>(flow.tcp->connection_bytes));
+        const bool cut = scene.snapshot().capture.truncated != 0;
+        return {
+            fmt::format("{} of the octets {} and back cannot be followed as FPDUs{}.", percent(unread), way,
+                        cut ? ": their segments hold many, and the capture only the beginning of each segment" : ""),
+            unread_advice(scene)};
+    }
     return {fmt::format("Too much of the traffic {} is not in the capture to judge bandwidth.", way),
             "Capture again without drops: `rdmascope dump -s 128 -B 65536 -w FILE`, and both directions."};
 }

@@ -211,6 +211,7 @@ Answer describe(const Scene& scene) {
         if (lost_packets(*flow))
             lossy.push_back(
                 {flow, ratio(static_cast<double>(*flow->missing_packets), static_cast<double>(flow->packets))});
+        if (partly_read(*flow)) continue;
         Histogram latency;
         for (const OperationFigures& operation : flow->operations) latency.merge(operation.latency_ns);
         if (latency.count() < 50 || *latency.min() == 0) continue;

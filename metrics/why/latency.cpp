@@ -117,6 +117,7 @@ const FlowSnapshot* most_sampled(const Scene& scene) {
     const FlowSnapshot* best = nullptr;
     std::uint64_t most = 0;
     for (const FlowSnapshot* flow : scene.flows()) {
+        if (partly_read(*flow)) continue;
         std::uint64_t samples = 0;
         for (const OperationFigures& operation : flow->operations) samples += operation.latency_ns.count();
         if (samples > most) {
@@ -161,6 +162,10 @@ Answer describe(const Scene& scene) {
         Answer answer = finding(Question::latency, "undecidable", sick);
         answer.summary = "No message in the capture was answered, so no latency could be measured.";
         answer.advice = "Capture both directions of a reliable service while it runs; UC and UD acknowledge nothing.";
+        if (is_partly_read(scene)) {
+            answer.summary = "So few messages could be read that their latency is no measure of the others.";
+            answer.advice = unread_advice(scene);
+        }
         return answer;
     }
     sick.push_back({flow, 0});

@@ -13,7 +13,7 @@ namespace {
 const FlowSnapshot* busiest(const Flows& flows) {
     const FlowSnapshot* best = nullptr;
     for (const FlowSnapshot* flow : flows) {
-        if (flow->messages_total() == 0 || flow->messages_max == 0 || lacks_answers(*flow)) continue;
+        if (flow->messages_total() == 0 || flow->messages_max == 0 || !knows_depth(*flow)) continue;
         if (best == nullptr || flow->message_bytes_total() > best->message_bytes_total()) best = flow;
     }
     return best;
@@ -105,6 +105,10 @@ void ask_queue_depth(const Scene& scene, std::vector<Answer>& out) {
         Answer answer = finding(Question::queue_depth, "undecidable", sick);
         answer.summary = "No message was seen between its first packet and its acknowledgement, so no depth is known.";
         answer.advice = "Capture both directions of a reliable service; UC and UD acknowledge nothing on the wire.";
+        if (is_partly_read(scene)) {
+            answer.summary = "Too many messages could not be read to know how many were outstanding.";
+            answer.advice = unread_advice(scene);
+        }
         out.push_back(std::move(answer));
         return;
     }

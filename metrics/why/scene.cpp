@@ -159,6 +159,18 @@ bool only_requests_responses(const FlowSnapshot& flow) {
     return any;
 }
 
+bool is_partly_read(const Scene& scene) {
+    return std::any_of(scene.flows().begin(), scene.flows().end(),
+                       [](const FlowSnapshot* flow) { return partly_read(*flow); });
+}
+
+std::string unread_advice(const Scene& scene) {
+    if (scene.snapshot().capture.truncated == 0)
+        return "Capture these connections from their set-up on; `rdmascope dump -v` tells what is found in them.";
+    return "Capture whole segments (`-s 0`), or keep kernel and adapter from joining them: "
+           "`ethtool -K IFACE gro off lro off tso off gso off`.";
+}
+
 std::uint64_t exhibit_count(const FlowSnapshot& flow, EventKind kind) {
     const Exhibit* exhibit = flow.exhibit(kind);
     return exhibit == nullptr ? 0 : exhibit->count;

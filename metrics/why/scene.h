@@ -73,6 +73,9 @@ bool only_requests_responses(const FlowSnapshot& flow);  ///< READ and atomics a
 /// Who answers the requests that a flow's NAKs are about: its destination; of an unpaired flow, which shows those that
 /// travelled on it, its source.
 const Endpoint& responder_of(const FlowSnapshot& flow);
+/// Whether messages of a flow that is asked about are known in part only, for want of octets to read; and what helps.
+bool is_partly_read(const Scene& scene);
+std::string unread_advice(const Scene& scene);
 std::uint64_t exhibit_count(const FlowSnapshot& flow, EventKind kind);
 std::uint64_t repeated_packets(const FlowSnapshot& flow);  ///< without tail_probes()
 /// Segments that a TCP sender held by the window repeated to hear something: shown as runs of 0 packets.

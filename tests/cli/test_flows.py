@@ -72,6 +72,20 @@ def lives_of_queue_pairs(source, lives):
     return b"".join(out)
 
 
+def of_many_hosts(source, hosts):
+    """A RoCEv2 capture's frames, over and over, each from an address of its own."""
+    frames, at, data = [], 24, source.read_bytes()
+    while at < len(data):
+        captured = struct.unpack_from("<I", data, at + 8)[0]
+        frames.append((data[at:at + 16 + 26], data[at + 16 + 30:at + 16 + captured]))  # around the IPv4 source address
+        at += 16 + captured
+    out = [data[:24]]
+    for i in range(hosts):
+        before, behind = frames[i % len(frames)]
+        out += [before, struct.pack(">I", 10 << 24 | i), behind]
+    return b"".join(out)
+
+
 class Usage(FlowsTestCase):
     def test_without_a_source_the_choices_are_named(self):
         message = self.fails(flows(), 2)
@@ -225,6 +239,20 @@ class Json(FlowsTestCase):
 # What may be null as a whole in JSON, and is a group of empty columns in CSV: not TCP, no connection seen, no trace.
 GROUPS = ("tcp", "connection", "process", "work", "queue_depth", "receive_level", "post_to_wire_ns", "on_wire_ns",
           "wire_to_ack_ns", "ack_to_poll_ns", "post_to_poll_ns", "completion_ns", "waits")
+
+
+class ManyHosts(FlowsTestCase):
+    def test_frames_of_hosts_too_many_to_keep_are_counted_and_told(self):
+        path = self.folder / "many.pcap"
+        path.write_bytes(of_many_hosts(PCAPS / "rxe-rping.pcap", 70_000))
+        done = flows("--json", "-r", path)
+        capture = json.loads(self.succeeds(done))["capture"]
+        # Two of the 65,536 are the receivers; the rest of the bound goes to the first senders.
+        receivers = len({flow["destination"]["address"] for flow in self.json("-r", PCAPS / "rxe-rping.pcap")["flows"]})
+        self.assertEqual(receivers, 2)
+        self.assertEqual(capture["beyond_hosts"], 70_000 - (65_536 - receivers))
+        self.assertIn(f"{capture['beyond_hosts']} of hosts too many to keep figures of", done.stderr)
+        self.assertEqual(self.json("-r", PCAPS / "rxe-rping.pcap")["capture"]["beyond_hosts"], 0)
 
 
 class Csv(FlowsTestCase):

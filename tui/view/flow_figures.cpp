@@ -69,6 +69,7 @@ private:
 void add_traffic(Maker& maker, const FlowPicture& picture) {
     maker.text("goodput", 0, [&picture](const FlowSnapshot& flow) {
         if (picture.any()->messages_total() == 0) return std::string("-");
+        if (metrics::partly_read(flow)) return std::string("-");
         const bool interval = &flow == picture.interval && picture.state.reading != nullptr;
         const double length = interval ? static_cast<double>(picture.state.reading->length_ns) : 0;
         const auto per_sec = interval && length > 0
@@ -114,6 +115,7 @@ void add_outstanding(Maker& maker, const FlowPicture& picture) {
     if (picture.any()->messages_max == 0) return;
     maker.text("outstanding", 0, [&picture](const FlowSnapshot& flow) {
         std::string mean = fmt::format("{:.{}f}", flow.messages_mean, flow.messages_mean < 99.95 ? 1 : 0);
+        if (!metrics::knows_depth(flow)) return std::string("-");
         // The most of an interval is not known; nor the mean, where the flow sent nothing in it.
         if (&flow != picture.total && flow.wall_ns() == 0) return std::string("-");
         return &flow == picture.total ? fmt::format("{}/{}", mean, flow.messages_max) : mean;

@@ -31,6 +31,23 @@ const std::vector<std::string> operations{"send", "send_immediate", "send_invali
                                           "read", "fetch_add",      "compare_swap"};
 const std::vector<std::string> statistics{"count", "min", "mean", "p50", "p90", "p99", "p999", "max"};
 
+TEST(FlowJson, has_neither_goodput_nor_depth_where_too_little_could_be_read) {
+    metrics::FlowSnapshot flow = write_flow();
+    flow.transport = dissect::Transport::iwarp;
+    flow.reverse = 2;
+    flow.tcp.emplace().connection_bytes = 5'000;
+    for (const std::uint64_t unread : {100u, 101u}) {
+        flow.tcp->unread_bytes = unread;
+        const bool known = unread * 50 <= 5'000;
+        const json shown = flow_json(flow);
+        EXPECT_EQ(shown["tcp"]["unread_bytes"], unread);
+        EXPECT_EQ(shown["tcp"]["connection_bytes"], 5'000);
+        EXPECT_EQ(shown["goodput_bytes_per_sec"].is_null(), !known);
+        EXPECT_EQ(shown["outstanding"]["messages_mean"].is_null(), !known);
+        EXPECT_EQ(shown["outstanding"]["messages_max"].is_null(), !known);
+    }
+}
+
 TEST(FlowJson, has_every_promised_key_whatever_is_known) {
     for (const auto& sample : {write_flow(), bare_tcp_flow(), metrics::FlowSnapshot{}}) {
         const json flow = flow_json(sample);

@@ -178,6 +178,22 @@ TEST(PrometheusTraffic, ASampleFlowGivesItsFigures) {
     EXPECT_EQ(bench.sum("rdma_queue_pairs"), 1);
 }
 
+/// What could not be read of a connection is not said to be outstanding, nor what nobody captured to be unanswered.
+TEST(PrometheusTraffic, WhatCannotBeToldIsNotInGauges) {
+    auto flow = exporters::test::write_flow();
+    flow.tcp.emplace();
+    flow.tcp->connection_bytes = 1000;
+    flow.tcp->unread_bytes = 20;
+    Bench bench;
+    bench.add({flow});
+    EXPECT_DOUBLE_EQ(bench.sum("rdma_outstanding_messages"), 2.5);
+    flow.tcp->unread_bytes = 21;
+    bench.add({flow});
+    EXPECT_EQ(bench.sum("rdma_outstanding_messages"), 0);
+    EXPECT_EQ(bench.sum("rdma_outstanding_bytes"), 0);
+    EXPECT_EQ(bench.sum("rdma_queue_pairs"), 1);
+}
+
 TEST(PrometheusTraffic, CountersAddUpAndGaugesDoNot) {
     Bench bench;
     for (int i = 0; i < 3; ++i) bench.add({exporters::test::write_flow()});

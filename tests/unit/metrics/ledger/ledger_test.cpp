@@ -454,6 +454,32 @@ TEST(Ledger, without_a_ring_nothing_is_outstanding) {
     EXPECT_EQ(pool.used(), 0u);
 }
 
+/// Late ones stand for none, and are never joined with others: who finds no room is told.
+TEST(Ledger, late_messages_among_others_are_handed_out_each) {
+    for (const unsigned seed : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u}) {
+        std::mt19937_64 random(seed);
+        LedgerPool pool(seed % 2 == 0 ? 64 + 16 + 4 : 4);
+        Ledger ledger;
+        unsigned posted = 0;
+        unsigned counted = 0;
+        for (std::uint64_t position = 1; position <= 300; ++position) {
+            const bool late = random() % 8 < seed;
+            const bool kept = late ? ledger.post_late(pool, 0, Operation::read, position, 100, 1)
+                                   : ledger.post(pool, 0, Operation::read, position, 100, 1);
+            posted += kept;
+            counted += kept && !late;
+            ASSERT_EQ(ledger.messages(), counted);
+        }
+        EXPECT_EQ(ledger.kept(), posted);
+        unsigned done = 0;
+        while (ledger.complete_oldest(pool, 1, ignore) != 0) ++done;
+        EXPECT_EQ(done, posted) << seed;
+        EXPECT_EQ(ledger.messages(), 0u);
+        EXPECT_EQ(ledger.responses(), 0u);
+        EXPECT_EQ(ledger.bytes(), 0u);
+    }
+}
+
 TEST(Ledger, positions_beyond_48_bits_are_the_last) {
     LedgerPool pool(100);
     Ledger ledger;

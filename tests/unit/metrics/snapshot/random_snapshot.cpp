@@ -109,9 +109,10 @@ FlowSnapshot RandomSnapshots::flow(unsigned number, std::int64_t first_ns, std::
     }
     if (iwarp) {
         TcpFigures tcp;
-        for (std::uint64_t* counter : {&tcp.segments, &tcp.retransmitted_segments, &tcp.retransmitted_bytes,
-                                       &tcp.out_of_order_segments, &tcp.duplicate_acks, &tcp.sack_blocks,
-                                       &tcp.zero_windows, &tcp.ece_acks, &tcp.cwr_segments, &tcp.window_limited_ns})
+        for (std::uint64_t* counter :
+             {&tcp.segments, &tcp.retransmitted_segments, &tcp.retransmitted_bytes, &tcp.out_of_order_segments,
+              &tcp.duplicate_acks, &tcp.sack_blocks, &tcp.zero_windows, &tcp.ece_acks, &tcp.cwr_segments,
+              &tcp.window_limited_ns, &tcp.connection_bytes, &tcp.unread_bytes})
             *counter = below(1000);
         tcp.round_trip_ns = histogram();
         tcp.handshake_ns = maybe(1000);
@@ -184,7 +185,7 @@ Snapshot RandomSnapshots::around(std::vector<FlowSnapshot> flows, std::int64_t f
     for (std::uint64_t* counter :
          {&c.packets, &c.bytes, &c.rdma_units, &c.truncated, &c.malformed, &c.unsorted, &c.seen_twice, &c.icrc_bad,
           &c.flows_evicted, &c.streams_evicted, &c.stream_octets_lost, &c.stream_octets_skipped, &c.values_misplaced,
-          &s.memory_octets})
+          &c.beyond_hosts, &s.memory_octets})
         *counter = below(1000);
     c.packets += 1;
     c.flows_seen = s.flows.size() + below(3);

@@ -40,7 +40,8 @@ struct Writer {
     void value(const TcpFigures& tcp) {
         all(tcp.segments, tcp.retransmitted_segments, tcp.retransmitted_bytes, tcp.out_of_order_segments,
             tcp.duplicate_acks, tcp.sack_blocks, tcp.zero_windows, tcp.ece_acks, tcp.cwr_segments, tcp.round_trip_ns,
-            tcp.handshake_ns, tcp.mss, tcp.receive_window_min, tcp.receive_window_max, tcp.window_limited_ns);
+            tcp.handshake_ns, tcp.mss, tcp.receive_window_min, tcp.receive_window_max, tcp.window_limited_ns,
+            tcp.connection_bytes, tcp.unread_bytes);
     }
     void value(const LevelFigures& level) {
         all(level.capacity, level.mean, level.max, level.observed_ns, level.empty_ns, level.full_ns);
@@ -127,7 +128,7 @@ struct Writer {
         out << "capture";
         all(c.packets, c.bytes, c.rdma_units, c.kernel_dropped, c.truncated, c.malformed, c.unsorted, c.seen_twice,
             c.icrc_bad, c.first_ns, c.last_ns, c.flows_evicted, c.flows_seen, c.streams_evicted, c.stream_octets_lost,
-            c.stream_octets_skipped, c.values_misplaced, s.memory_octets);
+            c.stream_octets_skipped, c.values_misplaced, c.beyond_hosts, s.memory_octets);
         out << '\n';
         for (const FlowSnapshot& f : s.flows) flow(f);
         for (const HostSnapshot& h : s.hosts) {
@@ -202,7 +203,8 @@ struct Summer {
         for (const std::uint64_t time_ns : f.state_ns) value(time_ns);
         const TcpFigures t = f.tcp.value_or(TcpFigures{});
         all(t.segments, t.retransmitted_segments, t.retransmitted_bytes, t.out_of_order_segments, t.duplicate_acks,
-            t.sack_blocks, t.zero_windows, t.ece_acks, t.cwr_segments, t.round_trip_ns, t.window_limited_ns);
+            t.sack_blocks, t.zero_windows, t.ece_acks, t.cwr_segments, t.round_trip_ns, t.window_limited_ns,
+            t.connection_bytes, t.unread_bytes);
         const VerbsFigures v = f.verbs.value_or(VerbsFigures{});
         const DelayFigures d = v.delays();
         all(v.posts, v.posts_refused, v.receives, v.receives_used, v.completions, v.completion_errors, v.records_lost,
@@ -227,7 +229,7 @@ std::vector<std::uint64_t> additive_figures(const Snapshot& snapshot) {
     const CaptureFigures& c = snapshot.capture;
     capture.all(c.packets, c.bytes, c.rdma_units, c.kernel_dropped, c.truncated, c.malformed, c.unsorted, c.seen_twice,
                 c.icrc_bad, c.flows_evicted, c.streams_evicted, c.stream_octets_lost, c.stream_octets_skipped,
-                c.values_misplaced, snapshot.memory_octets);
+                c.values_misplaced, c.beyond_hosts, snapshot.memory_octets);
     keep(capture);
     Summer flows;
     flows.flow({});

@@ -244,7 +244,7 @@ void Script::segment(bool client, std::int64_t offset, const Octets& payload, st
     put16(frame, 0x0800);
     frame = frame + ip + tcp;
     wire::Frame seen;
-    seen.bytes = frame;
+    seen.bytes = wire::Bytes{frame}.first(std::min(frame.size(), extras.snap_length));
     seen.wire_length = static_cast<std::uint32_t>(frame.size());
     seen.time_ns = now_ns;
     seen.number = ++frames;
@@ -308,7 +308,9 @@ FlowSnapshot Script::shown(bool client) {
     FlowSnapshot out;
     const FlowKey wanted = key(client);
     const FlowIndex index = store.table.find(wanted, hash_of(wanted));
-    if (index != no_flow) tracker.describe(index, out);
+    if (index == no_flow) return out;
+    store.describe(index, out);
+    tracker.describe(index, out);
     return out;
 }
 
@@ -330,7 +332,7 @@ const ExhibitRow* Script::exhibit(bool client, EventKind kind) {
         if (store.rows[row].kind == kind) return &store.rows[row];
     return nullptr;
 }
-std::uint32_t Script::count(bool client, EventKind kind) {
+std::uint64_t Script::count(bool client, EventKind kind) {
     const ExhibitRow* row = exhibit(client, kind);
     return row == nullptr ? 0 : row->count;
 }

@@ -39,6 +39,7 @@ struct Extras {
     std::optional<std::uint16_t> mss;
     std::uint8_t ecn = 0;
     bool wrong_checksum = false;
+    std::size_t snap_length = 262'144;  ///< octets of the frame that the capture holds
 };
 
 class Script {
@@ -78,7 +79,7 @@ public:
     metrics::Histogram latency(bool client, metrics::Operation operation);
     metrics::Histogram histogram(bool client, metrics::FlowHistogram which);
     /// How often, and the first frame; 0 where it did not happen.
-    std::uint32_t count(bool client, metrics::EventKind kind);
+    std::uint64_t count(bool client, metrics::EventKind kind);
     std::uint64_t first_frame(bool client, metrics::EventKind kind);
     std::uint64_t value_max(bool client, metrics::EventKind kind);
     metrics::FlowKey key(bool client) const;

@@ -299,6 +299,32 @@ TEST(QueueDepth, MostlyEmpty) {
     EXPECT_EQ(about(ask(snapshot_of({flow})), Question::queue_depth).verdict, "underused");
 }
 
+/// Of a connection of which a third cannot be read, nothing that counts messages is known.
+TEST(PartlyRead, NothingIsSaidOfItsMessages) {
+    auto flow = healthy();
+    flow.transport = dissect::Transport::iwarp;
+    flow.operations[metrics::index_of(metrics::Operation::write)].latency_ns.record(5'000'000, 5'000);  // a queue
+    flow.tcp.emplace().connection_bytes = 6'000'000;
+    flow.tcp->unread_bytes = 120'000;  // 2 %
+    EXPECT_EQ(about(ask(snapshot_of({flow})), Question::congestion).verdict, "queueing");
+    EXPECT_NE(bandwidth_of(flow).verdict, "undecidable");
+
+    flow.tcp->unread_bytes = 2'000'000;
+    auto snapshot = snapshot_of({flow});
+    for (const std::uint64_t cut : {0u, 4000u}) {
+        snapshot.capture.truncated = cut;
+        const auto answers = ask(snapshot);
+        for (const Question question : {Question::bandwidth, Question::latency, Question::queue_depth}) {
+            EXPECT_EQ(about(answers, question).verdict, "undecidable");
+            EXPECT_FALSE(about(answers, question).alarm);
+            EXPECT_EQ(about(answers, question).advice.find("-s 0") != std::string::npos, cut != 0);
+        }
+        EXPECT_EQ(about(answers, Question::congestion).verdict, "none");
+        EXPECT_THAT(about(answers, Question::bandwidth).summary, HasSubstr("33.3 % of the octets"));
+        EXPECT_THAT(about(answers, Question::queue_depth).summary, HasSubstr("could not be read"));
+    }
+}
+
 TEST(QueueDepth, DatagramsTellNothing) {
     auto flow = healthy();
     flow.service = metrics::Service::ud;
