@@ -46,4 +46,19 @@ def shows_all_of(screen, capture, *arguments):
     """Waits for the figures of the whole file: its end is told a moment before them."""
     wanted = counted(flows_of(capture, *arguments))
     screen.shows(" END ", "since the start")
+    shows_rows(screen, wanted)
+
+
+def shows_rows(screen, wanted):
+    """Waits for the table of counts: a picture that is taken while the program draws has but a part of it."""
     wait_for(lambda: f"{wanted} in\n{screen.text()}", lambda: rows(screen.text()) == wanted)
+
+
+def shows_packets(screen, *wanted):
+    """Waits for the flows' packets, from the first row to the last."""
+    wait_for(lambda: f"{wanted} in\n{screen.text()}", lambda: packets_of(screen) == list(wanted))
+
+
+def packets_of(screen):
+    """The packets of the flows that are shown, from the first row to the last."""
+    return [int(cells[0]) for cells in rows(screen.text()).values()]

@@ -5,7 +5,7 @@ import re
 import unittest
 
 from command import BINARY, TestCase, run
-from figures import COUNTS, DEMO, LOSSY, RPING, counted, flows_of, rows, shows_all_of, told
+from figures import COUNTS, DEMO, LOSSY, RPING, counted, flows_of, packets_of, rows, shows_all_of, shows_packets, told
 from screen import Screen, needs_tmux, wait_for
 
 
@@ -34,11 +34,12 @@ class OnACapture(TestCase):
         screen.press("s")
         screen.type("packets")
         screen.press("Enter")
-        picture = screen.shows("▼packets")
-        self.assertEqual([int(cells[0]) for cells in rows(picture).values()], sorted((int(cells[0]) for cells in wanted.values()), reverse=True))
+        screen.shows("▼packets")
+        packets = sorted(int(cells[0]) for cells in wanted.values())
+        shows_packets(screen, *reversed(packets))
         screen.press("r")
-        picture = screen.shows("▲packets")
-        self.assertEqual([int(cells[0]) for cells in rows(picture).values()], sorted(int(cells[0]) for cells in wanted.values()))
+        screen.shows("▲packets")
+        shows_packets(screen, *packets)
         screen.press("/")
         screen.type("retransmitted_packets > 0")
         wait_for("the filter", lambda: set(rows(screen.text())) == {flow for flow, cells in wanted.items() if cells[1] != "0"})
@@ -86,12 +87,12 @@ class OnACapture(TestCase):
         screen.shows("PAUSED")
         screen.press(".")
         screen.shows("02:14:54")
-        first = rows(screen.text())
+        first = wait_for("the first second", lambda: sum(packets_of(screen)))
         screen.press(".")
         screen.shows("02:14:55")
         screen.press("t")
-        later = rows(screen.shows("since the start"))
-        self.assertGreater(sum(int(cells[0]) for cells in later.values()), sum(int(cells[0]) for cells in first.values()))
+        screen.shows("since the start")
+        wait_for("more packets in two seconds than in one", lambda: sum(packets_of(screen)) > first)
         screen.press("J")
         screen.type("+1h")
         screen.press("Enter")
@@ -109,7 +110,7 @@ class OnACapture(TestCase):
                 self.use_the_mouse(self.screen("--columns", COUNTS, term=term))
 
     def use_the_mouse(self, screen):
-        lines = screen.shows(" END ").splitlines()
+        lines = screen.shows(" END ", "resent", "2 hosts").splitlines()
         heading = next(number for number, line in enumerate(lines) if "packets  " in line and "resent" in line)
         screen.click(lines[heading].index("packets"), heading)
         screen.shows("▼packets")
@@ -129,8 +130,7 @@ class OnACapture(TestCase):
         screen = self.screen("--columns", COUNTS)
         shows_all_of(screen, LOSSY)
         screen.press("S")
-        picture = screen.shows("saved as rdmascope-top-")
-        name = re.search(r"rdmascope-top-\d{8}-\d{6}", picture)[0]
+        name = wait_for("a name", lambda: re.search(r"saved as (rdmascope-top-\d{8}-\d{6})", screen.text()))[1]
         saved = json.loads((self.folder / f"{name}.json").read_text())
         self.assertEqual(saved, json.loads(run("flows", "-n", "--json", "-r", LOSSY).stdout))
         text = (self.folder / f"{name}.txt").read_text()

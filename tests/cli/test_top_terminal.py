@@ -41,7 +41,7 @@ class Terminals(TestCase):
                                           ({"environment": {"NO_COLOR": "1"}}, r"\x1b\[[\d;]*7m", any_color)):
             with self.subTest(options=options):
                 screen = self.screen(**options)
-                screen.shows(" END ")
+                screen.shows(" END ", "goodput", "192.0.2.2/0x15")
                 self.assertRegex(screen.styled(), wanted)
                 if unwanted:
                     self.assertNotRegex(screen.styled(), unwanted)
