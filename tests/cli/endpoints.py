@@ -48,7 +48,7 @@ class Serving:
     def stop(self, number=signal.SIGINT):
         """Ends it; exit status, standard output after `ready`, standard error."""
         self.process.send_signal(number)
-        out, error = self.process.communicate(timeout=20)
+        out, error = self.process.communicate(timeout=60)
         return self.process.returncode, out, error
 
     def summary(self):
@@ -159,7 +159,7 @@ class ByHand(Stream):
     """An initiator."""
 
     def __init__(self, port, private_data=b"", host="127.0.0.1", crc=False):
-        super().__init__(socket.create_connection((host, port), timeout=20), crc)
+        super().__init__(socket.create_connection((host, port), timeout=60), crc)
         self.socket.sendall(b"MPA ID Req Frame" + struct.pack(">BBH", 0, 1, len(private_data)) + private_data)
         self.flags, self.revision, self.private_data = self.start_frame(b"Rep")
         self.rejected = bool(self.flags & 0x20)
@@ -209,7 +209,7 @@ class RpingServer(threading.Thread):
 
     def finish(self):
         self.listening.close()
-        self.join(timeout=20)
+        self.join(timeout=60)
         if self.failure:
             raise self.failure
 

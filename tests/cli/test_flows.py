@@ -501,7 +501,7 @@ class Signals(FlowsTestCase):
         self.addCleanup(process.kill)
         process.stdin.write(WRITE.read_bytes())
         process.stdin.flush()
-        time.sleep(1)
+        time.sleep(2)
         process.send_signal(signal.SIGINT)
         out, error = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0, error)

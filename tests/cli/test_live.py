@@ -83,8 +83,17 @@ class Live(TestCase):
         process.send_signal(number)
         return self.finished(process)
 
+    @staticmethod
+    def has_captured(process, count):
+        """Waits for so many packets; where there are to be none, for a moment in which some could come."""
+        deadline, told = time.monotonic() + 60, None
+        while told != f"{count} packets captured\n" and time.monotonic() < deadline:
+            time.sleep(0.05 if count else 0.4)
+            process.send_signal(signal.SIGUSR1)
+            told = process.stderr.readline().decode()
+
     def finished(self, process):
-        out, error = process.communicate(timeout=20)
+        out, error = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0, error)
         return out.decode(), error.decode()
 
@@ -92,7 +101,7 @@ class Live(TestCase):
         saved = self.folder / "live.pcap"
         process = self.start("-i", "near", "-w", saved, "udp port 4791")
         self.send()
-        time.sleep(0.5)
+        self.has_captured(process, COUNT)
         out, error = self.end(process)
         self.assertEqual(frames(saved), frames(RPING)[:COUNT])
         self.assertEqual(out, "")
@@ -125,7 +134,7 @@ class Live(TestCase):
         saved = self.folder / "live.pcapng"
         process = self.start("-i", "near", "-i", "far", "-w", saved, "udp port 4791")
         self.send()
-        time.sleep(0.5)
+        self.has_captured(process, 2 * COUNT)
         _, error = self.end(process)
         self.assertIn(f"{2 * COUNT} packets captured", error)
         names = dump("-r", saved, "-T", "fields", "-e", "frame.interface_name").stdout.split()
@@ -134,7 +143,7 @@ class Live(TestCase):
     def test_any_interface(self):
         process = self.start("-i", "any", "-n", "-t", "udp port 4791")
         self.send()
-        time.sleep(0.5)
+        self.has_captured(process, 2 * COUNT)
         out, _ = self.end(process)
         self.assertEqual(len(out.splitlines()), 2 * COUNT)
         first = dump("-r", RPING, "-n", "-t", "-c", 1).stdout.split()[2]
@@ -144,7 +153,7 @@ class Live(TestCase):
         saved = self.folder / "live.pcap"
         process = self.start("-i", "near", "-s", 96, "-w", saved, "udp port 4791")
         self.send()
-        time.sleep(0.5)
+        self.has_captured(process, COUNT)
         self.end(process)
         self.assertEqual(frames(saved), [frame[:96] for frame in frames(RPING)[:COUNT]])
 
@@ -153,18 +162,18 @@ class Live(TestCase):
             with self.subTest(direction=direction, interface=interface):
                 process = self.start("-i", interface, "-Q", direction, "-T", "fields", "-e", "frame.number", "udp port 4791")
                 self.send()
-                time.sleep(0.4)
+                self.has_captured(process, wanted)
                 out, _ = self.end(process)
                 self.assertEqual(len(out.split()), wanted)
 
     def test_counts_on_demand(self):
         process = self.start("-i", "near", "-w", self.folder / "live.pcap", "udp port 4791")
         self.send()
-        time.sleep(0.4)
+        self.has_captured(process, COUNT)
         process.send_signal(signal.SIGUSR1)
         self.assertEqual(process.stderr.readline().decode(), f"{COUNT} packets captured\n")
         self.send()
-        time.sleep(0.4)
+        self.has_captured(process, 2 * COUNT)
         _, error = self.end(process)
         self.assertIn(f"{2 * COUNT} packets captured", error)
 
@@ -172,9 +181,11 @@ class Live(TestCase):
         saved = self.folder / "live.pcap"
         process = self.start("-i", "near", "-w", saved, "udp port 4791")
         self.send()
-        time.sleep(0.4)
+        self.has_captured(process, COUNT)
         process.send_signal(signal.SIGUSR2)
-        time.sleep(0.4)
+        deadline = time.monotonic() + 60
+        while saved.stat().st_size < 24 + sum(16 + len(frame) for frame in frames(RPING)[:COUNT]) and time.monotonic() < deadline:
+            time.sleep(0.05)
         self.assertEqual(len(frames(saved)), COUNT)
         self.end(process)
 
@@ -213,7 +224,7 @@ class Live(TestCase):
         process = self.start("-i", "near", "udp port 4791")
         begun = time.monotonic()
         _, error = self.end(process)
-        self.assertLess(time.monotonic() - begun, 2)
+        self.assertLess(time.monotonic() - begun, 10)
         self.assertTrue(re.search("^0 packets captured", error, re.MULTILINE), error)
 
 

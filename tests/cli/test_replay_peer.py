@@ -79,7 +79,7 @@ class Parrot(threading.Thread):
     def __init__(self, says, hears, to=None):
         super().__init__(daemon=True)
         self.says, self.hears, self.heard = says, hears, b""
-        self.socket = socket.create_connection(to, timeout=20) if to else None
+        self.socket = socket.create_connection(to, timeout=60) if to else None
         if not to:
             self.listening = socket.create_server(("127.0.0.1", 0))
             self.address = "127.0.0.1:%d" % self.listening.getsockname()[1]
@@ -101,7 +101,7 @@ class Parrot(threading.Thread):
         mouth = threading.Thread(target=self.socket.sendall, args=(self.says[first:],), daemon=True)
         mouth.start()
         self.hear(self.hears)
-        mouth.join(timeout=20)
+        mouth.join(timeout=60)
         try:
             self.socket.shutdown(socket.SHUT_WR)
             self.hear(1 << 40)
@@ -150,7 +150,7 @@ class Faithful(TestCase):
                 parrot = Parrot(responder, len(initiator))
                 done = run("replay", PCAPS / name, "--flow", flow_of(name, port), "--as", "initiator", "--to", parrot.address, "--json",
                            "--timeout", "5s")
-                parrot.join(timeout=20)
+                parrot.join(timeout=60)
                 self.check(parrot.heard, initiator, done.returncode, json.loads(done.stdout))
 
     def test_responder(self):
@@ -160,7 +160,7 @@ class Faithful(TestCase):
                 serve = Serve(PCAPS / name, "--flow", flow_of(name, port), "--as", "responder", "--timeout", "5s")
                 parrot = Parrot(initiator, len(responder), to=(serve.host, serve.port))
                 status, report = serve.finish()
-                parrot.join(timeout=20)
+                parrot.join(timeout=60)
                 self.check(parrot.heard, responder, status, report)
 
     def test_a_rejection(self):
@@ -168,7 +168,7 @@ class Faithful(TestCase):
         initiator, responder = streams(name, 44970)
         parrot = Parrot(responder, len(initiator))
         done = run("replay", PCAPS / name, "--as", "initiator", "--to", parrot.address, "--json", "--timeout", "1s")
-        parrot.join(timeout=20)
+        parrot.join(timeout=60)
         self.check(parrot.heard, initiator, done.returncode, json.loads(done.stdout))
         # A peer that accepts where the captured one rejected is found out.
         parrot = Parrot(start(b"Rep", responder[20:], 0x50, 2), len(initiator))
@@ -206,7 +206,7 @@ class Steered(TestCase):
                     fpdu(tagged(2, 0xbeef, 0xa000, b"sixteen octets !")), fpdu(untagged(4, 0, 2, b"", reserved=0x1234abcd))]
         parrot = Parrot(b"".join(live), sum(map(len, expected)))
         done = run("replay", file, "--as", "initiator", "--to", parrot.address, "--json", "--timeout", "5s")
-        parrot.join(timeout=20)
+        parrot.join(timeout=60)
         return parrot.heard, expected, done
 
     def test_stags_and_offsets(self):
@@ -341,7 +341,7 @@ class Impaired(TestCase):
         parrot = Parrot(start(b"Rep"), len(expected))
         begun = time.monotonic()
         done = run("replay", file, "--as", "initiator", "--to", parrot.address, "--delay", "200", "--corrupt", "50%", "--seed", "5", "--timeout", "5s")
-        parrot.join(timeout=20)
+        parrot.join(timeout=60)
         # The Request there, the Reply back, and the messages there.
         self.assertGreater(time.monotonic() - begun, 0.6)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
