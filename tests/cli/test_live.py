@@ -86,11 +86,11 @@ class Live(TestCase):
     @staticmethod
     def has_captured(process, count):
         """Waits for so many packets; where there are to be none, for a moment in which some could come."""
-        deadline, told = time.monotonic() + 60, None
-        while told != f"{count} packets captured\n" and time.monotonic() < deadline:
+        deadline, told = time.monotonic() + 60, []
+        while told[:1] != [f"{count} packets captured\n"] and time.monotonic() < deadline:
             time.sleep(0.05 if count else 0.4)
             process.send_signal(signal.SIGUSR1)
-            told = process.stderr.readline().decode()
+            told = [process.stderr.readline().decode() for _ in ("captured", "received by filter", "dropped by kernel")]
 
     def finished(self, process):
         out, error = process.communicate(timeout=60)
