@@ -162,6 +162,8 @@ void Dissector::dissect_plain(const wire::Frame& frame, Sink& sink) {
     state.keep_last(frame);
 }
 
+void Dissector::fetch(std::span<const Ipv4Ends> ends, unsigned pass) { state_->streams.fetch(ends, pass); }
+
 void Dissector::finish(Sink& sink) {
     state_->streams.finish(sink);
     state_->fragments.finish();

@@ -1,11 +1,13 @@
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "dissect/ipv4_ends.h"
 #include "dissect/stream/hunter.h"
 #include "dissect/stream/segment_store.h"
 #include "dissect/stream/tcp_checksum.h"
+#include "wire/prefetch.h"
 
 namespace dissect::stream {
 
@@ -32,6 +34,8 @@ public:
         }
         return 0;
     }
+    /// Asks for the memory that note() will change.
+    void prefetch() const { __builtin_prefetch(&entries_[next_ % entries_.size()], 1); }
 
 private:
     struct Entry {
@@ -39,8 +43,8 @@ private:
         std::uint32_t sequence = 0;
         std::uint32_t length = 0;
     };
-    std::array<Entry, 64> entries_{};
     std::uint32_t next_ = 0;
+    std::array<Entry, 64> entries_{};
 };
 
 enum class CrcMode : std::uint8_t {
@@ -83,6 +87,13 @@ struct Flow {
     std::uint32_t hunt_start = 0;
     std::uint32_t hunt_lost = 0;  ///< octets since `hunt_start` that were never captured
     SegmentHistory history;
+
+    /// Asks for the memory that a segment in step needs: first all that lies in a fixed place, then the rest.
+    void prefetch(bool first) const {
+        if (!first) return history.prefetch();
+        wire::prefetch(this, 0, offsetof(Flow, hunter));
+        wire::prefetch(&history, 0, sizeof(std::uint32_t));
+    }
 };
 static_assert(sizeof(Flow) <= 2048, "a flow takes a piece of the pool's second size");
 

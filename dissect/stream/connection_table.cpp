@@ -38,6 +38,24 @@ ConnectionTable::Lookup ConnectionTable::find(const Endpoint& source, const Endp
     return {};
 }
 
+ConnectionTable::Lookup ConnectionTable::find_hinted(const Ipv4Ends& ends) {
+    const std::uint32_t index = hints_[place_of(ends)];
+    if (index == none) return {};
+    const Lookup found = match(at(index), ends);
+    if (found.connection == nullptr) return {};
+    unlink(*found.connection);
+    link_newest(*found.connection);
+    last_ = index;
+    return found;
+}
+
+/// Most connections are to have a place of their own.
+void ConnectionTable::hint(const Ipv4Ends& ends) {
+    if (!ends.known) return;
+    if (used_ > hints_.size() / 4 && hint_bits_ < most_hint_bits) hints_.assign(std::size_t{1} << ++hint_bits_, none);
+    hints_[place_of(ends)] = last_;
+}
+
 ConnectionTable::Lookup ConnectionTable::add(const Endpoint& source, const Endpoint& destination,
                                              const Ipv4Ends& ends) {
     std::uint32_t index = made_;
@@ -60,6 +78,7 @@ ConnectionTable::Lookup ConnectionTable::add(const Endpoint& source, const Endpo
     slots_[i] = {connection.hash, index};
     link_newest(connection);
     last_ = index;
+    hint(ends);
     ++used_;
     return {&connection, 0, true};
 }
@@ -83,6 +102,7 @@ void ConnectionTable::remove(Connection& connection) {
     std::size_t hole = connection.hash & mask;
     while (slots_[hole].index != connection.index) hole = (hole + 1) & mask;
     unlink(connection);
+    connection.ipv4_ends = {};  // nobody's: a hint may still lead here
     if (last_ == connection.index) last_ = none;
     free_.push_back(connection.index);
     --used_;

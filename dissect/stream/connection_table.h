@@ -19,14 +19,18 @@ public:
         unsigned side = 0;  ///< which of the ends is the source
         bool fresh = false;
     };
-    /// The connection used last, where it is between these: frames of one connection come in trains.
-    Lookup find_newest(const Ipv4Ends& ends) {
+    /// The connection between these ends where that is known at a glance; nullptr says nothing. Frames of one
+    /// connection come in trains, so it is the one used last for most.
+    Lookup find(const Ipv4Ends& ends) {
         if (last_ == none) return {};
-        Connection& newest = at(last_);
-        if (ends.same(newest.ipv4_ends)) return {&newest, 0, false};
-        if (ends.opposite(newest.ipv4_ends)) return {&newest, 1, false};
-        return {};
+        if (const Lookup found = match(at(last_), ends); found.connection != nullptr) return found;
+        return find_hinted(ends);
     }
+    /// Which connection find() would look at, right or not: for prefetching.
+    const Connection* guess(const Ipv4Ends& ends) { return maybe(hints_[place_of(ends)]); }
+    void prefetch_hint(const Ipv4Ends& ends) const { __builtin_prefetch(&hints_[place_of(ends)]); }
+    /// From now on these ends lead to the one used last.
+    void hint(const Ipv4Ends& ends);
     /// The connection between two ends, now the most recently used; nullptr where there is none.
     Lookup find(const Endpoint& source, const Endpoint& destination);
     /// Adds one; the table must not be full.
@@ -63,6 +67,22 @@ private:
         if (c.ends[1] == source && c.ends[0] == destination) return {&c, 1, false};
         return {};
     }
+    static Lookup match(Connection& c, const Ipv4Ends& ends) {
+        if (ends.same(c.ipv4_ends)) return {&c, 0, false};
+        if (ends.opposite(c.ipv4_ends)) return {&c, 1, false};
+        return {};
+    }
+    /// The same for both directions.
+    std::size_t place_of(const Ipv4Ends& ends) const {
+        const auto mix = [](std::uint64_t address, std::uint64_t port) {
+            const std::uint64_t product = (address ^ port << 40) * 0x9e3779b97f4a7c15u;
+            return product ^ product >> 32;  // or ends of one sum would share a place
+        };
+        const std::uint64_t sum =
+            mix(ends.addresses & 0xffffffffu, ends.ports >> 16) + mix(ends.addresses >> 32, ends.ports & 0xffffu);
+        return sum * 0xd6e8feb86659fd93u >> (64 - hint_bits_);
+    }
+    Lookup find_hinted(const Ipv4Ends& ends);
     static std::uint32_t hash_of(const Endpoint& a, const Endpoint& b);
     Connection& at(std::uint32_t index) { return chunks_[index / chunk][index % chunk]; }
     Connection* maybe(std::uint32_t index) { return index == none ? nullptr : &at(index); }
@@ -70,7 +90,10 @@ private:
     void link_newest(Connection& connection);
     void unlink(const Connection& connection);
 
+    static constexpr unsigned most_hint_bits = 18;
     std::vector<Slot> slots_;
+    unsigned hint_bits_ = 12;
+    std::vector<std::uint32_t> hints_ = std::vector<std::uint32_t>(std::size_t{1} << hint_bits_, none);
     std::vector<std::unique_ptr<Connection[]>> chunks_;
     std::vector<std::uint32_t> free_;
     std::size_t limit_;

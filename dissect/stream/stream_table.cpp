@@ -6,6 +6,7 @@
 
 #include "dissect/stream/stand_in.h"
 #include "wire/mpa.h"
+#include "wire/prefetch.h"
 
 namespace dissect::stream {
 
@@ -70,7 +71,7 @@ void StreamTable::segment(const wire::Frame& frame, const Dissection& dissection
     last_frame_.time_ns = frame.time_ns;
     last_frame_.number = frame.number;
     const Ipv4Ends ends(dissection, bytes);
-    ConnectionTable::Lookup found = table_.find_newest(ends);
+    ConnectionTable::Lookup found = table_.find(ends);
     if (found.connection == nullptr) {
         found = find_or_add(arrival, ends);
         if (found.connection == nullptr) return;
@@ -99,6 +100,23 @@ void StreamTable::segment(const wire::Frame& frame, const Dissection& dissection
     }
 }
 
+void StreamTable::fetch(std::span<const Ipv4Ends> ends, unsigned pass) {
+    for (const Ipv4Ends& one : ends) {
+        if (pass == 0) {
+            table_.prefetch_hint(one);
+            continue;
+        }
+        const Connection* const connection = table_.guess(one);
+        if (connection == nullptr) continue;
+        if (pass == 1) {
+            wire::prefetch(connection, 0, sizeof *connection);
+            continue;
+        }
+        for (const Side& side : connection->sides)
+            if (side.flow != nullptr) side.flow->prefetch(pass == 2);
+    }
+}
+
 /// nullptr where the connection is not known, and the segment does not make it so.
 ConnectionTable::Lookup StreamTable::find_or_add(const Arrival& arrival, const Ipv4Ends& ends) {
     const Dissection& dissection = arrival.dissection;
@@ -107,7 +125,10 @@ ConnectionTable::Lookup StreamTable::find_or_add(const Arrival& arrival, const I
     const Endpoint destination =
         endpoint(network, arrival.bytes, network.destination_offset, dissection.destination_port);
     ConnectionTable::Lookup found = table_.find(source, destination);
-    if (found.connection != nullptr) return found;
+    if (found.connection != nullptr) {
+        table_.hint(ends);
+        return found;
+    }
     if (dissection.tcp.payload_length == 0 && (dissection.tcp.flags & syn) == 0) return {};
     if (table_.full()) make_place();
     found = table_.add(source, destination, ends);

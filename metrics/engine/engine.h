@@ -36,11 +36,14 @@ public:
     /// Says that on_plain() will be called with this frame, after those expected before: their flows' memory is asked
     /// for by fetch(), all at once, where there are too many flows for the caches. More than `batch` are not heeded.
     void expect_plain(const wire::Frame& frame) {
-        if (store_.table.live() > few_flows) note_expected(frame);
+        if (has_many_flows()) note_expected(frame);
     }
     void fetch() {
         if (expected_count_ > 0) fetch_expected();
     }
+    /// As Dissector::fetch: segments between these ends will come soon.
+    void fetch(std::span<const dissect::Ipv4Ends> ends, unsigned pass) { streams_.fetch(ends, pass); }
+    bool has_many_flows() const { return store_.table.live() > few_flows; }
     std::uint64_t plain_frames() const { return plain_frames_; }
     const ReuseTracker& reuse() const { return reuse_; }
 

@@ -1,5 +1,8 @@
 #pragma once
+#include <array>
+#include <cstddef>
 #include <functional>
+#include <span>
 
 #include "dissect/dissector.h"
 #include "metrics/engine/dissector_sums.h"
@@ -44,9 +47,21 @@ public:
     }
     /// Frames that work() will be called with soon, in their order; then fetch(), and then work().
     void expect(const wire::Frame& frame, const FrameContext& context) {
-        if (context.plain_bth != 0 && shortcut_ && !context.seen_twice) engine_.expect_plain(frame);
+        if (!shortcut_ || context.seen_twice) return;
+        if (context.plain_bth != 0)
+            engine_.expect_plain(frame);
+        else if (context.plain_segment && engine_.has_many_flows())
+            note_train(dissect::Ipv4Ends::of_plain_segment(frame.bytes));
     }
-    void fetch() { engine_.fetch(); }
+    void fetch() {
+        engine_.fetch();
+        const std::span trains(trains_.data(), trains_count_);
+        for (unsigned pass = 0; pass < 4 && !trains.empty(); ++pass) {
+            dissector_.fetch(trains, pass);
+            engine_.fetch(trains, pass);
+        }
+        trains_count_ = 0;
+    }
     bool verifies_crc() const { return verify_crc_; }
 
     void finish() { dissector_.finish(sink()); }
@@ -59,13 +74,24 @@ public:
     }
 
 private:
+    static constexpr std::size_t most_trains = 32;
+
+    /// Segments of one connection come in trains: its memory is asked for once.
+    void note_train(const dissect::Ipv4Ends& ends) {
+        if (ends.same(last_train_) || ends.opposite(last_train_) || trains_count_ == most_trains) return;
+        last_train_ = trains_[trains_count_++] = ends;
+    }
+
     dissect::Sink& sink() { return listener_ == nullptr ? static_cast<dissect::Sink&>(engine_) : both_; }
 
     Engine engine_;
     dissect::Dissector dissector_;
     Tee both_;
     dissect::Sink* listener_;
-    dissect::DissectorCounters uncounted_;  ///< of what the listener alone was told
+    dissect::DissectorCounters uncounted_;               ///< of what the listener alone was told
+    std::array<dissect::Ipv4Ends, most_trains> trains_;  ///< of the frames that are expected
+    std::size_t trains_count_ = 0;
+    dissect::Ipv4Ends last_train_;
     bool shortcut_;
     bool verify_crc_;
 };

@@ -9,6 +9,7 @@
 #include "metrics/stream/handshake_table.h"
 #include "metrics/stream/messages_usual.h"
 #include "metrics/stream/sender_usual.h"
+#include "wire/prefetch.h"
 
 namespace metrics {
 
@@ -67,16 +68,23 @@ public:
                           flow.key.destination.family == dissect::Network::Family::ipv4;
         return same && flow.live && !flow.finished ? index : no_flow;
     }
-    void note(const Ipv4Ends& ends, FlowIndex index) {
-        if (ends.known) flows_[place_of(ends)] = index;
+    /// What find() would look at, right or not: for prefetching.
+    FlowIndex guess(const Ipv4Ends& ends) const { return flows_[place_of(ends)]; }
+    void prefetch(const Ipv4Ends& ends) const { __builtin_prefetch(&flows_[place_of(ends)]); }
+    /// `flows`: how many there are, most of which are to have a place of their own.
+    void note(const Ipv4Ends& ends, FlowIndex index, std::size_t flows) {
+        if (!ends.known) return;
+        if (flows > flows_.size() / 4 && bits_ < most_bits) flows_.assign(std::size_t{1} << ++bits_, no_flow);
+        flows_[place_of(ends)] = index;
     }
 
 private:
-    static constexpr unsigned bits = 12;
-    static std::size_t place_of(const Ipv4Ends& ends) {
-        return (ends.addresses ^ std::uint64_t{ends.ports} * 0xd6e8feb86659fd93u) * 0x9e3779b97f4a7c15u >> (64 - bits);
+    static constexpr unsigned most_bits = 18;
+    std::size_t place_of(const Ipv4Ends& ends) const {
+        return (ends.addresses ^ std::uint64_t{ends.ports} * 0xd6e8feb86659fd93u) * 0x9e3779b97f4a7c15u >> (64 - bits_);
     }
-    std::vector<FlowIndex> flows_ = std::vector<FlowIndex>(std::size_t{1} << bits, no_flow);
+    unsigned bits_ = 12;
+    std::vector<FlowIndex> flows_ = std::vector<FlowIndex>(std::size_t{1} << bits_, no_flow);
 };
 
 /// The connection of the last segment: they come in trains.
@@ -256,6 +264,37 @@ void StreamTracker::on_segment(const wire::Frame& frame, const dissect::Dissecti
         state.other_segment(ends, segment);
 }
 
+void StreamTracker::fetch(std::span<const Ipv4Ends> ends, unsigned pass) {
+    State& state = *state_;
+    const auto ask = [&](const Flow& flow) {
+        flow.ledger.prefetch();
+        if (flow.stream == Flow::no_block) return;
+        const Direction* const direction = &state.directions[flow.stream];
+        wire::prefetch(direction, 0, offsetof(Direction, responses));
+        wire::prefetch(direction, offsetof(Direction, level), sizeof *direction);
+    };
+    for (const Ipv4Ends& one : ends) {
+        if (pass == 0) {
+            state.hints.prefetch(one);
+            continue;
+        }
+        const FlowIndex index = state.hints.guess(one);
+        if (index == no_flow) continue;
+        const Flow& flow = state.store.table[index];
+        if (pass == 1) {
+            wire::prefetch(&flow, 0, sizeof flow);
+            continue;
+        }
+        if (pass == 2) ask(flow);
+        if (flow.reverse == no_flow) continue;
+        const Flow& reverse = state.store.table[flow.reverse];
+        if (pass == 2)
+            wire::prefetch(&reverse, 0, sizeof reverse);
+        else
+            ask(reverse);
+    }
+}
+
 /// A segment that does not go on with the last one's connection.
 [[gnu::noinline]] void StreamTracker::State::other_segment(const Ipv4Ends& ends, const Segment& segment) {
     if (const FlowIndex met = hints.find(ends, store.table); met != no_flow && !segment.has(stream::tcp_syn)) {
@@ -282,7 +321,7 @@ void StreamTracker::on_segment(const wire::Frame& frame, const dissect::Dissecti
         return;
     }
     const Half half = index != no_flow ? half_of(index) : open(key, segment.frame);
-    hints.note(ends, half.index);
+    hints.note(ends, half.index, store.table.live());
     begin_train(ends, half);
     take(train.half, train.back, segment);
 }

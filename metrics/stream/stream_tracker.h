@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "dissect/dissector.h"
 #include "metrics/flow/flow_store.h"
@@ -20,6 +21,8 @@ public:
 
     /// A frame with a TCP segment, whether of an RDMA connection or not; before the units and notices of that frame.
     void on_segment(const wire::Frame& frame, const dissect::Dissection& dissection, const FrameContext& context);
+    /// As Dissector::fetch: segments between these ends will come soon.
+    void fetch(std::span<const dissect::Ipv4Ends> ends, unsigned pass);
     /// An FPDU or MPA start frame. `context` is that of the frame which completed it.
     void on_unit(const dissect::Unit& unit, const FrameContext& context);
     void on_notice(const dissect::Notice& notice, const FrameContext& context);
