@@ -282,6 +282,11 @@ void add_figures(const Scene& scene, const FlowSnapshot& flow, Answer& answer) {
     if (flow.round_trip_min_ns)
         add_evidence(answer, "least round trip", static_cast<double>(*flow.round_trip_min_ns), "ns");
     if (const auto bound = window_bound(flow)) add_evidence(answer, "possible with this window", *bound, "bytes/s");
+    if (answer.verdict == "receive_window" && flow.tcp && flow.tcp->receive_window_min) {
+        add_evidence(answer, "receive window, least", static_cast<double>(*flow.tcp->receive_window_min), "bytes");
+        add_evidence(answer, "receive window, most", static_cast<double>(flow.tcp->receive_window_max.value_or(0)),
+                     "bytes");
+    }
     const std::uint64_t wall = flow.wall_ns();
     for (std::size_t state = 0; state < state_count; ++state) {
         const double share = ratio(static_cast<double>(flow.state_ns[state]), static_cast<double>(wall));
@@ -295,6 +300,12 @@ void add_figures(const Scene& scene, const FlowSnapshot& flow, Answer& answer) {
     add_traced(answer, flow);
     if (const FlowSnapshot* other = scene.reverse(flow); other != nullptr && only_requests_responses(flow))
         add_evidence(answer, "responder sending", sending_share(scene, flow), "share");
+}
+
+/// A window that is always full is a small buffer on a long way: a description. One that was drawn in to less than half
+/// a segment, which no sender of whole segments uses (RFC 9293, 3.8.6.2), is a receiver that does not read.
+bool was_shut(const TcpFigures& tcp) {
+    return tcp.zero_windows > 0 || (tcp.mss && tcp.receive_window_min && *tcp.receive_window_min < *tcp.mss / 2);
 }
 
 std::uint64_t moved(const FlowSnapshot& flow) { return std::max(flow.message_bytes_total(), flow.payload_bytes); }
@@ -356,8 +367,7 @@ Answer describe(const Scene& scene) {
     answer.confidence *= 1 - ratio(static_cast<double>(flow->state_unsure_ns),
                                    static_cast<double>(std::max<std::uint64_t>(flow->wall_ns(), 1)));
     if (verdict == "undecidable") answer.confidence = 0;
-    // A window that was shut altogether is more than a description.
-    if (verdict == "receive_window" && flow->tcp && flow->tcp->zero_windows > 0) {
+    if (verdict == "receive_window" && flow->tcp && was_shut(*flow->tcp)) {
         answer.alarm = true;
         answer.severity = share_of(*flow, {State::credit}, flow->wall_ns());
     }

@@ -118,6 +118,20 @@ TEST(Bandwidth, AShutReceiveWindowAlarmsAFullOneDoesNot) {
     EXPECT_EQ(bandwidth_of(flow).verdict, "receive_window");
     flow.tcp->zero_windows = 3;
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:receive_window"));
+
+    flow.tcp->zero_windows = 0;
+    flow.tcp->mss = 1460;
+    flow.tcp->receive_window_min = 730;  // half a segment can still be sent
+    flow.tcp->receive_window_max = 65'535;
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), IsEmpty());
+    flow.tcp->receive_window_min = 729;
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:receive_window"));
+    const auto answer = bandwidth_of(flow);
+    const auto* least = evidence(answer, "receive window, least");
+    const auto* most = evidence(answer, "receive window, most");
+    ASSERT_TRUE(least != nullptr && most != nullptr);
+    EXPECT_EQ(least->value, 729);
+    EXPECT_EQ(most->value, 65'535);
 }
 
 TEST(Bandwidth, NearTheReceiverIdlenessBetweenStallsIsTheSendersToo) {
