@@ -115,8 +115,9 @@ public:
     /// The same of a frame that is_plain_segment(), at a fraction of the cost.
     void dissect_plain(const wire::Frame& frame, Sink& sink);
     /// Says that segments between these ends will come soon, for the memory of their connections to be there by then:
-    /// four passes, 0 to 3, each of which needs what the one before asked for.
+    /// in as many passes, from 0 on, each of which needs what the one before asked for.
     void fetch(std::span<const Ipv4Ends> ends, unsigned pass);
+    static constexpr unsigned fetch_passes = 4;
     /// No more frames will come: delivers the units that still waited for octets of their TCP stream, and notices of
     /// what is given up. There is no `on_frame` for them; their frame has the number and time of the last one, and no
     /// octets but the addresses.

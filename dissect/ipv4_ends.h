@@ -25,15 +25,6 @@ struct Ipv4Ends {
         ports = std::uint32_t{dissection.source_port} << 16 | dissection.destination_port;
     }
 
-    /// Of a frame that is_plain_segment(), without a look at what else is in it.
-    static Ipv4Ends of_plain_segment(wire::Bytes bytes) {
-        Ipv4Ends ends;
-        ends.known = true;
-        std::memcpy(&ends.addresses, bytes.data() + 14 + 12, sizeof ends.addresses);
-        ends.ports = wire::load_be32(bytes.data() + 14 + 20);
-        return ends;
-    }
-
     bool same(const Ipv4Ends& other) const {
         return known && other.known && addresses == other.addresses && ports == other.ports;
     }

@@ -1,15 +1,18 @@
 #pragma once
 #include <cstdint>
+#include <cstring>
 
 #include "dissect/dissection.h"
+#include "dissect/ipv4_ends.h"
 #include "wire/ether_type.h"
 #include "wire/frame.h"
 #include "wire/ip_protocol.h"
 
 namespace dissect {
 
-/// Where TCP begins in a plain segment.
+/// Where TCP begins in a plain segment, and the two addresses of IPv4.
 inline constexpr std::uint32_t plain_tcp_offset = 14 + 20;
+inline constexpr std::uint32_t plain_addresses_offset = 14 + 12;
 
 /// False where a frame is clearly no plain segment: for who has others to look for as well.
 inline bool may_be_plain_segment(const wire::Frame& frame) {
@@ -40,6 +43,15 @@ inline bool is_plain_segment(const wire::Frame& frame, std::uint32_t& payload) {
     return true;
 }
 
+/// The ends of a plain segment, without a look at what else is in it.
+inline Ipv4Ends plain_segment_ends(wire::Bytes bytes) {
+    Ipv4Ends ends;
+    ends.known = true;
+    std::memcpy(&ends.addresses, bytes.data() + plain_addresses_offset, sizeof ends.addresses);
+    ends.ports = wire::load_be32(bytes.data() + plain_tcp_offset);
+    return ends;
+}
+
 /// A dissection in which plain segments are described one after the other: what they have in common is filled in once.
 class PlainSegment {
 public:
@@ -53,8 +65,8 @@ public:
         add(LayerId::ipv4, 14, 20);
         add(LayerId::tcp, plain_tcp_offset, 20);
         dissection_.network.family = Network::Family::ipv4;
-        dissection_.network.source_offset = 14 + 12;
-        dissection_.network.destination_offset = 14 + 16;
+        dissection_.network.source_offset = plain_addresses_offset;
+        dissection_.network.destination_offset = plain_addresses_offset + 4;
     }
 
     /// What dissect_frame says of a frame that is_plain_segment; valid until the next call.

@@ -15,7 +15,7 @@ namespace metrics {
 inline constexpr std::uint16_t snapshot_version = 4;
 
 struct CodecError {
-    std::string message;       ///< what is wrong: "made by a later version (7; this one reads up to 3)"
+    std::string message;       ///< what is wrong: "made by a later version (7; this one reads up to 4)"
     std::uint64_t offset = 0;  ///< octets
 };
 

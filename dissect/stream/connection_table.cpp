@@ -39,7 +39,7 @@ ConnectionTable::Lookup ConnectionTable::find(const Endpoint& source, const Endp
 }
 
 ConnectionTable::Lookup ConnectionTable::find_hinted(const Ipv4Ends& ends) {
-    const std::uint32_t index = hints_[place_of(ends)];
+    const std::uint32_t index = hints_.find(EndsHints::hash_of_both(ends));
     if (index == none) return {};
     const Lookup found = match(at(index), ends);
     if (found.connection == nullptr) return {};
@@ -49,11 +49,8 @@ ConnectionTable::Lookup ConnectionTable::find_hinted(const Ipv4Ends& ends) {
     return found;
 }
 
-/// Most connections are to have a place of their own.
 void ConnectionTable::hint(const Ipv4Ends& ends) {
-    if (!ends.known) return;
-    if (used_ > hints_.size() / 4 && hint_bits_ < most_hint_bits) hints_.assign(std::size_t{1} << ++hint_bits_, none);
-    hints_[place_of(ends)] = last_;
+    if (ends.known) hints_.note(EndsHints::hash_of_both(ends), last_, used_);
 }
 
 ConnectionTable::Lookup ConnectionTable::add(const Endpoint& source, const Endpoint& destination,

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "dissect/ends_hints.h"
 #include "dissect/stream/connection.h"
 
 namespace dissect::stream {
@@ -27,8 +28,8 @@ public:
         return find_hinted(ends);
     }
     /// Which connection find() would look at, right or not: for prefetching.
-    const Connection* guess(const Ipv4Ends& ends) { return maybe(hints_[place_of(ends)]); }
-    void prefetch_hint(const Ipv4Ends& ends) const { __builtin_prefetch(&hints_[place_of(ends)]); }
+    const Connection* guess(const Ipv4Ends& ends) { return maybe(hints_.find(EndsHints::hash_of_both(ends))); }
+    void prefetch_hint(const Ipv4Ends& ends) const { hints_.prefetch(EndsHints::hash_of_both(ends)); }
     /// From now on these ends lead to the one used last.
     void hint(const Ipv4Ends& ends);
     /// The connection between two ends, now the most recently used; nullptr where there is none.
@@ -49,7 +50,7 @@ public:
     void remove(Connection& connection);
 
 private:
-    static constexpr std::uint32_t none = 0xffffffff;
+    static constexpr std::uint32_t none = EndsHints::none;
     static constexpr std::size_t chunk = 256;
     struct Slot {
         std::uint32_t hash = 0;
@@ -72,16 +73,6 @@ private:
         if (ends.opposite(c.ipv4_ends)) return {&c, 1, false};
         return {};
     }
-    /// The same for both directions.
-    std::size_t place_of(const Ipv4Ends& ends) const {
-        const auto mix = [](std::uint64_t address, std::uint64_t port) {
-            const std::uint64_t product = (address ^ port << 40) * 0x9e3779b97f4a7c15u;
-            return product ^ product >> 32;  // or ends of one sum would share a place
-        };
-        const std::uint64_t sum =
-            mix(ends.addresses & 0xffffffffu, ends.ports >> 16) + mix(ends.addresses >> 32, ends.ports & 0xffffu);
-        return sum * 0xd6e8feb86659fd93u >> (64 - hint_bits_);
-    }
     Lookup find_hinted(const Ipv4Ends& ends);
     static std::uint32_t hash_of(const Endpoint& a, const Endpoint& b);
     Connection& at(std::uint32_t index) { return chunks_[index / chunk][index % chunk]; }
@@ -90,10 +81,8 @@ private:
     void link_newest(Connection& connection);
     void unlink(const Connection& connection);
 
-    static constexpr unsigned most_hint_bits = 18;
     std::vector<Slot> slots_;
-    unsigned hint_bits_ = 12;
-    std::vector<std::uint32_t> hints_ = std::vector<std::uint32_t>(std::size_t{1} << hint_bits_, none);
+    EndsHints hints_;
     std::vector<std::unique_ptr<Connection[]>> chunks_;
     std::vector<std::uint32_t> free_;
     std::size_t limit_;

@@ -28,8 +28,8 @@ public:
 
     /// Takes a segment: `dissection` describes `bytes` and has LayerId::tcp.
     void segment(const wire::Frame& frame, const Dissection& dissection, wire::Bytes bytes, Sink& sink);
-    /// Says that segments between these ends will come soon: asks for the memory of their connections, in four passes,
-    /// each of which needs what the one before asked for.
+    /// Says that segments between these ends will come soon: asks for the memory of their connections, by pass as
+    /// Dissector::fetch.
     void fetch(std::span<const Ipv4Ends> ends, unsigned pass);
     /// Nothing more will come: delivers what still waits for missing octets. Its frame has the number and time of the
     /// last one, and no octets but the addresses that its dissection speaks of.

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "dissect/dissector.h"
+#include "dissect/plain_segment.h"
 #include "metrics/engine/dissector_sums.h"
 #include "metrics/engine/engine.h"
 #include "metrics/engine/tee.h"
@@ -51,12 +52,12 @@ public:
         if (context.plain_bth != 0)
             engine_.expect_plain(frame);
         else if (context.plain_segment && engine_.has_many_flows())
-            note_train(dissect::Ipv4Ends::of_plain_segment(frame.bytes));
+            note_train(dissect::plain_segment_ends(frame.bytes));
     }
     void fetch() {
         engine_.fetch();
         const std::span trains(trains_.data(), trains_count_);
-        for (unsigned pass = 0; pass < 4 && !trains.empty(); ++pass) {
+        for (unsigned pass = 0; pass < dissect::Dissector::fetch_passes && !trains.empty(); ++pass) {
             dissector_.fetch(trains, pass);
             engine_.fetch(trains, pass);
         }

@@ -37,7 +37,7 @@ struct Glance : TransportGlance {
 /// Where the BTH of a plain frame begins.
 inline constexpr std::uint32_t plain_bth_offset = 14 + 20 + 8;
 /// Where IPv4's addresses are in a plain frame, or a plain segment's.
-inline constexpr std::uint32_t plain_addresses_offset = 14 + 12;
+using dissect::plain_addresses_offset;
 
 /// Whether the DETH of a datagram whose headers are all there names a management queue pair as its sender: a dissector
 /// takes what follows for a MAD then. IBTA vol. 1, 13.5.1.

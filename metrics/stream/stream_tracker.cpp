@@ -1,11 +1,12 @@
 #include "metrics/stream/stream_tracker.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 #include <vector>
 
-#include "dissect/ipv4_ends.h"
+#include "dissect/ends_hints.h"
 #include "metrics/stream/handshake_table.h"
 #include "metrics/stream/messages_usual.h"
 #include "metrics/stream/sender_usual.h"
@@ -13,6 +14,7 @@
 
 namespace metrics {
 
+using dissect::EndsHints;
 using dissect::Ipv4Ends;
 using dissect::LayerId;
 using stream::Direction;
@@ -54,7 +56,7 @@ std::uint32_t bounded(std::size_t value) {
 class FlowHints {
 public:
     FlowIndex find(const Ipv4Ends& ends, const FlowTable& table) const {
-        const FlowIndex index = flows_[place_of(ends)];
+        const FlowIndex index = guess(ends);
         if (index == no_flow || !ends.known) return no_flow;
         const Flow& flow = table[index];
         std::uint32_t source = 0;
@@ -69,22 +71,16 @@ public:
         return same && flow.live && !flow.finished ? index : no_flow;
     }
     /// What find() would look at, right or not: for prefetching.
-    FlowIndex guess(const Ipv4Ends& ends) const { return flows_[place_of(ends)]; }
-    void prefetch(const Ipv4Ends& ends) const { __builtin_prefetch(&flows_[place_of(ends)]); }
-    /// `flows`: how many there are, most of which are to have a place of their own.
+    FlowIndex guess(const Ipv4Ends& ends) const { return places_.find(EndsHints::hash_of(ends)); }
+    void prefetch(const Ipv4Ends& ends) const { places_.prefetch(EndsHints::hash_of(ends)); }
+    /// `flows`: how many there are.
     void note(const Ipv4Ends& ends, FlowIndex index, std::size_t flows) {
-        if (!ends.known) return;
-        if (flows > flows_.size() / 4 && bits_ < most_bits) flows_.assign(std::size_t{1} << ++bits_, no_flow);
-        flows_[place_of(ends)] = index;
+        if (ends.known) places_.note(EndsHints::hash_of(ends), index, flows);
     }
 
 private:
-    static constexpr unsigned most_bits = 18;
-    std::size_t place_of(const Ipv4Ends& ends) const {
-        return (ends.addresses ^ std::uint64_t{ends.ports} * 0xd6e8feb86659fd93u) * 0x9e3779b97f4a7c15u >> (64 - bits_);
-    }
-    unsigned bits_ = 12;
-    std::vector<FlowIndex> flows_ = std::vector<FlowIndex>(std::size_t{1} << bits_, no_flow);
+    static_assert(no_flow == EndsHints::none);
+    EndsHints places_;
 };
 
 /// The connection of the last segment: they come in trains.

@@ -482,7 +482,7 @@ class PingByHand(TestCase):
             for program in (ping, lambda *rest: bench("write", *rest)):
                 begun = time.monotonic()
                 self.assertIn("no MPA Reply within 0.3 s", self.fails(program(address, "--timeout", "300ms")))
-                self.assertLess(time.monotonic() - begun, 20)
+                self.assertLess(time.monotonic() - begun, 3)
 
     def test_no_answer(self):
         server = RpingServer(silent=True)
