@@ -19,10 +19,7 @@ std::uint64_t naks_total(const FlowSnapshot& flow) {
 /// "write 98%, +1" where there is one other, or what a flow without messages carries.
 std::string operations_text(const FlowSnapshot& flow) {
     const std::uint64_t total = flow.messages_total();
-    if (total == 0) {
-        if (flow.payload_bytes > 0) return "(responses)";
-        return flow.acknowledgement_packets > 0 ? "(acks)" : "-";
-    }
+    if (total == 0) return std::string(messageless_text(flow));
     const std::size_t main = metrics::index_of(*main_operation(flow));
     const auto kinds = std::count_if(flow.operations.begin(), flow.operations.end(),
                                      [](const auto& figures) { return figures.count > 0; });
@@ -192,6 +189,13 @@ std::optional<metrics::Operation> main_operation(const FlowSnapshot& flow) {
                                               [](const auto& a, const auto& b) { return a.count < b.count; });
     if (most->count == 0) return {};
     return static_cast<metrics::Operation>(most - flow.operations.begin());
+}
+
+std::string_view messageless_text(const FlowSnapshot& flow) {
+    if (flow.payload_bytes == 0) return flow.acknowledgement_packets > 0 ? "(acks)" : "-";
+    // The greatest number is that of the flow's life, of which an interval is but a part.
+    const bool outstanding = flow.wall_ns() == 0 ? flow.messages_max > 0 : flow.messages_mean > 0;
+    return outstanding ? "(unfinished)" : "(responses)";
 }
 
 std::string endpoint_text(const metrics::Endpoint& endpoint, const metrics::HostNames* names) {

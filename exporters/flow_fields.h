@@ -54,6 +54,9 @@ std::string endpoint_text(const metrics::Endpoint& endpoint, const metrics::Host
 std::string program_text(const metrics::Process& process);
 /// The operation with the most messages; absent where no message was seen.
 std::optional<metrics::Operation> main_operation(const metrics::FlowSnapshot& flow);
+/// What a flow carries in which no message ended: "(unfinished)" ones, "(responses)" of READs and atomics, "(acks)", or
+/// "-".
+std::string_view messageless_text(const metrics::FlowSnapshot& flow);
 
 /// What `--columns help` prints: a line a column, with its unit and what it is.
 std::string column_reference();

@@ -425,6 +425,7 @@ class History(unittest.TestCase):
                     self.assertEqual(daemon.stop(), 0)
             finally:
                 subprocess.run(["umount", daemon.history], check=True)
+                shutil.rmtree(daemon.folder)
 
 
 STEPPING_CLOCK = r"""

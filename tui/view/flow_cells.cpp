@@ -192,10 +192,7 @@ std::string mix_text(const FlowSnapshot& flow) {
     };
     std::stable_sort(kinds.begin(), kinds.end(), [](const Kind& a, const Kind& b) { return a.count > b.count; });
     const std::uint64_t total = flow.messages_total();
-    if (total == 0) {
-        if (flow.payload_bytes > 0) return "(responses)";
-        return flow.acknowledgement_packets > 0 ? "(acks)" : "-";
-    }
+    if (total == 0) return std::string(exporters::messageless_text(flow));
     if (kinds[1].count == 0) return std::string(kinds[0].word);
     std::string text;
     for (const Kind& kind : kinds) {

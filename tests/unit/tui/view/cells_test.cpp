@@ -32,6 +32,13 @@ TEST(Mix, counts_kin_together_and_says_the_most_first) {
     EXPECT_EQ(mix_text(acks), "(acks)");
     acks.payload_bytes = 9;
     EXPECT_EQ(mix_text(acks), "(responses)");
+    acks.messages_max = 1;
+    EXPECT_EQ(mix_text(acks), "(unfinished)");
+    // In an interval later in its life nothing was outstanding.
+    acks.last_ns = acks.first_ns + 1;
+    EXPECT_EQ(mix_text(acks), "(responses)");
+    acks.messages_mean = 0.5;
+    EXPECT_EQ(mix_text(acks), "(unfinished)");
 }
 
 TEST(FlowText, shortens_hosts_and_keeps_their_numbers) {
