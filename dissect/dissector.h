@@ -72,7 +72,7 @@ struct DissectorOptions {
     bool find_repeats = true;                 ///< fill in Unit::repeats_frame
     std::size_t max_streams = 65536;          ///< TCP connections remembered; the idlest goes first
     std::size_t max_stream_bytes = 8u << 20;  ///< octets buffered for one direction of a connection: a window's
-    std::size_t max_total_bytes = 64u << 20;  ///< for all of them, with 2 KiB for each direction that is followed
+    std::size_t max_total_bytes = 64u << 20;  ///< for all of them, 768 for each direction that is followed
     std::size_t max_datagrams = 256;          ///< IP datagrams under reassembly
     std::size_t repeat_packets = 1 << 18;     ///< packets whose PSN is remembered, to recognise a retransmission
 };

@@ -34,7 +34,7 @@ public:
     std::function<bool()> on_shortage;
 
 private:
-    static constexpr std::array<std::uint32_t, 4> sizes = {256, 2048, 18432, largest};
+    static constexpr std::array<std::uint32_t, 5> sizes = {256, 768, 2048, 18432, largest};
     static constexpr std::uint32_t none = 0xffffffff;
     struct FreePiece {
         FreePiece* next;
@@ -57,7 +57,7 @@ private:
     void link(std::uint32_t& head, std::uint32_t index);
     void unlink(std::uint32_t& head, std::uint32_t index);
 
-    std::array<std::uint32_t, sizes.size()> open_ = {none, none, none, none};
+    std::array<std::uint32_t, sizes.size()> open_ = {none, none, none, none, none};
     std::uint32_t empty_ = none;
     std::vector<Slab> slabs_;
     std::size_t reserved_bytes_ = 0;

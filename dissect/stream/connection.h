@@ -2,9 +2,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <type_traits>
 
 #include "dissect/ipv4_ends.h"
 #include "dissect/stream/hunter.h"
+#include "dissect/stream/segment_history.h"
 #include "dissect/stream/segment_store.h"
 #include "dissect/stream/tcp_checksum.h"
 #include "wire/prefetch.h"
@@ -18,33 +21,6 @@ struct Endpoint {
     std::uint32_t port = 0;
 
     friend bool operator==(const Endpoint&, const Endpoint&) = default;
-};
-
-/// Which frame carried which octets, for the last segments of a direction.
-class SegmentHistory {
-public:
-    void note(std::uint32_t sequence, std::uint32_t length, std::uint64_t frame) {
-        entries_[next_++ % entries_.size()] = {frame, sequence, length};
-    }
-    /// 0 where the octets are older than what is remembered.
-    std::uint64_t find(std::uint32_t sequence) const {
-        for (std::size_t i = 0; i < entries_.size(); ++i) {
-            const Entry& entry = entries_[(next_ - 1 - i) % entries_.size()];
-            if (sequence - entry.sequence < entry.length) return entry.frame;
-        }
-        return 0;
-    }
-    /// Asks for the memory that note() will change.
-    void prefetch() const { __builtin_prefetch(&entries_[next_ % entries_.size()], 1); }
-
-private:
-    struct Entry {
-        std::uint64_t frame = 0;
-        std::uint32_t sequence = 0;
-        std::uint32_t length = 0;
-    };
-    std::uint32_t next_ = 0;
-    std::array<Entry, 64> entries_{};
 };
 
 enum class CrcMode : std::uint8_t {
@@ -83,19 +59,25 @@ struct Flow {
     BufferPool::Buffer buffer;
 
     SegmentStore store;
-    Hunter hunter;
     std::uint32_t hunt_start = 0;
     std::uint32_t hunt_lost = 0;  ///< octets since `hunt_start` that were never captured
-    SegmentHistory history;
+    union {
+        SegmentHistory history;  ///< while in step
+        Hunter hunter;           ///< while hunting
+    };
 
+    Flow() : history() {}
+    Hunter& begin_hunt() { return *std::construct_at(&hunter); }
+    void end_hunt() { std::construct_at(&history); }
     /// Asks for the memory that a segment in step needs: first all that lies in a fixed place, then the rest.
     void prefetch(bool first) const {
         if (!first) return history.prefetch();
-        wire::prefetch(this, 0, offsetof(Flow, hunter));
-        wire::prefetch(&history, 0, sizeof(std::uint32_t));
+        wire::prefetch(this, 0, offsetof(Flow, history) + SegmentHistory::fixed_octets);
     }
 };
-static_assert(sizeof(Flow) <= 2048, "a flow takes a piece of the pool's second size");
+static_assert(std::is_trivially_destructible_v<SegmentHistory> && std::is_trivially_destructible_v<Hunter>);
+constexpr std::size_t flow_size = 768;  ///< the pool's second size
+static_assert(sizeof(Flow) <= flow_size);
 
 enum class SideState : std::uint8_t {
     unseen,

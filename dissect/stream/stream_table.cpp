@@ -20,7 +20,6 @@ constexpr std::uint64_t known_hunt_limit = 16u << 20;  // the same for one that 
 constexpr std::int32_t furthest_ahead = 1 << 30;       // the largest window TCP can have, RFC 7323 section 2.3
 constexpr std::uint64_t no_frame = 0;                  // of octets that were never captured
 constexpr std::size_t key_that_convinces = 8;          // "MPA ID R"
-constexpr std::size_t flow_size = 2048;                // in the pool
 
 Endpoint endpoint(const Network& network, wire::Bytes bytes, std::uint32_t offset, std::uint16_t port) {
     const std::byte* p = bytes.data() + offset;
@@ -113,7 +112,7 @@ void StreamTable::fetch(std::span<const Ipv4Ends> ends, unsigned pass) {
             continue;
         }
         for (const Side& side : connection->sides)
-            if (side.flow != nullptr) side.flow->prefetch(pass == 2);
+            if (side.flow != nullptr && side.state == SideState::in_step) side.flow->prefetch(pass == 2);
     }
 }
 
@@ -139,7 +138,7 @@ ConnectionTable::Lookup StreamTable::find_or_add(const Arrival& arrival, const I
 /// The next octets of a stream in step, as they come.
 inline void StreamTable::in_step(Work& work, const Piece& piece) {
     Flow& flow = work.flow();
-    flow.history.note(piece.sequence, piece.wire_length, piece.frame);
+    flow.history.note(piece.sequence, piece.frame);
     Piece rest = piece;
     framer_.feed_plain(work.arrival, work.connection, work.index, flow, rest);
     flow.next_sequence = rest.sequence;
@@ -257,7 +256,7 @@ void StreamTable::begin_hunt(Work& work, std::uint32_t sequence) {
     flow.expect = Expect::fpdu;
     flow.hunt_start = sequence;
     flow.hunt_lost = 0;
-    flow.hunter.begin(sequence);
+    flow.begin_hunt().begin(sequence);
 }
 
 /// Decides what a direction is, from the first payload seen of it.
@@ -305,7 +304,7 @@ bool StreamTable::drop_known(Work& work, Piece& piece) {
 }
 
 void StreamTable::in_order(Work& work, const Piece& piece, bool live) {
-    if (live) work.flow().history.note(piece.sequence, piece.wire_length, piece.frame);
+    if (live) work.flow().history.note(piece.sequence, piece.frame);
     feed(work, piece, live);
 }
 
@@ -357,7 +356,6 @@ void StreamTable::hunt_in(Work& work, const Piece& piece) {
     const std::int32_t before = distance(from, fresh.sequence);
     if (before > 0) fresh.drop(std::min(fresh.wire_length, static_cast<std::uint32_t>(before)));
     if (fresh.wire_length == 0) return;
-    flow.history.note(piece.sequence, piece.wire_length, piece.frame);
     keep(work, fresh);
     settle(work, false);
 }
@@ -404,6 +402,7 @@ bool StreamTable::settle_in_step(Work& work, bool forced) {
         const auto octets = static_cast<std::uint32_t>(gap);
         counters_.stream_octets_lost += octets;
         notice(work, Notice::Kind::stream_gap, octets);
+        flow.history.note_lost(flow.next_sequence);
         in_order(work, {flow.next_sequence, octets, {}, no_frame}, false);
         return true;
     }
@@ -412,7 +411,7 @@ bool StreamTable::settle_in_step(Work& work, bool forced) {
     const auto known = static_cast<std::uint32_t>(-gap);
     if (known < piece.wire_length) {
         piece.drop(known);
-        flow.history.note(piece.sequence, piece.wire_length, piece.frame);
+        flow.history.note(piece.sequence, piece.frame);
         in_order(work, piece, false);
     }
     SegmentStore::release(pool_, segment);
@@ -484,6 +483,7 @@ void StreamTable::lock(Work& work, const Hunter::Found& found) {
     flow.first_fpdu = false;
     flow.suspicious = 0;
     flow.was_in_step = true;
+    flow.end_hunt();
     if (found.crc_good && flow.crc == CrcMode::unknown) flow.crc = CrcMode::on;
     work.side().state = SideState::in_step;
     work.connection.mpa = true;

@@ -173,7 +173,7 @@ Wire begun(unsigned count, std::size_t most) {
 TEST(Stream, a_gap_is_waited_for_until_the_buffer_is_full) {
     Wire wire = begun(60, 700);
     dissect::DissectorOptions options;
-    options.max_stream_bytes = 8 * 2048;  // each takes a piece of 2048
+    options.max_stream_bytes = 8 * 768;  // each takes a piece of 768
     EXPECT_EQ(missing_of(wire, 500, 8, options), 0u);
     EXPECT_EQ(missing_of(wire, 500, 9, options), 500u);
     auto pieces = cut(wire.client, 500, wire.client.units.front().length);

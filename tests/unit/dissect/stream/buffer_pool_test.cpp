@@ -21,7 +21,7 @@ std::vector<BufferPool::Buffer> all_of(BufferPool& pool, std::size_t size) {
 TEST(BufferPool, memory_serves_every_size_in_turn) {
     BufferPool pool{slabs * BufferPool::largest};
     for (int round = 0; round < 3; ++round) {
-        const std::size_t sizes[] = {256, 2048, 18432, BufferPool::largest};
+        const std::size_t sizes[] = {256, 768, 2048, 18432, BufferPool::largest};
         for (const std::size_t size : sizes) {
             const auto pieces = all_of(pool, size);
             EXPECT_EQ(pieces.size(), slabs * BufferPool::largest / size);
