@@ -193,9 +193,7 @@ std::optional<metrics::Operation> main_operation(const FlowSnapshot& flow) {
 
 std::string_view messageless_text(const FlowSnapshot& flow) {
     if (flow.payload_bytes == 0) return flow.acknowledgement_packets > 0 ? "(acks)" : "-";
-    // The greatest number is that of the flow's life, of which an interval is but a part.
-    const bool outstanding = flow.wall_ns() == 0 ? flow.messages_max > 0 : flow.messages_mean > 0;
-    return outstanding ? "(unfinished)" : "(responses)";
+    return metrics::only_begun(flow) ? "(unfinished)" : "(responses)";
 }
 
 std::string endpoint_text(const metrics::Endpoint& endpoint, const metrics::HostNames* names) {

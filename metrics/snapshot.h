@@ -311,6 +311,13 @@ inline bool partly_read(const FlowSnapshot& flow) {
     return flow.tcp && flow.tcp->unread_bytes > flow.tcp->connection_bytes / 50;
 }
 
+/// Octets of messages passed, none of which has ended. Where nothing was outstanding they are a responder's.
+inline bool only_begun(const FlowSnapshot& flow) {
+    if (flow.payload_bytes == 0 || flow.messages_total() != 0) return false;
+    // The greatest number is that of the flow's life, of which an interval is but a part.
+    return flow.wall_ns() == 0 ? flow.messages_max > 0 : flow.messages_mean > 0;
+}
+
 /// What is outstanding can be told.
 inline bool knows_depth(const FlowSnapshot& flow) { return !lacks_answers(flow) && !partly_read(flow); }
 

@@ -85,7 +85,7 @@ void add_traffic(Maker& maker, const FlowPicture& picture) {
     }
     // Who only answers READs has no messages of its own.
     if (picture.any()->messages_total() == 0 && picture.any()->payload_bytes != 0)
-        maker.text("responses", 0,
+        maker.text(metrics::only_begun(*picture.any()) ? "unfinished" : "responses", 0,
                    [](const FlowSnapshot& flow) { return octets_text(static_cast<double>(flow.payload_bytes)); });
     if (!picture.any()->message_bytes.empty())
         maker.text("message size", 4, [](const FlowSnapshot& flow) {

@@ -52,6 +52,11 @@ void draw_outstanding_chart(Canvas& canvas, Area area, const FlowPicture& pictur
                 {most, static_cast<double>(beat->outstanding_max), static_cast<double>(beat->outstanding_mean)});
     if (most <= 0)
         return explain(pane, plot, std::array<std::string, 1>{"nothing was outstanding: this direction only answers"});
+    if (const metrics::FlowSnapshot* const flow = picture.any(); flow != nullptr && !metrics::knows_depth(*flow))
+        return explain(pane, plot,
+                       std::array<std::string, 2>{"what was outstanding cannot be told:",
+                                                  metrics::partly_read(*flow) ? "not all of the stream could be read"
+                                                                              : "no answers were captured"});
     most = std::max(most, static_cast<double>(limit.value_or(0)));
     if (limit)
         pane.fill(plot.x, plot.y + row_of(plot, *limit / most), plot.width, pane.letters.horizontal, {Role::warning});

@@ -25,6 +25,8 @@ struct Life {
         bool silent = false;
     };
     std::vector<Interval> intervals = {};
+    bool answered = true;            ///< the other direction was captured
+    std::uint64_t unread_bytes = 0;  ///< of 1,000 octets of a TCP connection
 
     void into(tui::State& state) const {
         auto last = std::make_shared<Reading>();
@@ -35,7 +37,11 @@ struct Life {
             reading->length_ns = second;
             metrics::FlowSnapshot flow;
             flow.id = 1;
+            if (answered) flow.reverse = 2;
             flow.last_ns = 1;
+            flow.service = metrics::Service::rc;
+            if (unread_bytes != 0) flow.tcp = metrics::TcpFigures{};
+            if (unread_bytes != 0) flow.tcp->connection_bytes = 1000, flow.tcp->unread_bytes = unread_bytes;
             flow.state_ns = intervals[i].states;
             flow.messages_mean = intervals[i].outstanding;
             flow.messages_max = intervals[i].most;
@@ -208,6 +214,22 @@ TEST(Charts, what_is_outstanding_has_bars_and_a_limit) {
               "        |######\n"
               "       0|#########\n"
               "      00:00:03.000\n");
+}
+
+TEST(Charts, do_not_draw_what_is_outstanding_where_that_cannot_be_told) {
+    const auto of = [](bool answered, std::uint64_t unread_bytes) {
+        tui::State state;
+        Life life;
+        life.intervals.emplace_back().most = 4;
+        life.answered = answered;
+        life.unread_bytes = unread_bytes;
+        life.into(state);
+        return drawn(state, draw_outstanding_chart, 60, 6);
+    };
+    EXPECT_EQ(of(true, 20).find("cannot be told"), std::string::npos);  // 2 % and no more
+    EXPECT_NE(of(true, 21).find("cannot be told"), std::string::npos);
+    EXPECT_NE(of(true, 21).find("not all of the stream could be read"), std::string::npos);
+    EXPECT_NE(of(false, 0).find("no answers were captured"), std::string::npos);
 }
 
 TEST(Charts, say_why_there_is_nothing_to_see) {
