@@ -41,12 +41,16 @@ std::string most_time(const FlowSnapshot& flow) {
                        100 * static_cast<double>(*most) / static_cast<double>(flow.wall_ns()));
 }
 
+std::string depth(const FlowSnapshot& flow) {
+    return metrics::knows_depth(flow) ? fmt::format("{:.1f}/{}", flow.messages_mean, flow.messages_max) : "-";
+}
+
 std::string row(std::string_view id, std::string_view which, const FlowSnapshot& flow) {
     const Figures figures = ::replay::figures_of(flow);
     return fmt::format("{:>6}  {:<8} {:>8} {:>11} {:>10} {:>9} {:>9} {:>9} {:>9}  {}\n", id, which, figures.messages,
                        figures.bytes, rate(flow.goodput_bytes_per_sec()), quantile(figures.latency_ns, 0.5),
-                       quantile(figures.latency_ns, 0.99), quantile(figures.latency_ns, 0.999),
-                       fmt::format("{:.1f}/{}", flow.messages_mean, flow.messages_max), most_time(flow));
+                       quantile(figures.latency_ns, 0.99), quantile(figures.latency_ns, 0.999), depth(flow),
+                       most_time(flow));
 }
 
 Json json_of(const FlowSnapshot& flow) {
@@ -62,6 +66,7 @@ Json json_of(const FlowSnapshot& flow) {
     for (std::size_t i = 0; i < metrics::state_count; ++i)
         states[std::string(metrics::state_names[i])] = flow.state_ns[i];
     const auto goodput = flow.goodput_bytes_per_sec();
+    const bool told = metrics::knows_depth(flow);
     return {{"id", flow.id},
             {"transport", std::string(metrics::name_of(flow.transport))},
             {"messages", figures.messages},
@@ -69,7 +74,9 @@ Json json_of(const FlowSnapshot& flow) {
             {"operations", operations},
             {"goodput_bytes_per_sec", goodput ? Json(*goodput) : Json(nullptr)},
             {"latency_ns", endpoint::json_of(figures.latency_ns)},
-            {"outstanding", {{"messages_mean", flow.messages_mean}, {"messages_max", flow.messages_max}}},
+            {"outstanding",
+             {{"messages_mean", told ? Json(flow.messages_mean) : Json(nullptr)},
+              {"messages_max", told ? Json(flow.messages_max) : Json(nullptr)}}},
             {"state_ns", states}};
 }
 
