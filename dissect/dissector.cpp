@@ -111,7 +111,7 @@ void Dissector::State::deliver(const wire::Frame& frame, const Dissection& whole
         if (options.find_repeats) packet.repeats_frame = repeats.note(whole, packet.bytes, frame.number);
         sink.on_unit(packet);
     } else if (options.follow_streams && whole.has(LayerId::tcp)) {
-        streams.segment(frame, whole, frame.bytes, sink);
+        streams.segment(frame, whole, frame.bytes, Ipv4Ends(whole, frame.bytes), sink);
     }
 }
 
@@ -158,7 +158,8 @@ void Dissector::dissect_plain(const wire::Frame& frame, Sink& sink) {
     const Dissection& dissection = state.segment.describe(frame);
     ++state.counters.frames;
     sink.on_frame(frame, dissection);
-    if (state.options.follow_streams) state.streams.segment(frame, dissection, frame.bytes, sink);
+    if (state.options.follow_streams)
+        state.streams.segment(frame, dissection, frame.bytes, plain_segment_ends(frame.bytes), sink);
     state.keep_last(frame);
 }
 

@@ -43,7 +43,7 @@ struct Flow {
     std::uint8_t crc_misses = 0;
     std::uint8_t suspicious = 0;  ///< heads in a row that cannot be
     std::uint32_t marker_origin = 0;
-    FpduHead last_head;  ///< kept when the boundary is lost
+    KeptHead last_head;
 
     // The unit whose octets have not all come
     bool partial = false;

@@ -74,6 +74,26 @@ unsigned read_head(const std::byte* bytes, std::uint32_t size, FpduHead& head) {
     return evidence + 24 + (is_single(head.opcode) ? 20u : 0u);
 }
 
+FpduHead KeptHead::read() const {
+    const std::byte* const p = octets_.data();
+    const unsigned control = wire::load_be16(p + 2);
+    FpduHead head;
+    head.ulpdu_length = wire::load_be16(p);
+    head.tagged = (control & 0x8000) != 0;
+    head.last = (control & 0x4000) != 0;
+    head.whole = true;
+    head.opcode = static_cast<std::uint8_t>(control & 15);
+    if (head.tagged) {
+        head.stag = wire::load_be32(p + 4);
+        head.offset = wire::load_be64(p + 8);
+    } else {
+        head.queue = wire::load_be32(p + 8);
+        head.msn = wire::load_be32(p + 12);
+        head.offset = wire::load_be32(p + 16);
+    }
+    return head;
+}
+
 unsigned continuity(const FpduHead& before, const FpduHead& after) {
     if (!before.whole || !after.whole || before.tagged != after.tagged) return 0;
     if (before.tagged) {

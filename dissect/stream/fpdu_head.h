@@ -1,7 +1,10 @@
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "wire/bytes.h"
+#include "wire/ddp.h"
 
 namespace dissect::stream {
 
@@ -20,7 +23,23 @@ struct FpduHead {
     std::uint32_t msn = 0;     ///< untagged
     std::uint64_t offset = 0;  ///< tagged offset or message offset
 
-    std::uint32_t payload_length() const { return ulpdu_length - (tagged ? 14u : 18u); }
+    std::uint32_t payload_length() const {
+        return ulpdu_length - static_cast<std::uint32_t>(tagged ? wire::ddp_tagged_size : wire::ddp_untagged_size);
+    }
+};
+
+/// The head of an FPDU in step as it came: to be read where the next one is lost, which few ever are.
+class KeptHead {
+public:
+    void keep(wire::Bytes fpdu) {
+        if (fpdu.size() < octets_.size()) [[unlikely]]
+            octets_ = {};
+        std::copy_n(fpdu.begin(), std::min(fpdu.size(), octets_.size()), octets_.begin());
+    }
+    FpduHead read() const;
+
+private:
+    std::array<std::byte, FpduHead::longest> octets_{};
 };
 
 /// Whether length, versions and opcode can belong together: the cheap check of a stream that is already in step.

@@ -23,10 +23,11 @@ public:
     /// a gap that will not be filled.
     Result feed(const Arrival& arrival, Connection& connection, unsigned side, Piece piece, bool live);
     /// The same of a segment's payload in which nothing is to be decided: of what it begins with, the plain units are
-    /// delivered and taken off; feed() may go on with the rest.
-    void feed_plain(const Arrival& arrival, const Connection& connection, unsigned side, Flow& flow, Piece& piece) {
-        if (flow.expect != Expect::fpdu || flow.first_fpdu || flow.markers || flow.partial) return;
-        piece.drop(delivery_.deliver_plain(arrival, connection, side, flow, piece.sequence, piece.bytes));
+    /// delivered. Returns how many octets they take; feed() may go on with the rest.
+    std::uint32_t feed_plain(const Arrival& arrival, const Connection& connection, unsigned side, Flow& flow,
+                             std::uint32_t sequence, wire::Bytes octets) {
+        if (flow.expect != Expect::fpdu || flow.first_fpdu || flow.markers || flow.partial) return 0;
+        return delivery_.deliver_plain(arrival, connection, side, flow, sequence, octets);
     }
     /// Delivers what there is of a unit that will never be complete.
     void abandon(const Arrival& arrival, Connection& connection, unsigned side);

@@ -58,7 +58,8 @@ StreamTable::StreamTable(const DissectorOptions& options, DissectorCounters& cou
 }
 StreamTable::~StreamTable() = default;
 
-void StreamTable::segment(const wire::Frame& frame, const Dissection& dissection, wire::Bytes bytes, Sink& sink) {
+void StreamTable::segment(const wire::Frame& frame, const Dissection& dissection, wire::Bytes bytes,
+                          const Ipv4Ends& ends, Sink& sink) {
     const TcpSummary& tcp = dissection.tcp;
     const Network& network = dissection.network;
     if (network.address_length() < 4) return;
@@ -69,7 +70,6 @@ void StreamTable::segment(const wire::Frame& frame, const Dissection& dissection
     last_frame_.interface = frame.interface;
     last_frame_.time_ns = frame.time_ns;
     last_frame_.number = frame.number;
-    const Ipv4Ends ends(dissection, bytes);
     ConnectionTable::Lookup found = table_.find(ends);
     if (found.connection == nullptr) {
         found = find_or_add(arrival, ends);
@@ -77,14 +77,14 @@ void StreamTable::segment(const wire::Frame& frame, const Dissection& dissection
     }
     Work work{arrival, *found.connection, found.side};
     Side& side = work.side();
-    const Piece payload{tcp.sequence + ((tcp.flags & syn) != 0 ? 1u : 0u), tcp.payload_length,
-                        bytes.subspan(tcp.payload_offset, tcp.payload_captured), frame.number, frame.time_ns};
+    const wire::Bytes octets = bytes.subspan(tcp.payload_offset, tcp.payload_captured);
     const bool plain = (tcp.flags & (syn | fin | rst)) == 0;
     if (plain && side.state == SideState::in_step && side.flow->store.empty() &&
-        payload.sequence == side.flow->next_sequence && side.checksums != ChecksumVerdict::unknown) [[likely]] {
-        if (payload.wire_length != 0) in_step(work, payload);
+        tcp.sequence == side.flow->next_sequence && side.checksums != ChecksumVerdict::unknown) [[likely]] {
+        if (tcp.payload_length != 0) in_step(work, octets);
     } else {
-        slow_segment(work, payload);
+        const std::uint32_t sequence = tcp.sequence + ((tcp.flags & syn) != 0 ? 1u : 0u);
+        slow_segment(work, {sequence, tcp.payload_length, octets, frame.number, frame.time_ns});
     }
     if ((tcp.flags & ack) == 0) return;
     if (!side.ack_seen || distance(tcp.acknowledgment, side.acknowledged) > 0) {
@@ -135,14 +135,19 @@ ConnectionTable::Lookup StreamTable::find_or_add(const Arrival& arrival, const I
     return found;
 }
 
-/// The next octets of a stream in step, as they come.
-inline void StreamTable::in_step(Work& work, const Piece& piece) {
+/// The next octets of a stream in step, as they come: those of the segment.
+inline void StreamTable::in_step(Work& work, wire::Bytes octets) {
     Flow& flow = work.flow();
-    flow.history.note(piece.sequence, piece.frame);
-    Piece rest = piece;
-    framer_.feed_plain(work.arrival, work.connection, work.index, flow, rest);
-    flow.next_sequence = rest.sequence;
-    if (rest.wire_length != 0) feed(work, rest, true);
+    const TcpSummary& tcp = work.tcp();
+    const wire::Frame& frame = work.arrival.frame;
+    flow.history.note(tcp.sequence, frame.number);
+    const std::uint32_t taken =
+        framer_.feed_plain(work.arrival, work.connection, work.index, flow, tcp.sequence, octets);
+    flow.next_sequence = tcp.sequence + taken;
+    if (taken == tcp.payload_length) [[likely]]
+        return;
+    feed(work, {flow.next_sequence, tcp.payload_length - taken, octets.subspan(taken), frame.number, frame.time_ns},
+         true);
 }
 
 void StreamTable::slow_segment(Work& work, const Piece& payload) {
@@ -447,7 +452,7 @@ bool StreamTable::settle_hunt(Work& work, bool forced) {
                           flow.crc == CrcMode::on,
                           flow.crc == CrcMode::off,
                           cut || forced,
-                          flow.was_in_step ? flow.last_head : FpduHead{}};
+                          flow.was_in_step ? flow.last_head.read() : FpduHead{}};
     const Hunter::Found found = flow.hunter.advance(flow.store, rules);
     if (found.any) {
         lock(work, found);

@@ -26,8 +26,9 @@ public:
     StreamTable(const StreamTable&) = delete;
     StreamTable& operator=(const StreamTable&) = delete;
 
-    /// Takes a segment: `dissection` describes `bytes` and has LayerId::tcp.
-    void segment(const wire::Frame& frame, const Dissection& dissection, wire::Bytes bytes, Sink& sink);
+    /// Takes a segment: `dissection` describes `bytes` and has LayerId::tcp, `ends` are its own.
+    void segment(const wire::Frame& frame, const Dissection& dissection, wire::Bytes bytes, const Ipv4Ends& ends,
+                 Sink& sink);
     /// Says that segments between these ends will come soon: asks for the memory of their connections, by pass as
     /// Dissector::fetch.
     void fetch(std::span<const Ipv4Ends> ends, unsigned pass);
@@ -55,7 +56,7 @@ private:
     void open(Work& work);
     void take_payload(Work& work, Piece piece);
     void first_payload(Work& work, const Piece& piece);
-    void in_step(Work& work, const Piece& piece);
+    void in_step(Work& work, wire::Bytes octets);
     void in_order(Work& work, const Piece& piece, bool live);
     void feed(Work& work, const Piece& piece, bool live);
     void ahead(Work& work, const Piece& piece);

@@ -18,20 +18,6 @@ std::uint32_t phase_of(const Flow& flow, std::uint32_t sequence) {
     return flow.markers ? (sequence - flow.marker_origin) % wire::mpa_marker_interval : wire::mpa_marker_interval;
 }
 
-/// What a resynchronisation compares the next head with.
-void remember_head(Flow& flow, const DdpSummary& ddp, std::uint32_t fpdu_length) {
-    FpduHead& head = flow.last_head;
-    head.ulpdu_length = static_cast<std::uint16_t>(fpdu_length);
-    head.tagged = ddp.tagged;
-    head.last = ddp.last;
-    head.whole = true;
-    head.opcode = ddp.opcode;
-    head.stag = ddp.stag;
-    head.queue = ddp.queue;
-    head.msn = ddp.msn;
-    head.offset = ddp.tagged ? ddp.tagged_offset : ddp.message_offset;
-}
-
 }  // namespace
 
 PlainFpdu::PlainFpdu() {
@@ -129,6 +115,23 @@ UnitDelivery::Stripped UnitDelivery::strip_markers(const Flow& flow, const RawUn
     return out;
 }
 
+/// Inlined twice: what it is given would pass through memory.
+[[gnu::always_inline]] inline void UnitDelivery::hand_over(const Arrival& arrival, const Connection& connection,
+                                                           unsigned side, const RawUnit& raw,
+                                                           const Dissection& dissection, wire::Bytes bytes,
+                                                           std::uint32_t markers) {
+    Unit out{arrival.frame, arrival.dissection, dissection, bytes, false, Transport::iwarp, raw.first_frame};
+    out.stream = connection.number;
+    out.from_client = connection.client < 0 ? connection.ends[side].port > connection.ends[1 - side].port
+                                            : side == static_cast<unsigned>(connection.client);
+    out.sequence = raw.sequence;
+    out.stream_length = raw.stream_length;
+    out.markers = markers;
+    out.passed_ns = raw.passed_ns;
+    out.holed = raw.lost_octets;
+    arrival.sink.on_unit(out);
+}
+
 std::uint32_t UnitDelivery::deliver_plain(const Arrival& arrival, const Connection& connection, unsigned side,
                                           Flow& flow, std::uint32_t sequence, wire::Bytes octets) {
     const bool verify = flow.crc != CrcMode::off && options_.verify_crc;
@@ -143,7 +146,7 @@ std::uint32_t UnitDelivery::deliver_plain(const Arrival& arrival, const Connecti
             unit->ddp.crc = CrcStatus::good;
         }
         flow.suspicious = 0;
-        remember_head(flow, unit->ddp, wire::load_be16(raw.octets.data()));
+        flow.last_head.keep(raw.octets);
         ++counters_.units;
         hand_over(arrival, connection, side, raw, *unit, raw.octets, 0);
         taken += size;
@@ -185,20 +188,6 @@ void UnitDelivery::count(const Dissection& dissection) {
     if (dissection.odd_count != 0) ++counters_.odd;
 }
 
-void UnitDelivery::hand_over(const Arrival& arrival, const Connection& connection, unsigned side, const RawUnit& raw,
-                             const Dissection& dissection, wire::Bytes bytes, std::uint32_t markers) {
-    Unit out{arrival.frame, arrival.dissection, dissection, bytes, false, Transport::iwarp, raw.first_frame};
-    out.stream = connection.number;
-    out.from_client = connection.client < 0 ? connection.ends[side].port > connection.ends[1 - side].port
-                                            : side == static_cast<unsigned>(connection.client);
-    out.sequence = raw.sequence;
-    out.stream_length = raw.stream_length;
-    out.markers = markers;
-    out.passed_ns = raw.passed_ns;
-    out.holed = raw.lost_octets;
-    arrival.sink.on_unit(out);
-}
-
 UnitDelivery::Verdict UnitDelivery::deliver(const Arrival& arrival, const Connection& connection, unsigned side,
                                             Flow& flow, const RawUnit& raw) {
     Verdict verdict;
@@ -209,7 +198,7 @@ UnitDelivery::Verdict UnitDelivery::deliver(const Arrival& arrival, const Connec
     if (raw.id == LayerId::mpa_fpdu) {
         if (raw.octets.size() == raw.stream_length) dissection_.ddp.crc = check_crc(flow, raw);
         verdict = {dissection_.ddp.crc, unit.wrong};
-        if (dissection_.has(LayerId::rdmap)) remember_head(flow, dissection_.ddp, wire::load_be16(unit.bytes.data()));
+        if (dissection_.has(LayerId::rdmap)) flow.last_head.keep(unit.bytes);
         if (unit.markers != 0) {
             LayerRef& layer = dissection_.layers[0];
             if (unit.bytes.size() > unit.length)

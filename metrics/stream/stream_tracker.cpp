@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dissect/ends_hints.h"
+#include "dissect/plain_segment.h"
 #include "metrics/stream/handshake_table.h"
 #include "metrics/stream/messages_usual.h"
 #include "metrics/stream/sender_usual.h"
@@ -252,7 +253,8 @@ void StreamTracker::on_segment(const wire::Frame& frame, const dissect::Dissecti
     state.last_segment = frame.number;
     state.last_dissection = &dissection;
     const Segment segment{frame, dissection, context};
-    const Ipv4Ends ends(dissection, frame.bytes);
+    const Ipv4Ends ends =
+        context.plain_segment ? dissect::plain_segment_ends(frame.bytes) : Ipv4Ends(dissection, frame.bytes);
     state.last_in_train = !segment.has(stream::tcp_syn) && state.train.takes(ends);
     if (state.last_in_train) [[likely]]
         state.take(state.train.half, state.train.back, segment);
