@@ -260,8 +260,7 @@ std::uint64_t Attribution::memory_ns(const AttributionOptions& options) const {
 
 /// Whether an acknowledgement passed `echo_ns` ago, which follows what is found. Chance finds one in less than a
 /// quarter of the gaps: the time must be met to an eighth of what lies between acknowledgements.
-bool Attribution::echoes_after(std::uint32_t& echo_ns, std::uint32_t now) const {
-    const std::uint32_t spacing = frees_ < 2 ? UINT32_MAX : (free_ns_[0] - free_ns_[frees_ - 1U]) / (frees_ - 1U);
+bool Attribution::echoes_after(std::uint32_t& echo_ns, std::uint32_t now, std::uint32_t spacing) const {
     const std::uint32_t room = std::min(std::max(echo_ns / 16, 50U), spacing / 8);
     std::uint32_t off_ns = room + 1;
     std::uint32_t found_ns = 0;
@@ -290,8 +289,9 @@ bool Attribution::echoes(std::int64_t now_ns) {
         return false;
     }
     const auto now = static_cast<std::uint32_t>(now_ns);
-    const auto judge = [now, this](std::uint32_t& echo_ns, std::uint8_t& score) {
-        const bool hit = score != 0 && echoes_after(echo_ns, now);
+    const std::uint32_t spacing = frees_ < 2 ? UINT32_MAX : (free_ns_[0] - free_ns_[frees_ - 1U]) / (frees_ - 1U);
+    const auto judge = [now, spacing, this](std::uint32_t& echo_ns, std::uint8_t& score) {
+        const bool hit = score != 0 && echoes_after(echo_ns, now, spacing);
         if (hit && score < most) {
             ++score;
         } else if (!hit && score > 0) {

@@ -174,7 +174,8 @@ private:
                std::uint64_t tolerance_ns) const;
     State name_posted(const Situation& situation, const Clues& clues, const AttributionOptions& options) const;
     bool echoes(std::int64_t now_ns);
-    bool echoes_after(std::uint32_t& echo_ns, std::uint32_t now) const;
+    /// `spacing`: mean time between acknowledgements, ns.
+    bool echoes_after(std::uint32_t& echo_ns, std::uint32_t now, std::uint32_t spacing) const;
     void heed(std::int64_t signal_ns, const AttributionOptions& options);
     std::uint64_t memory_ns(const AttributionOptions& options) const;
 
