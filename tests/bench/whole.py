@@ -22,7 +22,8 @@ MIX = ["rxe-write-bw-64k", "rxe-read-bw-64k", "rxe-send-bw-64k", "rxe-write-bw-6
        "rxe-rping", "rxe-rc-pingpong", "rxe-ud-pingpong"]
 EXPRESSION = "udp dst port 4791 and greater 200"
 # What `flows` reads, as make_traffic calls it, and the field that tshark prints of it.
-TRAFFIC = {"roce-1k": "infiniband.bth.opcode", "roce-64": "infiniband.bth.opcode", "iwarp-64": "iwarp_rdma.opcode"}
+TRAFFIC = {"roce-1k": "infiniband.bth.opcode", "roce-64": "infiniband.bth.opcode", "iwarp-64": "iwarp_rdma.opcode",
+           "iwarp-1420": "iwarp_rdma.opcode"}
 PAIRS = 32  # of hosts
 FLOWS = 16  # connections of each
 
