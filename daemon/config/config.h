@@ -37,7 +37,8 @@ struct EngineConfig {
     bool operator==(const EngineConfig&) const = default;
 };
 
-/// What programs and the kernel did beside the packets. With any of it, packets are looked at one by one, by one thread.
+/// What programs and the kernel did beside the packets. With any of it, packets are looked at one by one, by one
+/// thread.
 struct TracesConfig {
     bool programs = false;                        ///< those that are traced: `rdmascope run -- PROGRAM`
     std::vector<std::string> kernel_events = {};  ///< groups, or GROUP:EVENT

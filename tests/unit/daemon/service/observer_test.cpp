@@ -34,8 +34,8 @@ struct Running {
         Observer::Hooks hooks;
         hooks.interval = [] {};
         hooks.log = [this](bool, const std::string& kind, const std::string&) { late += kind == "interval" ? 1 : 0; };
-        auto sources =
-            std::make_unique<Sources>(std::move(tap).value(), std::vector<std::unique_ptr<capture::VerbsSource>>{}, 0, 100);
+        auto sources = std::make_unique<Sources>(std::move(tap).value(),
+                                                 std::vector<std::unique_ptr<capture::VerbsSource>>{}, 0, 100);
         observer = std::make_unique<Observer>(config, std::move(sources), nullptr, std::move(hooks));
         observer->start();
     }
