@@ -29,6 +29,12 @@ public:
     Buffer acquire(std::size_t size);
     void release(Buffer buffer);
     std::size_t reserved_bytes() const { return reserved_bytes_; }
+    /// What a piece of so many octets takes where there is no shortage; `size` is at most `largest`.
+    static constexpr std::size_t piece_octets(std::size_t size) {
+        std::size_t i = 0;
+        while (sizes[i] < size) ++i;
+        return sizes[i];
+    }
 
     /// Called where the limit is reached: gives pieces back, and says whether there were any that could be.
     std::function<bool()> on_shortage;
@@ -52,12 +58,17 @@ private:
         bool exhausted() const { return free == nullptr && used + sizes[size_class] > largest; }
     };
 
+    static constexpr std::array<std::uint32_t, sizes.size()> none_of_each() {
+        std::array<std::uint32_t, sizes.size()> all{};
+        all.fill(none);
+        return all;
+    }
     Buffer take(std::size_t size);
     bool grow(std::uint32_t size_class);
     void link(std::uint32_t& head, std::uint32_t index);
     void unlink(std::uint32_t& head, std::uint32_t index);
 
-    std::array<std::uint32_t, sizes.size()> open_ = {none, none, none, none, none};
+    std::array<std::uint32_t, sizes.size()> open_ = none_of_each();
     std::uint32_t empty_ = none;
     std::vector<Slab> slabs_;
     std::size_t reserved_bytes_ = 0;

@@ -76,8 +76,7 @@ struct Flow {
     }
 };
 static_assert(std::is_trivially_destructible_v<SegmentHistory> && std::is_trivially_destructible_v<Hunter>);
-constexpr std::size_t flow_size = 768;  ///< the pool's second size
-static_assert(sizeof(Flow) <= flow_size);
+constexpr std::size_t flow_size = BufferPool::piece_octets(sizeof(Flow));  ///< in the pool
 
 enum class SideState : std::uint8_t {
     unseen,

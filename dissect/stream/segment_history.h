@@ -38,7 +38,8 @@ public:
     }
     /// Asks for the memory that note() will change, beyond the first octets.
     void prefetch() const { __builtin_prefetch(&entries_[next_ % entries_.size()], 1); }
-    static constexpr std::size_t fixed_octets = 16;
+    /// The first octets, which note() needs wherever it writes.
+    static constexpr std::size_t fixed_octets = sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t);
 
 private:
     struct Entry {

@@ -332,6 +332,14 @@ class Text(FlowsTestCase):
         self.assertTrue(all(re.match(r"192\.0\.2\.\d/0x\w+ > ", line[begin:]) for line in lines[1:]))
         self.assertTrue(all(line == line.rstrip() for line in lines))
 
+    def test_a_message_that_has_only_begun_is_no_response(self):
+        lossy = PCAPS / "rxe-rxdrop1pct-write-bw.pcap.gz"
+        # Frames 43 to 50 are a WRITE's first packet and seven from its middle.
+        last = self.lines("-r", lossy, "-n", "-c", 50, "--columns", "id,operations")[-1]
+        self.assertEqual(last.split(), ["43", "(unfinished)"])
+        answers = self.lines("-r", PCAPS / "rxe-read-bw-64k.pcap", "-n", "--columns", "operations")
+        self.assertIn("(responses)", [line.strip() for line in answers])
+
     def test_says_what_the_capture_was_like(self):
         message = flows("-r", WRITE).stderr
         self.assertRegex(message, r"^1050 packets in \d+\.\d+ s, \d+ RDMA message units in 4 flows, ")

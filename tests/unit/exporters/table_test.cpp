@@ -127,6 +127,16 @@ TEST(BriefColumns, put_figures_together) {
     EXPECT_EQ(text("goodput", bare), "-");
     EXPECT_EQ(text("latency_p99", bare), "-");
 
+    metrics::FlowSnapshot begun = flow;
+    begun.operations = {};
+    EXPECT_EQ(text("operations", begun), "(unfinished)");
+    begun.messages_mean = 0;
+    EXPECT_EQ(text("operations", begun), "(responses)");
+    begun.payload_bytes = 0;
+    EXPECT_EQ(text("operations", begun), "-");
+    begun.acknowledgement_packets = 1;
+    EXPECT_EQ(text("operations", begun), "(acks)");
+
     metrics::FlowSnapshot idle = flow;
     idle.state_ns[metrics::index_of(metrics::State::application_idle)] = 9'000'000'000;  // of 10 s
     EXPECT_EQ(text("top_state", idle), "idle 90%");

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "dissect/stream/connection.h"
 #include "tests/unit/dissect/iwarp/stream_builder.h"
 
 /// More connections than memory: which are followed to their end, which are not, and whether that is said.
@@ -14,8 +13,8 @@ using namespace iwarp_test;
 using dissect::Notice;
 
 constexpr std::size_t pool_bytes = 2u << 20;
-/// Two flows a connection, if flows had it all.
-constexpr unsigned pool_connections = pool_bytes / dissect::stream::flow_size / 2;
+/// Flows of 768 octets, two a connection, if flows had it all.
+constexpr unsigned pool_connections = pool_bytes / 768 / 2;
 constexpr std::uint8_t fin_ack = 0x11;
 constexpr std::uint8_t rst_ack = 0x14;
 

@@ -16,7 +16,6 @@ constexpr std::size_t remembered = 64;
 class FullList {
 public:
     void note(std::uint64_t position, std::uint64_t length, std::uint64_t frame) {
-        while (!stretches_.empty() && stretches_.back().position >= position) stretches_.pop_back();
         stretches_.push_back({position, frame});
         end_ = position + length;
     }

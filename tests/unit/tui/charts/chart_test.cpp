@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <memory>
 
+#include "tui/view/flow_figures.h"
 #include "tui/view/heat_map.h"
 #include "tui/view/wrap.h"
 
@@ -40,8 +41,10 @@ struct Life {
             if (answered) flow.reverse = 2;
             flow.last_ns = 1;
             flow.service = metrics::Service::rc;
-            if (unread_bytes != 0) flow.tcp = metrics::TcpFigures{};
-            if (unread_bytes != 0) flow.tcp->connection_bytes = 1000, flow.tcp->unread_bytes = unread_bytes;
+            if (unread_bytes != 0) {
+                flow.tcp.emplace().connection_bytes = 1000;
+                flow.tcp->unread_bytes = unread_bytes;
+            }
             flow.state_ns = intervals[i].states;
             flow.messages_mean = intervals[i].outstanding;
             flow.messages_max = intervals[i].most;
@@ -230,6 +233,24 @@ TEST(Charts, do_not_draw_what_is_outstanding_where_that_cannot_be_told) {
     EXPECT_NE(of(true, 21).find("cannot be told"), std::string::npos);
     EXPECT_NE(of(true, 21).find("not all of the stream could be read"), std::string::npos);
     EXPECT_NE(of(false, 0).find("no answers were captured"), std::string::npos);
+}
+
+TEST(Figures, octets_of_a_message_that_has_only_begun_are_no_responses) {
+    const tui::State state;
+    metrics::FlowSnapshot flow;
+    flow.payload_bytes = 8192;
+    flow.last_ns = 1;
+    const auto labels = [&] {
+        std::string all;
+        for (const FlowFigure& figure : flow_figures({state, &flow, nullptr, {}}, ascii_letters))
+            all += figure.label + ',';
+        return all;
+    };
+    EXPECT_NE(labels().find("responses,"), std::string::npos);
+    EXPECT_EQ(labels().find("unfinished,"), std::string::npos);
+    flow.messages_mean = 1;
+    EXPECT_NE(labels().find("unfinished,"), std::string::npos);
+    EXPECT_EQ(labels().find("responses,"), std::string::npos);
 }
 
 TEST(Charts, say_why_there_is_nothing_to_see) {
