@@ -222,8 +222,7 @@ void Job::tell_unknown_links() const {
     if (const std::string links = unknown_links(input_.source().interfaces()); !links.empty())
         tell(
             "rdmascope dump: the link type {} is one that rdmascope does not know: what its frames hold cannot be "
-            "told; "
-            "--all lists them",
+            "told; --all lists them",
             links);
 }
 

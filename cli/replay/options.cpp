@@ -118,8 +118,7 @@ constexpr std::array rows{
 
     Row{{0, "rewrite", "FIELD:OLD=NEW",
          "--inject: write addresses anew, checksums and ICRC with them: mac, ip, port, qpn, or one of them with .src "
-         "or "
-         ".dst; OLD may be any; may be repeated"},
+         "or .dst; OLD may be any; may be repeated"},
         G::place,
         [](O& o, const std::string& v) {
             const auto rule = ::replay::parse_rewrite(v);
@@ -246,8 +245,8 @@ std::string contradiction_of_impairments(const O& o) {
     for (const auto& [share, name] : of_frames)
         if (share > 0)
             return fmt::format(
-                "{} is of frames, and between endpoints octets of TCP pass: use --inject, or --delay, --jitter, "
-                "--rate and --corrupt",
+                "{} is of frames, and between endpoints octets of TCP pass: use --inject, or --delay, --jitter, --rate "
+                "and --corrupt",
                 name);
     return {};
 }

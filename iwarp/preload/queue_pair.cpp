@@ -119,8 +119,7 @@ int expect_connected(const Qp& qp) {
     if (qp.pair->state() == QueuePairState::connected) return 0;
     no_bring_up().say(
         "an iWARP queue pair is connected by the connection manager (rdma_connect, rdma_accept), and not by LID, GID "
-        "and "
-        "queue pair number with ibv_modify_qp; if the program can use librdmacm, tell it to (perftest: -R, qperf: "
+        "and queue pair number with ibv_modify_qp; if the program can use librdmacm, tell it to (perftest: -R, qperf: "
         "--use_cm 1)");
     return EOPNOTSUPP;
 }

@@ -114,8 +114,8 @@ std::string depth_advice(const FlowSnapshot& flow) {
     const LevelFigures& queue = flow.verbs->send_queue;
     if (queue.max > flow.messages_max + flow.messages_max / 4)
         return fmt::format(
-            " The program has posted up to {} at once: more than the transport takes, so its own depth is "
-            "not the limit.",
+            " The program has posted up to {} at once: more than the transport takes, so its own depth is not the "
+            "limit.",
             queue.max);
     if (queue.capacity && queue.max < *queue.capacity)
         return fmt::format(" The program posts {} at once at most, and {} would fit: it has to post more.", queue.max,
@@ -151,9 +151,9 @@ Words words_for(const Scene& scene, std::string_view verdict, const FlowSnapshot
                         percent(sending_share(scene, flow)), rate,
                         flow.link_bits_per_sec ? " at " + bit_rate(static_cast<double>(*flow.link_bits_per_sec) / 8)
                                                : std::string()),
-            fmt::format("Compare that rate with the port's (`ethtool {0}`, `rdma link show` on {1}): if it is below, "
-                        "a rate limit or a narrow hop holds it (`tc -s qdisc`, the switch's shaper, PCIe width in "
-                        "`lspci -vv`). If it is the port's, only a faster link or a larger path MTU gives more.",
+            fmt::format("Compare that rate with the port's (`ethtool {0}`, `rdma link show` on {1}): if it is below, a "
+                        "rate limit or a narrow hop holds it (`tc -s qdisc`, the switch's shaper, PCIe width in `lspci "
+                        "-vv`). If it is the port's, only a faster link or a larger path MTU gives more.",
                         "DEVICE", sender)};
     if (verdict == "read_depth")
         return {
@@ -161,16 +161,17 @@ Words words_for(const Scene& scene, std::string_view verdict, const FlowSnapshot
                         "waiting for one to return ({}).",
                         way, flow.connection.initiator_depth ? *flow.connection.initiator_depth : flow.responses_max,
                         share({State::read_window}), rate),
-            fmt::format("Raise initiator_depth on {} and responder_resources on {} when connecting "
-                        "(max_rd_atomic, max_dest_rd_atomic; `ibv_devinfo -v` shows what the devices bear), or read "
-                        "more octets at a time.",
-                        sender, receiver)};
+            fmt::format(
+                "Raise initiator_depth on {} and responder_resources on {} when connecting (max_rd_atomic, "
+                "max_dest_rd_atomic; `ibv_devinfo -v` shows what the devices bear), or read more octets at a time.",
+                sender, receiver)};
     if (verdict == "receive_window")
-        return {fmt::format("The TCP receive window of {} is full {} of the time ({}).", receiver,
-                            share({State::credit}), rate),
-                fmt::format("On {} raise net.ipv4.tcp_rmem, and see why its receiver does not read faster (CPU, posted "
-                            "receives).",
-                            receiver)};
+        return {
+            fmt::format("The TCP receive window of {} is full {} of the time ({}).", receiver, share({State::credit}),
+                        rate),
+            fmt::format(
+                "On {} raise net.ipv4.tcp_rmem, and see why its receiver does not read faster (CPU, posted receives).",
+                receiver)};
     if (verdict == "credit")
         return {fmt::format("{} waits for end-to-end credits {} of the time {} ({}): too few receives are posted.",
                             sender, share({State::credit}), way, rate),
@@ -214,8 +215,8 @@ Words words_for(const Scene& scene, std::string_view verdict, const FlowSnapshot
         return {
             fmt::format("{} has work posted {} and the adapter or its driver does not send it, {} of the time ({}).",
                         program_on(scene, flow), way, percent(share_between(held_ns(flow), wall)), rate),
-            fmt::format("It is not the program. On {} look at rate limits, rx pause counters, PCIe and the CPU's "
-                        "power states; for software stacks, at the CPU of the thread that sends.",
+            fmt::format("It is not the program. On {} look at rate limits, rx pause counters, PCIe and the CPU's power "
+                        "states; for software stacks, at the CPU of the thread that sends.",
                         sender)};
     if (verdict == "slow_polling")
         return {fmt::format("{} looks late at its completions {} and posts nothing before, {} of the time ({}).",
@@ -230,9 +231,9 @@ Words words_for(const Scene& scene, std::string_view verdict, const FlowSnapshot
                 "Join messages, or use more queue pairs and threads: the cost of each message is the limit. Inline "
                 "data, unsignalled sends and posting in lists make each cheaper."};
     if (verdict == "application_depth")
-        return {fmt::format("The application keeps {} outstanding on average {} and pauses between posts, {} of the "
-                            "time ({}).",
-                            rough(flow.messages_mean), way, share({State::application_in_flight}), rate),
+        return {fmt::format(
+                    "The application keeps {} outstanding on average {} and pauses between posts, {} of the time ({}).",
+                    rough(flow.messages_mean), way, share({State::application_in_flight}), rate),
                 fmt::format("On {} post the next work request before the last has completed; see what the thread does "
                             "between posts (CPU, polling, locks).",
                             sender)};
@@ -342,11 +343,9 @@ Answer describe(const Scene& scene) {
         if (!holds_silent_streams(scene)) return answer;
         answer.summary +=
             " iWARP connections were set up, and nobody sent anything on them: the accepting side may not be the "
-            "first, "
-            "unless both have agreed on peer-to-peer set-up (RFC 5044, 7.1.2).";
+            "first, unless both have agreed on peer-to-peer set-up (RFC 5044, 7.1.2).";
         answer.advice +=
-            " For peer-to-peer set-up Linux siw has the parameter peer_to_peer, `rdmascope run` "
-            "--peer-to-peer=on.";
+            " For peer-to-peer set-up Linux siw has the parameter peer_to_peer, `rdmascope run` --peer-to-peer=on.";
         return answer;
     }
     const std::string_view verdict = verdict_of(scene, *flow);

@@ -90,10 +90,9 @@ void find_marks(const Scene& scene, std::vector<Answer>& out) {
                 seen ? "between the sender and the capture point, towards" : "behind the capture point, towards",
                 scene.short_name(group.destination),
                 sums.cnp == 0 && group.flows.front()->transport != dissect::Transport::iwarp
-                    ? fmt::format(
-                          " The receiver should have sent CNPs: switch on DCQCN on {} (np_ecn_marked_roce_packets "
-                          "counts marks, np_cnp_sent stands still).",
-                          scene.short_name(group.destination))
+                    ? fmt::format(" The receiver should have sent CNPs: switch on DCQCN on {} "
+                                  "(np_ecn_marked_roce_packets counts marks, np_cnp_sent stands still).",
+                                  scene.short_name(group.destination))
                     : std::string(" np_ecn_marked_roce_packets and np_cnp_sent on the receiver, rp_cnp_handled on the "
                                   "sender should grow together."));
             add_figures(answer, flows, sums);
@@ -155,10 +154,8 @@ void find_pauses(const Scene& scene, std::vector<Answer>& out) {
                         classes.empty() ? std::string() : fmt::format(" sending in priority {}", classes));
         answer.advice =
             "Whoever sent these frames (their source address, `dump -e`) cannot take more: a host with growing tx "
-            "pause "
-            "counters is slow itself (PCIe, CPU, cache misses), a switch passes on what a port behind it suffers: "
-            "follow "
-            "rx pause counters from port to port to the host that only sends pauses and receives none.";
+            "pause counters is slow itself (PCIe, CPU, cache misses), a switch passes on what a port behind it "
+            "suffers: follow rx pause counters from port to port to the host that only sends pauses and receives none.";
         add_evidence(answer, "PAUSE frames", static_cast<double>(pause.pause_frames), "frames",
                      pause.pause_frames > 0 ? pause.frames : std::vector<std::uint64_t>{});
         add_evidence(answer, "priority flow control frames", static_cast<double>(priorities), "frames",
@@ -186,13 +183,11 @@ void find_incast(const Scene& scene, std::vector<Answer>& out) {
         if (sick.empty()) continue;
         Answer answer = finding(Question::congestion, "incast", sick);
         answer.summary = fmt::format(
-            "Up to {} sent to {} within one millisecond, and {} of them were marked, slowed down "
-            "or lost packets.",
+            "Up to {} sent to {} within one millisecond, and {} of them were marked, slowed down or lost packets.",
             counted(host.incast_senders_max, "host"), scene.host(host.address), counted(sick.size(), "flow"));
         answer.advice = fmt::format(
             "Let {} ask for less at a time (limit outstanding READs, or grant senders credits in turn), spread its "
-            "peers' "
-            "answers in time, or give its switch port deeper buffers and earlier ECN marks.",
+            "peers' answers in time, or give its switch port deeper buffers and earlier ECN marks.",
             scene.short_name(host.address));
         add_evidence(
             answer, "hosts that sent within 1 ms", static_cast<double>(host.incast_senders_max), "hosts",
@@ -232,32 +227,29 @@ Answer describe(const Scene& scene) {
     const Sums sums = sum_up(flows);
     if (verdict == "loss") {
         const Flows first{flows.front()};
-        answer.summary = fmt::format(
-            "Packets {} were lost, which an overflowing queue can cause; nothing was marked or "
-            "paused{}.",
-            scene.from_to(first), sums.capable == 0 ? ", but no packet was ECN-capable" : "");
+        answer.summary =
+            fmt::format("Packets {} were lost, which an overflowing queue can cause; nothing was marked or paused{}.",
+                        scene.from_to(first), sums.capable == 0 ? ", but no packet was ECN-capable" : "");
         answer.advice =
-            "Compare the discard counters of the switch ports (queue full) with their CRC counters (cable). See "
-            "the answer about bandwidth.";
+            "Compare the discard counters of the switch ports (queue full) with their CRC counters (cable). See the "
+            "answer about bandwidth.";
         answer.confidence *= 0.5;
     } else if (verdict == "queueing") {
         const Flows first{flows.front()};
         answer.summary = fmt::format(
-            "Answers {} typically take several times the least, but nothing was marked, paused or "
-            "lost: the queues are more likely in the hosts than in the network.",
+            "Answers {} typically take several times the least, but nothing was marked, paused or lost: the queues are "
+            "more likely in the hosts than in the network.",
             scene.from_to(first));
-        answer.advice =
-            sums.capable == 0
-                ? "No packet is ECN-capable, so that switches cannot mark: set ECT (traffic class, DCQCN) to "
-                  "learn of queues in switches; read their queue depth counters."
-                : "Read the queue depth counters of the switches on the way.";
+        answer.advice = sums.capable == 0
+                            ? "No packet is ECN-capable, so that switches cannot mark: set ECT (traffic class, DCQCN) "
+                              "to learn of queues in switches; read their queue depth counters."
+                            : "Read the queue depth counters of the switches on the way.";
         answer.confidence *= 0.6;
     } else if (verdict == "none") {
-        answer.summary =
-            sums.capable == 0
-                ? "No sign of congestion: nothing paused, nothing lost on the way; no packet is ECN-capable, "
-                  "so that switches could not have marked any."
-                : "No sign of congestion: nothing marked, nothing paused, nothing lost on the way.";
+        answer.summary = sums.capable == 0
+                             ? "No sign of congestion: nothing paused, nothing lost on the way; no packet is "
+                               "ECN-capable, so that switches could not have marked any."
+                             : "No sign of congestion: nothing marked, nothing paused, nothing lost on the way.";
         answer.advice = "Nothing needs to be done.";
         answer.confidence *= sums.capable == 0 ? 0.7 : 0.9;
     } else {

@@ -67,8 +67,7 @@ const std::array rows{
         {"timeout_recovery"},
         Alarm::losses,
         "packets that it received and dropped",
-        "its buffers are full: the host or the adapter is too slow for what "
-        "comes.",
+        "its buffers are full: the host or the adapter is too slow for what comes.",
         "Enable flow control for the traffic's priority (PFC), or have senders slowed down earlier (ECN)."},
     Row{"receive_errors",
         Question::bandwidth,

@@ -27,8 +27,7 @@ struct Refusal {
 constexpr std::array<Refusal, 4> refusals{{
     {NakCode::remote_access_error, "remote_access_error", "refused access to its memory",
      "Compare the rkey and the address range of the request (the frame shows them in its RETH with `dump -V`) with "
-     "what "
-     "{} registered: the key may be stale or of another region, the range may exceed it, or the region may lack "
+     "what {} registered: the key may be stale or of another region, the range may exceed it, or the region may lack "
      "IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC."},
     {NakCode::invalid_request, "invalid_request", "found requests that it cannot take",
      "See on {} what the queue pair permits (qp_access_flags, max_dest_rd_atomic) and whether the request fits: "
@@ -80,8 +79,7 @@ struct Blame {
 constexpr std::string_view access_advice =
     "Compare the STag and the tagged offset of the request that the Terminate quotes (`dump -V` shows it) with what {} "
     "registered: the STag may be stale or invalidated, the range may exceed the region, or the region may lack the "
-    "right "
-    "to be read or written.";
+    "right to be read or written.";
 
 struct Report {
     unsigned layer;
@@ -224,8 +222,8 @@ void find_failed_connections(const Scene& scene, std::vector<Answer>& out) {
             answer.summary = fmt::format("{} refused {} that {} asked for{}.", server, what, client, reason);
             answer.advice = fmt::format(
                 "On {0} see whether a server listens on that port and service (`rdma resource show cm_id`), and "
-                "whether "
-                "both ends ask for the same: address family, private data, CRC and markers (iWARP), queue depths.",
+                "whether both ends ask for the same: address family, private data, CRC and markers (iWARP), queue "
+                "depths.",
                 server_name);
         } else if (first.outcome == "reset") {
             answer.summary =
@@ -234,15 +232,13 @@ void find_failed_connections(const Scene& scene, std::vector<Answer>& out) {
                             server, reason);
             answer.advice = fmt::format(
                 "On {0} see whether an iWARP server listens there (`rdma resource show cm_id`, `ss -ltn`), and whether "
-                "a "
-                "firewall on the way resets connections.",
+                "a firewall on the way resets connections.",
                 server_name);
         } else {
             answer.summary = fmt::format("{} did not answer when {} asked for {}.", server, client, what);
             answer.advice = fmt::format(
                 "See whether {0} can be reached (ping), whether UDP port 4791 (RoCE) or the TCP port (iWARP) is open "
-                "on "
-                "the way, whether its RDMA device is up (`rdma link show`) and rdma_ucm is loaded.",
+                "on the way, whether its RDMA device is up (`rdma link show`) and rdma_ucm is loaded.",
                 server_name);
         }
         add_evidence(answer, "requests for a connection", static_cast<double>(attempts.size()), "requests", requests);

@@ -64,10 +64,8 @@ void find_distance(const Scene& scene, std::vector<Answer>& out) {
             scene.short_name(worst.destination.address));
         answer.advice = fmt::format(
             "`ping` {0} from the capture point shows the same if it is the network: then look for a long or wrong "
-            "route "
-            "(`tracepath {1}`), a WAN link, or a delay set by traffic control (`tc qdisc` shows netem) on {0} and on "
-            "the "
-            "way. If ping is fast, it is the adapter or the software stack of {0}.",
+            "route (`tracepath {1}`), a WAN link, or a delay set by traffic control (`tc qdisc` shows netem) on {0} "
+            "and on the way. If ping is fast, it is the adapter or the software stack of {0}.",
             scene.short_name(worst.destination.address), to_text(worst.destination.address));
         if (!steady) answer.confidence *= 0.8;
         add_evidence(answer,
@@ -199,14 +197,13 @@ Answer describe(const Scene& scene) {
                                     spread),
                         "See the answer about bandwidth: what is repaired there makes the long waits.");
         if (slow)
-            return made(
-                "responder_slow",
-                fmt::format("{} takes {} times as long to answer {} as to acknowledge ({}; {}).",
-                            scene.short_name(flow->destination.address), rough(slow->ratio),
-                            slow->operation == Operation::read ? "READs" : "atomics", way, spread),
-                fmt::format("On {} look at the way from adapter to memory: PCIe (`lspci -vv`), NUMA node of the "
-                            "buffers, IOMMU, power states; for a software stack, its CPU.",
-                            scene.short_name(flow->destination.address)));
+            return made("responder_slow",
+                        fmt::format("{} takes {} times as long to answer {} as to acknowledge ({}; {}).",
+                                    scene.short_name(flow->destination.address), rough(slow->ratio),
+                                    slow->operation == Operation::read ? "READs" : "atomics", way, spread),
+                        fmt::format("On {} look at the way from adapter to memory: PCIe (`lspci -vv`), NUMA node of "
+                                    "the buffers, IOMMU, power states; for a software stack, its CPU.",
+                                    scene.short_name(flow->destination.address)));
         if (all.count() >= 50 && flow->messages_max > 1 && least > 0 &&
             static_cast<double>(median) >= queueing_ratio * static_cast<double>(least))
             return made("queueing",
@@ -217,15 +214,14 @@ Answer describe(const Scene& scene) {
                         "Fewer outstanding messages wait less and give the same bandwidth, as long as link rate times "
                         "round trip stays outstanding.");
         if (own && own->verdict == "posted_not_sent")
-            return made(
-                "posted_not_sent",
-                fmt::format("Of the time from post to completion {}, {} is over before the first packet leaves: "
-                            "{} on average (on the wire: {}).",
-                            way, percent(own->share), duration(own->mean_ns), spread),
-                fmt::format("Work requests of {} wait behind others in its send queue, or for the adapter: the "
-                            "answer about queue depth tells how many. A shorter queue has the same bandwidth, "
-                            "as long as it does not run empty.",
-                            program_on(scene, *flow)));
+            return made("posted_not_sent",
+                        fmt::format("Of the time from post to completion {}, {} is over before the first packet "
+                                    "leaves: {} on average (on the wire: {}).",
+                                    way, percent(own->share), duration(own->mean_ns), spread),
+                        fmt::format("Work requests of {} wait behind others in its send queue, or for the adapter: the "
+                                    "answer about queue depth tells how many. A shorter queue has the same bandwidth, "
+                                    "as long as it does not run empty.",
+                                    program_on(scene, *flow)));
         if (own)
             return made("slow_polling",
                         fmt::format("Of the time from post to completion {}, {} is that of completions which {} has "

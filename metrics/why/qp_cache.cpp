@@ -126,14 +126,12 @@ void ask_qp_cache(const Scene& scene, std::vector<Answer>& out) {
             Answer answer = about(host, scene, thrashes ? "thrashing" : "knee");
             answer.summary = fmt::format(
                 "{} answers in {} when it has met one of the last {} or so {} again, and in {} beyond: its cache seems "
-                "to "
-                "end there, and {} of the requests go beyond.",
+                "to end there, and {} of the requests go beyond.",
                 scene.host(host.address), duration(static_cast<double>(knee->fast_ns)), rough(knee->from), table.what,
                 duration(static_cast<double>(knee->slow_ns)), percent(knee->share_beyond));
             answer.advice = fmt::format(
                 "To stay within it, {}. The adapter's own counters, where it has them, confirm it (`ethtool -S {}`: "
-                "ICM "
-                "or cache misses; `perf stat` PCIe reads).",
+                "ICM or cache misses; `perf stat` PCIe reads).",
                 table.advice, "DEVICE");
             answer.confidence *= 0.7;  // load grows with the number of queue pairs too
             answer.severity = thrashes ? knee->share_beyond * (1 - 1 / knee->ratio) : 0;
@@ -195,8 +193,7 @@ void ask_qp_cache(const Scene& scene, std::vector<Answer>& out) {
     Answer answer = about(host, scene, enough ? "no_knee" : "undecidable");
     if (enough) {
         answer.summary = fmt::format(
-            "{} answers as fast however long ago it met a queue pair, key or page ({}, {}): no "
-            "cache shows.",
+            "{} answers as fast however long ago it met a queue pair, key or page ({}, {}): no cache shows.",
             scene.host(host.address), counted(host.queue_pairs.distinct, "queue pair"),
             counted(host.pages.distinct, "page"));
         answer.advice = "Nothing needs to be done.";

@@ -134,15 +134,14 @@ void ask_queue_depth(const Scene& scene, std::vector<Answer>& out) {
                                : "Capture while the load runs.";
     } else if (verdict == "at_limit") {
         answer.summary = fmt::format("The queue {} is full most of the time: {}.", way, figures);
-        answer.advice = depth.reads
-                            ? fmt::format(
-                                  "Raise initiator_depth on {} and responder_resources at its peer, if the answer "
-                                  "about bandwidth says that it limits.",
-                                  sender)
-                            : fmt::format(
-                                  "Raise max_send_wr on {}, if the answer about bandwidth says that the window "
-                                  "limits; the wire shows what is outstanding, not what is posted behind it.",
-                                  sender);
+        answer.advice = depth.reads ? fmt::format(
+                                          "Raise initiator_depth on {} and responder_resources at its peer, if the "
+                                          "answer about bandwidth says that it limits.",
+                                          sender)
+                                    : fmt::format(
+                                          "Raise max_send_wr on {}, if the answer about bandwidth says that the window "
+                                          "limits; the wire shows what is outstanding, not what is posted behind it.",
+                                          sender);
         answer.confidence *= depth.reads ? 1.0 : 0.8;
     } else if (verdict == "underused") {
         answer.summary = fmt::format("The queue {} is mostly empty: {}.", way, figures);

@@ -182,15 +182,13 @@ void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums
                 {sums.naks, iwarp ? sums.again : 0, std::uint64_t{flows.front()->recovery.count}, 1});
             answer.summary = fmt::format(
                 "Packets {} were lost after this capture point: all were seen here, yet {} asked for some again ({}, "
-                "{} "
-                "sent again){}.",
+                "{} sent again){}.",
                 way, receiver, iwarp ? counted(losses, "lost segment") : counted(losses, "time"),
                 counted(sums.again, "packet"), toll(sums));
             answer.advice = fmt::format(
                 "Search between the capture point and {0}: discard and CRC counters of the switch ports on that way, "
-                "on "
-                "{0} `ethtool -S` for rx_discards, rx_out_of_buffer, rx_missed and CRC errors; receive rings too small "
-                "(`ethtool -G`) and a firewall or traffic-control rule drop there too.",
+                "on {0} `ethtool -S` for rx_discards, rx_out_of_buffer, rx_missed and CRC errors; receive rings too "
+                "small (`ethtool -G`) and a firewall or traffic-control rule drop there too.",
                 receiver);
             break;
         }
@@ -204,8 +202,7 @@ void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums
             answer.advice = fmt::format(
                 "Something between {} and {} sends packets of one flow over several paths or queues: look for packet "
                 "spraying, adaptive routing, link aggregation that hashes by packet, or QoS that re-queues. Hash by "
-                "flow "
-                "(5-tuple), or switch on the receiver's out-of-order support where its adapter has any.",
+                "flow (5-tuple), or switch on the receiver's out-of-order support where its adapter has any.",
                 sender, receiver);
             break;
         case Illness::duplication:
@@ -213,8 +210,7 @@ void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums
                                          share_of_packets(sums.doubled, sums), way);
             answer.advice =
                 "Look for a loop, a mirror port that feeds back, or a bond in broadcast mode on the way; make sure "
-                "that "
-                "the capture does not listen on two interfaces of the same path.";
+                "that the capture does not listen on two interfaces of the same path.";
             break;
         case Illness::corruption:
             answer.summary = fmt::format("{} {} carried a bad {}: they were damaged on the way{}.",
@@ -222,11 +218,9 @@ void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums
                                          sums.icrc > 0 ? "ICRC" : "CRC", toll(sums));
             answer.advice = fmt::format(
                 "A link's own checksum did not catch it, so it happened inside a device between {} and the capture "
-                "point, "
-                "most likely memory of a switch, adapter or host: compare the counters rx_icrc_encapsulated and CRC "
-                "errors (`ethtool -S`) along the way, move the flow to another path, and exchange the device at which "
-                "it "
-                "begins.",
+                "point, most likely memory of a switch, adapter or host: compare the counters rx_icrc_encapsulated and "
+                "CRC errors (`ethtool -S`) along the way, move the flow to another path, and exchange the device at "
+                "which it begins.",
                 sender);
             break;
         case Illness::rnr:
@@ -238,10 +232,8 @@ void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums
                 percent(ratio(static_cast<double>(sums.rnr_ns), static_cast<double>(sums.busy_ns))));
             answer.advice = fmt::format(
                 "On {} post receives earlier and more of them (a deeper receive queue, or an SRQ with a limit event); "
-                "a "
-                "shorter min_rnr_timer than {} makes each wait shorter. Its counters out_of_buffer and "
-                "rnr_nak_retry_err "
-                "should then stand still.",
+                "a shorter min_rnr_timer than {} makes each wait shorter. Its counters out_of_buffer and "
+                "rnr_nak_retry_err should then stand still.",
                 responder,
                 sums.rnr_timer.max() ? duration(static_cast<double>(*sums.rnr_timer.max())) : std::string("now"));
             break;
@@ -252,8 +244,7 @@ void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums
             answer.advice = fmt::format(
                 "Either the last packets of a message or their acknowledgements are lost, or {0} did not answer: see "
                 "whether {0} was alive and its QP in state RTS (`rdma resource show qp`), read local_ack_timeout_err "
-                "on "
-                "{1}, and capture at {0} as well to tell which of the two it is.",
+                "on {1}, and capture at {0} as well to tell which of the two it is.",
                 receiver, sender);
             break;
     }

@@ -167,8 +167,8 @@ bool is_partly_read(const Scene& scene) {
 std::string unread_advice(const Scene& scene) {
     if (scene.snapshot().capture.truncated == 0)
         return "Capture these connections from their set-up on; `rdmascope dump -v` tells what is found in them.";
-    return "Capture whole segments (`-s 0`), or keep kernel and adapter from joining them: "
-           "`ethtool -K IFACE gro off lro off tso off gso off`.";
+    return "Capture whole segments (`-s 0`), or keep kernel and adapter from joining them: `ethtool -K IFACE gro off "
+           "lro off tso off gso off`.";
 }
 
 std::uint64_t exhibit_count(const FlowSnapshot& flow, EventKind kind) {

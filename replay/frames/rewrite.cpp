@@ -94,8 +94,7 @@ std::optional<Value> value_of(F field, const std::string& text) {
 
 constexpr const char* form =
     "mac, ip, port or qpn (or one of them with .src or .dst), a colon, the old value or `any`, an equals sign and the "
-    "new "
-    "value, as in ip:192.0.2.1=10.0.0.1,";
+    "new value, as in ip:192.0.2.1=10.0.0.1,";
 
 }  // namespace
 
