@@ -50,26 +50,25 @@ constexpr const char* timestamp_values =
 
 std::string live_options() {
     return fmt::format(
-               "arg {{number=0}}{{call=--headers-only}}{{display=Headers "
-               "only}}{{type=boolflag}}{{default=false}}{{tooltip=Keep the first {} octets of each frame: all RDMA "
-               "headers, little of the payload}}\n"
-               "arg {{number=1}}{{call=--snaplen}}{{display=Octets kept of each "
-               "frame}}{{type=unsigned}}{{range=0,{}}}{{default=0}}{{tooltip=0 keeps whole frames}}\n",
+               "arg {{number=0}}{{call=--headers-only}}{{display=Headers only}}{{type=boolflag}}{{default=false}}"
+               "{{tooltip=Keep the first {} octets of each frame: all RDMA headers, little of the payload}}\n"
+               "arg {{number=1}}{{call=--snaplen}}{{display=Octets kept of each frame}}{{type=unsigned}}"
+               "{{range=0,{}}}{{default=0}}{{tooltip=0 keeps whole frames}}\n",
                header_octets, 262144) +
-           "arg {number=2}{call=--promiscuous}{display=Promiscuous}{type=boolean}{default=true}{tooltip=See frames for "
-           "others, too, as on a mirror port}\n"
-           "arg {number=3}{call=--timestamps}{display=Timestamps}{type=selector}{default=automatic}{tooltip=Whose "
-           "clock stamps the frames}\n" +
+           "arg {number=2}{call=--promiscuous}{display=Promiscuous}{type=boolean}{default=true}"
+           "{tooltip=See frames for others, too, as on a mirror port}\n"
+           "arg {number=3}{call=--timestamps}{display=Timestamps}{type=selector}{default=automatic}"
+           "{tooltip=Whose clock stamps the frames}\n" +
            std::string(timestamp_values) +
-           "arg {number=4}{call=--iwarp-ports}{display=iWARP ports}{type=string}{validation=^[0-9, "
-           "]*$}{placeholder=4420,5001}{tooltip=TCP ports that carry iWARP, separated by commas; others are found by "
-           "what they say}\n";
+           "arg {number=4}{call=--iwarp-ports}{display=iWARP ports}{type=string}"
+           "{validation=^[0-9, ]*$}{placeholder=4420,5001}"
+           "{tooltip=TCP ports that carry iWARP, separated by commas; others are found by what they say}\n";
 }
 
 std::string socket_option() {
     return fmt::format(
-        "arg {{number=0}}{{call=--socket}}{{display=Control "
-        "socket}}{{type=string}}{{default={}}}{{required=true}}{{tooltip=The daemon's `control.socket`}}\n",
+        "arg {{number=0}}{{call=--socket}}{{display=Control socket}}{{type=string}}{{default={}}}{{required=true}}"
+        "{{tooltip=The daemon's `control.socket`}}\n",
         service::default_socket);
 }
 
