@@ -295,7 +295,7 @@ struct ConnectionAttempt {
     std::uint64_t end_frame = 0;
     std::int64_t request_ns = 0;
     std::string outcome;  ///< "established", "rejected", "unanswered", "reset"
-    std::string reason;   ///< in words, as `dump` says them; empty where none was given
+    std::string reason;   ///< in words: as `dump` says them, or what of MPA was refused; empty where none was given
 };
 
 /// It is acknowledged by the other direction, and that one was not captured: what is outstanding cannot be told.

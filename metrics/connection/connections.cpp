@@ -1,6 +1,7 @@
 #include "metrics/connection/connections.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <list>
 #include <unordered_map>
 
@@ -62,6 +63,7 @@ struct Connection {
     cm::Request request;
     cm::Limits mpa_request;
     std::uint32_t mpa_sequence = 0;  ///< of the Request's first octet
+    std::uint32_t mpa_revision = 0;  ///< of the Request
     bool mpa_crc = false;
     ConnectionAttempt attempt;
     std::int64_t last_request_ns = 0;
@@ -130,6 +132,7 @@ struct Connections::State {
 
     void mpa_request(const cm::MpaFrame& start, const dissect::Unit& unit, const FlowKey& key);
     void mpa_reply(const cm::MpaFrame& start, const wire::Frame& frame, const FlowKey& key);
+    static std::string disagreement(const Connection& connection, const cm::MpaFrame& reply);
 };
 
 void Connections::State::remove(List& list, Place place) {
@@ -360,10 +363,27 @@ void Connections::State::mpa_request(const cm::MpaFrame& start, const dissect::U
     connection.mpa_request = start.limits;
     connection.mpa_sequence = unit.sequence;
     connection.mpa_crc = start.crc;
+    connection.mpa_revision = start.revision;
     for (ConnectionFigures* figures : {&connection.pairs.client, &connection.pairs.server})
         figures->mpa_revision = start.revision;
     connection.pairs.server.mpa_markers = start.markers;
     know(std::prev(live.end()), key, reversed(key));
+}
+
+/// What the Request asked for and the Reply refuses; empty where they agree, or the Reply asks for more. RFC 5044, 7.1.
+std::string Connections::State::disagreement(const Connection& connection, const cm::MpaFrame& reply) {
+    std::string wanted;
+    const auto add = [&wanted](bool refused, std::string_view what) {
+        if (refused) wanted += (wanted.empty() ? "the request wants " : " and ") + std::string(what);
+    };
+    add(connection.mpa_crc && !reply.crc, "CRC");
+    add(connection.pairs.server.mpa_markers.value_or(false) && !reply.markers, "markers");
+    if (!wanted.empty()) wanted += ", the reply does not";
+    const std::uint32_t revision = connection.mpa_revision;
+    if (revision != reply.revision)
+        wanted += fmt::format("{}the request speaks MPA revision {}, the reply {}", wanted.empty() ? "" : "; ",
+                              revision, reply.revision);
+    return wanted;
 }
 
 /// RFC 6581, 9.1: each side says how many READs it takes (IRD) and makes (ORD); a request's ORD is lowered to the
@@ -392,11 +412,11 @@ void Connections::State::mpa_reply(const cm::MpaFrame& start, const wire::Frame&
     if (closed) {
         place->progress = Progress::rejected;
         place->attempt.end_frame = frame.number;
-        place->attempt.reason.clear();
         client.end_frame = server.end_frame = frame.number;
     } else {
         finish(place, Progress::rejected, {}, frame);
     }
+    place->attempt.reason = disagreement(*place, start);
     client.end = server.end = "MPA reply: rejected";
 }
 

@@ -1,5 +1,6 @@
 // Why is there not more bandwidth? First what is wrong; where nothing is, what binds the flow that moved most.
 #include <algorithm>
+#include <array>
 #include <fmt/core.h>
 
 #include "metrics/why/scene.h"
@@ -104,10 +105,6 @@ std::string rate_words(const FlowSnapshot& flow) {
     return rate ? bit_rate(*rate) : std::string("an unknown rate");
 }
 
-double share_between(std::uint64_t ns, std::uint64_t wall) {
-    return ratio(static_cast<double>(ns), static_cast<double>(wall));
-}
-
 /// Whether the program itself keeps no more in its queue, and whether more would fit.
 std::string depth_advice(const FlowSnapshot& flow) {
     if (!flow.verbs || flow.verbs->send_queue.max == 0 || !flow.verbs->exact()) return {};
@@ -129,126 +126,179 @@ std::optional<double> window_bound(const FlowSnapshot& flow) {
     return static_cast<double>(flow.bytes_max) * 1e9 / static_cast<double>(*flow.round_trip_min_ns);
 }
 
-Words words_for(const Scene& scene, std::string_view verdict, const FlowSnapshot& flow, const std::string& way) {
-    const std::uint64_t wall = flow.wall_ns();
-    const auto share = [&](std::initializer_list<State> states) { return percent(share_of(flow, states, wall)); };
-    const std::string sender = scene.short_name(flow.source.address);
-    const std::string receiver = scene.short_name(flow.destination.address);
-    const std::string rate = rate_words(flow);
-    if (verdict == "link_full" && sending_share(scene, flow) < full_share)
-        return {fmt::format("The path {} is full: frames follow each other without long pauses, {} of payload{}.", way,
-                            rate,
-                            flow.link_bits_per_sec
-                                ? ", at their fastest " + bit_rate(static_cast<double>(*flow.link_bits_per_sec) / 8)
-                                : std::string()),
+/// What is told about one flow.
+struct Told {
+    const Scene& scene;
+    const FlowSnapshot& flow;
+    std::string way;     ///< "from A (qp 0x11) to B (qp 0x12)"
+    std::string sender;  ///< short names
+    std::string receiver;
+    std::string rate;
+
+    std::string share(State state) const { return percent(share_of(flow, {state}, flow.wall_ns())); }
+    std::string share(std::uint64_t ns) const {
+        return percent(ratio(static_cast<double>(ns), static_cast<double>(flow.wall_ns())));
+    }
+};
+
+Words link_full(const Told& told) {
+    const double sending = sending_share(told.scene, told.flow);
+    const auto link = told.flow.link_bits_per_sec;
+    const std::string fastest = link ? bit_rate(static_cast<double>(*link) / 8) : std::string();
+    if (sending < full_share)
+        return {fmt::format("The path {} is full: frames follow each other without long pauses, {} of payload{}.",
+                            told.way, told.rate, link ? ", at their fastest " + fastest : ""),
                 fmt::format("If the link is faster than that, a rate limit or a narrow hop paces them: see `tc -s "
                             "qdisc` on {}, the adapter's limits per priority, and the shapers of the switches; "
                             "--link-rate tells this program what the link carries.",
-                            sender)};
-    if (verdict == "link_full")
-        return {
-            fmt::format("The link is full {}: it carries frames {} of the time, {} of payload{}.", way,
-                        percent(sending_share(scene, flow)), rate,
-                        flow.link_bits_per_sec ? " at " + bit_rate(static_cast<double>(*flow.link_bits_per_sec) / 8)
-                                               : std::string()),
-            fmt::format("Compare that rate with the port's (`ethtool {0}`, `rdma link show` on {1}): if it is below, a "
-                        "rate limit or a narrow hop holds it (`tc -s qdisc`, the switch's shaper, PCIe width in `lspci "
-                        "-vv`). If it is the port's, only a faster link or a larger path MTU gives more.",
-                        "DEVICE", sender)};
-    if (verdict == "read_depth")
-        return {
-            fmt::format("As many READs or atomics {} are outstanding as may be ({}), and {} of the time is spent "
-                        "waiting for one to return ({}).",
-                        way, flow.connection.initiator_depth ? *flow.connection.initiator_depth : flow.responses_max,
-                        share({State::read_window}), rate),
-            fmt::format(
-                "Raise initiator_depth on {} and responder_resources on {} when connecting (max_rd_atomic, "
-                "max_dest_rd_atomic; `ibv_devinfo -v` shows what the devices bear), or read more octets at a time.",
-                sender, receiver)};
-    if (verdict == "receive_window")
-        return {
-            fmt::format("The TCP receive window of {} is full {} of the time ({}).", receiver, share({State::credit}),
-                        rate),
-            fmt::format(
-                "On {} raise net.ipv4.tcp_rmem, and see why its receiver does not read faster (CPU, posted receives).",
-                receiver)};
-    if (verdict == "credit")
-        return {fmt::format("{} waits for end-to-end credits {} of the time {} ({}): too few receives are posted.",
-                            sender, share({State::credit}), way, rate),
-                fmt::format("On {} post more receives and post them earlier.", receiver)};
-    if (verdict == "window_queueing")
-        return {fmt::format("All that may be outstanding is {}, and most of the round trip is waiting in a queue ({}).",
-                            way, rate),
-                "A deeper queue only waits longer. The narrowest hop decides: see its rate and who shares it."};
-    if (verdict == "window_too_small") {
-        const auto bound = window_bound(flow);
-        return {fmt::format("{} may have {} outstanding {} and waits for acknowledgements {} of the time ({}{}).",
-                            sender, counted(flow.messages_max, "message"), way, share({State::ack_window}), rate,
-                            bound ? "; at most " + bit_rate(*bound) + " is possible so" : std::string()),
-                fmt::format("Raise the depth of the send queue (max_send_wr, perftest's --tx-depth) or the size of "
-                            "messages on {}: link rate times round trip is what must be outstanding.",
-                            sender) +
-                    depth_advice(flow)};
-    }
-    if (verdict == "link_shared")
-        return {
-            fmt::format("Other flows of {} fill the link while messages {} wait, {} of the time ({}).", sender, way,
-                        share({State::link_shared}), rate),
+                            told.sender)};
+    return {fmt::format("The link is full {}: it carries frames {} of the time, {} of payload{}.", told.way,
+                        percent(sending), told.rate, link ? " at " + fastest : ""),
+            fmt::format("Compare that rate with the port's (`ethtool DEVICE`, `rdma link show` on {}): if it is below, "
+                        "a rate limit or a narrow hop holds it (`tc -s qdisc`, the switch's shaper, PCIe width in "
+                        "`lspci -vv`). If it is the port's, only a faster link or a larger path MTU gives more.",
+                        told.sender)};
+}
+
+Words read_depth(const Told& told) {
+    const FlowSnapshot& flow = told.flow;
+    const std::uint64_t limit = flow.connection.initiator_depth ? *flow.connection.initiator_depth : flow.responses_max;
+    return {fmt::format("The limit of outstanding READs and atomics (ORD {}) is reached {}, and {} of the time is "
+                        "spent waiting for one to return ({}).",
+                        limit, told.way, told.share(State::read_window), told.rate),
+            fmt::format("Raise initiator_depth on {} and responder_resources on {} when connecting (max_rd_atomic, "
+                        "max_dest_rd_atomic; `ibv_devinfo -v` shows what the devices bear), or read more octets at a "
+                        "time.",
+                        told.sender, told.receiver)};
+}
+
+/// A window that is always full is a small buffer on a long way: a description. One that was drawn in to less than half
+/// a segment, which no sender of whole segments uses (RFC 9293, 3.8.6.2), is a receiver that does not read.
+bool was_shut(const TcpFigures& tcp) {
+    return tcp.zero_windows > 0 || (tcp.mss && tcp.receive_window_min && *tcp.receive_window_min < *tcp.mss / 2);
+}
+
+Words receive_window(const Told& told) {
+    const bool shut = told.flow.tcp && was_shut(*told.flow.tcp);
+    return {fmt::format("The TCP receive window of {} is full {} of the time ({}).", told.receiver,
+                        told.share(State::credit), told.rate),
+            shut ? fmt::format("The window was closed: {} does not read. See what holds its receiver up: CPU, receives "
+                               "that are posted late, an application that polls seldom. A larger net.ipv4.tcp_rmem "
+                               "only puts it off.",
+                               told.receiver)
+                 : fmt::format("On {} raise net.ipv4.tcp_rmem, and see why its receiver does not read faster (CPU, "
+                               "posted receives).",
+                               told.receiver)};
+}
+
+Words credit(const Told& told) {
+    return {fmt::format("{} waits for end-to-end credits {} of the time {} ({}): too few receives are posted.",
+                        told.sender, told.share(State::credit), told.way, told.rate),
+            fmt::format("On {} post more receives and post them earlier.", told.receiver)};
+}
+
+Words window_queueing(const Told& told) {
+    return {fmt::format("The window {} is full, and its packets sit in a queue for most of the round trip ({}).",
+                        told.way, told.rate),
+            "More depth will not help, it only waits longer. The narrowest hop decides: see its rate and who shares "
+            "it."};
+}
+
+Words window_too_small(const Told& told) {
+    const FlowSnapshot& flow = told.flow;
+    auto bound = window_bound(flow);
+    if (bound && flow.link_bits_per_sec && *bound * 8 > static_cast<double>(*flow.link_bits_per_sec)) bound.reset();
+    return {fmt::format("{} has at most {} outstanding {} and waits for acknowledgements {} of the time ({}{}).",
+                        told.sender, counted(flow.messages_max, "message"), told.way, told.share(State::ack_window),
+                        told.rate, bound ? "; this window allows at most " + bit_rate(*bound) : std::string()),
+            fmt::format("Raise the depth of the send queue (max_send_wr, perftest's --tx-depth) or the size of "
+                        "messages on {}: link rate times round trip is what must be outstanding.",
+                        told.sender) +
+                depth_advice(flow)};
+}
+
+Words link_shared(const Told& told) {
+    return {fmt::format("Other flows of {} fill the link while messages {} wait, {} of the time ({}).", told.sender,
+                        told.way, told.share(State::link_shared), told.rate),
             "Look at `rdmascope flows` for the flows of that host; spread them over ports, or give them priorities."};
-    if (verdict == "congestion_paced")
-        return {fmt::format("Marks of congestion slow {} down {}: {} of the time ({}).", sender, way,
-                            share({State::congestion_paced}), rate),
-                "See the answer about congestion."};
-    if (verdict == "pause")
-        return {fmt::format("{} stops in the middle of messages {}, {} of the time, while PAUSE frames arrive ({}).",
-                            sender, way, share({State::nic_stall}), rate),
-                "See the answer about congestion."};
-    if (verdict == "nic_stall")
-        return {fmt::format("{} stops in the middle of messages {}, {} of the time ({}); the work was posted, so it is "
-                            "not the application.",
-                            sender, way, share({State::nic_stall}), rate),
-                fmt::format("On {} look at rx pause counters, PCIe width and errors (`lspci -vv`), IOMMU, the CPU's "
-                            "power states and, for software stacks, CPU load; at a rate limit (`tc -s qdisc`, the "
-                            "adapter's per-priority limits).",
-                            sender)};
-    if (verdict == "posted_not_sent")
-        return {
-            fmt::format("{} has work posted {} and the adapter or its driver does not send it, {} of the time ({}).",
-                        program_on(scene, flow), way, percent(share_between(held_ns(flow), wall)), rate),
+}
+
+Words congestion_paced(const Told& told) {
+    return {fmt::format("Marks of congestion slow {} down {}: {} of the time ({}).", told.sender, told.way,
+                        told.share(State::congestion_paced), told.rate),
+            "See the answer about congestion."};
+}
+
+Words pause(const Told& told) {
+    return {fmt::format("{} stalls in the middle of messages {}, {} of the time, while PAUSE frames arrive ({}).",
+                        told.sender, told.way, told.share(State::nic_stall), told.rate),
+            "See the answer about congestion."};
+}
+
+Words nic_stall(const Told& told) {
+    return {fmt::format("{} stalls in the middle of messages {}, {} of the time ({}); the work was posted, so it is "
+                        "not the application.",
+                        told.sender, told.way, told.share(State::nic_stall), told.rate),
+            fmt::format("On {} look at rx pause counters, PCIe width and errors (`lspci -vv`), IOMMU, the CPU's power "
+                        "states and, for software stacks, CPU load; at a rate limit (`tc -s qdisc`, the adapter's "
+                        "per-priority limits).",
+                        told.sender)};
+}
+
+Words posted_not_sent(const Told& told) {
+    return {fmt::format("{} has work posted {} and the adapter or its driver does not send it, {} of the time ({}).",
+                        program_on(told.scene, told.flow), told.way, told.share(held_ns(told.flow)), told.rate),
             fmt::format("It is not the program. On {} look at rate limits, rx pause counters, PCIe and the CPU's power "
                         "states; for software stacks, at the CPU of the thread that sends.",
-                        sender)};
-    if (verdict == "slow_polling")
-        return {fmt::format("{} looks late at its completions {} and posts nothing before, {} of the time ({}).",
-                            program_on(scene, flow), way, percent(share_between(unpolled_ns(flow), wall)), rate),
-                "Poll the completion queue more often, or by a thread of its own, and more completions at a time; post "
-                "more work at once, so that the queue does not run dry meanwhile."};
-    if (verdict == "small_messages")
-        return {fmt::format(
-                    "Messages {} have {} each; {} a second are {}.", way, octets(mean_message(flow)),
-                    rough(wall == 0 ? 0 : static_cast<double>(flow.messages_total()) * 1e9 / static_cast<double>(wall)),
-                    rate),
-                "Join messages, or use more queue pairs and threads: the cost of each message is the limit. Inline "
-                "data, unsignalled sends and posting in lists make each cheaper."};
-    if (verdict == "application_depth")
-        return {fmt::format(
-                    "The application keeps {} outstanding on average {} and pauses between posts, {} of the time ({}).",
-                    rough(flow.messages_mean), way, share({State::application_in_flight}), rate),
-                fmt::format("On {} post the next work request before the last has completed; see what the thread does "
-                            "between posts (CPU, polling, locks).",
-                            sender)};
-    if (verdict == "application_idle")
-        return {fmt::format("The application asks for nothing {}, {} of the time ({}).", way,
-                            share({State::application_idle}), rate),
-                fmt::format("Nothing is wrong on the way. If more was expected, see on {} what its program waits for.",
-                            sender)};
-    if (verdict == "peer_wait")
-        return {
-            fmt::format("{} waits for messages of {} before it sends {}, {} of the time ({}): a dialogue.", sender,
-                        receiver, way, share({State::peer_wait}), rate),
+                        told.sender)};
+}
+
+Words slow_polling(const Told& told) {
+    return {fmt::format("{} looks late at its completions {} and posts nothing before, {} of the time ({}).",
+                        program_on(told.scene, told.flow), told.way, told.share(unpolled_ns(told.flow)), told.rate),
+            "Poll the completion queue more often, or by a thread of its own, and more completions at a time; post "
+            "more work at once, so that the queue does not run dry meanwhile."};
+}
+
+Words small_messages(const Told& told) {
+    const std::uint64_t wall = told.flow.wall_ns();
+    const double a_second =
+        wall == 0 ? 0 : static_cast<double>(told.flow.messages_total()) * 1e9 / static_cast<double>(wall);
+    return {fmt::format("Messages {} have {} each; {} a second are {}.", told.way, octets(mean_message(told.flow)),
+                        rough(a_second), told.rate),
+            "Join messages, or use more queue pairs and threads: the cost of each message is the limit. Inline data, "
+            "unsignalled sends and posting in lists make each cheaper."};
+}
+
+Words application_depth(const Told& told) {
+    return {fmt::format("The application keeps {} outstanding on average {} and pauses between posts, {} of the time "
+                        "({}).",
+                        rough(told.flow.messages_mean), told.way, told.share(State::application_in_flight), told.rate),
+            fmt::format("On {} post the next work request before the last has completed; see what the thread does "
+                        "between posts (CPU, polling, locks).",
+                        told.sender)};
+}
+
+Words application_idle(const Told& told) {
+    return {fmt::format("The application posts nothing {}, {} of the time ({}).", told.way,
+                        told.share(State::application_idle), told.rate),
+            fmt::format("Nothing is wrong on the way. If more was expected, see on {} what its program waits for.",
+                        told.sender)};
+}
+
+Words peer_wait(const Told& told) {
+    return {fmt::format("{} waits for messages of {} before it sends {}, {} of the time ({}): a dialogue.", told.sender,
+                        told.receiver, told.way, told.share(State::peer_wait), told.rate),
             "Its rate is one message a round trip; see the answer about latency. More dialogues at a time give more."};
-    if (verdict == "not_limited")
-        return {fmt::format("Nothing holds the flow back for long {}: {}.", way, rate), "Nothing needs to be done."};
+}
+
+Words not_limited(const Told& told) {
+    return {fmt::format("Nothing holds the flow back for long {}: {}.", told.way, told.rate),
+            "Nothing needs to be done."};
+}
+
+Words undecidable(const Told& told) {
+    const FlowSnapshot& flow = told.flow;
     if (too_little(flow))
         return {fmt::format("Too little was sent to judge bandwidth: {} in all.",
                             counted(flow.messages_total(), "message")),
@@ -256,14 +306,49 @@ Words words_for(const Scene& scene, std::string_view verdict, const FlowSnapshot
     if (partly_read(flow)) {
         const double unread =
             ratio(static_cast<double>(flow.tcp->unread_bytes), static_cast<double>(flow.tcp->connection_bytes));
-        const bool cut = scene.snapshot().capture.truncated != 0;
+        const bool cut = told.scene.snapshot().capture.truncated != 0;
         return {
-            fmt::format("{} of the octets {} and back cannot be followed as FPDUs{}.", percent(unread), way,
+            fmt::format("{} of the octets {} and back cannot be followed as FPDUs{}.", percent(unread), told.way,
                         cut ? ": their segments hold many, and the capture only the beginning of each segment" : ""),
-            unread_advice(scene)};
+            unread_advice(told.scene)};
     }
-    return {fmt::format("Too much of the traffic {} is not in the capture to judge bandwidth.", way),
+    return {fmt::format("Too much of the traffic {} is not in the capture to judge bandwidth.", told.way),
             "Capture again without drops: `rdmascope dump -s 128 -B 65536 -w FILE`, and both directions."};
+}
+
+struct Case {
+    std::string_view verdict;
+    Words (*words)(const Told&);
+};
+constexpr std::array<Case, 17> cases{{
+    {"link_full", link_full},
+    {"read_depth", read_depth},
+    {"receive_window", receive_window},
+    {"credit", credit},
+    {"window_queueing", window_queueing},
+    {"window_too_small", window_too_small},
+    {"link_shared", link_shared},
+    {"congestion_paced", congestion_paced},
+    {"pause", pause},
+    {"nic_stall", nic_stall},
+    {"posted_not_sent", posted_not_sent},
+    {"slow_polling", slow_polling},
+    {"small_messages", small_messages},
+    {"application_depth", application_depth},
+    {"application_idle", application_idle},
+    {"peer_wait", peer_wait},
+    {"not_limited", not_limited},
+}};
+
+Words words_for(const Scene& scene, std::string_view verdict, const FlowSnapshot& flow) {
+    const Told told{scene,
+                    flow,
+                    scene.from_to({&flow}),
+                    scene.short_name(flow.source.address),
+                    scene.short_name(flow.destination.address),
+                    rate_words(flow)};
+    const auto found = std::ranges::find(cases, verdict, &Case::verdict);
+    return found == cases.end() ? undecidable(told) : found->words(told);
 }
 
 void add_figures(const Scene& scene, const FlowSnapshot& flow, Answer& answer) {
@@ -282,7 +367,9 @@ void add_figures(const Scene& scene, const FlowSnapshot& flow, Answer& answer) {
     add_evidence(answer, "messages outstanding, most", static_cast<double>(flow.messages_max), "messages");
     if (flow.round_trip_min_ns)
         add_evidence(answer, "least round trip", static_cast<double>(*flow.round_trip_min_ns), "ns");
-    if (const auto bound = window_bound(flow)) add_evidence(answer, "possible with this window", *bound, "bytes/s");
+    // Where TCP's window decides, what was outstanding is no bound of the sender's own.
+    if (const auto bound = window_bound(flow); bound && answer.verdict != "receive_window")
+        add_evidence(answer, "possible with this window", *bound, "bytes/s");
     if (answer.verdict == "receive_window" && flow.tcp && flow.tcp->receive_window_min) {
         add_evidence(answer, "receive window, least", static_cast<double>(*flow.tcp->receive_window_min), "bytes");
         add_evidence(answer, "receive window, most", static_cast<double>(flow.tcp->receive_window_max.value_or(0)),
@@ -301,12 +388,6 @@ void add_figures(const Scene& scene, const FlowSnapshot& flow, Answer& answer) {
     add_traced(answer, flow);
     if (const FlowSnapshot* other = scene.reverse(flow); other != nullptr && only_requests_responses(flow))
         add_evidence(answer, "responder sending", sending_share(scene, flow), "share");
-}
-
-/// A window that is always full is a small buffer on a long way: a description. One that was drawn in to less than half
-/// a segment, which no sender of whole segments uses (RFC 9293, 3.8.6.2), is a receiver that does not read.
-bool was_shut(const TcpFigures& tcp) {
-    return tcp.zero_windows > 0 || (tcp.mss && tcp.receive_window_min && *tcp.receive_window_min < *tcp.mss / 2);
 }
 
 std::uint64_t moved(const FlowSnapshot& flow) { return std::max(flow.message_bytes_total(), flow.payload_bytes); }
@@ -358,7 +439,7 @@ Answer describe(const Scene& scene) {
                 alike.push_back({each, ratio(static_cast<double>(moved(*each)), most)});
     }
     Answer answer = finding(Question::bandwidth, verdict, alike);
-    const Words words = words_for(scene, verdict, *flow, scene.from_to({flow}));
+    const Words words = words_for(scene, verdict, *flow);
     answer.summary = words.summary;
     answer.advice = words.advice;
     answer.severity = 0;

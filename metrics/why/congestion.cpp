@@ -10,7 +10,7 @@ namespace metrics::why {
 
 namespace {
 
-/// iWARP's receiver tells the marks that packets got behind the capture point. RFC 3168, 6.1.3.
+/// iWARP's receiver tells the marks that packets got after the capture point. RFC 3168, 6.1.3.
 std::uint64_t echoes(const FlowSnapshot& flow) { return flow.tcp ? flow.tcp->ece_acks : 0; }
 
 double paced_share(const FlowSnapshot& flow) {
@@ -56,6 +56,27 @@ void add_figures(Answer& answer, const Flows& flows, const Sums& sums) {
         }
 }
 
+/// Which counters show that the marks reach the sender. RFC 3168, 6.1; DCQCN.
+std::string echo_advice(const Scene& scene, const Group& group, const Sums& sums) {
+    const std::string receiver = scene.short_name(group.destination);
+    if (group.flows.front()->transport == dissect::Transport::iwarp)
+        return sums.ece > 0 ? fmt::format(
+                                  " IpExtInCEPkts on {} and TcpExtTCPDeliveredCE on {} (`nstat`) should grow "
+                                  "together.",
+                                  receiver, scene.short_name(group.source))
+                            : fmt::format(
+                                  " TCP on {} should have echoed the marks: both ends have to agree on ECN "
+                                  "(net.ipv4.tcp_ecn=1).",
+                                  receiver);
+    return sums.cnp == 0 ? fmt::format(
+                               " The receiver should have sent CNPs: switch on DCQCN on {} "
+                               "(np_ecn_marked_roce_packets counts marks, np_cnp_sent stands still).",
+                               receiver)
+                         : std::string(
+                               " np_ecn_marked_roce_packets and np_cnp_sent on the receiver, rp_cnp_handled on "
+                               "the sender should grow together.");
+}
+
 void find_marks(const Scene& scene, std::vector<Answer>& out) {
     for (const Group& group : scene.groups()) {
         std::vector<Sick> sick;
@@ -74,7 +95,7 @@ void find_marks(const Scene& scene, std::vector<Answer>& out) {
                                    counted(sums.packets, "packet"),
                                    percent(ratio(static_cast<double>(sums.ce), static_cast<double>(sums.packets))),
                                    scene.from_to(flows))
-                     : fmt::format("{} tells in {} that packets {} were marked behind the capture point",
+                     : fmt::format("{} tells in {} that packets {} were marked after the capture point",
                                    scene.short_name(group.destination), counted(sums.ece, "acknowledgement"),
                                    scene.from_to(flows));
             answer.summary =
@@ -87,14 +108,8 @@ void find_marks(const Scene& scene, std::vector<Answer>& out) {
             answer.advice = fmt::format(
                 "A queue builds up {} {}: find the port by its ECN mark counter (switch) and see who shares it in "
                 "`rdmascope flows`.{}",
-                seen ? "between the sender and the capture point, towards" : "behind the capture point, towards",
-                scene.short_name(group.destination),
-                sums.cnp == 0 && group.flows.front()->transport != dissect::Transport::iwarp
-                    ? fmt::format(" The receiver should have sent CNPs: switch on DCQCN on {} "
-                                  "(np_ecn_marked_roce_packets counts marks, np_cnp_sent stands still).",
-                                  scene.short_name(group.destination))
-                    : std::string(" np_ecn_marked_roce_packets and np_cnp_sent on the receiver, rp_cnp_handled on the "
-                                  "sender should grow together."));
+                seen ? "between the sender and the capture point, towards" : "after the capture point, towards",
+                scene.short_name(group.destination), echo_advice(scene, group, sums));
             add_figures(answer, flows, sums);
             out.push_back(std::move(answer));
             continue;
@@ -109,7 +124,7 @@ void find_marks(const Scene& scene, std::vector<Answer>& out) {
         Answer answer = finding(Question::congestion, "throttled", sick);
         const Flows flows = flows_of(sick);
         const Sums sums = sum_up(flows);
-        answer.summary = fmt::format("{} asked {} {} to slow down ({}); the marks were made behind the capture point.",
+        answer.summary = fmt::format("{} asked {} {} to slow down ({}); the marks were made after the capture point.",
                                      scene.host(group.destination), scene.short_name(group.source),
                                      counted(sums.cnp, "time"), scene.from_to(flows));
         answer.advice = fmt::format(
@@ -166,18 +181,13 @@ void find_pauses(const Scene& scene, std::vector<Answer>& out) {
     }
 }
 
-bool lost_packets(const FlowSnapshot& flow) {
-    return flow.missing_packets.value_or(0) > 0 &&
-           flow.missing_packets.value_or(0) >= flow.reordered_packets.value_or(0);
-}
-
 void find_incast(const Scene& scene, std::vector<Answer>& out) {
     for (const HostSnapshot& host : scene.snapshot().hosts) {
         if (host.incast_senders_max < incast_senders || !scene.concerns(host.address)) continue;
         std::vector<Sick> sick;
         for (const FlowSnapshot* flow : scene.flows()) {
             if (flow->destination.address != host.address) continue;
-            const bool shows = flow->ecn_ce_packets > 0 || flow->cnp_packets > 0 || lost_packets(*flow);
+            const bool shows = flow->ecn_ce_packets > 0 || flow->cnp_packets > 0 || lost_on_the_way(scene, *flow);
             if (shows) sick.push_back({flow, std::max(marked(*flow), paced_share(*flow))});
         }
         if (sick.empty()) continue;
@@ -196,60 +206,78 @@ void find_incast(const Scene& scene, std::vector<Answer>& out) {
     }
 }
 
-Answer describe(const Scene& scene) {
+/// Flows that carry data, sorted by what may be a sign of congestion where nothing was marked, paused or many to one.
+struct Signs {
     std::vector<Sick> lossy;
     std::vector<Sick> queued;
     std::vector<Sick> all;
+    bool repeated = false;  ///< something was retransmitted
+    bool iwarp = false;
+};
+
+Signs signs_of(const Scene& scene) {
+    Signs signs;
     for (const FlowSnapshot* flow : scene.flows()) {
         if (!carries_data(*flow)) continue;
-        all.push_back({flow, 0});
-        if (lost_packets(*flow))
-            lossy.push_back(
-                {flow, ratio(static_cast<double>(*flow->missing_packets), static_cast<double>(flow->packets))});
+        signs.all.push_back({flow, 0});
+        signs.repeated = signs.repeated || repeated_packets(*flow) > 0;
+        signs.iwarp = signs.iwarp || flow->transport == dissect::Transport::iwarp;
+        if (lost_on_the_way(scene, *flow))
+            signs.lossy.push_back(
+                {flow, ratio(static_cast<double>(std::max(flow->missing_packets.value_or(0), repeated_packets(*flow))),
+                             static_cast<double>(flow->packets))});
         if (partly_read(*flow)) continue;
         Histogram latency;
         for (const OperationFigures& operation : flow->operations) latency.merge(operation.latency_ns);
         if (latency.count() < 50 || *latency.min() == 0) continue;
         const double times = static_cast<double>(*latency.quantile(0.5)) / static_cast<double>(*latency.min());
-        if (times >= queueing_ratio) queued.push_back({flow, 1 - 1 / times});
+        if (times >= queueing_ratio) signs.queued.push_back({flow, 1 - 1 / times});
     }
+    return signs;
+}
+
+Answer describe(const Scene& scene) {
+    Signs signs = signs_of(scene);
+    std::vector<Sick>& sick = !signs.lossy.empty() ? signs.lossy : !signs.queued.empty() ? signs.queued : signs.all;
     std::string_view verdict = "none";
-    if (all.empty())
+    if (signs.all.empty())
         verdict = "undecidable";
-    else if (!lossy.empty())
+    else if (!signs.lossy.empty())
         verdict = "loss";
-    else if (!queued.empty())
+    else if (!signs.queued.empty())
         verdict = "queueing";
-    std::vector<Sick>& sick = verdict == "loss" ? lossy : verdict == "queueing" ? queued : all;
     Answer answer = finding(Question::congestion, verdict, sick);
     answer.severity = 0;
     const Flows flows = flows_of(sick);
     const Sums sums = sum_up(flows);
     if (verdict == "loss") {
-        const Flows first{flows.front()};
         answer.summary =
             fmt::format("Packets {} were lost, which an overflowing queue can cause; nothing was marked or paused{}.",
-                        scene.from_to(first), sums.capable == 0 ? ", but no packet was ECN-capable" : "");
+                        scene.from_to({flows.front()}), sums.capable == 0 ? ", but no packet was ECN-capable" : "");
         answer.advice =
             "Compare the discard counters of the switch ports (queue full) with their CRC counters (cable). See the "
             "answer about bandwidth.";
         answer.confidence *= 0.5;
     } else if (verdict == "queueing") {
-        const Flows first{flows.front()};
         answer.summary = fmt::format(
-            "Answers {} typically take several times the least, but nothing was marked, paused or lost: the queues are "
-            "more likely in the hosts than in the network.",
-            scene.from_to(first));
-        answer.advice = sums.capable == 0
-                            ? "No packet is ECN-capable, so that switches cannot mark: set ECT (traffic class, DCQCN) "
-                              "to learn of queues in switches; read their queue depth counters."
-                            : "Read the queue depth counters of the switches on the way.";
+            "Messages {} typically take several times their least latency, but nothing was marked, paused or lost: the "
+            "queues are more likely in the hosts than in the network.",
+            scene.from_to({flows.front()}));
+        answer.advice =
+            sums.capable == 0
+                ? fmt::format(
+                      "No packet is ECN-capable, so switches cannot mark: set ECT ({}) to learn of queues in "
+                      "switches; read their queue depth counters.",
+                      signs.iwarp ? "net.ipv4.tcp_ecn=1 on both hosts" : "traffic class, DCQCN")
+                : std::string("Read the queue depth counters of the switches on the way.");
         answer.confidence *= 0.6;
     } else if (verdict == "none") {
-        answer.summary = sums.capable == 0
-                             ? "No sign of congestion: nothing paused, nothing lost on the way; no packet is "
-                               "ECN-capable, so that switches could not have marked any."
-                             : "No sign of congestion: nothing marked, nothing paused, nothing lost on the way.";
+        answer.summary =
+            fmt::format("No sign of congestion: {}nothing paused{}{}.", sums.capable == 0 ? "" : "nothing marked, ",
+                        signs.repeated ? "" : ", nothing lost on the way",
+                        sums.capable == 0 ? "; no packet is ECN-capable, so switches could not have marked "
+                                            "any"
+                                          : "");
         answer.advice = "Nothing needs to be done.";
         answer.confidence *= sums.capable == 0 ? 0.7 : 0.9;
     } else {

@@ -1,12 +1,15 @@
 // What ended a queue pair, and connections that did not come about.
 #include <algorithm>
+#include <cctype>
 #include <fmt/format.h>
 #include <map>
 #include <tuple>
 
+#include "dissect/output/text_parts.h"
 #include "metrics/why/scene.h"
 #include "metrics/why/thresholds.h"
 #include "metrics/why/words.h"
+#include "wire/cm.h"
 
 namespace metrics::why {
 
@@ -69,103 +72,162 @@ void find_refusals(const Scene& scene, const Group& group, std::vector<Answer>& 
     }
 }
 
-/// RFC 5040, 4.8 and RFC 5041, 6.2: what a Terminate's layer, type and code blame.
+/// What a Terminate said, as EventKind::terminate has it; the dissector has put siw's order of octets right.
+struct Report {
+    std::uint8_t layer;
+    std::uint8_t type;
+    std::uint8_t code;
+};
+Report report_of(std::uint64_t value) {
+    return {static_cast<std::uint8_t>(value >> 12 & 0xf), static_cast<std::uint8_t>(value >> 8 & 0xf),
+            static_cast<std::uint8_t>(value & 0xff)};
+}
+std::string words_of(const Report& report) {
+    std::string words;
+    dissect::output::text::terminate_reason(words, report.layer, report.type, report.code);
+    return words;
+}
+
+/// What it blames, and what helps: "{}" is who sent it.
 struct Blame {
     std::string_view verdict;
-    std::string_view words;
     std::string_view advice;
 };
 
-constexpr std::string_view access_advice =
-    "Compare the STag and the tagged offset of the request that the Terminate quotes (`dump -V` shows it) with what {} "
-    "registered: the STag may be stale or invalidated, the range may exceed the region, or the region may lack the "
-    "right to be read or written.";
-
-struct Report {
-    unsigned layer;
-    unsigned type;
-    unsigned code;
-};
-
-/// Whether the RFCs know it. RFC 5040, 4.8; RFC 5041, 6.2; RFC 5044, 8.
-bool exists(const Report& report) {
-    if (report.type == 0) return report.layer == 2 ? report.code >= 1 && report.code <= 4 : report.code == 0;
-    if (report.layer == 0 && report.type == 1) return report.code <= 4 || report.code == 9 || report.code == 0xff;
-    if (report.layer == 0 && report.type == 2) return (report.code >= 5 && report.code <= 9) || report.code == 0xff;
-    if (report.layer == 1 && report.type == 1) return report.code <= 4;
-    if (report.layer == 1 && report.type == 2) return report.code >= 1 && report.code <= 6;
-    return false;
+/// Codes of RDMAP's protection errors and of DDP's tagged buffer errors mean the same up to "not associated". RFC 5040,
+/// 4.8; RFC 5041, 7.2.
+std::string_view access_advice(const Report& report) {
+    constexpr unsigned invalid_stag = 0;
+    constexpr unsigned bounds = 1;
+    constexpr unsigned rdmap_rights = 2;
+    switch (report.code) {
+        case invalid_stag:
+            return "The STag that the request names (`dump -V` of the Terminate quotes it) is none of {}'s: it was "
+                   "invalidated or deregistered before, or the two sides exchanged a wrong one.";
+        case bounds:
+            return "The request goes beyond the region: compare the tagged offset and length that the Terminate quotes "
+                   "(`dump -V`) with the address range that {} registered.";
+        case rdmap_rights:
+            if (report.layer == 0)
+                return "The region of {} lacks the right that the request needs: register it with "
+                       "IBV_ACCESS_REMOTE_WRITE or IBV_ACCESS_REMOTE_READ.";
+            break;
+        default: break;
+    }
+    return "Compare the STag and the tagged offset of the request that the Terminate quotes (`dump -V` shows it) with "
+           "what {} registered for this connection: both must belong to the same protection domain.";
 }
 
-/// Linux' siw writes layer and type in each other's place. Where that makes sense of what else would be none, and for
-/// the one case that could be both, "DDP local catastrophic" against "invalid STag", in a dialogue with READs, they are
-/// put back.
-Report report_of(std::uint64_t value, bool reads) {
-    const Report given{static_cast<unsigned>(value >> 12 & 0xf), static_cast<unsigned>(value >> 8 & 0xf),
-                       static_cast<unsigned>(value & 0xff)};
-    const Report exchanged{given.type, given.layer, given.code};
-    const bool ambiguous = given.layer == 1 && given.type == 0 && given.code == 0;
-    return exists(exchanged) && (!exists(given) || (ambiguous && reads)) ? exchanged : given;
+/// RFC 5041, 7.2.
+Blame untagged_blame(const Report& report) {
+    constexpr unsigned no_buffer = 2;
+    constexpr unsigned too_long = 5;
+    switch (report.code) {
+        case no_buffer:
+            return {"rnr",
+                    "On {} post receives earlier and more of them; iWARP does not wait as RoCE does, it ends the "
+                    "connection."};
+        case too_long:
+            return {"remote_operational_error", "On {} post larger receives, or let the sender split messages."};
+        default:
+            return {"invalid_request",
+                    "Compare both ends' implementations with {}: queue number, message sequence number or offset is "
+                    "wrong."};
+    }
+}
+
+/// RFC 5044, 8; RFC 6581, 8.
+Blame mpa_blame(const Report& report) {
+    constexpr unsigned connection_lost = 1;
+    constexpr unsigned bad_crc = 2;
+    constexpr unsigned markers = 3;
+    constexpr unsigned bad_start = 4;
+    constexpr unsigned few_responses = 6;
+    constexpr unsigned no_ready_to_receive = 7;
+    switch (report.code) {
+        case connection_lost:
+            return {"terminate", "See why TCP gave up: retransmissions and resets in `dump --all` towards {}."};
+        case bad_crc:
+            return {"corruption",
+                    "Segments are damaged on the way: see the error counters (`ethtool -S`) along the way to {}."};
+        case markers:
+        case bad_start:
+            return {"terminate",
+                    "The two ends do not agree on MPA: compare revision, markers and CRC of both start frames (`dump "
+                    "-V`) with what {} is configured for."};
+        case few_responses:
+            return {"terminate",
+                    "{} cannot serve as many READs at a time as it was asked to: ask for a smaller ORD "
+                    "(initiator_depth), or give it a greater IRD (responder_resources)."};
+        case no_ready_to_receive:
+            return {"terminate",
+                    "Both ends want peer-to-peer set-up, and support no message in common that could begin it: allow "
+                    "{} one more of zero-length SEND, WRITE and READ."};
+        default: break;
+    }
+    return {"terminate", "Look into the log and the completion queues of {}: it met an error of its own."};
 }
 
 Blame blame_of(const Report& report) {
-    const auto [layer, type, code] = report;
-    if (layer == 0 && type == 1) return {"remote_access_error", "remote protection error", access_advice};
-    if (layer == 0 && type == 2)
-        return {"remote_operational_error", "remote operation error",
+    constexpr std::string_view log = "Look into the log and the completion queues of {}: it met an error of its own.";
+    if ((report.layer == 0 || report.layer == 1) && report.type == 1)
+        return {"remote_access_error", access_advice(report)};
+    if (report.layer == 0 && report.type == 2)
+        return {"remote_operational_error",
                 "Look into the log of {}: it met an opcode, a version or a state that it cannot serve."};
-    if (layer == 1 && type == 1) return {"remote_access_error", "tagged buffer error", access_advice};
-    if (layer == 1 && type == 2 && code == 2)
-        return {
-            "rnr", "no buffer available: no receive was posted",
-            "On {} post receives earlier and more of them; iWARP does not wait as RoCE does, it ends the connection."};
-    if (layer == 1 && type == 2 && code == 5)
-        return {"remote_operational_error", "a message longer than the receive",
-                "On {} post larger receives, or let the sender split messages."};
-    if (layer == 1 && type == 2)
-        return {
-            "invalid_request", "untagged buffer error",
-            "Compare both ends' implementations with {}: queue number, message sequence number or offset is wrong."};
-    if (layer == 2 && code == 2)
-        return {"corruption", "MPA CRC error",
-                "Segments are damaged on the way: see the CRC counters along the way to {}."};
-    return {"terminate", "local catastrophic error",
-            "Look into the log and the completion queues of {}: it met an error of its own and names no other cause."};
+    if (report.layer == 1 && report.type == 2) return untagged_blame(report);
+    if (report.layer == 2 && report.type == 0) return mpa_blame(report);
+    if (report.layer < 2 && report.type == 0) return {"terminate", log};
+    return {"terminate",
+            "No specification knows this code: compare the implementation and release of {} with its peer's."};
 }
 
-bool reads_run_towards(const Scene& scene, const FlowSnapshot& flow) {
-    const FlowSnapshot* other = scene.reverse(flow);
-    return other != nullptr && other->operations[index_of(Operation::read)].count + other->responses_max > 0;
-}
+/// Terminates of one code. An unknown one, whose frame was not kept, is 0: "local catastrophic error".
+struct Terminated {
+    Report report;
+    Flows flows;
+};
 
 void find_terminates(const Scene& scene, const Group& group, std::vector<Answer>& out) {
-    std::map<std::string_view, std::vector<Sick>> by_verdict;
-    std::map<std::string_view, Blame> blames;
+    std::map<std::uint64_t, Terminated> by_code;
     for (const FlowSnapshot* flow : group.flows) {
         if (flow->terminates == 0) continue;
         const Exhibit* exhibit = flow->exhibit(EventKind::terminate);
-        const Blame blame =
-            blame_of(report_of(exhibit == nullptr ? 0 : exhibit->value_max, reads_run_towards(scene, *flow)));
-        by_verdict[blame.verdict].push_back({flow, 1.0});
-        blames.emplace(blame.verdict, blame);
+        const std::uint64_t value = exhibit == nullptr ? 0 : exhibit->value_max;
+        Terminated& terminated = by_code[value];
+        terminated.report = report_of(value);
+        terminated.flows.push_back(flow);
     }
-    for (auto& [verdict, sick] : by_verdict) {
+    std::map<std::string_view, std::vector<const Terminated*>> by_verdict;
+    for (const auto& [value, terminated] : by_code)
+        by_verdict[blame_of(terminated.report).verdict].push_back(&terminated);
+    for (auto& [verdict, all] : by_verdict) {
+        std::ranges::stable_sort(
+            all, [](const Terminated* a, const Terminated* b) { return a->flows.size() > b->flows.size(); });
+        std::vector<Sick> sick;
+        for (const Terminated* terminated : all)
+            for (const FlowSnapshot* flow : terminated->flows) sick.push_back({flow, 1.0});
         Answer answer = finding(Question::bandwidth, verdict, sick);
-        const Flows flows = flows_of(sick);
-        const FlowSnapshot& first = *flows.front();
-        const Blame& blame = blames.at(verdict);
+        const Terminated& most = *all.front();
+        const FlowSnapshot& first = *most.flows.front();
         answer.severity = fatal(sick.size(), group.flows.size());
-        answer.summary =
-            sick.size() == 1
-                ? fmt::format("{} ended its connection with {} by a Terminate message: {}.", scene.end(first.source),
-                              scene.end(first.destination), blame.words)
-                : fmt::format("{} ended {} with {} by Terminate messages: {}.", scene.host(first.source.address),
-                              counted(sick.size(), "connection"), scene.host(first.destination.address), blame.words);
-        answer.advice = fmt::format(fmt::runtime(blame.advice), scene.short_name(first.source.address));
-        add_evidence(answer, "Terminate messages", static_cast<double>(sick.size()), "messages",
-                     frames_of(flows, {EventKind::terminate}));
+        const std::string words = words_of(most.report);
+        const std::string peer = scene.host(first.destination.address);
+        if (sick.size() == 1)
+            answer.summary = fmt::format("{} ended its connection with {} by a Terminate message: {}.",
+                                         scene.end(first.source), scene.end(first.destination), words);
+        else
+            answer.summary =
+                fmt::format("{} ended {} with {} by Terminate messages: {}{}.", scene.host(first.source.address),
+                            counted(sick.size(), "connection"), peer,
+                            all.size() > 1 ? fmt::format("{} of them for ", most.flows.size()) : "", words);
+        answer.advice = fmt::format(fmt::runtime(blame_of(most.report).advice), scene.short_name(first.source.address));
+        for (const Terminated* terminated : all)
+            add_evidence(answer, "Terminates: " + words_of(terminated->report),
+                         static_cast<double>(terminated->flows.size()), "messages",
+                         frames_of(terminated->flows, {EventKind::terminate}));
         // What it answers ran the other way.
-        for (const FlowSnapshot* flow : flows)
+        for (const FlowSnapshot* flow : flows_of(sick))
             if (const FlowSnapshot* other = scene.reverse(*flow)) answer.flows.push_back(other->id);
         out.push_back(std::move(answer));
     }
@@ -177,6 +239,38 @@ bool failed(const ConnectionAttempt& attempt, const CaptureFigures& capture) {
     return attempt.outcome == "unanswered" &&
            static_cast<double>(capture.last_ns) - static_cast<double>(attempt.request_ns) >=
                static_cast<double>(unanswered_after_ns);
+}
+
+/// `what` is "the connection" or "3 connections"; `reason` begins with a colon where there is one.
+std::string failure_of(std::string_view outcome, const std::string& server, const std::string& client, std::string what,
+                       const std::string& reason) {
+    if (outcome == "rejected") return fmt::format("{} refused {} that {} asked for{}.", server, what, client, reason);
+    if (outcome != "reset") return fmt::format("{} did not answer when {} asked for {}.", server, client, what);
+    what.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(what.front())));
+    return fmt::format("{} that {} asked {} for ended in a TCP reset{}.", what, client, server, reason);
+}
+
+/// "{0}" is the server. An MPA request is sent when TCP is connected: then the host is up and the port open.
+std::string_view failure_advice(const ConnectionAttempt& attempt) {
+    const bool iwarp = attempt.transport == dissect::Transport::iwarp;
+    if (attempt.outcome == "reset")
+        return "On {0} see whether an iWARP server listens there (`rdma resource show cm_id`, `ss -ltnp`), and whether "
+               "a firewall on the way resets connections.";
+    if (attempt.outcome == "unanswered" && iwarp)
+        return "TCP was connected, so {0} is up and the port open, yet what listens there does not speak MPA: see "
+               "which program it is (`ss -ltnp` on {0}), and whether the RDMA server listens on another port.";
+    if (attempt.outcome == "unanswered")
+        return "See whether {0} can be reached (ping), whether UDP port 4791 is open on the way, whether its RDMA "
+               "device is up (`rdma link show`) and rdma_ucm is loaded.";
+    if (iwarp)
+        return "Compare what both ends are configured for: CRC, markers and MPA revision (`dump -V` shows both start "
+               "frames), private data; where they agree, the server's own log on {0} says why it refused.";
+    constexpr std::uint16_t invalid_service_id = 8;  // IBTA vol. 1, 12.6.7.2
+    if (attempt.reason == wire::name_of(wire::cm_reject_reason_names, invalid_service_id))
+        return "Nobody listens for that service on {0}: start the server, or compare its port and address "
+               "(`rdma resource show cm_id`) with what the client asks for.";
+    return "See in the server's log on {0} why it refused, and whether both ends ask for the same: address family, "
+           "GID and MTU, private data, queue depths.";
 }
 
 }  // namespace
@@ -217,30 +311,8 @@ void find_failed_connections(const Scene& scene, std::vector<Answer>& out) {
         const std::string what = attempts.size() == 1 ? "the connection" : counted(attempts.size(), "connection");
         const std::string client = scene.end(first.client);
         const std::string server = scene.end(first.server);
-        const std::string server_name = scene.short_name(first.server.address);
-        if (first.outcome == "rejected") {
-            answer.summary = fmt::format("{} refused {} that {} asked for{}.", server, what, client, reason);
-            answer.advice = fmt::format(
-                "On {0} see whether a server listens on that port and service (`rdma resource show cm_id`), and "
-                "whether both ends ask for the same: address family, private data, CRC and markers (iWARP), queue "
-                "depths.",
-                server_name);
-        } else if (first.outcome == "reset") {
-            answer.summary =
-                fmt::format("{} that {} asked {} for ended in a TCP reset{}.",
-                            attempts.size() == 1 ? "The connection" : counted(attempts.size(), "connection"), client,
-                            server, reason);
-            answer.advice = fmt::format(
-                "On {0} see whether an iWARP server listens there (`rdma resource show cm_id`, `ss -ltn`), and whether "
-                "a firewall on the way resets connections.",
-                server_name);
-        } else {
-            answer.summary = fmt::format("{} did not answer when {} asked for {}.", server, client, what);
-            answer.advice = fmt::format(
-                "See whether {0} can be reached (ping), whether UDP port 4791 (RoCE) or the TCP port (iWARP) is open "
-                "on the way, whether its RDMA device is up (`rdma link show`) and rdma_ucm is loaded.",
-                server_name);
-        }
+        answer.summary = failure_of(first.outcome, server, client, what, reason);
+        answer.advice = fmt::format(fmt::runtime(failure_advice(first)), scene.short_name(first.server.address));
         add_evidence(answer, "requests for a connection", static_cast<double>(attempts.size()), "requests", requests);
         if (first.outcome == "rejected")
             add_evidence(answer, "answers that refused", static_cast<double>(ends.size()), "answers", ends);

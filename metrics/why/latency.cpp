@@ -1,6 +1,8 @@
 // Why is latency high? The way there, the responder, queues, or repairs.
 #include <algorithm>
+#include <array>
 #include <fmt/core.h>
+#include <optional>
 
 #include "metrics/why/scene.h"
 #include "metrics/why/thresholds.h"
@@ -58,7 +60,9 @@ void find_distance(const Scene& scene, std::vector<Answer>& out) {
         const auto median = all.quantile(0.5);
         const bool steady = median && static_cast<double>(*median) <= steady_ratio * static_cast<double>(least);
         answer.summary = fmt::format(
-            "Even the fastest answer {} takes {}{}: the way from the capture point to {} and back is that long.",
+            "Even the fastest message {} takes {} to be answered{}: the way from the capture point to {} and back is "
+            "that "
+            "long.",
             scene.from_to(flows), duration(static_cast<double>(least)),
             steady ? ", and most take little more, so it is distance or a fixed delay and no queue" : "",
             scene.short_name(worst.destination.address));
@@ -153,95 +157,165 @@ std::string what_was_measured(const FlowSnapshot& flow) {
            "last octet.";
 }
 
-Answer describe(const Scene& scene) {
-    const FlowSnapshot* flow = most_sampled(scene);
-    std::vector<Sick> sick;
-    if (flow == nullptr) {
-        Answer answer = finding(Question::latency, "undecidable", sick);
-        answer.summary = "No message in the capture was answered, so no latency could be measured.";
-        answer.advice = "Capture both directions of a reliable service while it runs; UC and UD acknowledge nothing.";
-        if (is_partly_read(scene)) {
-            answer.summary = "So few messages could be read that their latency is no measure of the others.";
-            answer.advice = unread_advice(scene);
-        }
-        return answer;
+/// The flow that spends most time on repairs, where that is a good part of its busy time: such a one may have few
+/// latencies or none, and is what hurts.
+const FlowSnapshot* most_repaired(const Scene& scene) {
+    const FlowSnapshot* worst = nullptr;
+    for (const FlowSnapshot* flow : scene.flows())
+        if (!partly_read(*flow) && (repeated_packets(*flow) > 0 || flow->rnr_naks > 0) &&
+            ratio(static_cast<double>(repair_ns(*flow)), static_cast<double>(active_ns(*flow))) >=
+                hurting_repair_share &&
+            (worst == nullptr || repair_ns(*flow) > repair_ns(*worst)))
+            worst = flow;
+    return worst;
+}
+
+/// What is told of one flow.
+struct Measured {
+    const Scene& scene;
+    const FlowSnapshot& flow;
+    Histogram all;
+    std::string way;
+    std::string spread;  ///< "median 4.2 us, 99 % within ..."; empty without samples
+};
+
+Measured measure(const Scene& scene, const FlowSnapshot& flow) {
+    Measured measured{scene, flow, latencies(flow), scene.from_to({&flow}), {}};
+    const Histogram& all = measured.all;
+    if (!all.empty())
+        measured.spread =
+            fmt::format("median {}, 99 % within {}, longest {}", duration(static_cast<double>(*all.quantile(0.5))),
+                        duration(static_cast<double>(*all.quantile(0.99))), duration(static_cast<double>(*all.max())));
+    return measured;
+}
+
+/// A verdict with its words; without value where the rule says nothing of the flow.
+struct Ruling {
+    std::string_view verdict;
+    std::string summary;
+    std::string advice;
+};
+using Rule = std::optional<Ruling> (*)(const Measured&);
+
+std::string others(const Measured& measured) {
+    return measured.spread.empty() ? std::string("no other could be measured") : "the others: " + measured.spread;
+}
+
+std::optional<Ruling> waits_for_receives(const Measured& measured) {
+    if (measured.flow.rnr_naks == 0) return std::nullopt;
+    return Ruling{
+        "rnr",
+        fmt::format("Messages {} waited for receives to be posted, {} in all; {}.", measured.way,
+                    duration(static_cast<double>(time_in(measured.flow, {State::rnr_wait}))), others(measured)),
+        "See the answer about bandwidth: post receives earlier."};
+}
+
+std::optional<Ruling> waits_for_repairs(const Measured& measured) {
+    const FlowSnapshot& flow = measured.flow;
+    if (repeated_packets(flow) == 0) return std::nullopt;
+    const auto longest = flow.recovery.total_ns.max();
+    std::string waited = "were retransmitted in part";
+    if (repair_ns(flow) > 0)
+        waited = fmt::format("waited {} for repairs", duration(static_cast<double>(repair_ns(flow))));
+    if (longest) waited += fmt::format(", {} at worst", duration(static_cast<double>(*longest)));
+    return Ruling{"retransmission", fmt::format("Messages {} {}; {}.", measured.way, waited, others(measured)),
+                  "See the answer about bandwidth: what is repaired there makes the long waits."};
+}
+
+std::optional<Ruling> waits_for_responder(const Measured& measured) {
+    const auto slow = slow_responder(measured.flow);
+    if (!slow) return std::nullopt;
+    const std::string responder = measured.scene.short_name(measured.flow.destination.address);
+    return Ruling{
+        "responder_slow",
+        fmt::format("{} takes {} times as long to answer {} as to acknowledge ({}; {}).", responder, rough(slow->ratio),
+                    slow->operation == Operation::read ? "READs" : "atomics", measured.way, measured.spread),
+        fmt::format("On {} look at the way from adapter to memory: PCIe (`lspci -vv`), NUMA node of the "
+                    "buffers, IOMMU, power states; for a software stack, its CPU.",
+                    responder)};
+}
+
+std::optional<Ruling> waits_for_each_other(const Measured& measured) {
+    const FlowSnapshot& flow = measured.flow;
+    if (measured.all.count() < 50 || flow.messages_max <= 1) return std::nullopt;
+    const auto least = static_cast<double>(*measured.all.min());
+    const auto median = static_cast<double>(*measured.all.quantile(0.5));
+    if (least == 0 || median < queueing_ratio * least) return std::nullopt;
+    return Ruling{
+        "queueing",
+        fmt::format("Messages {} typically take {} times the least latency of {}: with up to {} outstanding "
+                    "they wait for each other ({}).",
+                    measured.way, rough(median / least), duration(least), number(flow.messages_max), measured.spread),
+        "Fewer outstanding messages wait less and give the same bandwidth, as long as link rate times round "
+        "trip stays outstanding."};
+}
+
+std::optional<Ruling> waits_for_itself(const Measured& measured) {
+    const auto own = own_part(measured.flow);
+    if (!own) return std::nullopt;
+    const std::string program = program_on(measured.scene, measured.flow);
+    if (own->verdict == "posted_not_sent")
+        return Ruling{own->verdict,
+                      fmt::format("Of the time from post to completion {}, {} is over before the first packet leaves: "
+                                  "{} on average (on the wire: {}).",
+                                  measured.way, percent(own->share), duration(own->mean_ns), measured.spread),
+                      fmt::format("Work requests of {} wait behind others in its send queue, or for the adapter: the "
+                                  "answer about queue depth tells how many. A shorter queue has the same bandwidth, as "
+                                  "long as it does not run empty.",
+                                  program)};
+    return Ruling{own->verdict,
+                  fmt::format("Of the time from post to completion {}, {} is that of completions which {} has not "
+                              "looked at yet: {} on average (on the wire: {}).",
+                              measured.way, percent(own->share), program, duration(own->mean_ns), measured.spread),
+                  "Poll the completion queue more often, or wait for its events in a thread of its own; see what CPU "
+                  "that thread gets."};
+}
+
+std::optional<Ruling> waits_for_nothing(const Measured& measured) {
+    return Ruling{"normal",
+                  fmt::format("Latency {}: least {}, {}.", measured.way,
+                              duration(static_cast<double>(*measured.all.min())), measured.spread),
+                  "Nothing needs to be done. " + what_was_measured(measured.flow)};
+}
+
+/// The first that says something, names the verdict.
+constexpr std::array<Rule, 6> rules{waits_for_receives,   waits_for_repairs, waits_for_responder,
+                                    waits_for_each_other, waits_for_itself,  waits_for_nothing};
+
+Answer nothing_measured(const Scene& scene) {
+    std::vector<Sick> nobody;
+    Answer answer = finding(Question::latency, "undecidable", nobody);
+    answer.summary = "No message in the capture was answered, so no latency could be measured.";
+    answer.advice = "Capture both directions of a reliable service while it runs; UC and UD acknowledge nothing.";
+    if (is_partly_read(scene)) {
+        answer.summary = "So few messages could be read that their latency is no measure of the others.";
+        answer.advice = unread_advice(scene);
     }
-    sick.push_back({flow, 0});
-    const Histogram all = latencies(*flow);
-    const std::string way = scene.from_to({flow});
-    const std::uint64_t least = *all.min();
-    const std::uint64_t median = *all.quantile(0.5);
-    const std::string spread =
-        fmt::format("median {}, 99 % within {}, longest {}", duration(static_cast<double>(median)),
-                    duration(static_cast<double>(*all.quantile(0.99))), duration(static_cast<double>(*all.max())));
-    const auto made = [&](std::string_view verdict, std::string summary, std::string advice) {
-        Answer answer = finding(Question::latency, verdict, sick);
-        answer.summary = std::move(summary);
-        answer.advice = std::move(advice);
-        return answer;
-    };
-    const auto slow = slow_responder(*flow);
-    const auto own = own_part(*flow);
-    Answer answer = [&] {
-        if (flow->rnr_naks > 0)
-            return made("rnr",
-                        fmt::format("Messages {} waited for receives to be posted, {} in all; the others: {}.", way,
-                                    duration(static_cast<double>(time_in(*flow, {State::rnr_wait}))), spread),
-                        "See the answer about bandwidth: post receives earlier.");
-        if (repeated_packets(*flow) > 0)
-            return made("retransmission",
-                        fmt::format("Messages {} that had to be sent again waited {} at worst; the others: {}.", way,
-                                    flow->recovery.total_ns.max()
-                                        ? duration(static_cast<double>(*flow->recovery.total_ns.max()))
-                                        : std::string("an unknown time"),
-                                    spread),
-                        "See the answer about bandwidth: what is repaired there makes the long waits.");
-        if (slow)
-            return made("responder_slow",
-                        fmt::format("{} takes {} times as long to answer {} as to acknowledge ({}; {}).",
-                                    scene.short_name(flow->destination.address), rough(slow->ratio),
-                                    slow->operation == Operation::read ? "READs" : "atomics", way, spread),
-                        fmt::format("On {} look at the way from adapter to memory: PCIe (`lspci -vv`), NUMA node of "
-                                    "the buffers, IOMMU, power states; for a software stack, its CPU.",
-                                    scene.short_name(flow->destination.address)));
-        if (all.count() >= 50 && flow->messages_max > 1 && least > 0 &&
-            static_cast<double>(median) >= queueing_ratio * static_cast<double>(least))
-            return made("queueing",
-                        fmt::format("Messages {} typically take {} times the least latency of {}: with up to {} "
-                                    "outstanding they wait for each other ({}).",
-                                    way, rough(static_cast<double>(median) / static_cast<double>(least)),
-                                    duration(static_cast<double>(least)), number(flow->messages_max), spread),
-                        "Fewer outstanding messages wait less and give the same bandwidth, as long as link rate times "
-                        "round trip stays outstanding.");
-        if (own && own->verdict == "posted_not_sent")
-            return made("posted_not_sent",
-                        fmt::format("Of the time from post to completion {}, {} is over before the first packet "
-                                    "leaves: {} on average (on the wire: {}).",
-                                    way, percent(own->share), duration(own->mean_ns), spread),
-                        fmt::format("Work requests of {} wait behind others in its send queue, or for the adapter: the "
-                                    "answer about queue depth tells how many. A shorter queue has the same bandwidth, "
-                                    "as long as it does not run empty.",
-                                    program_on(scene, *flow)));
-        if (own)
-            return made("slow_polling",
-                        fmt::format("Of the time from post to completion {}, {} is that of completions which {} has "
-                                    "not looked at yet: {} on average (on the wire: {}).",
-                                    way, percent(own->share), program_on(scene, *flow), duration(own->mean_ns), spread),
-                        "Poll the completion queue more often, or wait for its events in a thread of its own; see what "
-                        "CPU that thread gets.");
-        return made("normal",
-                    fmt::format("Latency {}: least {}, {}.", way, duration(static_cast<double>(least)), spread),
-                    "Nothing needs to be done. " + what_was_measured(*flow));
-    }();
-    answer.confidence = flow->confidence * (all.count() >= enough_round_trips ? 1.0 : 0.5);
+    return answer;
+}
+
+Answer describe(const Scene& scene) {
+    const FlowSnapshot* flow = most_repaired(scene);
+    if (flow == nullptr) flow = most_sampled(scene);
+    if (flow == nullptr) return nothing_measured(scene);
+    const Measured measured = measure(scene, *flow);
+    std::optional<Ruling> ruling;
+    for (const Rule rule : rules)
+        if ((ruling = rule(measured))) break;
+    std::vector<Sick> sick{{flow, 0}};
+    Answer answer = finding(Question::latency, ruling->verdict, sick);
+    answer.summary = std::move(ruling->summary);
+    answer.advice = std::move(ruling->advice);
+    answer.confidence = flow->confidence * (measured.all.count() >= enough_round_trips ? 1.0 : 0.5);
     if (flow->round_trip_min_ns)
         add_evidence(answer, "least round trip from the capture point", static_cast<double>(*flow->round_trip_min_ns),
                      "ns");
     for (std::size_t i = 0; i < operation_count; ++i)
         add_operation(answer, static_cast<Operation>(i), flow->operations[i]);
     add_traced(answer, *flow);
-    add_evidence(answer, "packets transmitted again", static_cast<double>(repeated_packets(*flow)), "packets",
+    add_evidence(answer, "packets retransmitted", static_cast<double>(repeated_packets(*flow)), "packets",
                  frames_of({flow}, {EventKind::retransmission}));
+    add_evidence(answer, "time lost to repairs", static_cast<double>(repair_ns(*flow)), "ns");
     if (const auto longest = flow->recovery.total_ns.max())
         add_evidence(answer, "longest repair", static_cast<double>(*longest), "ns");
     return answer;

@@ -1,8 +1,12 @@
 // Is the adapter's cache of queue pairs, keys or translations thrashed? A responder that has to fetch an entry from
 // memory answers later, so turnaround against reuse distance steps up at the cache's size.
 #include <algorithm>
+#include <array>
 #include <fmt/core.h>
+#include <iterator>
 #include <map>
+#include <optional>
+#include <tuple>
 
 #include "metrics/why/scene.h"
 #include "metrics/why/thresholds.h"
@@ -99,94 +103,79 @@ std::size_t most_flows(const Scene& scene) {
     return most;
 }
 
-}  // namespace
-
-void ask_qp_cache(const Scene& scene, std::vector<Answer>& out) {
-    const std::size_t before = out.size();
-    const HostSnapshot* busiest = nullptr;
-    std::optional<Answer> mild;
-    for (const HostSnapshot& host : scene.snapshot().hosts) {
-        if (!scene.concerns(host.address) || host.received_requests == 0) continue;
-        if (busiest == nullptr || host.queue_pairs.distinct > busiest->queue_pairs.distinct ||
-            (host.queue_pairs.distinct == busiest->queue_pairs.distinct &&
-             host.received_requests > busiest->received_requests))
-            busiest = &host;
-        const std::array<Table, 3> tables{{
-            {&host.queue_pairs, "queue pairs",
-             "use fewer queue pairs (share them among threads, XRC or DC transport, or an SRQ), or send in bursts to "
-             "each"},
-            {&host.remote_keys, "keys", "register fewer, larger regions"},
-            {&host.pages, "pages", "back the memory with huge pages, and touch it in order"},
-        }};
-        for (const Table& table : tables) {
-            if (table.figures->distinct <= small_working_set) continue;
-            const auto knee = knee_of(*table.figures);
-            if (!knee) continue;
-            const bool thrashes = knee->share_beyond >= thrashing_share;
-            Answer answer = about(host, scene, thrashes ? "thrashing" : "knee");
-            answer.summary = fmt::format(
-                "{} answers in {} when it has met one of the last {} or so {} again, and in {} beyond: its cache seems "
-                "to end there, and {} of the requests go beyond.",
-                scene.host(host.address), duration(static_cast<double>(knee->fast_ns)), rough(knee->from), table.what,
-                duration(static_cast<double>(knee->slow_ns)), percent(knee->share_beyond));
-            answer.advice = fmt::format(
-                "To stay within it, {}. The adapter's own counters, where it has them, confirm it (`ethtool -S {}`: "
-                "ICM or cache misses; `perf stat` PCIe reads).",
-                table.advice, "DEVICE");
-            answer.confidence *= 0.7;  // load grows with the number of queue pairs too
-            answer.severity = thrashes ? knee->share_beyond * (1 - 1 / knee->ratio) : 0;
-            add_evidence(answer, "cache holds at least", knee->from, std::string(table.what));
-            add_evidence(answer, "and fewer than", knee->to, std::string(table.what));
-            add_evidence(answer, "requests beyond", knee->share_beyond, "share");
-            add_bins(answer, *table.figures, table.what);
-            add_sets(answer, host);
-            if (thrashes)
-                out.push_back(std::move(answer));
-            else if (!mild)
-                mild = std::move(answer);
-        }
-    }
-    if (out.size() > before) return;
-    if (mild) {
-        out.push_back(std::move(*mild));
-        return;
-    }
-    if (busiest == nullptr) {
-        std::vector<Sick> nobody;  // or everybody, where connections are few
-        if (const std::size_t most = most_flows(scene); most > 0 && most <= small_working_set) {
-            for (const FlowSnapshot* flow : scene.flows())
-                if (carries_data(*flow)) nobody.push_back({flow, 0});
-            Answer answer = finding(Question::qp_cache, "small_working_set", nobody);
-            answer.summary = fmt::format("No host is sent data on more than {}: any adapter holds them.",
-                                         counted(most, "connection"));
-            answer.advice = "Nothing needs to be done.";
-            answer.confidence = 0.8;  // keys and pages are not counted
-            add_evidence(answer, "connections with data towards one host, most", static_cast<double>(most),
-                         "connections");
-            out.push_back(std::move(answer));
-            return;
-        }
-        Answer answer = finding(Question::qp_cache, "undecidable", nobody);
-        answer.summary = "The capture holds no requests, so nothing is known of the adapters' caches.";
-        answer.advice = "Capture at the host that is asked, while many queue pairs are in use.";
-        out.push_back(std::move(answer));
-        return;
-    }
-    const HostSnapshot& host = *busiest;
-    const std::uint64_t most =
-        std::max({host.queue_pairs.distinct, host.remote_keys.distinct, host.pages.working_set_max});
-    if (most <= small_working_set) {
-        Answer answer = about(host, scene, "small_working_set");
-        answer.summary =
-            fmt::format("{} is asked on {}, with {} and {}: any adapter holds them.", scene.host(host.address),
-                        counted(host.queue_pairs.distinct, "queue pair"), counted(host.remote_keys.distinct, "key"),
-                        counted(host.pages.working_set_max, "page") + " at a time");
-        answer.advice = "Nothing needs to be done.";
-        answer.confidence = 0.9;
+/// Where turnaround steps up, one answer a table that has such a place.
+std::vector<Answer> knees_of(const Scene& scene, const HostSnapshot& host) {
+    const std::array<Table, 3> tables{{
+        {&host.queue_pairs, "queue pairs",
+         "use fewer queue pairs (share them among threads, XRC or DC transport, or an SRQ), or send in bursts to each"},
+        {&host.remote_keys, "keys", "register fewer, larger regions"},
+        {&host.pages, "pages", "back the memory with huge pages, and touch it in order"},
+    }};
+    std::vector<Answer> out;
+    for (const Table& table : tables) {
+        if (table.figures->distinct <= small_working_set) continue;
+        const auto knee = knee_of(*table.figures);
+        if (!knee) continue;
+        const bool thrashes = knee->share_beyond >= thrashing_share;
+        Answer answer = about(host, scene, thrashes ? "thrashing" : "knee");
+        answer.summary = fmt::format(
+            "{0} answers in {1} where one of the {2} was among the last {3} or so that it used, and in {4} where it "
+            "was not: its cache probably holds about {3}, and {5} of the requests go beyond.",
+            scene.host(host.address), duration(static_cast<double>(knee->fast_ns)), table.what, rough(knee->from),
+            duration(static_cast<double>(knee->slow_ns)), percent(knee->share_beyond));
+        answer.advice = fmt::format(
+            "To stay within it, {}. The adapter's own counters, where it has them, confirm it (`ethtool -S DEVICE`: "
+            "ICM or cache misses; `perf stat` PCIe reads).",
+            table.advice);
+        answer.confidence *= 0.7;  // load grows with the number of queue pairs too
+        answer.severity = thrashes ? knee->share_beyond * (1 - 1 / knee->ratio) : 0;
+        add_evidence(answer, "cache holds at least", knee->from, std::string(table.what));
+        add_evidence(answer, "and fewer than", knee->to, std::string(table.what));
+        add_evidence(answer, "requests beyond", knee->share_beyond, "share");
+        add_bins(answer, *table.figures, table.what);
         add_sets(answer, host);
         out.push_back(std::move(answer));
-        return;
     }
+    return out;
+}
+
+/// Of a capture without requests at a glance, as of iWARP: few connections need no cache either.
+Answer without_requests(const Scene& scene) {
+    std::vector<Sick> all;
+    const std::size_t most = most_flows(scene);
+    if (most == 0 || most > small_working_set) {
+        Answer answer = finding(Question::qp_cache, "undecidable", all);
+        answer.summary = "The capture holds no requests, so nothing is known of the adapters' caches.";
+        answer.advice = "Capture at the host that is asked, while many queue pairs are in use.";
+        return answer;
+    }
+    for (const FlowSnapshot* flow : scene.flows())
+        if (carries_data(*flow)) all.push_back({flow, 0});
+    Answer answer = finding(Question::qp_cache, "small_working_set", all);
+    answer.summary =
+        fmt::format("No host is sent data on more than {}: any adapter holds them.", counted(most, "connection"));
+    answer.advice = "Nothing needs to be done.";
+    answer.confidence = 0.8;  // keys and pages are not counted
+    add_evidence(answer, "connections with data towards one host, most", static_cast<double>(most), "connections");
+    return answer;
+}
+
+Answer small_set(const Scene& scene, const HostSnapshot& host) {
+    Answer answer = about(host, scene, "small_working_set");
+    std::string used;  // SENDs name neither keys nor pages
+    for (const auto& [count, what] :
+         {std::pair{host.remote_keys.distinct, "rkey"}, std::pair{host.pages.working_set_max, "page"}})
+        if (count > 0) used += (used.empty() ? ", using " : " and ") + counted(count, what);
+    answer.summary =
+        fmt::format("{} receives requests on {}{}{}: any adapter holds them.", scene.host(host.address),
+                    counted(host.queue_pairs.distinct, "queue pair"), used, used.empty() ? "" : " at a time");
+    answer.advice = "Nothing needs to be done.";
+    answer.confidence = 0.9;
+    add_sets(answer, host);
+    return answer;
+}
+
+Answer large_set_without_knee(const Scene& scene, const HostSnapshot& host) {
     const std::uint64_t samples =
         std::max({measured(host.queue_pairs), measured(host.remote_keys), measured(host.pages)});
     const bool enough = samples >= 2 * knee_samples;
@@ -199,14 +188,49 @@ void ask_qp_cache(const Scene& scene, std::vector<Answer>& out) {
         answer.advice = "Nothing needs to be done.";
     } else {
         answer.summary = fmt::format(
-            "{} was asked on {}, but only {} could be timed: too few to find the end of a cache.",
+            "{} received requests on {}, but only {} could be timed: too few to find the end of a cache.",
             scene.host(host.address), counted(host.queue_pairs.distinct, "queue pair"), counted(samples, "answer"));
         answer.advice = "Capture longer, at that host, with requests that are answered (RC READ, or WRITE with ACKs).";
         answer.confidence = 0;
     }
     add_sets(answer, host);
     add_bins(answer, host.queue_pairs, "queue pairs");
-    out.push_back(std::move(answer));
+    return answer;
+}
+
+/// More queue pairs come first, then more requests.
+bool is_busier(const HostSnapshot& host, const HostSnapshot& other) {
+    return std::tie(host.queue_pairs.distinct, host.received_requests) >
+           std::tie(other.queue_pairs.distinct, other.received_requests);
+}
+
+}  // namespace
+
+void ask_qp_cache(const Scene& scene, std::vector<Answer>& out) {
+    const HostSnapshot* busiest = nullptr;
+    std::vector<Answer> thrashing;
+    std::optional<Answer> mild;
+    for (const HostSnapshot& host : scene.snapshot().hosts) {
+        // Packets that set up connections are requests, too, and name no queue pair that a cache holds.
+        if (!scene.concerns(host.address) || host.received_requests == 0 || host.queue_pairs.distinct == 0) continue;
+        if (busiest == nullptr || is_busier(host, *busiest)) busiest = &host;
+        for (Answer& answer : knees_of(scene, host))
+            if (answer.verdict == "thrashing")
+                thrashing.push_back(std::move(answer));
+            else if (!mild)
+                mild = std::move(answer);
+    }
+    if (!thrashing.empty())
+        std::ranges::move(thrashing, std::back_inserter(out));
+    else if (mild)
+        out.push_back(std::move(*mild));
+    else if (busiest == nullptr)
+        out.push_back(without_requests(scene));
+    else if (std::max({busiest->queue_pairs.distinct, busiest->remote_keys.distinct, busiest->pages.working_set_max}) <=
+             small_working_set)
+        out.push_back(small_set(scene, *busiest));
+    else
+        out.push_back(large_set_without_knee(scene, *busiest));
 }
 
 }  // namespace metrics::why

@@ -88,9 +88,7 @@ double hurt_of(const FlowSnapshot& flow, Illness illness) {
     const auto busy = static_cast<double>(active_ns(flow));
     if (illness == Illness::duplication)
         return 0.5 * ratio(static_cast<double>(flow.duplicate_packets.value_or(0)), packets);
-    const double time = ratio(static_cast<double>(time_in(flow, {State::transmit_again, State::rnr_wait,
-                                                                 State::recover_nak, State::recover_timeout})),
-                              busy);
+    const double time = ratio(static_cast<double>(repair_ns(flow)), busy);
     const double repeats = ratio(static_cast<double>(repeated_packets(flow)), packets);
     double cause = static_cast<double>(flow.missing_packets.value_or(0));
     if (illness == Illness::reordering) cause = static_cast<double>(flow.reordered_packets.value_or(0));
@@ -113,8 +111,7 @@ bool is_worth_an_alarm(const FlowSnapshot& flow, Illness illness, double hurt) {
 
 struct Sums {
     std::uint64_t packets = 0, again = 0, missing = 0, late = 0, doubled = 0, icrc = 0, crc = 0, rnr = 0, naks = 0,
-                  timeouts = 0, duplicate_acks = 0, repair_ns = 0, rnr_ns = 0, timeout_ns = 0, busy_ns = 0,
-                  worst_ns = 0;
+                  timeouts = 0, duplicate_acks = 0, repair_ns = 0, rnr_ns = 0, timeout_ns = 0, busy_ns = 0;
     Histogram repair, rnr_timer;
 };
 
@@ -132,8 +129,7 @@ Sums sum_up(const Flows& flows) {
         sums.naks += sequence_naks(*flow);
         sums.timeouts += flow->timeouts;
         if (flow->tcp) sums.duplicate_acks += flow->tcp->duplicate_acks;
-        sums.repair_ns +=
-            time_in(*flow, {State::transmit_again, State::rnr_wait, State::recover_nak, State::recover_timeout});
+        sums.repair_ns += repair_ns(*flow);
         sums.rnr_ns += time_in(*flow, {State::rnr_wait});
         sums.timeout_ns += time_in(*flow, {State::recover_timeout});
         sums.busy_ns += active_ns(*flow);
@@ -143,7 +139,7 @@ Sums sum_up(const Flows& flows) {
     return sums;
 }
 
-/// "; repairs took 71 % of the time in which there was something to send"
+/// "; repairing it took 71 % of the time in which there was something to send"
 std::string toll(const Sums& sums) {
     const double share = ratio(static_cast<double>(sums.repair_ns), static_cast<double>(sums.busy_ns));
     if (share < 0.001) return {};
@@ -156,97 +152,173 @@ std::string share_of(std::uint64_t part, std::uint64_t packets) {
 }
 std::string share_of_packets(std::uint64_t part, const Sums& sums) { return share_of(part, sums.packets); }
 
-void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums& sums, Answer& answer) {
+/// What is told about the flows of one illness, all from one host to another.
+struct Patient {
+    const Scene& scene;
+    const Flows& flows;
+    const Sums& sums;
+    std::string way;     ///< "from A (port 1) to B (port 2)"
+    std::string sender;  ///< short names
+    std::string receiver;
+    std::string responder;  ///< of the requests that NAKs are about
+    bool iwarp = false;
+    bool infiniband = false;  ///< no Ethernet beneath
+};
+
+Patient patient_of(const Scene& scene, const Flows& flows, const Sums& sums) {
     const FlowSnapshot& first = *flows.front();
-    const std::string way = scene.from_to(flows);
-    const std::string sender = scene.short_name(first.source.address);
-    const std::string receiver = scene.short_name(first.destination.address);
-    const std::string responder = scene.short_name(responder_of(first).address);
-    const bool iwarp = first.transport == dissect::Transport::iwarp;
+    return {scene,
+            flows,
+            sums,
+            scene.from_to(flows),
+            scene.short_name(first.source.address),
+            scene.short_name(first.destination.address),
+            scene.short_name(responder_of(first).address),
+            first.transport == dissect::Transport::iwarp,
+            first.transport == dissect::Transport::infiniband};
+}
+
+/// How a host's own counters are read.
+std::string_view host_counters(const Patient& patient) { return patient.infiniband ? "`perfquery`" : "`ethtool -S`"; }
+
+void explain_loss_before(const Patient& patient, Answer& answer) {
+    const Sums& sums = patient.sums;
+    // A repeat that is lost as well leaves no new hole; the receiver's NAKs tell of some of those.
+    answer.summary = fmt::format("{}{} {} were lost before they came to this capture point{}.",
+                                 sums.naks > sums.missing ? "At least " : "",
+                                 share_of(sums.missing, sums.packets + sums.missing), patient.way, toll(sums));
+    answer.advice = fmt::format(
+        "Look for drops between {0} and the capture point: on {0} {1} for tx drops and errors, on each switch port of "
+        "that way the discard and CRC counters; change the cable or transceiver whose port counts CRC errors. Where "
+        "ports discard without CRC errors the queue overflows: {2}.",
+        patient.sender, host_counters(patient),
+        patient.iwarp ? "mark instead of dropping (ECN, net.ipv4.tcp_ecn=1 on both hosts), or give the port more buffer"
+                      : "give this traffic class PFC, or ECN, on every hop");
+}
+
+/// How often the receiver asked again; 0 where nothing tells. Of lost responses the requester asks by READ requests.
+std::uint64_t losses_of(const Patient& patient) {
+    std::uint64_t losses = std::max<std::uint64_t>(patient.sums.naks, patient.flows.front()->recovery.count);
+    if (patient.iwarp) return std::max(losses, patient.sums.again);
+    for (const FlowSnapshot* flow : patient.flows) {
+        const FlowSnapshot* requests = patient.scene.reverse(*flow);
+        if (flow->messages_total() == 0 && requests != nullptr)
+            losses = std::max(losses, exhibit_count(*requests, EventKind::retransmission));
+    }
+    return losses;
+}
+
+void explain_loss_after(const Patient& patient, Answer& answer) {
+    const std::uint64_t losses = losses_of(patient);
+    std::string how_often;
+    if (losses > 0 && patient.iwarp)
+        how_often = counted(losses, "lost segment") + ", ";
+    else if (losses > 0)
+        how_often = counted(losses, "time") + ", ";
+    answer.summary = fmt::format(
+        "Packets {} were lost after this capture point: all were seen here, yet {} asked for some again "
+        "({}{} retransmitted){}.",
+        patient.way, patient.receiver, how_often, counted(patient.sums.again, "packet"), toll(patient.sums));
+    answer.advice = fmt::format(
+        "Look for drops between the capture point and {0}: discard and CRC counters of the switch ports on that way, "
+        "on {0} {1} for rx_discards, rx_out_of_buffer, rx_missed and CRC errors; receive rings too small (`ethtool "
+        "-G`) and a firewall or traffic-control rule drop there too.",
+        patient.receiver, host_counters(patient));
+}
+
+void explain_reordering(const Patient& patient, Answer& answer) {
+    const Sums& sums = patient.sums;
+    answer.summary =
+        fmt::format("{} {} came late, overtaken by others{}; {}{}.", share_of_packets(sums.late, sums), patient.way,
+                    sums.missing == 0 ? ", though none was lost" : "",
+                    sums.again > 0 ? counted(sums.again, "packet was", "packets were") + " retransmitted because of it"
+                                   : std::string("nothing was retransmitted"),
+                    toll(sums));
+    answer.advice = fmt::format(
+        "Something between {} and {} sends packets of one flow over several paths or queues: look for packet spraying, "
+        "adaptive routing, link aggregation that hashes by packet, or QoS that re-queues. Hash by flow (5-tuple), or "
+        "switch on the receiver's out-of-order support where its adapter has any.",
+        patient.sender, patient.receiver);
+}
+
+void explain_duplication(const Patient& patient, Answer& answer) {
+    answer.summary = fmt::format("{} {} arrived a second time, duplicated by the network.",
+                                 share_of_packets(patient.sums.doubled, patient.sums), patient.way);
+    answer.advice =
+        "Look for a loop, a mirror port that feeds back, or a bond in broadcast mode on the way; make sure that the "
+        "capture does not listen on two interfaces of the same path.";
+}
+
+void explain_corruption(const Patient& patient, Answer& answer) {
+    const Sums& sums = patient.sums;
+    answer.summary = fmt::format("{} {} carried a bad {}: they were damaged on the way{}.",
+                                 share_of_packets(sums.icrc + sums.crc, sums), patient.way,
+                                 sums.icrc > 0 ? "ICRC" : "CRC", toll(sums));
+    answer.advice = fmt::format(
+        "A link's own checksum did not catch it, so it happened inside a device between {} and the capture point, most "
+        "likely in the memory of a switch, adapter or host: compare {} ({}) along the way, move the flow to another "
+        "path, and replace the device where it starts.",
+        patient.sender,
+        patient.iwarp ? "the counters of CRC and checksum errors" : "the counters rx_icrc_encapsulated and CRC errors",
+        host_counters(patient));
+}
+
+void explain_rnr(const Patient& patient, Answer& answer) {
+    const Sums& sums = patient.sums;
+    answer.summary =
+        fmt::format("{} was not ready: it refused {} {}{}, and the sender waited {} for it ({} of its busy time).",
+                    patient.responder, sums.rnr == 1 ? "1 message" : "messages", patient.scene.requests(patient.flows),
+                    sums.rnr == 1 ? std::string() : fmt::format(" {}", counted(sums.rnr, "time")),
+                    duration(static_cast<double>(sums.rnr_ns)),
+                    percent(ratio(static_cast<double>(sums.rnr_ns), static_cast<double>(sums.busy_ns))));
+    const std::string& requester = patient.responder == patient.receiver ? patient.sender : patient.receiver;
+    answer.advice = fmt::format(
+        "On {} post receives earlier and more of them (a deeper receive queue, or an SRQ with a limit event); a "
+        "shorter min_rnr_timer than {} makes each wait shorter. out_of_buffer there, and rnr_nak_retry_err on {}, "
+        "should then stop growing.",
+        patient.responder,
+        sums.rnr_timer.max() ? duration(static_cast<double>(*sums.rnr_timer.max())) : std::string("now"), requester);
+}
+
+/// Repeats so soon after what went before that nobody waited: the timer of an older request ran out meanwhile.
+void explain_early_timeout(const Patient& patient, Answer& answer) {
+    answer.summary = fmt::format(
+        "{} retransmitted {} {} while others were still answered: its timer ran out too early ({}), and "
+        "nothing shows that a packet was lost.",
+        patient.sender, counted(patient.sums.again, "packet"), patient.way, counted(patient.sums.timeouts, "time-out"));
+    answer.advice = fmt::format(
+        "With so much outstanding, answers of {} take longer than {} waits for them: give the queue pair a longer "
+        "local ACK timeout (ibv_modify_qp, rdma_set_option), or keep fewer requests outstanding.",
+        patient.receiver, patient.sender);
+}
+
+void explain_timeout(const Patient& patient, Answer& answer) {
+    if (!patient.iwarp && patient.sums.timeout_ns < patient.sums.timeouts * shortest_timer_ns)
+        return explain_early_timeout(patient, answer);
+    answer.summary = fmt::format("{} had to retransmit {} {} because no answer came in time ({}){}.", patient.sender,
+                                 counted(patient.sums.again, "packet"), patient.way,
+                                 counted(patient.sums.timeouts, "time-out"), toll(patient.sums));
+    answer.advice = fmt::format(
+        "Either the last packets of a message or their acknowledgements are lost, or {0} did not answer: see whether "
+        "{0} was alive{2}, and capture at {0} as well to tell which of the two it is.",
+        patient.receiver, patient.sender,
+        patient.iwarp
+            ? fmt::format(", read TcpExtTCPTimeouts (`nstat`) on {}", patient.sender)
+            : fmt::format(" and its QP in state RTS (`rdma resource show qp`), read local_ack_timeout_err on {}",
+                          patient.sender));
+}
+
+void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums& sums, Answer& answer) {
+    const Patient patient = patient_of(scene, flows, sums);
     switch (illness) {
         case Illness::none: return;
-        case Illness::loss_before:
-            // A repeat that is lost as well leaves no new hole; the receiver's NAKs tell of some of those.
-            answer.summary = fmt::format("{}{} {} were lost before they came to this capture point{}.",
-                                         sums.naks > sums.missing ? "At least " : "",
-                                         share_of(sums.missing, sums.packets + sums.missing), way, toll(sums));
-            answer.advice = fmt::format(
-                "Search between {0} and the capture point: on {0} `ethtool -S` for tx drops and errors, on each switch "
-                "port of that way the discard and CRC counters; change the cable or transceiver whose port counts CRC "
-                "errors. Where ports discard without CRC errors the queue overflows: give this traffic class PFC, or "
-                "ECN, on every hop.",
-                sender);
-            break;
-        case Illness::loss_after: {
-            const auto losses = std::max<std::uint64_t>(
-                {sums.naks, iwarp ? sums.again : 0, std::uint64_t{flows.front()->recovery.count}, 1});
-            answer.summary = fmt::format(
-                "Packets {} were lost after this capture point: all were seen here, yet {} asked for some again ({}, "
-                "{} sent again){}.",
-                way, receiver, iwarp ? counted(losses, "lost segment") : counted(losses, "time"),
-                counted(sums.again, "packet"), toll(sums));
-            answer.advice = fmt::format(
-                "Search between the capture point and {0}: discard and CRC counters of the switch ports on that way, "
-                "on {0} `ethtool -S` for rx_discards, rx_out_of_buffer, rx_missed and CRC errors; receive rings too "
-                "small (`ethtool -G`) and a firewall or traffic-control rule drop there too.",
-                receiver);
-            break;
-        }
-        case Illness::reordering:
-            answer.summary =
-                fmt::format("{} {} came late, overtaken by others{}; {}{}.", share_of_packets(sums.late, sums), way,
-                            sums.missing == 0 ? ", though none was lost" : "",
-                            sums.again > 0 ? counted(sums.again, "packet was", "packets were") + " sent again for it"
-                                           : std::string("nothing was sent again"),
-                            toll(sums));
-            answer.advice = fmt::format(
-                "Something between {} and {} sends packets of one flow over several paths or queues: look for packet "
-                "spraying, adaptive routing, link aggregation that hashes by packet, or QoS that re-queues. Hash by "
-                "flow (5-tuple), or switch on the receiver's out-of-order support where its adapter has any.",
-                sender, receiver);
-            break;
-        case Illness::duplication:
-            answer.summary = fmt::format("{} {} arrived a second time, doubled by the network.",
-                                         share_of_packets(sums.doubled, sums), way);
-            answer.advice =
-                "Look for a loop, a mirror port that feeds back, or a bond in broadcast mode on the way; make sure "
-                "that the capture does not listen on two interfaces of the same path.";
-            break;
-        case Illness::corruption:
-            answer.summary = fmt::format("{} {} carried a bad {}: they were damaged on the way{}.",
-                                         share_of_packets(sums.icrc + sums.crc, sums), way,
-                                         sums.icrc > 0 ? "ICRC" : "CRC", toll(sums));
-            answer.advice = fmt::format(
-                "A link's own checksum did not catch it, so it happened inside a device between {} and the capture "
-                "point, most likely memory of a switch, adapter or host: compare the counters rx_icrc_encapsulated and "
-                "CRC errors (`ethtool -S`) along the way, move the flow to another path, and exchange the device at "
-                "which it begins.",
-                sender);
-            break;
-        case Illness::rnr:
-            answer.summary = fmt::format(
-                "{} was not ready: it refused {} {}{}, and the sender waited {} for it ({} of its busy time).",
-                responder, sums.rnr == 1 ? "1 message" : "messages", scene.requests(flows),
-                sums.rnr == 1 ? std::string() : fmt::format(" {}", counted(sums.rnr, "time")),
-                duration(static_cast<double>(sums.rnr_ns)),
-                percent(ratio(static_cast<double>(sums.rnr_ns), static_cast<double>(sums.busy_ns))));
-            answer.advice = fmt::format(
-                "On {} post receives earlier and more of them (a deeper receive queue, or an SRQ with a limit event); "
-                "a shorter min_rnr_timer than {} makes each wait shorter. Its counters out_of_buffer and "
-                "rnr_nak_retry_err should then stand still.",
-                responder,
-                sums.rnr_timer.max() ? duration(static_cast<double>(*sums.rnr_timer.max())) : std::string("now"));
-            break;
-        case Illness::timeout:
-            answer.summary = fmt::format("{} had to send {} again {} because no answer came in time ({}){}.",
-                                         scene.short_name(first.source.address), counted(sums.again, "packet"), way,
-                                         counted(sums.timeouts, "time-out"), toll(sums));
-            answer.advice = fmt::format(
-                "Either the last packets of a message or their acknowledgements are lost, or {0} did not answer: see "
-                "whether {0} was alive and its QP in state RTS (`rdma resource show qp`), read local_ack_timeout_err "
-                "on {1}, and capture at {0} as well to tell which of the two it is.",
-                receiver, sender);
-            break;
+        case Illness::loss_before: return explain_loss_before(patient, answer);
+        case Illness::loss_after: return explain_loss_after(patient, answer);
+        case Illness::reordering: return explain_reordering(patient, answer);
+        case Illness::duplication: return explain_duplication(patient, answer);
+        case Illness::corruption: return explain_corruption(patient, answer);
+        case Illness::rnr: return explain_rnr(patient, answer);
+        case Illness::timeout: return explain_timeout(patient, answer);
     }
 }
 
@@ -259,7 +331,7 @@ void add_figures(Illness illness, const Flows& flows, const Sums& sums, Answer& 
     add("packets seen", sums.packets, "packets", {});
     add("packets missing at the capture point", sums.missing, "packets", {EventKind::gap});
     add("packets late", sums.late, "packets", {EventKind::reordered});
-    add("packets doubled", sums.doubled, "packets", {EventKind::duplicate});
+    add("packets duplicated", sums.doubled, "packets", {EventKind::duplicate});
     add("packets with a bad ICRC", sums.icrc, "packets", {EventKind::icrc_bad});
     add("FPDUs with a bad CRC", sums.crc, "FPDUs", {EventKind::crc_bad});
     add("receiver-not-ready NAKs", sums.rnr, "NAKs", {EventKind::rnr_nak});
@@ -267,7 +339,7 @@ void add_figures(Illness illness, const Flows& flows, const Sums& sums, Answer& 
         add_evidence(answer, "longest RNR timer asked for", static_cast<double>(*sums.rnr_timer.max()), "ns");
     add("sequence error NAKs", sums.naks, "NAKs", {EventKind::nak});
     add("duplicate TCP acknowledgements", sums.duplicate_acks, "ACKs", {});
-    add("packets transmitted again", sums.again, "packets", {EventKind::retransmission});
+    add("packets retransmitted", sums.again, "packets", {EventKind::retransmission});
     add("recoveries that waited for a timer", sums.timeouts, "recoveries", {EventKind::timeout});
     add("time lost to repairs", sums.repair_ns, "ns", {});
     add("of it waiting for timers", sums.timeout_ns, "ns", {});
@@ -327,6 +399,11 @@ void find_violations(const Scene& scene, const Group& group, std::vector<Answer>
 }
 
 }  // namespace
+
+bool lost_on_the_way(const Scene& scene, const FlowSnapshot& flow) {
+    const Illness illness = illness_of(scene, flow);
+    return illness == Illness::loss_before || illness == Illness::loss_after;
+}
 
 void find_repairs(const Scene& scene, std::vector<Answer>& out) {
     for (const Group& group : scene.groups()) {

@@ -145,6 +145,10 @@ std::uint64_t active_ns(const FlowSnapshot& flow) {
     return sum;
 }
 
+std::uint64_t repair_ns(const FlowSnapshot& flow) {
+    return time_in(flow, {State::transmit_again, State::rnr_wait, State::recover_nak, State::recover_timeout});
+}
+
 double ratio(double part, double whole) { return whole > 0 ? std::min(part / whole, 1.0) : 0.0; }
 
 bool carries_data(const FlowSnapshot& flow) { return flow.messages_total() > 0 || flow.payload_bytes > 0; }

@@ -67,12 +67,16 @@ void add_evidence(Answer& answer, std::string what, double value, std::string un
 /// Waiting for the peer in a dialogue counts.
 std::uint64_t active_ns(const FlowSnapshot& flow);
 std::uint64_t time_in(const FlowSnapshot& flow, std::initializer_list<State> states);
+/// Retransmitting, and waiting for it: after NAKs, RNR NAKs and time-outs.
+std::uint64_t repair_ns(const FlowSnapshot& flow);
 double ratio(double part, double whole);  ///< 0 where the whole is 0; at most 1
 bool carries_data(const FlowSnapshot& flow);
 bool only_requests_responses(const FlowSnapshot& flow);  ///< READ and atomics and nothing else
 /// Who answers the requests that a flow's NAKs are about: its destination; of an unpaired flow, which shows those that
 /// travelled on it, its source.
 const Endpoint& responder_of(const FlowSnapshot& flow);
+/// Whether packets of it were lost between sender and receiver, before the capture point or after it.
+bool lost_on_the_way(const Scene& scene, const FlowSnapshot& flow);
 /// Whether messages of a flow that is asked about are known in part only, for want of octets to read; and what helps.
 bool is_partly_read(const Scene& scene);
 std::string unread_advice(const Scene& scene);

@@ -9,10 +9,16 @@ namespace metrics::why {
 inline constexpr double alarming_loss_share = 1e-4;
 /// Time that repairs may take before they alarm, however few they are.
 inline constexpr double alarming_time_share = 0.01;
+/// Of its busy time, that a flow spends on repairs before its latency is told by them.
+inline constexpr double hurting_repair_share = 0.1;
 /// One packet in a hundred out of order makes RC repeat its window again and again: rates collapse.
 inline constexpr double reordered_share = 0.01;
 /// More bad checksums than this are no line errors: they were taken where the adapter had not filled them in yet.
 inline constexpr double checksum_artefact_share = 0.5;
+
+/// Shorter than any transport's timer: adapters raise the local ACK timeout to half a millisecond and more, TCP's is
+/// 200 ms.
+inline constexpr std::uint64_t shortest_timer_ns = 100'000;
 
 /// Tail loss probes that TCP may send without a word about it: one at the end of each burst at most.
 inline constexpr std::uint64_t few_probes = 2;

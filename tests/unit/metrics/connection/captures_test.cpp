@@ -100,6 +100,8 @@ TEST(ConnectionCaptures, MpaReject) {
     EXPECT_EQ(found[0].request_frame, 4u);
     EXPECT_EQ(found[0].end_frame, 6u);
     EXPECT_EQ(found[0].transport, dissect::Transport::iwarp);
+    // tshark: iwarp_mpa.crc_flag 1 in frame 4 and 0 in frame 6; both of revision 2, without markers.
+    EXPECT_EQ(found[0].reason, "the request wants CRC, the reply does not");
 }
 
 TEST(ConnectionCaptures, MpaRequestsThatNobodyAnswers) {

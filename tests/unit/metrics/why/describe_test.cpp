@@ -12,6 +12,7 @@ using metrics::State;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 struct StateCase {
     State state;
@@ -132,6 +133,8 @@ TEST(Bandwidth, AShutReceiveWindowAlarmsAFullOneDoesNot) {
     ASSERT_TRUE(least != nullptr && most != nullptr);
     EXPECT_EQ(least->value, 729);
     EXPECT_EQ(most->value, 65'535);
+    EXPECT_THAT(answer.advice, HasSubstr("does not read")) << "no larger buffer mends that";
+    EXPECT_EQ(evidence(answer, "possible with this window"), nullptr) << "what was outstanding is TCP's doing";
 }
 
 TEST(Bandwidth, NearTheReceiverIdlenessBetweenStallsIsTheSendersToo) {
@@ -235,6 +238,34 @@ TEST(Latency, AResponderThatTakesLongerThanTheWay) {
     const auto answers = ask(snapshot_of({flow}));
     EXPECT_EQ(about(answers, Question::latency).verdict, "responder_slow");
     EXPECT_THAT(about(answers, Question::latency).summary, HasSubstr("5 times"));
+}
+
+/// One that stands still has few latencies or none; another's, however many, say nothing of it.
+TEST(Latency, IsToldOfTheFlowThatRepairsHoldUp) {
+    const auto undisturbed = healthy(1);
+    auto held_up = healthy(2);
+    held_up.operations[metrics::index_of(metrics::Operation::write)].latency_ns = {};
+    held_up.retransmitted_packets = 8;
+    held_up.timeouts = 2;
+    held_up.state_ns = {};
+    set_state(held_up, State::recover_timeout, 900'000'000);
+    set_state(held_up, State::transmit_new, 100'000'000);
+    const metrics::Answer answer = about(ask(snapshot_of({undisturbed, held_up})), Question::latency);
+    EXPECT_EQ(answer.verdict, "retransmission");
+    EXPECT_THAT(answer.flows, ElementsAre(2));
+    EXPECT_THAT(answer.summary, HasSubstr("waited 900 ms for repairs; no other could be measured"));
+}
+
+TEST(Congestion, WhatIsLostAfterTheTapIsNoPeace) {
+    auto flow = healthy();
+    EXPECT_THAT(about(ask(snapshot_of({flow})), Question::congestion).summary, HasSubstr("nothing lost on the way"));
+    flow.retransmitted_packets = 30;
+    flow.naks[static_cast<std::size_t>(metrics::NakCode::psn_sequence_error)] = 3;
+    const auto answers = ask(snapshot_of({flow}));
+    EXPECT_EQ(about(answers, Question::congestion).verdict, "loss");
+    flow.naks = {};
+    flow.timeouts = 3;  // nothing tells whether something was lost
+    EXPECT_THAT(about(ask(snapshot_of({flow})), Question::congestion).summary, Not(HasSubstr("nothing lost")));
 }
 
 TEST(Congestion, MarksAlarmThoughThroughputIsFine) {
@@ -380,6 +411,16 @@ TEST(QpCache, AStepInTheTurnaroundIsTheCachesEnd) {
 TEST(QpCache, NoStepNoKnee) { EXPECT_EQ(cache_of(host_with(1e9, 1024)).verdict, "no_knee"); }
 
 TEST(QpCache, AFewQueuePairsFitAnywhere) { EXPECT_EQ(cache_of(host_with(2, 16)).verdict, "small_working_set"); }
+
+/// What sets up connections asks for something, too, and needs no queue pair's entry.
+TEST(QpCache, ManagementIsNoRequestToAQueuePair) {
+    metrics::HostSnapshot host;
+    host.address = ipv4(1);
+    host.received_requests = 2;
+    metrics::Snapshot snapshot = snapshot_of({});
+    snapshot.hosts.push_back(host);
+    EXPECT_EQ(about(ask(snapshot), Question::qp_cache).verdict, "undecidable");
+}
 
 TEST(QpCache, TooFewAnswersToTell) {
     auto host = host_with(256, 1024);

@@ -8,9 +8,11 @@ namespace {
 using namespace why_test;
 using metrics::EventKind;
 using metrics::NakCode;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 struct NakCase {
     NakCode code;
@@ -45,8 +47,9 @@ TEST(Refusals, LeadBeforeLossOfTheSameFlow) {
 
 struct TerminateCase {
     std::uint64_t value;  ///< layer << 12 | type << 8 | code
-    bool reads;
     const char* alarm;
+    const char* words;  ///< of the specification
+    const char* advice;
 };
 class Terminated : public testing::TestWithParam<TerminateCase> {};
 
@@ -54,7 +57,6 @@ TEST_P(Terminated, LayerTypeAndCodeNameTheVerdict) {
     auto requests = healthy(1);
     requests.transport = dissect::Transport::iwarp;
     requests.reverse = 2;
-    if (GetParam().reads) requests.operations[metrics::index_of(metrics::Operation::read)].count = 1;
     auto answers_flow = healthy(2, 1, 2);
     answers_flow.transport = dissect::Transport::iwarp;
     answers_flow.reverse = 1;
@@ -64,21 +66,51 @@ TEST_P(Terminated, LayerTypeAndCodeNameTheVerdict) {
     ASSERT_THAT(alarms(answers), ElementsAre(GetParam().alarm));
     EXPECT_THAT(answers[0].flows, ElementsAre(2, 1));
     EXPECT_THAT(answers[0].evidence[0].frames, ElementsAre(22));
+    EXPECT_THAT(answers[0].summary, HasSubstr(GetParam().words));
+    EXPECT_THAT(answers[0].advice, HasSubstr(GetParam().advice));
 }
 INSTANTIATE_TEST_SUITE_P(
     Codes, Terminated,
-    testing::Values(TerminateCase{0x0101, false, "bandwidth:remote_access_error"},       // RFC 5040: base and bounds
-                    TerminateCase{0x1100, false, "bandwidth:remote_access_error"},       // RFC 5041: invalid STag
-                    TerminateCase{0x1202, false, "bandwidth:rnr"},                       // no buffer available
-                    TerminateCase{0x1205, false, "bandwidth:remote_operational_error"},  // message too long
-                    TerminateCase{0x2002, false, "bandwidth:corruption"},                // RFC 5044: CRC
-                    TerminateCase{0x1000, false, "bandwidth:terminate"},                 // local catastrophic
-                    // As Linux siw writes "no buffer", "base and bounds" and "invalid STag" of a READ.
-                    TerminateCase{0x2102, false, "bandwidth:rnr"},
-                    TerminateCase{0x1001, true, "bandwidth:remote_access_error"},
-                    TerminateCase{0x1000, true, "bandwidth:remote_access_error"},
-                    // Nothing that exists, either way round.
-                    TerminateCase{0x7f77, false, "bandwidth:terminate"}));
+    testing::Values(
+        // RFC 5040, 4.8.
+        TerminateCase{0x0000, "bandwidth:terminate", "RDMAP local catastrophic error", "completion queues"},
+        TerminateCase{0x0100, "bandwidth:remote_access_error", "invalid STag", "invalidated or deregistered"},
+        TerminateCase{0x0101, "bandwidth:remote_access_error", "base or bounds violation", "address range"},
+        TerminateCase{0x0102, "bandwidth:remote_access_error", "access rights violation", "IBV_ACCESS_REMOTE_WRITE"},
+        TerminateCase{0x0206, "bandwidth:remote_operational_error", "unexpected OpCode", "an opcode, a version"},
+        // RFC 5041, 7.2.
+        TerminateCase{0x1000, "bandwidth:terminate", "DDP local catastrophic error", "completion queues"},
+        TerminateCase{0x1100, "bandwidth:remote_access_error", "invalid STag", "invalidated or deregistered"},
+        TerminateCase{0x1102, "bandwidth:remote_access_error", "STag not associated", "protection domain"},
+        TerminateCase{0x1202, "bandwidth:rnr", "no buffer available", "post receives earlier"},
+        TerminateCase{0x1205, "bandwidth:remote_operational_error", "too long for available buffer", "larger receives"},
+        TerminateCase{0x1201, "bandwidth:invalid_request", "invalid QN", "queue number"},
+        // RFC 5044, 8, and RFC 6581, 8.
+        TerminateCase{0x2001, "bandwidth:terminate", "TCP connection closed, terminated, or lost", "TCP gave up"},
+        TerminateCase{0x2002, "bandwidth:corruption", "received MPA CRC does not match", "error counters"},
+        TerminateCase{0x2003, "bandwidth:terminate", "MPA marker and ULPDU length do not match", "start frames"},
+        TerminateCase{0x2004, "bandwidth:terminate", "invalid MPA request frame", "start frames"},
+        TerminateCase{0x2005, "bandwidth:terminate", "local catastrophic error", "an error of its own"},
+        TerminateCase{0x2006, "bandwidth:terminate", "insufficient IRD resources", "smaller ORD"},
+        TerminateCase{0x2007, "bandwidth:terminate", "no matching ready-to-receive option", "peer-to-peer"},
+        // Nothing that exists; the dissector has put right what Linux siw writes the other way round.
+        TerminateCase{0x7f77, "bandwidth:terminate", "layer 7 type 0xf: code 0x77", "No specification"}));
+
+TEST(Terminates, OfSeveralCodesTheMostFrequentIsNamedAndAllAreCounted) {
+    std::vector<metrics::FlowSnapshot> flows;
+    for (const std::uint64_t value : {0x1101, 0x1100, 0x1100}) {
+        auto flow = healthy(flows.size() + 1);
+        flow.transport = dissect::Transport::iwarp;
+        flow.terminates = 1;
+        exhibit(flow, EventKind::terminate, {30 + flows.size()}, 1, value);
+        flows.push_back(flow);
+    }
+    const auto answers = ask(snapshot_of(flows));
+    ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:remote_access_error"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("2 of them for DDP tagged buffer error: invalid STag"));
+    EXPECT_EQ(evidence(answers[0], "Terminates: DDP tagged buffer error: invalid STag")->value, 2);
+    EXPECT_EQ(evidence(answers[0], "Terminates: DDP tagged buffer error: base or bounds violation")->value, 1);
+}
 
 metrics::ConnectionAttempt attempt(const char* outcome, std::int64_t request_ns) {
     metrics::ConnectionAttempt attempt;
@@ -95,12 +127,26 @@ metrics::ConnectionAttempt attempt(const char* outcome, std::int64_t request_ns)
 TEST(Attempts, ARefusedConnectionIsAnAlarmWithItsReason) {
     auto snapshot = snapshot_of({});
     snapshot.attempts.push_back(attempt("rejected", 1'000'000'000));
-    snapshot.attempts[0].reason = "invalid service ID";
+    snapshot.attempts[0].reason = "Invalid Service ID";
     const auto answers = ask(snapshot);
     ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:connection_rejected"));
     EXPECT_THAT(answers[0].summary,
-                HasSubstr("192.0.2.1 (port 7174) refused the connection that 192.0.2.2 asked for: invalid service ID"));
+                HasSubstr("192.0.2.1 (port 7174) refused the connection that 192.0.2.2 asked for: Invalid Service ID"));
     EXPECT_DOUBLE_EQ(answers[0].severity, 1);
+}
+
+TEST(Attempts, AdviceFitsTheTransport) {
+    auto snapshot = snapshot_of({});
+    snapshot.attempts.push_back(attempt("unanswered", 1'000'000'000));
+    EXPECT_THAT(ask(snapshot)[0].advice, HasSubstr("UDP port 4791"));
+    snapshot.attempts[0].transport = dissect::Transport::iwarp;
+    EXPECT_THAT(ask(snapshot)[0].advice, AllOf(HasSubstr("does not speak MPA"), Not(HasSubstr("4791"))));
+    snapshot.attempts[0].outcome = "rejected";
+    EXPECT_THAT(ask(snapshot)[0].advice, HasSubstr("CRC, markers and MPA revision"));
+    snapshot.attempts[0].transport = dissect::Transport::roce2;
+    EXPECT_THAT(ask(snapshot)[0].advice, Not(HasSubstr("markers")));
+    snapshot.attempts[0].reason = "Invalid Service ID";
+    EXPECT_THAT(ask(snapshot)[0].advice, HasSubstr("Nobody listens"));
 }
 
 TEST(Attempts, AReset) {

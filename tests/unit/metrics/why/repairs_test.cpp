@@ -13,6 +13,7 @@ using metrics::State;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 void nak(metrics::FlowSnapshot& flow, NakCode code, std::uint64_t count) {
     flow.naks[static_cast<std::size_t>(code)] = count;
@@ -154,7 +155,7 @@ TEST(Repairs, ProbesOfAWindowAreNoRepairs) {
     exhibit(flow, EventKind::retransmission, {126}, 60, 10);
     const auto answers = ask(snapshot_of({flow}));
     ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:loss_after_tap"));
-    EXPECT_DOUBLE_EQ(evidence(answers[0], "packets transmitted again")->value, 10.0);
+    EXPECT_DOUBLE_EQ(evidence(answers[0], "packets retransmitted")->value, 10.0);
 }
 
 TEST(Repairs, ResponsesThatWereAskedForTwiceByATimerAreTheTimers) {
@@ -172,6 +173,10 @@ TEST(Repairs, ResponsesThatWereAskedForTwiceByATimerAreTheTimers) {
     const auto answers = ask(snapshot_of({requests, responses}));
     ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:timeout_recovery"));
     EXPECT_THAT(answers[0].flows, ElementsAre(1));
+    EXPECT_THAT(answers[0].summary, HasSubstr("its timer ran out too early (1 time-out)")) << "nobody waited for it";
+    requests.state_ns[metrics::index_of(metrics::State::recover_timeout)] =
+        100'000;  // of an adapter, half a ms or more
+    EXPECT_THAT(ask(snapshot_of({requests, responses}))[0].summary, HasSubstr("no answer came in time (1 time-out)"));
 }
 
 TEST(Repairs, RepeatedReadsAreTheResponsesLoss) {
@@ -234,6 +239,53 @@ TEST(Repairs, NamesStandBeforeAddresses) {
     const auto answers = metrics::answer(snapshot_of({flow}), TwoNames{});
     EXPECT_THAT(answers[0].summary,
                 HasSubstr("from client (192.0.2.2, qp 0x000012) to server (192.0.2.1, qp 0x000011)"));
+}
+
+/// Whatever goes wrong on a TCP connection, nobody is sent to counters and settings that only RoCE has, or back.
+TEST(Repairs, AdviceFitsTheTransport) {
+    using Change = void (*)(metrics::FlowSnapshot&);
+    const std::pair<const char*, Change> illnesses[] = {
+        {"bandwidth:loss_before_tap", [](auto& flow) { flow.missing_packets = 40; }},
+        {"bandwidth:loss_after_tap", [](auto& flow) { flow.retransmitted_packets = 40; }},
+        {"bandwidth:corruption", [](auto& flow) { flow.crc_bad = flow.icrc_bad = 40; }},
+        {"bandwidth:timeout_recovery",
+         [](auto& flow) {
+             flow.retransmitted_packets = 40;
+             flow.timeouts = 40;
+             set_state(flow, metrics::State::recover_timeout, 400'000'000);
+         }},
+        {"congestion:marked", [](auto& flow) { flow.ecn_capable_packets = flow.ecn_ce_packets = 4000; }},
+    };
+    for (const auto& [alarm, change] : illnesses)
+        for (const bool iwarp : {true, false}) {
+            auto flow = healthy();
+            change(flow);
+            if (iwarp) {
+                flow.transport = dissect::Transport::iwarp;
+                flow.icrc_bad = 0;
+                flow.tcp.emplace();
+            }
+            const auto answers = ask(snapshot_of({flow}));
+            ASSERT_THAT(alarms(answers), ElementsAre(alarm));
+            if (!iwarp) {
+                EXPECT_THAT(answers[0].advice, Not(HasSubstr("TCP"))) << alarm;
+                continue;
+            }
+            for (const auto& answer : answers)
+                for (const char* foreign : {"roce", "icrc", "CNP", "cnp", "DCQCN", "PFC", "QP in state"})
+                    EXPECT_THAT(answer.advice, Not(HasSubstr(foreign))) << alarm;
+        }
+}
+
+TEST(Repairs, CountersOfAReceiverThatIsNotReadyStandOnTheirOwnHosts) {
+    auto flow = healthy();
+    flow.rnr_naks = 5;
+    flow.reverse = 2;
+    auto back = healthy(2, 1, 2);
+    back.reverse = 1;
+    const std::string advice = ask(snapshot_of({flow, back}))[0].advice;
+    EXPECT_THAT(advice, HasSubstr("On 192.0.2.1 post receives earlier"));
+    EXPECT_THAT(advice, HasSubstr("out_of_buffer there, and rnr_nak_retry_err on 192.0.2.2,"));
 }
 
 }  // namespace
