@@ -9,7 +9,7 @@
 #include "metrics/why/scene.h"
 #include "metrics/why/thresholds.h"
 #include "metrics/why/words.h"
-#include "wire/cm.h"
+#include "wire/cm_rej.h"
 
 namespace metrics::why {
 
