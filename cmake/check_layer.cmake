@@ -13,7 +13,7 @@ set(kept_apart
   "ncurses|curses\\.h|tui/terminal/"
   "epan/|wireshark/|plugins/wireshark/"
   "sys/socket\\.h|iwarp/transport/,iwarp/preload/,exporters/,daemon/,capture/,replay/sockets/"
-  "infiniband/|rdma/|iwarp/preload/,capture/,doctor/")
+  "infiniband/|rdma/|iwarp/preload/,capture/")
 
 foreach(file IN LISTS files)
   file(RELATIVE_PATH shown ${ROOT} ${file})

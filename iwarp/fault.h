@@ -44,7 +44,6 @@ inline constexpr Fault stream_catastrophic{Layer::rdma, 2, 0x07, With::ddp};
 inline constexpr Fault unspecified{Layer::rdma, 2, 0xff, With::ddp};
 
 // RFC 5041 section 7.
-inline constexpr Fault ddp_catastrophic{Layer::ddp, 0, 0x00, With::none};
 inline constexpr Fault tagged_invalid_stag{Layer::ddp, 1, 0x00, With::ddp};
 inline constexpr Fault tagged_bounds{Layer::ddp, 1, 0x01, With::ddp};
 inline constexpr Fault tagged_not_associated{Layer::ddp, 1, 0x02, With::ddp};
@@ -57,11 +56,10 @@ inline constexpr Fault message_offset{Layer::ddp, 2, 0x04, With::ddp};
 inline constexpr Fault too_long{Layer::ddp, 2, 0x05, With::ddp};
 inline constexpr Fault untagged_version{Layer::ddp, 2, 0x06, With::ddp};
 
-// RFC 5044 section 8, RFC 6581 section 9.3.
+// RFC 5044 section 8, RFC 6581 section 8.
 inline constexpr Fault connection_lost{Layer::llp, 0, 0x01, With::none};
 inline constexpr Fault crc{Layer::llp, 0, 0x02, With::none};
 inline constexpr Fault marker_or_length{Layer::llp, 0, 0x03, With::none};
-inline constexpr Fault start_frame{Layer::llp, 0, 0x04, With::none};
 inline constexpr Fault mpa_local{Layer::llp, 0, 0x05, With::none};
 inline constexpr Fault insufficient_ird{Layer::llp, 0, 0x06, With::none};
 inline constexpr Fault no_ready_message{Layer::llp, 0, 0x07, With::none};

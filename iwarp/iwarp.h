@@ -206,7 +206,7 @@ struct QueuePairOptions {
     bool signal_all = false;         ///< every send request completes visibly
 };
 
-/// RDMA verbs' states of an iWARP queue pair (RFC 5040 section 7 leaves them to the verbs).
+/// RDMA verbs' states of an iWARP queue pair.
 enum class QueuePairState : std::uint8_t { idle, connected, closing, terminating, error };
 const char* name_of(QueuePairState);
 

@@ -8,7 +8,7 @@
 /// of their own.
 namespace wire {
 
-/// RFC 5040 section 4.3 and Figure 4; RFC 7306 section 4.
+/// RFC 5040 section 4.1 and Figure 4; RFC 7306 section 4.
 enum class RdmapOpcode : std::uint8_t {
     write = 0,
     read_request = 1,
@@ -55,7 +55,7 @@ struct RdmapReadRequest {
     std::uint64_t source_offset = 0;
 };
 
-/// RFC 7306 section 6.3.
+/// RFC 7306 section 6.2.
 struct RdmapImmediate {
     std::uint64_t data = 0;
 };
@@ -64,7 +64,7 @@ struct RdmapImmediate {
 struct RdmapReserved {
     std::array<std::byte, 4> reserved{};
 };
-/// The same octets of a Send with Invalidate. RFC 5040 section 4.5.
+/// The same octets of a Send with Invalidate. RFC 5040 section 4.7.
 struct RdmapInvalidate {
     std::uint32_t stag = 0;
 };

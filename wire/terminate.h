@@ -8,7 +8,7 @@
 #include "wire/rdmap.h"
 
 /// The Terminate message of RDMAP: what went wrong, and the headers of the segment it went wrong with. RFC 5040 section
-/// 4.8; codes by layer in its Figure 9, RFC 5041 section 7 and RFC 5044 section 8, RFC 6581 section 9.3, RFC 7306
+/// 4.8; codes by layer in its Figure 9, RFC 5041 section 7 and RFC 5044 section 8, RFC 6581 section 8, RFC 7306
 /// section 8.2.
 namespace wire {
 

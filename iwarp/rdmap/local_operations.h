@@ -8,7 +8,7 @@
 #include "iwarp/rdmap/send_queue.h"
 
 /// What a queue pair does to tagged buffers without the peer: binding windows, fast registration. RFC 5040 leaves them
-/// to the verbs, RFC 5041 section 3 asks only that an STag's rights are enforced from then on.
+/// to the verbs, RFC 5041 section 8.3 asks only that an STag's rights are enforced from then on.
 namespace iwarp::rdmap {
 
 /// Remote writing and atomics change memory, which local_write must permit.

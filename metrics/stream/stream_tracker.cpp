@@ -365,7 +365,7 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
     half.direction->walk.unit(end, ddp, unit.markers != 0);
     half.flow->counts.last_ns = std::max(half.flow->counts.last_ns, unit.frame.time_ns);
     if (ddp.crc == dissect::CrcStatus::bad) {
-        // Its receiver ends the stream, and nothing in it can be trusted. RFC 5044, 5.
+        // Its receiver ends the stream, and nothing in it can be trusted. RFC 5044, 8.
         state.sender.dropped(half, unit.frame.number);
         return;
     }

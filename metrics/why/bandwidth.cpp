@@ -23,8 +23,7 @@ double mean_message(const FlowSnapshot& flow) {
 bool was_paused(const Scene& scene, const FlowSnapshot& flow) {
     return std::any_of(scene.snapshot().pauses.begin(), scene.snapshot().pauses.end(), [&](const PauseSnapshot& pause) {
         if (pause.interface != flow.interface) return false;
-        return pause.pause_frames > 0 || std::any_of(pause.priority_frames.begin(), pause.priority_frames.end(),
-                                                     [](std::uint64_t frames) { return frames > 0; });
+        return pause.pause_frames + pause.pfc_frames > 0;
     });
 }
 

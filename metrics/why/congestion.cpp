@@ -142,13 +142,10 @@ void find_pauses(const Scene& scene, std::vector<Answer>& out) {
     std::uint64_t link = 0;
     for (const HostSnapshot& host : snapshot.hosts) link = std::max(link, host.link_bits_per_sec.value_or(0));
     for (const PauseSnapshot& pause : snapshot.pauses) {
-        std::uint64_t priorities = 0;
-        std::uint64_t quanta = 0;
-        for (std::size_t i = 0; i < 8; ++i) {
-            priorities += pause.priority_frames[i];
-            quanta += pause.priority_quanta[i];
-        }
-        if (pause.pause_frames + priorities == 0) continue;
+        const std::uint64_t frames = pause.pause_frames + pause.pfc_frames;
+        if (frames == 0) continue;
+        // Priorities that are stopped together are stopped at the same time.
+        const std::uint64_t quanta = *std::max_element(pause.priority_quanta.begin(), pause.priority_quanta.end());
         std::vector<Sick> sick;
         for (const FlowSnapshot* flow : scene.flows())
             if (flow->interface == pause.interface && carries_data(*flow) && time_in(*flow, {State::nic_stall}) > 0)
@@ -164,16 +161,15 @@ void find_pauses(const Scene& scene, std::vector<Answer>& out) {
         std::string classes;
         for (std::size_t i = 0; i < 8; ++i)
             if (pause.priority_frames[i] > 0) classes += fmt::format("{}{}", classes.empty() ? "" : ", ", i);
-        answer.summary =
-            fmt::format("{} asked a sender to stop{}.", counted(pause.pause_frames + priorities, "PAUSE frame"),
-                        classes.empty() ? std::string() : fmt::format(" sending in priority {}", classes));
+        answer.summary = fmt::format("{} asked a sender to stop{}.", counted(frames, "PAUSE frame"),
+                                     classes.empty() ? std::string() : fmt::format(" sending in priority {}", classes));
         answer.advice =
             "Whoever sent these frames (their source address, `dump -e`) cannot take more: a host with growing tx "
             "pause counters is slow itself (PCIe, CPU, cache misses), a switch passes on what a port behind it "
             "suffers: follow rx pause counters from port to port to the host that only sends pauses and receives none.";
         add_evidence(answer, "PAUSE frames", static_cast<double>(pause.pause_frames), "frames",
                      pause.pause_frames > 0 ? pause.frames : std::vector<std::uint64_t>{});
-        add_evidence(answer, "priority flow control frames", static_cast<double>(priorities), "frames",
+        add_evidence(answer, "priority flow control frames", static_cast<double>(pause.pfc_frames), "frames",
                      pause.pause_frames > 0 ? std::vector<std::uint64_t>{} : pause.frames);
         add_evidence(answer, "resume frames", static_cast<double>(pause.resume_frames), "frames");
         add_evidence(answer, "stop asked for, at this link's rate", asked_ns, "ns");

@@ -12,7 +12,7 @@ struct LackingOptions {
     bool rd = true;              ///< reliable datagrams, which Wireshark takes for a vendor's protocol
     bool immediate = true;       ///< Immediate Data of iWARP. RFC 7306, 6.
     bool terminate = true;       ///< the headers of the segment that a Terminate is about. RFC 5040, 4.8
-    bool mpa_parameters = true;  ///< IRD and ORD of MPA revision 2. RFC 6581, 4.
+    bool mpa_parameters = true;  ///< IRD and ORD of MPA revision 2. RFC 6581, 9.
     bool streams_midway = true;  ///< iWARP whose MPA request is not in the capture
 };
 

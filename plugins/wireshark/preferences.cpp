@@ -23,7 +23,7 @@ void Preferences::register_all(int protocol) {
     flag("dissect_immediate", "Dissect iWARP Immediate Data", "RFC 7306, section 6", immediate_);
     flag("dissect_terminate", "Dissect the headers in a Terminate",
          "The DDP and RDMAP headers of the segment that the Terminate is about", terminate_);
-    flag("dissect_mpa_parameters", "Dissect IRD and ORD of MPA revision 2", "RFC 6581, section 4", mpa_parameters_);
+    flag("dissect_mpa_parameters", "Dissect IRD and ORD of MPA revision 2", "RFC 6581, section 9", mpa_parameters_);
     flag("dissect_midway", "Dissect iWARP streams first seen midway",
          "Streams whose MPA request is not in the capture, found by the lengths and CRCs of their FPDUs",
          streams_midway_);

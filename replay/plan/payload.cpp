@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t beside = 256;  ///< octets of memory that a packet or direction takes beside its payload
 constexpr std::uint32_t psn_mask = 0xff'ffff;
 
-enum RdmapOpcode : std::uint8_t { rdmap_write = 0, rdmap_send_first = 3, rdmap_send_last = 6 };  // RFC 5040, 4.3
+enum RdmapOpcode : std::uint8_t { rdmap_write = 0, rdmap_send_first = 3, rdmap_send_last = 6 };  // RFC 5040, 4.1
 
 bool is_send_or_write(metrics::Operation operation) {
     using metrics::Operation;

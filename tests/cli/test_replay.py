@@ -32,7 +32,7 @@ CLEAN = ["nfs-rdma-rxe", "nfs-rdma-siw", "rds-rxe", "rxe-atomic-fetchadd-bw", "r
 ROCE_ENDS = {2: ["send"], 3: ["send", "immediate"], 4: ["send"], 5: ["send", "immediate"], 8: ["write"],
              9: ["write", "immediate"], 10: ["write"], 11: ["write", "immediate"], 12: ["read"], 19: ["compare_swap"],
              20: ["fetch_add"], 22: ["send_invalidate"], 23: ["send_invalidate"]}
-# RFC 5040, 4.3, and RFC 7306, 4.
+# RFC 5040, 4.1, and RFC 7306, 4.
 IWARP_ENDS = {0: "write", 1: "read", 3: "send", 4: "send_invalidate", 5: "send", 6: "send_invalidate", 8: "immediate",
               9: "immediate"}
 # Of RC's packets that begin a message without Immediate Data.

@@ -177,14 +177,6 @@ class Daemon:
         while settled != (settled := self.total("rdma_wire_bytes_total")):
             time.sleep(1.2)
 
-    def rss_octets(self):
-        children = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True).stdout.split()
-        for pid in [str(self.process.pid), *children]:
-            status = pathlib.Path(f"/proc/{pid}/status")
-            if status.exists() and "rdmascope" in (text := status.read_text()).splitlines()[0]:
-                return int(re.search(r"VmRSS:\s+(\d+)", text).group(1)) * 1024
-        raise AssertionError("the daemon's process is gone")
-
 
 def told(*arguments, binary=BINARY):
     done = subprocess.run([binary, *map(str, arguments)], capture_output=True, text=True, env=ENVIRONMENT, timeout=300)

@@ -180,7 +180,6 @@ private:
     std::uint8_t credit_syndrome(Side& side);
 
     Packet base(const Side& side, std::uint8_t opcode, std::uint64_t psn, bool in_peers_space) const;
-    Side& peer_of(const Side& side) { return sides_[side.number ^ 1]; }
 
     History out_;
     std::int64_t now_ = 0;

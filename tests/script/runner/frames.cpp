@@ -1,6 +1,5 @@
 #include "tests/script/runner/frames.h"
 
-#include <algorithm>
 
 #include "tests/script/runner/words.h"
 
@@ -34,9 +33,6 @@ std::string hexed(const char* name, std::uint64_t value) { return joined(name, h
 }  // namespace
 
 const Kind* kind_of(unsigned opcode) { return opcode < std::size(kinds) ? &kinds[opcode] : nullptr; }
-bool is_kind(std::string_view name) {
-    return std::any_of(std::begin(kinds), std::end(kinds), [&](const Kind& kind) { return kind.name == name; });
-}
 const Kind& kind_named(std::string_view name) {
     for (const Kind& kind : kinds)
         if (kind.name == name) return kind;

@@ -44,7 +44,6 @@ struct Kind {
 };
 /// RFC 5040 Figure 4, RFC 7306 section 4. Throws Failure on an unknown name; null for an unknown opcode.
 const Kind& kind_named(std::string_view name);
-bool is_kind(std::string_view name);
 const Kind* kind_of(unsigned opcode);
 
 /// A DDP segment with RDMAP's control field, right or wrong. RFC 5041 section 4, RFC 5040 section 4.1.

@@ -187,7 +187,7 @@ private:
         Operation operation;
     };
 
-    /// The last segment of a message, by RDMAP's opcode. RFC 5040, 4.3.
+    /// The last segment of a message, by RDMAP's opcode. RFC 5040, 4.1.
     void take_last(std::uint64_t frame, const std::string& way, const std::string& back, std::uint32_t opcode) {
         constexpr std::uint32_t write = 0, read_request = 1, read_response = 2, send_invalidate = 4;
         if (opcode == read_response) {

@@ -289,13 +289,17 @@ TEST(Congestion, CnpsWithoutMarksWereMadeBehindTheTap) {
 TEST(Congestion, PauseFramesAlarm) {
     auto snapshot = snapshot_of({healthy()});
     metrics::PauseSnapshot pause;
+    pause.pfc_frames = 2;
     pause.priority_frames[3] = 2;
+    pause.priority_frames[4] = 1;  // by one of the two
     pause.priority_quanta[3] = 131'070;
+    pause.priority_quanta[4] = 65'535;
     pause.frames = {4, 5};
     snapshot.pauses.push_back(pause);
     const auto answers = ask(snapshot);
     ASSERT_THAT(alarms(answers), ElementsAre("congestion:pause"));
-    EXPECT_THAT(answers[0].summary, HasSubstr("priority 3"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("2 PAUSE frames asked a sender to stop sending in priority 3, 4"));
+    EXPECT_EQ(evidence(answers[0], "priority flow control frames")->value, 2);
 }
 
 TEST(Congestion, ResumesAloneArePeaceful) {
