@@ -1,6 +1,7 @@
 #include "tui/model/columns.h"
 
 #include <algorithm>
+#include <array>
 
 namespace tui {
 
@@ -57,6 +58,18 @@ std::vector<Column> make_usual() {
 }
 
 }  // namespace
+
+bool is_pace(const exporters::FlowField& field) {
+    constexpr std::array<std::string_view, 8> brief{
+        "goodput", "goodput_bytes_per_sec", "message_rate", "latency_p50", "latency_p99", "depth", "depth_used",
+        "queue"};
+    constexpr std::array<std::string_view, 7> of_distributions{".min", ".mean", ".p50", ".p90",
+                                                               ".p99", ".p999", ".max"};
+    const std::string_view path = field.path;
+    const auto ends = [path](std::string_view part) { return path.ends_with(part); };
+    return std::find(brief.begin(), brief.end(), path) != brief.end() || path.ends_with("_mean") ||
+           std::any_of(of_distributions.begin(), of_distributions.end(), ends);
+}
 
 const std::vector<Column>& usual_columns() {
     static const std::vector<Column> columns = make_usual();

@@ -24,7 +24,8 @@ public:
     FlowFilter& operator=(FlowFilter&&) noexcept;
 
     bool everything() const;
-    bool matches(const exporters::FlowRow& row);
+    /// `idle`: nothing passed in the interval that the table is of; rates and times have no value then.
+    bool matches(const exporters::FlowRow& row, bool idle = false);
 
 private:
     struct State;

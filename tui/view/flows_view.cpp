@@ -60,7 +60,7 @@ TableRow group_row(const State& state, const FlowLine& line, const exporters::Co
     TableRow row;
     row.spans = spanned_by_title(state);
     for (const Column& column : state.columns)
-        row.cells.push_back(flow_cell(column, {*line.flow, context}, letters, false));
+        row.cells.push_back(flow_cell(column, {*line.flow, context}, letters, line.idle));
     if (row.cells.empty()) row.cells.emplace_back();
     std::string title;
     append_utf8(title, line.folded ? letters.folded : letters.unfolded);

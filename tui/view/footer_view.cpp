@@ -126,7 +126,9 @@ std::string window_text(const State& state) {
     if (state.view == View::counters && state.feed.playable) return {};
     // A capture's end that comes with its last interval's has one of no length.
     if (state.reading->length_ns < 1000) return {};
-    return "last " + span_text(state.reading->length_ns);
+    std::string text = "last " + span_text(state.reading->length_ns);
+    if (state.view == View::flows && state.list.idle() > 0) text += " (silent: in all)";
+    return text;
 }
 
 bool is_in_trouble(const FeedStatus& feed) {
