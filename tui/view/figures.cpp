@@ -21,7 +21,7 @@ std::string grouped(std::uint64_t number) {
 }
 
 std::string brief(double number) {
-    constexpr std::string_view unit = "b/s";
+    constexpr std::string_view unit = "bit/s";
     std::string text = exporters::readable(exporters::Value{number}, exporters::Unit::bits_per_sec);
     if (text.ends_with(unit)) text.resize(text.size() - unit.size());
     return text;

@@ -74,7 +74,7 @@ std::string_view name_of(Prompt::Purpose purpose) {
 /// What may be typed, while nothing is wrong with it.
 std::string_view hint_of(Prompt::Purpose purpose) {
     switch (purpose) {
-        case Prompt::Purpose::filter: return "a word of the row, or columns: goodput > 1G && latency_p99 > 1ms";
+        case Prompt::Purpose::filter: return "a word of the row, or columns: goodput > 1Gbit && latency_p99 > 1ms";
         case Prompt::Purpose::packet_filter: return "as dump -Y: infiniband.bth.destqp == 0x11";
         case Prompt::Purpose::jump: return "+10s, -1m, 12:00:03, 50%";
     }

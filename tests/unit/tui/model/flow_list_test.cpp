@@ -88,7 +88,7 @@ TEST(FlowList, silent_flows_are_listed_behind_with_what_they_have_been) {
     EXPECT_EQ(table.list.lines()[0].whole->messages_total(), 20U);
     EXPECT_TRUE(table.list.lines()[1].idle);
     EXPECT_EQ(table.list.lines()[1].flow->messages_total(), 50U);
-    EXPECT_EQ(table.cell(0, "goodput", *reading), "5.00kB/s");
+    EXPECT_EQ(table.cell(0, "goodput", *reading), "40.0kbit/s");
     EXPECT_EQ(table.list.idle(), 1U);
     table.choice.window = Window::total;
     EXPECT_EQ(table.ids(reading), (Ids{1, 2}));
@@ -183,7 +183,7 @@ TEST(FlowList, a_group_is_the_sum_of_its_members) {
     EXPECT_EQ(group.members, 2U);
     EXPECT_EQ(group.whole, nullptr);
     EXPECT_EQ(group.flow->messages_total(), 40U);
-    EXPECT_EQ(table.cell(0, "goodput", *reading), "40.0kB/s");
+    EXPECT_EQ(table.cell(0, "goodput", *reading), "320kbit/s");
     EXPECT_EQ(table.cell(0, "message_rate", *reading), "40");
     // 10 of 10 us, 30 of 40 us: half of the forty are at most 40 us, within 1 %.
     EXPECT_NEAR(static_cast<double>(*group.flow->operations[3].latency_ns.quantile(0.5)), 40'000, 400);
