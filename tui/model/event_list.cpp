@@ -86,10 +86,12 @@ std::string attempt_words(const metrics::ConnectionAttempt& attempt) {
     return text;
 }
 
-/// By which the lines are sorted.
-std::pair<std::int64_t, bool> place_of(const EventLine& line) {
-    const bool end = is_end(line);
-    return {line.time_ns.value_or(end ? line.end_ns - 1 : line.start_ns), end};
+bool is_before(const EventLine& a, const EventLine& b) {
+    const auto place = [](const EventLine& line) {
+        const bool end = is_end(line);
+        return std::pair(line.time_ns.value_or(end ? line.end_ns - 1 : line.start_ns), end);
+    };
+    return place(a) < place(b);
 }
 
 EventLine line_in(const Reading& reading) {
@@ -108,9 +110,7 @@ bool is_end(const EventLine& event) {
 
 void EventList::place(EventLine line) {
     line.serial = next_serial_++;
-    const auto behind =
-        std::upper_bound(lines_.begin(), lines_.end(), line,
-                         [](const EventLine& a, const EventLine& b) { return place_of(a) < place_of(b); });
+    const auto behind = std::upper_bound(lines_.begin(), lines_.end(), line, is_before);
     lines_.insert(behind, std::move(line));
     if (lines_.size() <= max_lines_) return;
     lines_.pop_front();
@@ -183,10 +183,12 @@ void EventList::add(const Reading& reading, const metrics::HostNames* names, con
     for (const metrics::ConnectionAttempt& attempt : reading.interval.attempts) add_attempt(attempt, reading, names);
     for (const metrics::FlowSnapshot& flow : reading.interval.flows)
         if (!flow.exhibits.empty() || flow.connection.end_frame != 0) add_flow(flow, reading, names);
-    for (EventLine& line : fresh_) {
-        if (times && !line.time_ns && !line.frames.empty()) line.time_ns = times(line.frames.front());
-        place(std::move(line));
-    }
+    if (times)
+        for (EventLine& line : fresh_)
+            if (!line.time_ns && !line.frames.empty()) line.time_ns = times(line.frames.front());
+    // In order, so that nearly all go to the end.
+    std::stable_sort(fresh_.begin(), fresh_.end(), is_before);
+    for (EventLine& line : fresh_) place(std::move(line));
 }
 
 void EventList::clear() {
