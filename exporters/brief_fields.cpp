@@ -91,7 +91,7 @@ Value stalled(const FlowSnapshot& flow) {
 std::string rate_text(const Value& rate) {
     if (std::holds_alternative<std::monostate>(rate)) return "-";
     std::string text = readable(rate, Unit::bits_per_sec);
-    text.resize(text.size() - std::string_view("b/s").size());
+    text.resize(text.size() - std::string_view("bit/s").size());
     return text;
 }
 
@@ -114,8 +114,10 @@ std::vector<FlowField> make_brief() {
                [](const FlowRow& row) { return operations_text(row.flow); });
     fields.add("message_count", "", "msgs", Unit::count, "messages of all operations",
                [](const FlowRow& row) { return row.flow.messages_total(); });
-    fields.add("goodput", "", "goodput", Unit::bytes_per_sec, "goodput_bytes_per_sec",
-               [](const FlowRow& row) { return row.flow.messages_total() == 0 ? Value{} : value(goodput(row)); });
+    fields
+        .add("goodput", "", "goodput", Unit::bytes_per_sec, "goodput_bytes_per_sec; tables have it in bits",
+             [](const FlowRow& row) { return row.flow.messages_total() == 0 ? Value{} : value(goodput(row)); })
+        .text = [](const FlowRow& row) { return row.flow.messages_total() == 0 ? "-" : goodput_text(row); };
     fields
         .add("message_rate", "", "msg/s", Unit::ratio,
              "messages per second of the flow's wall time (of the interval's length)", message_rate)

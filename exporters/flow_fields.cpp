@@ -101,9 +101,13 @@ void add_operations(Fields& fields) {
         fields.add("messages." + name + ".bytes", "messages.OPERATION.bytes", name + " bytes", Unit::bytes,
                    "octets of those messages", [i](const FlowRow& row) { return row.flow.operations[i].bytes; });
     }
-    fields.add("goodput_bytes_per_sec", "", "goodput", Unit::bytes_per_sec,
-               "octets of messages by the time from the flow's first frame to its last (by the interval's length)",
-               [](const FlowRow& row) { return value(goodput(row)); });
+    fields
+        .add(
+            "goodput_bytes_per_sec", "", "goodput", Unit::bytes_per_sec,
+            "octets of messages by the time from the flow's first frame to its last (by the interval's length); tables "
+            "have it in bits",
+            [](const FlowRow& row) { return value(goodput(row)); })
+        .text = goodput_text;
     for (std::size_t i = 0; i < metrics::operation_count; ++i) {
         const std::string name(metrics::operation_names[i]);
         fields.histogram(
@@ -228,6 +232,11 @@ std::optional<double> goodput(const FlowRow& row) {
     if (row.context.interval->length_ns == 0 || metrics::partly_read(row.flow)) return {};
     return static_cast<double>(row.flow.message_bytes_total()) * 1e9 /
            static_cast<double>(row.context.interval->length_ns);
+}
+
+std::string goodput_text(const FlowRow& row) {
+    const auto octets = goodput(row);
+    return octets ? readable(*octets * 8, Unit::bits_per_sec) : "-";
 }
 
 const std::vector<FlowField>& flow_fields() {

@@ -15,5 +15,7 @@ void add_exhibits(FieldBuilder<FlowRow>& fields);
 
 /// Octets of messages per second: of the interval where the row is about one, else of the flow's wall time.
 std::optional<double> goodput(const FlowRow& row);
+/// The same for people, in bits, by which networks are judged: "39.2Mbit/s".
+std::string goodput_text(const FlowRow& row);
 
 }  // namespace exporters

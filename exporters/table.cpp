@@ -119,7 +119,7 @@ std::string cell(const FlowField& field, const FlowRow& row) {
 Table flow_table(const FlowColumns& columns, bool growing) {
     const auto usual_width = [](Unit unit) -> std::size_t {
         switch (unit) {
-            case Unit::bytes_per_sec: return 8;
+            case Unit::bytes_per_sec: return 10;
             case Unit::ns:
             case Unit::bytes: return 6;
             case Unit::count:

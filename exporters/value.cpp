@@ -149,7 +149,7 @@ std::string readable(const Value& value, Unit unit) {
         case Unit::ns: return duration(number_of(value));
         case Unit::bytes: return scaled(number_of(value), decimal, "B");
         case Unit::bytes_per_sec: return scaled(number_of(value), decimal, "B/s");
-        case Unit::bits_per_sec: return scaled(number_of(value), decimal, "b/s");
+        case Unit::bits_per_sec: return scaled(number_of(value), decimal, "bit/s");
         case Unit::share: return fmt::format("{:.0f}%", number_of(value) * 100);
         case Unit::ratio: return fmt::format("{:.2f}", number_of(value));
         case Unit::time:

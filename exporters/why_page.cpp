@@ -15,16 +15,6 @@ namespace words = metrics::why;
 
 constexpr std::size_t brief_figures = 8;  ///< of a finding, without -v
 
-std::string_view meaning_of(const Answer& answer) {
-    for (const metrics::Verdict& verdict : metrics::verdicts(answer.question))
-        if (verdict.name == answer.verdict) return verdict.meaning;
-    return answer.verdict;
-}
-
-std::string_view name_of(metrics::Question question) {
-    return metrics::question_names[static_cast<std::size_t>(question)];
-}
-
 /// As a shell takes it.
 std::string quoted(const std::string& word) {
     const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
@@ -258,6 +248,16 @@ private:
 };
 
 }  // namespace
+
+std::string_view meaning_of(const Answer& answer) {
+    for (const metrics::Verdict& verdict : metrics::verdicts(answer.question))
+        if (verdict.name == answer.verdict) return verdict.meaning;
+    return answer.verdict;
+}
+
+std::string_view name_of(metrics::Question question) {
+    return metrics::question_names[static_cast<std::size_t>(question)];
+}
 
 std::string why_page(const metrics::Snapshot& snapshot, std::span<const Answer> answers, const WhyPageStyle& style) {
     return Page(snapshot, answers, style).print();

@@ -1,12 +1,17 @@
 #pragma once
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "metrics/snapshot.h"
 #include "metrics/why/answer.h"
 
 namespace exporters {
+
+std::string_view name_of(metrics::Question question);  ///< "qp_cache"
+/// What its verdict means, in a sentence.
+std::string_view meaning_of(const metrics::Answer& answer);
 
 /// How the page is printed.
 struct WhyPageStyle {

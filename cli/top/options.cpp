@@ -82,7 +82,7 @@ constexpr std::array own{
     Row{{0, "view", "NAME", "begin with flows, hosts, congestion, events, packets or counters"},
         Group::printing,
         [](TopOptions& o, const std::string& v) { return take_view(v, o.view); }},
-    Row{{0, "filter", "TEXT", "only these flows: a word, or an expression such as 'goodput > 1G && resent > 0'"},
+    Row{{0, "filter", "TEXT", "only these flows: a word, or an expression such as 'goodput > 1Gbit && resent > 0'"},
         Group::printing,
         [](TopOptions& o, const std::string& v) { return o.filter = v, std::string{}; }},
     Row{{0, "columns", "LIST", "these columns, with commas between; `help` lists them"},
@@ -167,7 +167,9 @@ std::string help_text() {
         "       rdmascope top [--history DIR] [--from TIME] [--to TIME] [OPTION]...\n\n"
         "The live screen: every queue pair's conversation as it goes, what is wrong with it, and why. Files and what "
         "a\n"
-        "daemon recorded are played back on the same screen. Press ? there for all keys.\n"
+        "daemon recorded are played back on the same screen. Press ? there for all keys; what is chosen with them is "
+        "kept\n"
+        "for the next time, in ~/.config/rdmascope/top.toml.\n"
         "EXPRESSION is a pcap-filter(7) expression.\n",
         analysis::all_options<TopOptions>(own),
         "\nExamples:\n"

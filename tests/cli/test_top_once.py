@@ -1,9 +1,10 @@
 """`rdmascope top --once`: the figures of its picture are held to what `flows --json` prints of the same packets."""
 import os
+import re
 import subprocess
 import unittest
 
-from command import BINARY, ENVIRONMENT, PCAPS, TestCase
+from command import BINARY, ENVIRONMENT, PCAPS, TestCase, run
 from figures import COUNTS, DEMO, LOSSY, RPING, counted, flows_of, rows, top
 
 
@@ -54,6 +55,26 @@ class Once(TestCase):
             picture = self.picture("-n", "-r", LOSSY, "--columns", COUNTS, f"--sort={sort}")
             packets = [int(cells[0]) for cells in rows(picture).values()]
             self.assertEqual(packets, sorted(packets, key=lambda count: order * count))
+
+    def test_events_have_the_times_of_their_frames(self):
+        """As `dump` has them, which is held against tshark elsewhere."""
+        lossy = PCAPS / "rxe-loss1pct-send-bw.pcap.gz"
+        times = {int(number): time for number, time in (line.split()[:2] for line in self.succeeds(
+            run("dump", "-n", "-#", "-r", lossy)).splitlines() if re.match(r" *\d+ ", line))}
+        shown = re.findall(r"^[ !]{2}(\S+)  .*  (?:\d+)  (\d+)[ \d.]*$",
+                           self.picture("-n", "-r", lossy, "--view", "events", "--size", "140x80"), re.MULTILINE)
+        self.assertGreater(len(shown), 4)  # by how many intervals there was time for
+        self.assertEqual([time for time, _ in shown], [times[int(frame)][:12] for _, frame in shown])
+        self.assertEqual(shown, sorted(shown, key=lambda event: event[0]))
+        self.assertEqual(times[1421][:12], "02:14:21.587")  # tshark: the DREQ
+
+    def test_set_up_alone_is_called_that(self):
+        picture = self.picture("-n", "-r", PCAPS / "rxe-verbs-idle.pcap")
+        self.assertIn("only connection set-up was seen", picture)
+        self.assertNotIn("4 shows the events", picture)
+        self.assertIn("4 shows the events", self.picture("-n", "-r", PCAPS / "rxe-cm-reject.pcap"))
+        self.assertIn("connection rejected: Invalid Service ID",
+                      self.picture("-n", "-r", PCAPS / "rxe-cm-reject.pcap", "--view", "events"))
 
     def test_it_stores_nothing(self):
         self.picture("-r", LOSSY, "--sort", "packets", "--theme", "light")

@@ -1,6 +1,7 @@
 #include "tui/model/columns.h"
 
 #include <algorithm>
+#include <array>
 
 namespace tui {
 
@@ -21,7 +22,7 @@ constexpr Usual usual[] = {
     {"kind", "kind", "kind", CellForm::field, 8, 6},
     {"flow", "source > destination", "flow", CellForm::field, 25, 0},
     {"operations", "operations", "operations", CellForm::mix, 10, 7},
-    {"goodput", "goodput", "goodput", CellForm::field, 8, 0},
+    {"goodput", "goodput", "goodput", CellForm::field, 10, 0},
     {"message_rate", "msg/s", "message_rate", CellForm::field, 5, 3},
     {"latency_p50", "p50", "latency_p50", CellForm::field, 6, 4},
     {"latency_p99", "p99", "latency_p99", CellForm::field, 6, 0},
@@ -31,13 +32,13 @@ constexpr Usual usual[] = {
     {"nak_rnr", "NAK/RNR", "nak_rnr", CellForm::field, 7, 5},
     {"ce_cnp", "CE/CNP", "ce_cnp", CellForm::field, 6, 5},
     {"stalled", "stalled", "stalled", CellForm::field, 7, 8},
-    {"time", "time", "stalled", CellForm::states, 10, 0},
+    {"time", "time", "stalled", CellForm::states, 8, 0},
 };
 
 unsigned usual_width(exporters::Unit unit) {
     switch (unit) {
         case exporters::Unit::bytes_per_sec:
-        case exporters::Unit::bits_per_sec: return 8;
+        case exporters::Unit::bits_per_sec: return 10;
         case exporters::Unit::ns:
         case exporters::Unit::bytes: return 6;
         default: return 5;
@@ -57,6 +58,18 @@ std::vector<Column> make_usual() {
 }
 
 }  // namespace
+
+bool is_pace(const exporters::FlowField& field) {
+    constexpr std::array<std::string_view, 8> brief{
+        "goodput", "goodput_bytes_per_sec", "message_rate", "latency_p50", "latency_p99", "depth", "depth_used",
+        "queue"};
+    constexpr std::array<std::string_view, 7> of_distributions{".min", ".mean", ".p50", ".p90",
+                                                               ".p99", ".p999", ".max"};
+    const std::string_view path = field.path;
+    const auto ends = [path](std::string_view part) { return path.ends_with(part); };
+    return std::find(brief.begin(), brief.end(), path) != brief.end() || path.ends_with("_mean") ||
+           std::any_of(of_distributions.begin(), of_distributions.end(), ends);
+}
 
 const std::vector<Column>& usual_columns() {
     static const std::vector<Column> columns = make_usual();

@@ -28,6 +28,10 @@ struct Column {
     unsigned weight = 0;       ///< 0: stays on the narrowest screen; the greatest goes first where there is no room
 };
 
+/// Whether it says how things go (a rate, a level, a time that something took) and not how much there was: of a flow
+/// that was silent in an interval there is none.
+bool is_pace(const exporters::FlowField& field);
+
 /// The usual table, and what `column_named` also knows.
 const std::vector<Column>& usual_columns();
 /// A usual column by its name, or one made of any field of exporters::find_fields(); absent where there is none.

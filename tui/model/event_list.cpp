@@ -4,6 +4,7 @@
 #include <array>
 #include <fmt/core.h>
 #include <optional>
+#include <utility>
 
 #include "dissect/output/text_parts.h"
 #include "exporters/flow_fields.h"
@@ -85,19 +86,39 @@ std::string attempt_words(const metrics::ConnectionAttempt& attempt) {
     return text;
 }
 
+bool is_before(const EventLine& a, const EventLine& b) {
+    const auto place = [](const EventLine& line) {
+        const bool end = is_end(line);
+        return std::pair(line.time_ns.value_or(end ? line.end_ns - 1 : line.start_ns), end);
+    };
+    return place(a) < place(b);
+}
+
+EventLine line_in(const Reading& reading) {
+    EventLine line;
+    line.start_ns = reading.start_ns;
+    line.end_ns = reading.end_ns();
+    return line;
+}
+
 }  // namespace
 
-void EventList::push(EventLine line) {
+bool is_end(const EventLine& event) {
+    return event.source == EventLine::Source::flow &&
+           (event.kind == EventKind::disconnected || event.kind == EventKind::reset);
+}
+
+void EventList::place(EventLine line) {
     line.serial = next_serial_++;
-    lines_.push_back(std::move(line));
+    const auto behind = std::upper_bound(lines_.begin(), lines_.end(), line, is_before);
+    lines_.insert(behind, std::move(line));
     if (lines_.size() <= max_lines_) return;
     lines_.pop_front();
     ++forgotten_;
 }
 
 void EventList::add_flow(const metrics::FlowSnapshot& flow, const Reading& reading, const metrics::HostNames* names) {
-    EventLine line;
-    line.start_ns = reading.start_ns;
+    EventLine line = line_in(reading);
     line.flow = flow.id;
     line.transport = flow.transport;
     bool told_end = false;
@@ -111,7 +132,7 @@ void EventList::add_flow(const metrics::FlowSnapshot& flow, const Reading& readi
         line.frames = exhibit.frames;
         line.bad = is_bad(exhibit.kind);
         if (line.text.empty()) line.text = who(flow.source, flow.destination, names);
-        push(line);
+        fresh_.push_back(line);
     }
     // A RoCE connection ends by a message of the CM, which is nobody's data and no exhibit; both directions by the
     // same. Of FIN and RST there are exhibits.
@@ -127,15 +148,15 @@ void EventList::add_flow(const metrics::FlowSnapshot& flow, const Reading& readi
     line.text = who(flow.source, flow.destination, names);
     line.what = "connection ended: " + flow.connection.end;
     line.bad = flow.connection.end.starts_with("REJ");
-    push(std::move(line));
+    fresh_.push_back(std::move(line));
 }
 
 void EventList::add_attempt(const metrics::ConnectionAttempt& attempt, const Reading& reading,
                             const metrics::HostNames* names) {
     if (attempt.outcome != "rejected" && attempt.outcome != "unanswered" && attempt.outcome != "reset") return;
-    EventLine line;
+    EventLine line = line_in(reading);
     line.source = EventLine::Source::attempt;
-    line.start_ns = reading.start_ns;
+    if (attempt.request_ns != 0) line.time_ns = attempt.request_ns;
     line.kind = EventKind::rejected;
     line.count = attempt.requests;
     line.transport = attempt.transport;
@@ -144,24 +165,30 @@ void EventList::add_attempt(const metrics::ConnectionAttempt& attempt, const Rea
     line.text = who(attempt.client, attempt.server, names);
     line.what = attempt_words(attempt);
     line.bad = true;
-    push(std::move(line));
+    fresh_.push_back(std::move(line));
 }
 
-void EventList::add(const Reading& reading, const metrics::HostNames* names) {
+void EventList::add(const Reading& reading, const metrics::HostNames* names, const FrameTimes& times) {
     if (reading.restarted) clear();
+    fresh_.clear();
     if (const std::uint64_t dropped = reading.interval.capture.kernel_dropped.value_or(0); dropped != 0) {
-        EventLine line;
+        EventLine line = line_in(reading);
         line.source = EventLine::Source::capture;
-        line.start_ns = reading.start_ns;
         line.count = dropped;
         line.text = "the capture";
         line.what = words::counted(dropped, "packet") + " dropped by the kernel: what is missing may look like a loss";
         line.bad = true;
-        push(std::move(line));
+        fresh_.push_back(std::move(line));
     }
     for (const metrics::ConnectionAttempt& attempt : reading.interval.attempts) add_attempt(attempt, reading, names);
     for (const metrics::FlowSnapshot& flow : reading.interval.flows)
         if (!flow.exhibits.empty() || flow.connection.end_frame != 0) add_flow(flow, reading, names);
+    if (times)
+        for (EventLine& line : fresh_)
+            if (!line.time_ns && !line.frames.empty()) line.time_ns = times(line.frames.front());
+    // In order, so that nearly all go to the end.
+    std::stable_sort(fresh_.begin(), fresh_.end(), is_before);
+    for (EventLine& line : fresh_) place(std::move(line));
 }
 
 void EventList::clear() {

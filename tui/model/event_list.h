@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -17,7 +19,9 @@ struct EventLine {
     enum class Source : std::uint8_t { flow, attempt, capture } source = Source::flow;
     std::uint64_t serial = 0;   ///< grows; 1 for the first
     std::int64_t start_ns = 0;  ///< of the interval
-    std::uint64_t flow = 0;     ///< its id; 0 where it is none
+    std::int64_t end_ns = 0;
+    std::optional<std::int64_t> time_ns = {};  ///< of its first frame, where that is known
+    std::uint64_t flow = 0;                    ///< its id; 0 where it is none
     metrics::EventKind kind{};
     std::uint64_t count = 0;
     std::uint64_t value_max = 0;  ///< see EventKind
@@ -29,11 +33,15 @@ struct EventLine {
     bool bad = false;       ///< worth a colour
 };
 
-/// The newest events, at most `max_lines`.
+/// When a frame was captured; absent where it is no longer kept.
+using FrameTimes = std::function<std::optional<std::int64_t>(std::uint64_t frame)>;
+
+/// The newest events, at most `max_lines`, in the order of their times. Those of which only the interval is known stand
+/// at its beginning, the end of a connection at its end.
 class EventList {
 public:
     explicit EventList(std::size_t max_lines = 10'000) : max_lines_(max_lines) {}
-    void add(const Reading& reading, const metrics::HostNames* names);
+    void add(const Reading& reading, const metrics::HostNames* names, const FrameTimes& times = {});
     void clear();
     const std::deque<EventLine>& lines() const { return lines_; }  ///< oldest first
     /// Those of a flow and of its reverse, newest first, at most `most`.
@@ -41,18 +49,21 @@ public:
     std::uint64_t forgotten() const { return forgotten_; }
 
 private:
-    void push(EventLine line);
+    void place(EventLine line);
     void add_flow(const metrics::FlowSnapshot& flow, const Reading& reading, const metrics::HostNames* names);
     void add_attempt(const metrics::ConnectionAttempt& attempt, const Reading& reading,
                      const metrics::HostNames* names);
 
     std::size_t max_lines_;
     std::deque<EventLine> lines_ = {};
+    std::vector<EventLine> fresh_ = {};  ///< of the reading that is being taken in
     std::uint64_t next_serial_ = 1;
     std::uint64_t forgotten_ = 0;
     std::unordered_set<std::uint64_t> ended_ = {};  ///< frames that ended a connection and were told
 };
 
+/// That a connection is over.
+bool is_end(const EventLine& event);
 /// "RNR NAK, timer 0.64 ms", "gap of 3 packets": what an event is, in the words of `dump`.
 std::string describe(const EventLine& event);
 

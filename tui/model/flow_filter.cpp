@@ -7,6 +7,7 @@
 
 #include "dissect/field_collector.h"
 #include "dissect/filter/filter.h"
+#include "tui/model/columns.h"
 #include "tui/model/number_forms.h"
 
 namespace tui {
@@ -57,6 +58,7 @@ const dissect::FieldRegistry& registry() {
 struct Wanted {
     const FlowField* field;
     const wire::FieldInfo* info;
+    bool pace;  ///< columns.h
 };
 
 /// Brings a figure into the form in which the filter holds it; text lives in `text`.
@@ -154,18 +156,18 @@ wire::Result<FlowFilter, std::string> FlowFilter::compile(std::string_view text)
     state->filter = std::move(*filter);
     for (std::size_t i = 0; i < columns().fields.size(); ++i)
         if (state->collector.wants(columns().table[i].info))
-            state->wanted.push_back({columns().fields[i], &columns().table[i].info});
+            state->wanted.push_back({columns().fields[i], &columns().table[i].info, is_pace(*columns().fields[i])});
     return FlowFilter{std::move(state)};
 }
 
 bool FlowFilter::everything() const { return state_ == nullptr; }
 
-bool FlowFilter::matches(const FlowRow& row) {
+bool FlowFilter::matches(const FlowRow& row, bool idle) {
     if (state_ == nullptr) return true;
     if (!state_->filter) return state_->finds_word(row);
     state_->collector.begin_frame({});
     for (const Wanted& wanted : state_->wanted)
-        std::visit(Carrier(state_->collector, *wanted.info), wanted.field->value(row));
+        if (!idle || !wanted.pace) std::visit(Carrier(state_->collector, *wanted.info), wanted.field->value(row));
     return state_->filter->matches(state_->collector);
 }
 

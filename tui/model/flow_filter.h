@@ -8,7 +8,7 @@
 
 namespace tui {
 
-/// Chooses flows by an expression of `dump -Y`'s language over the columns of `flows`: `goodput > 1G && resent > 0`,
+/// Chooses flows by an expression of `dump -Y`'s language over the columns of `flows`: `goodput > 1Gbit && resent > 0`,
 /// `source.name contains "storage"`, `latency_p99 > 1ms`. Numbers may carry the units that people write, which
 /// number_forms.h has; plain ones are of the column's own unit. A single word that is no column, or a text in quotes,
 /// is looked for in what the row shows (`storage-3`, `0x14`, `iwarp`), without regard to case, or is the id.
@@ -24,7 +24,8 @@ public:
     FlowFilter& operator=(FlowFilter&&) noexcept;
 
     bool everything() const;
-    bool matches(const exporters::FlowRow& row);
+    /// `idle`: nothing passed in the interval that the table is of; rates and times have no value then.
+    bool matches(const exporters::FlowRow& row, bool idle = false);
 
 private:
     struct State;

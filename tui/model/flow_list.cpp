@@ -4,6 +4,7 @@
 #include <bit>
 #include <numeric>
 
+#include "tui/model/columns.h"
 #include "tui/model/groups.h"
 
 namespace tui {
@@ -51,11 +52,14 @@ struct KeyOf {
 class Sorter {
 public:
     Sorter(const FlowChoice& choice, const Reading& reading, const metrics::HostNames* names)
-        : choice_(choice), reading_(reading), names_(names) {}
+        : choice_(choice),
+          reading_(reading),
+          names_(names),
+          by_pace_(choice.order.field != nullptr && is_pace(*choice.order.field)) {}
 
     void add(const FlowLine& line, std::size_t place) {
         Entry entry{place, line.idle, true, 0, no_text, line.id()};
-        if (choice_.order.field != nullptr) {
+        if (choice_.order.field != nullptr && !(line.idle && by_pace_)) {
             const exporters::Context context = context_of(line, choice_.window, reading_, names_);
             SortKey key = std::visit(KeyOf{}, choice_.order.field->value({*line.flow, context}));
             entry.unknown = key.unknown;
@@ -99,6 +103,7 @@ private:
     const FlowChoice& choice_;
     const Reading& reading_;
     const metrics::HostNames* names_;
+    bool by_pace_;
     std::vector<Entry> entries_ = {};
     std::vector<std::string> texts_ = {};
 };
@@ -143,6 +148,7 @@ void FlowList::build(const ReadingPtr& reading, const FlowChoice& choice, FlowFi
     sums_.clear();
     flows_ = 0;
     hidden_ = 0;
+    idle_ = 0;
     reading_ = reading;
     if (reading == nullptr) return;
     std::vector<FlowLine> flows;
@@ -153,11 +159,12 @@ void FlowList::build(const ReadingPtr& reading, const FlowChoice& choice, FlowFi
         FlowLine line = line_of(interval, whole, choice);
         if (!everything) {
             const exporters::Context context = context_of(line, choice.window, *reading, names);
-            if (!filter.matches({*line.flow, context})) {
+            if (!filter.matches({*line.flow, context}, line.idle)) {
                 ++hidden_;
                 return;
             }
         }
+        if (line.idle) ++idle_;
         flows.push_back(std::move(line));
     });
     arrange(std::move(flows), choice, names);
@@ -220,7 +227,7 @@ std::vector<FlowLine> FlowList::make_headings(const std::vector<FlowLine>& flows
             sum = &sums_.emplace_back(*heading.flow);
             heading.flow = sum;
         }
-        add_up(*sum, *flows[i].flow);
+        add_up(*sum, *flows[i].flow, choice.window);
     }
     return headings;
 }

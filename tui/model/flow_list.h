@@ -46,12 +46,15 @@ exporters::Context context_of(const FlowLine& line, Window window, const Reading
                               const metrics::HostNames* names);
 
 /// The order of the lines: pinned flows; groups, each heading in front of its members; flows that passed something in
-/// the interval; idle ones, with what they have been in all. Each by the order chosen, equals by id. Pinned flows stand
-/// above the groups and are part of their sums.
+/// the interval; idle ones, which have counts of all their life and no pace (columns.h). Each by the order chosen,
+/// equals by id. Pinned flows stand above the groups and are part of their sums.
 ///
 /// A group's sum, of its members that are not idle where there are any: counters, histograms and state times add up,
-/// and all that follows from them; means of what was outstanding add up over time, maxima add up to a bound on what was
-/// outstanding at once, as do limits (ORD). What has no sum (set-up, ends of several hosts, pairing) is absent.
+/// and all that follows from them; means of what was outstanding add up (of all since the beginning, over time), maxima
+/// add up to a bound on what was outstanding at once, as do limits (ORD). What has no sum (set-up, ends of several
+/// hosts, pairing) is absent. Rates are by the interval's length, so that they add up too; of all since the beginning,
+/// by the time from the first member's begin to the last one's end, as members that lived one after the other never
+/// were as fast together as the sum of them.
 ///
 /// The rows of the table. Made anew when a reading comes or the choice changes; 100,000 flows in well under a tenth of
 /// a second. Points into the reading, which it keeps.
@@ -63,6 +66,7 @@ public:
     const std::vector<FlowLine>& lines() const { return lines_; }
     std::size_t flows() const { return flows_; }    ///< in the reading
     std::size_t hidden() const { return hidden_; }  ///< that the filter keeps back
+    std::size_t idle() const { return idle_; }      ///< of those that it does not
     /// The line of a flow; absent where it is not listed.
     std::optional<std::size_t> find(std::uint64_t id) const;
 
@@ -76,6 +80,7 @@ private:
     std::vector<FlowLine> lines_ = {};
     std::size_t flows_ = 0;
     std::size_t hidden_ = 0;
+    std::size_t idle_ = 0;
 };
 
 }  // namespace tui

@@ -77,7 +77,8 @@ void add_identity(FlowSnapshot& sum, const FlowSnapshot& flow) {
         sum.connection.initiator_depth = *permitted + *flow.connection.initiator_depth;
 }
 
-void add_outstanding(FlowSnapshot& sum, const FlowSnapshot& flow) {
+/// In an interval a flow's time begins with what it did last, however long ago: there is no common one.
+void add_outstanding(FlowSnapshot& sum, const FlowSnapshot& flow, Window window) {
     const auto over_time = [](double mean, const FlowSnapshot& of) {
         return metrics::fields::total(mean, of.wall_ns());
     };
@@ -86,8 +87,9 @@ void add_outstanding(FlowSnapshot& sum, const FlowSnapshot& flow) {
     sum.first_ns = std::min(sum.first_ns, flow.first_ns);
     sum.last_ns = std::max(sum.last_ns, flow.last_ns);
     const auto wall = static_cast<double>(sum.wall_ns());
-    sum.messages_mean = wall > 0 ? messages / wall : sum.messages_mean + flow.messages_mean;
-    sum.bytes_mean = wall > 0 ? bytes / wall : sum.bytes_mean + flow.bytes_mean;
+    const bool over_all = window == Window::total && wall > 0;
+    sum.messages_mean = over_all ? messages / wall : sum.messages_mean + flow.messages_mean;
+    sum.bytes_mean = over_all ? bytes / wall : sum.bytes_mean + flow.bytes_mean;
     sum.messages_max = add(sum.messages_max, flow.messages_max);
     sum.bytes_max = add(sum.bytes_max, flow.bytes_max);
     sum.responses_max = add(sum.responses_max, flow.responses_max);
@@ -215,8 +217,8 @@ Groups groups_of(const std::vector<const FlowSnapshot*>& flows, Grouping groupin
     return {};
 }
 
-void add_up(FlowSnapshot& sum, const FlowSnapshot& flow) {
-    add_outstanding(sum, flow);
+void add_up(FlowSnapshot& sum, const FlowSnapshot& flow, Window window) {
+    add_outstanding(sum, flow, window);
     add_rate_drop(sum, flow);
     add_counters(sum, flow);
     add_tcp(sum.tcp, flow.tcp);

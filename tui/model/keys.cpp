@@ -53,8 +53,9 @@ constexpr std::array table{
     KeyRow{{"e", "why: about the flow; without one, about all", "Look", everywhere}, Where::view, look::answers},
     KeyRow{{"f", "follow the newest, or stay", "Look", events | packets}, Where::view, look::follow},
 
-    KeyRow{
-        {"/", "filter flows: goodput > 1G && resent > 0", "Choose", flows | congestion}, Where::view, choose::filter},
+    KeyRow{{"/", "filter flows: goodput > 1Gbit && resent > 0", "Choose", flows | congestion},
+           Where::view,
+           choose::filter},
     KeyRow{{"/", "filter packets, as dump -Y does", "Choose", packets}, Where::view, choose::packet_filter},
     KeyRow{{"t", "figures of the last interval, or of all", "Choose", everywhere}, Where::view, choose::window},
     KeyRow{{"s", "sort by ...", "Choose", flows}, Where::view, choose::sort_menu},

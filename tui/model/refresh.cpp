@@ -1,5 +1,6 @@
 // What is new of the source goes into the lists.
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 #include "tui/model/workings.h"
@@ -31,16 +32,33 @@ void forget_the_past(Workings& w) {
     }
 }
 
-/// Lines go at the front; the selection stays on its own.
+/// When a frame was captured, where the source still has it.
+std::optional<std::int64_t> time_of(Feed& feed, std::uint64_t number) {
+    std::optional<std::int64_t> time_ns;
+    feed.packets(number, 1, [&](const wire::Frame& frame) {
+        if (frame.number == number) time_ns = frame.time_ns;
+        return false;
+    });
+    return time_ns;
+}
+
+/// Lines come where their time is; the selection stays on its own.
 void add_events(Workings& w, const Reading& reading) {
     const auto& lines = w.state.events.lines();
     Place& place = w.state.places[index_of(View::events)];
+    const std::uint64_t selected = place.selected < lines.size() ? lines[place.selected].serial : 0;
+    const std::size_t below_top = place.selected - std::min(place.top, place.selected);
     const std::uint64_t before = w.state.events.forgotten();
-    w.state.events.add(reading, w.state.names);
+    w.state.events.add(reading, w.state.names, [&w](std::uint64_t frame) { return time_of(w.feed, frame); });
     const std::uint64_t gone = w.state.events.forgotten() - before;
-    if (lines.empty() || gone == 0) return;
+    if (selected == 0) return;
     place.selected -= std::min<std::size_t>(place.selected, gone);
-    place.top -= std::min<std::size_t>(place.top, gone);
+    if (place.selected >= lines.size() || lines[place.selected].serial != selected) {
+        const auto found = std::find_if(lines.begin(), lines.end(),
+                                        [selected](const EventLine& line) { return line.serial == selected; });
+        if (found != lines.end()) place.selected = static_cast<std::size_t>(found - lines.begin());
+    }
+    place.top = place.selected - std::min(below_top, place.selected);
 }
 
 void take(Workings& w, const std::vector<ReadingPtr>& readings) {

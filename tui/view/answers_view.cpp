@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "exporters/why_page.h"
 #include "metrics/why/words.h"
 #include "tui/view/pane.h"
 #include "tui/view/screen.h"
@@ -49,22 +50,12 @@ private:
     int width_;
 };
 
-std::string_view name_of(metrics::Question question) {
-    return metrics::question_names[static_cast<std::size_t>(question)];
-}
-
-std::string_view meaning_of(const Answer& answer) {
-    for (const metrics::Verdict& verdict : metrics::verdicts(answer.question))
-        if (verdict.name == answer.verdict) return verdict.meaning;
-    return answer.verdict;
-}
-
 void Page::headline(const std::vector<Answer>& answers) {
     const auto alarms = static_cast<std::uint64_t>(
         std::count_if(answers.begin(), answers.end(), [](const Answer& each) { return each.alarm; }));
     if (alarms == 0)
         return paragraph("OK:", {Role::good, false, true}, 4, "nothing is wrong that this traffic can show.");
-    std::string text(meaning_of(answers.front()));
+    std::string text(exporters::meaning_of(answers.front()));
     if (alarms > 1) text += fmt::format(" And {} below.", words::counted(alarms - 1, "more finding"));
     paragraph("WRONG:", {Role::bad, false, true}, 7, text);
 }
@@ -81,8 +72,8 @@ void Page::figures(const Answer& answer) {
 
 void Page::alarm(const Answer& answer) {
     blank();
-    paragraph("!", {Role::bad, false, true}, 2, fmt::format("{}: {}", name_of(answer.question), answer.verdict),
-              {Role::bad, false, true});
+    paragraph("!", {Role::bad, false, true}, 2,
+              fmt::format("{}: {}", exporters::name_of(answer.question), answer.verdict), {Role::bad, false, true});
     paragraph("", {}, 2, answer.summary);
     figures(answer);
     std::vector<std::uint64_t> frames;
@@ -100,7 +91,7 @@ void Page::alarm(const Answer& answer) {
 
 void Page::calm(const Answer& answer) {
     constexpr int indent = 13;
-    paragraph(std::string(name_of(answer.question)), {Role::title, false, true}, indent,
+    paragraph(std::string(exporters::name_of(answer.question)), {Role::title, false, true}, indent,
               fmt::format("{}: {}", answer.verdict, answer.summary));
 }
 

@@ -1,4 +1,5 @@
 // Events: what happened, to whom, and the frames that show it. The newest is below.
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 
@@ -19,11 +20,12 @@ Role role_of(const EventLine& event) {
     return strain ? Role::warning : Role::normal;
 }
 
-constexpr int narrow = 100;  ///< below this, how often is told with what, and frames are seen by opening the flow
+constexpr int time_width = 12;  ///< "02:14:21.115"
+constexpr int narrow = 100;     ///< below this, how often is told with what, and frames are seen by opening the flow
 
 std::vector<TableColumn> columns_of(int width) {
     std::vector<TableColumn> made(width < narrow ? 3 : 5);
-    made[0] = {"time", true, 12};
+    made[0] = {"time", true, time_width};
     made[1] = {"flow", true, 31};  // "192.0.2.2/0x11 -> 192.0.2.1/0x12"
     made[2] = {"what", true, 24, 20, 60};
     if (width < narrow) return made;
@@ -41,7 +43,7 @@ TableRow row_of(const EventLine& event, int width, const Letters& letters) {
     TableRow row;
     const Style style{role_of(event)};
     const std::string who = with_arrow(event.text, letters);
-    row.cells = {{clock_text(event.start_ns, true), {Role::dim}}, {who, {}}, {describe(event), style}};
+    row.cells = {{time_text(event), {Role::dim}}, {who, {}}, {describe(event), style}};
     if (width < narrow) {
         if (event.count > 1) row.cells[2].text += fmt::format(", {} times", grouped(event.count));
         // Drawn, not measured: the longest of them must not push out what it was.
@@ -63,6 +65,10 @@ void draw_nothing(Canvas& canvas, Pane& pane) {
 
 }  // namespace
 
+std::string time_text(const EventLine& event) {
+    return event.time_ns ? clock_text(*event.time_ns, true) : between_text(event.start_ns, event.end_ns);
+}
+
 std::string frames_text(const EventLine& event) {
     if (event.frames.empty()) return "";
     std::string text = fmt::format("{}", fmt::join(event.frames, " "));
@@ -73,7 +79,7 @@ std::string frames_text(const EventLine& event) {
 void draw_event(Pane& pane, int y, const EventLine& event, bool opposite) {
     const Role role = role_of(event);
     if (event.bad) pane.put(1, y, U'!', {Role::bad});
-    int x = 2 + pane.text(2, y, clock_text(event.start_ns, true), {Role::dim}) + 2;
+    int x = 2 + std::max(pane.text(2, y, time_text(event), {Role::dim}), time_width) + 2;
     x += pane.text(x, y, describe(event), {role}, pane.width() - x);
     if (event.count > 1) x += pane.text(x, y, fmt::format(", {} times", grouped(event.count)), {role});
     if (opposite) x += pane.text(x, y, " (opposite direction)", {Role::dim});

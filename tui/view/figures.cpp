@@ -21,7 +21,7 @@ std::string grouped(std::uint64_t number) {
 }
 
 std::string brief(double number) {
-    constexpr std::string_view unit = "b/s";
+    constexpr std::string_view unit = "bit/s";
     std::string text = exporters::readable(exporters::Value{number}, exporters::Unit::bits_per_sec);
     if (text.ends_with(unit)) text.resize(text.size() - unit.size());
     return text;
@@ -63,6 +63,21 @@ std::string clock_text(std::int64_t time_ns, bool finer) {
     dissect::output::Timestamps(dissect::output::TimeStyle::time_of_day, false).append(text, time_ns);
     const std::size_t dot = text.find('.');
     return text.substr(0, finer ? std::min(dot + 4, text.size()) : dot);
+}
+
+std::string between_text(std::int64_t start_ns, std::int64_t end_ns) {
+    constexpr std::int64_t ms = 1'000'000;
+    const std::int64_t last_ns = std::max(end_ns - 1, start_ns);
+    const std::int64_t length_ns = last_ns - start_ns;
+    const std::size_t cut = length_ns >= 100 * ms ? 4 : length_ns >= 10 * ms ? 2 : length_ns >= ms ? 1 : 0;
+    std::string first = clock_text(start_ns, true);
+    std::string last = clock_text(last_ns, true);
+    for (std::string* text : {&first, &last}) text->resize(text->size() - std::min(cut, text->size()));
+    if (first == last) return first;
+    const auto differs =
+        static_cast<std::size_t>(std::mismatch(first.begin(), first.end(), last.begin()).first - first.begin());
+    const std::size_t colon = last.rfind(':', differs);
+    return fmt::format("{} - {}", first, colon == std::string::npos ? last : last.substr(colon + 1));
 }
 
 std::string date_text(std::int64_t time_ns) { return text::moment(time_ns).substr(0, 10); }

@@ -27,6 +27,9 @@ std::string duration(double ns, const Letters& letters);
 std::string span_text(std::uint64_t ns);
 /// Local time of day, with milliseconds where `finer`.
 std::string clock_text(std::int64_t time_ns, bool finer);
+/// "02:14:20 - 21": what a local clock showed in [start_ns, end_ns), as finely as that tells something; one time where
+/// it is the same.
+std::string between_text(std::int64_t start_ns, std::int64_t end_ns);
 std::string date_text(std::int64_t time_ns);  ///< "2026-11-21", local
 /// "1 flow", "12 flows".
 std::string counted(std::uint64_t count, std::string_view what);

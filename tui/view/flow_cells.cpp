@@ -244,6 +244,8 @@ TableCell flow_cell(const Column& column, const FlowRow& row, const Letters& let
         };
         return cell;
     }
+    // Nothing passed: there was no rate, and nothing took time.
+    if (idle && is_pace(*column.field)) return {"-", {Role::dim}};
     TableCell cell{field_text(column, row, letters)};
     cell.style = style(role_of_field(column.field->path, cell.text, flow));
     return cell;

@@ -18,7 +18,8 @@ constexpr Role role_of(Condition condition) {
 }
 
 /// A cell of the table of flows: its text, coloured where the figure says that something is wrong, and dim where there
-/// is nothing to say.
+/// is nothing to say. `idle`: nothing passed in the interval; rates and times are absent, counts are of all the flow's
+/// life.
 TableCell flow_cell(const Column& column, const exporters::FlowRow& row, const Letters& letters, bool idle);
 
 /// "storage-3/0x14 → 192.0.2.1/0x1f" in `room` columns: where it does not fit, both hosts are shortened, not the

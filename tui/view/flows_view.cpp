@@ -60,7 +60,7 @@ TableRow group_row(const State& state, const FlowLine& line, const exporters::Co
     TableRow row;
     row.spans = spanned_by_title(state);
     for (const Column& column : state.columns)
-        row.cells.push_back(flow_cell(column, {*line.flow, context}, letters, false));
+        row.cells.push_back(flow_cell(column, {*line.flow, context}, letters, line.idle));
     if (row.cells.empty()) row.cells.emplace_back();
     std::string title;
     append_utf8(title, line.folded ? letters.folded : letters.unfolded);
@@ -77,6 +77,33 @@ TableRow flow_row(const State& state, const FlowLine& line, const exporters::Con
     return row;
 }
 
+/// Why there is no flow, and where to look instead.
+std::vector<std::string> no_flows(const State& state) {
+    const metrics::CaptureFigures& capture = state.reading->total.capture;
+    const bool over = state.feed.playable && state.feed.at_end;
+    if (capture.rdma_units > 0 && capture.flows_seen == 0) {
+        std::vector<std::string> lines{
+            fmt::format("no data{} on {}: only connection set-up was seen", over ? "" : " yet", state.feed.name),
+            counted(capture.rdma_units, "RDMA message unit")};
+        lines.back() += capture.rdma_units == 1 ? ", which sets a connection up or ends it"
+                                                : ", all of which set connections up or end them";
+        const auto& events = state.events.lines();
+        if (std::any_of(events.begin(), events.end(),
+                        [](const EventLine& event) { return event.source == EventLine::Source::attempt; }))
+            lines.emplace_back("4 shows the events: a connection did not come about");
+        return lines;
+    }
+    std::vector<std::string> lines{fmt::format("no RDMA traffic{} on {}", over ? "" : " yet", state.feed.name)};
+    if (capture.rdma_units > 0)
+        lines.push_back(fmt::format("{} seen, but of no flow", counted(capture.rdma_units, "RDMA message unit")));
+    else if (capture.packets > 0)
+        lines.push_back(
+            fmt::format("{} seen, none of them RoCE, InfiniBand or iWARP", counted(capture.packets, "packet")));
+    else
+        lines.emplace_back("not a single packet was seen");
+    return lines;
+}
+
 void draw_nothing(Canvas& canvas, Pane& pane) {
     const State& state = canvas.state;
     if (!state.reading) return draw_no_reading(pane, state);
@@ -86,12 +113,7 @@ void draw_nothing(Canvas& canvas, Pane& pane) {
                              state.list.hidden() == 1 ? "" : counted(state.list.hidden(), "flow")),
                  fmt::format("filter {}", state.filter_text), "/ changes it, Escape ends it"};
     } else {
-        const metrics::CaptureFigures& capture = state.reading->total.capture;
-        lines = {fmt::format("no RDMA traffic yet on {}", state.feed.name),
-                 fmt::format("{} seen, none of them RoCE, InfiniBand or iWARP", counted(capture.packets, "packet"))};
-        if (capture.packets == 0) lines.back() = "not a single packet was seen";
-        if (capture.rdma_units > 0)
-            lines.back() = fmt::format("{} seen, but of no flow", counted(capture.rdma_units, "RDMA message unit"));
+        lines = no_flows(state);
         if (state.feed.playable && !state.feed.playing) lines.emplace_back("paused: the space bar goes on");
     }
     draw_notice(pane, lines);
@@ -108,17 +130,22 @@ std::string sick_text(const State& state) {
     return sick == 0 ? std::string{} : fmt::format("! {} sick", grouped(static_cast<std::uint64_t>(sick)));
 }
 
-void draw_legend(Canvas& canvas, Pane& pane, PageOfRows page) {
-    metrics::StateTimes times{};
-    for (std::size_t i = page.first; i < page.last; ++i) {
-        const FlowLine& line = canvas.state.list.lines()[i];
-        if (line.group) continue;
-        for (std::size_t state = 0; state < times.size(); ++state) times[state] += line.flow->state_ns[state];
-    }
+/// Explains the letters that are on the page, which are those of bars of `bar` columns.
+void draw_legend(Canvas& canvas, Pane& pane, PageOfRows page, int bar) {
+    metrics::StateTimes letters{};
+    for (std::size_t i = page.first; i < page.last; ++i)
+        add_state_letters(letters, bar, canvas.state.list.lines()[i].flow->state_ns);
     const std::string sick = sick_text(canvas.state);
     const int right = pane.width() - 1 - width_of(sick);
     pane.text(right, pane.height() - 1, sick, {Role::bad});
-    draw_state_legend(pane, 2, pane.height() - 1, right - 4, times);
+    draw_state_legend(pane, 2, pane.height() - 1, right - 4, letters);
+}
+
+/// Of the column that says where the time went, 0 where it is not shown.
+int bar_width(const State& state, const std::vector<int>& widths) {
+    for (std::size_t i = 0; i < state.columns.size(); ++i)
+        if (state.columns[i].form == CellForm::states) return widths[i];
+    return 0;
 }
 
 }  // namespace
@@ -146,8 +173,8 @@ void draw_flows(Canvas& canvas, Area area) {
         row.selected = i == state.place().selected;
         rows.push_back(std::move(row));
     }
-    draw_table(pane, 0, columns, rows);
-    if (legend) draw_legend(canvas, pane, page);
+    const std::vector<int> widths = draw_table(pane, 0, columns, rows);
+    if (legend) draw_legend(canvas, pane, page, bar_width(state, widths));
 }
 
 }  // namespace tui

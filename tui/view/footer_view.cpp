@@ -74,7 +74,7 @@ std::string_view name_of(Prompt::Purpose purpose) {
 /// What may be typed, while nothing is wrong with it.
 std::string_view hint_of(Prompt::Purpose purpose) {
     switch (purpose) {
-        case Prompt::Purpose::filter: return "a word of the row, or columns: goodput > 1G && latency_p99 > 1ms";
+        case Prompt::Purpose::filter: return "a word of the row, or columns: goodput > 1Gbit && latency_p99 > 1ms";
         case Prompt::Purpose::packet_filter: return "as dump -Y: infiniband.bth.destqp == 0x11";
         case Prompt::Purpose::jump: return "+10s, -1m, 12:00:03, 50%";
     }
@@ -126,7 +126,9 @@ std::string window_text(const State& state) {
     if (state.view == View::counters && state.feed.playable) return {};
     // A capture's end that comes with its last interval's has one of no length.
     if (state.reading->length_ns < 1000) return {};
-    return "last " + span_text(state.reading->length_ns);
+    std::string text = "last " + span_text(state.reading->length_ns);
+    if (state.view == View::flows && state.list.idle() > 0) text += " (silent: in all)";
+    return text;
 }
 
 bool is_in_trouble(const FeedStatus& feed) {

@@ -1,5 +1,7 @@
 #include "tui/view/letters.h"
 
+#include <algorithm>
+
 namespace tui {
 
 const Letters utf8_letters{
@@ -69,6 +71,15 @@ char state_letter(metrics::State state) {
         case State::application_idle: return '.';
     }
     return '?';
+}
+
+std::string state_words(metrics::State state) {
+    std::string_view name = metrics::name_of(state);
+    constexpr std::string_view prefix = "application_";
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+    std::string text(name);
+    std::replace(text.begin(), text.end(), '_', ' ');
+    return text;
 }
 
 }  // namespace tui

@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <string>
 #include <string_view>
 
 #include "metrics/state.h"
@@ -36,5 +37,7 @@ extern const Letters ascii_letters;
 /// A letter for each state, so that bars read without colours: T transmit_new, R transmit_again (resent), ...
 /// Lower case for what is nobody's fault (application, idle).
 char state_letter(metrics::State state);
+/// "read window", "idle": the state's name in words. Whose fault it is, its letter's case says.
+std::string state_words(metrics::State state);
 
 }  // namespace tui

@@ -10,8 +10,11 @@ namespace tui {
 /// the width by largest remainder. Nothing where no time passed. `dim`: letters alone, without the states' colours.
 void draw_state_bar(Pane& pane, int x, int y, int width, const metrics::StateTimes& times, bool dim);
 
-/// The states that have time in `times`, the longest first: "T transmit_new  W ack_window", as many as there is room
-/// for. Returns the columns taken.
-int draw_state_legend(Pane& pane, int x, int y, int width, const metrics::StateTimes& times);
+/// Counts in `letters` those that draw_state_bar draws.
+void add_state_letters(metrics::StateTimes& letters, int width, const metrics::StateTimes& times);
+
+/// The states of which there are letters: "K recover nak  T transmit new", as many as there is room for; what is bad
+/// first, then what there is most of. Returns the columns taken.
+int draw_state_legend(Pane& pane, int x, int y, int width, const metrics::StateTimes& letters);
 
 }  // namespace tui

@@ -14,16 +14,6 @@ namespace {
 constexpr int words_width = 26;  ///< "G congestion paced  99.9 %"
 constexpr int words_from = 56;   ///< columns; on fewer, the plot has them all
 
-/// "read window", "idle": the state's name in words. Whose fault it is, its letter's case says.
-std::string words_of(metrics::State state) {
-    std::string_view name = metrics::name_of(state);
-    constexpr std::string_view prefix = "application_";
-    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
-    std::string text(name);
-    std::replace(text.begin(), text.end(), '_', ' ');
-    return text;
-}
-
 /// Rows of a column from below, the states in their order; what the flow did not live through stays empty.
 void draw_column(Pane& pane, const Plot& plot, int column, const Beat& beat) {
     constexpr unsigned full = 255;
@@ -55,7 +45,7 @@ void draw_words(Pane& pane, const Plot& plot, int x, const metrics::FlowSnapshot
         const int y = plot.y + static_cast<int>(i);
         const double share = static_cast<double>(flow.state_ns[metrics::index_of(state)]) / static_cast<double>(sum);
         pane.put(x, y, static_cast<char32_t>(state_letter(state)), {role_of(state)});
-        pane.text(x + 2, y, words_of(state), {}, words_width - 10);
+        pane.text(x + 2, y, state_words(state), {}, words_width - 10);
         pane.right(x + words_width - 7, y, percent(share), {}, 7);
     }
 }

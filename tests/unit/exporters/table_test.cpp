@@ -75,7 +75,7 @@ TEST(Readable, three_digits_and_a_unit) {
     EXPECT_EQ(readable(std::uint64_t{65'536}, Unit::bytes), "65.5kB");
     EXPECT_EQ(readable(std::uint64_t{12}, Unit::bytes), "12B");
     EXPECT_EQ(readable(1.25e9, Unit::bytes_per_sec), "1.25GB/s");
-    EXPECT_EQ(readable(std::uint64_t{100'000'000'000}, Unit::bits_per_sec), "100Gb/s");
+    EXPECT_EQ(readable(std::uint64_t{100'000'000'000}, Unit::bits_per_sec), "100Gbit/s");
     EXPECT_EQ(readable(0.5, Unit::share), "50%");
     EXPECT_EQ(readable(Value{}, Unit::ns), "-");
     EXPECT_EQ(readable(std::uint64_t{1'234'567}, Unit::count), "1234567");
@@ -123,7 +123,8 @@ TEST(BriefColumns, put_figures_together) {
     EXPECT_EQ(text("depth", flow), "2.5/16");
     EXPECT_EQ(text("nak_rnr", flow), "2/1");
     EXPECT_EQ(text("top_state", flow), "ack_window 75%");
-    EXPECT_EQ(text("goodput", flow), "100kB/s");
+    EXPECT_EQ(text("goodput", flow), "800kbit/s");
+    EXPECT_EQ(text("goodput_bytes_per_sec", flow), "800kbit/s");
     EXPECT_EQ(text("goodput", bare), "-");
     EXPECT_EQ(text("latency_p99", bare), "-");
 
@@ -164,11 +165,11 @@ TEST(Table, of_pieces_begins_as_wide_as_figures_become) {
     const FlowColumns columns{find_fields("goodput").front(), find_fields("id").front()};
     std::string out;
     Table table = flow_table(columns, true);
-    table.add({"1B/s", "1"});
+    table.add({"8bit/s", "1"});
     table.flush(out);
-    table.add({"1.25GB/s", "2"});
+    table.add({"10.0Gbit/s", "2"});
     table.flush(out);
-    EXPECT_EQ(out, " goodput  id\n    1B/s   1\n1.25GB/s   2\n");
+    EXPECT_EQ(out, "   goodput  id\n    8bit/s   1\n10.0Gbit/s   2\n");
 }
 
 TEST(DefaultColumns, fit_the_terminal_and_drop_what_matters_least) {

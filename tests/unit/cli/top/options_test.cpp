@@ -33,7 +33,7 @@ TEST(TopOptions, EachSetsWhatItSays) {
                                      "flow,goodput,time",
                                      "--sort=-latency_p99",
                                      "--filter",
-                                     "goodput > 1G",
+                                     "goodput > 1Gbit",
                                      "--view",
                                      "packets",
                                      "--theme",
@@ -52,7 +52,7 @@ TEST(TopOptions, EachSetsWhatItSays) {
     EXPECT_FALSE(options.mouse || options.color || options.names);
     EXPECT_THAT(options.columns, ElementsAre("flow", "goodput", "time"));
     EXPECT_EQ(options.sort, "-latency_p99");
-    EXPECT_EQ(options.filter, "goodput > 1G");
+    EXPECT_EQ(options.filter, "goodput > 1Gbit");
     EXPECT_EQ(options.view, tui::View::packets);
     EXPECT_EQ(options.theme, "light");
     ASSERT_TRUE(options.size);

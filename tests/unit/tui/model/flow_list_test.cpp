@@ -88,12 +88,58 @@ TEST(FlowList, silent_flows_are_listed_behind_with_what_they_have_been) {
     EXPECT_EQ(table.list.lines()[0].whole->messages_total(), 20U);
     EXPECT_TRUE(table.list.lines()[1].idle);
     EXPECT_EQ(table.list.lines()[1].flow->messages_total(), 50U);
-    EXPECT_EQ(table.cell(0, "goodput", *reading), "5.00kB/s");
-    EXPECT_EQ(table.cell(1, "goodput", *reading), "50.0kB/s") << "of its own second";
+    EXPECT_EQ(table.cell(0, "goodput", *reading), "40.0kbit/s");
+    EXPECT_EQ(table.list.idle(), 1U);
     table.choice.window = Window::total;
     EXPECT_EQ(table.ids(reading), (Ids{1, 2}));
     EXPECT_FALSE(table.list.lines()[0].idle);
     EXPECT_EQ(table.list.lines()[1].flow->messages_total(), 20U);
+}
+
+TEST(FlowList, silent_flows_are_not_sorted_by_rates_that_were) {
+    auto total = std::vector{writes(1, 1, 9, 10), writes(2, 1, 9, 50), writes(3, 1, 9, 20)};
+    const auto reading = reading_of(2, total, {writes(3, 1, 9, 5, second)});
+    Table table;
+    for (const char* const pace : {"goodput", "message_rate", "latency_p99", "depth", "message_bytes.mean"})
+        EXPECT_EQ(table.sort(pace, true).ids(reading), (Ids{3, 1, 2})) << pace;
+    EXPECT_EQ(table.sort("packets", true).ids(reading), (Ids{3, 2, 1}));
+    // Nor does a filter find them by those.
+    table.filter = FlowFilter::compile("goodput > 1").value();
+    EXPECT_EQ(table.ids(reading), (Ids{3}));
+    EXPECT_EQ(table.list.idle(), 0U);
+    table.filter = FlowFilter::compile("packets > 10").value();
+    EXPECT_EQ(table.ids(reading), (Ids{2}));
+}
+
+TEST(FlowList, what_is_a_pace) {
+    for (const char* const name : {"goodput", "goodput_bytes_per_sec", "message_rate", "latency_p50", "latency_p99",
+                                   "depth", "depth_used", "queue", "latency_ns.write.p999", "message_duration_ns.min",
+                                   "outstanding.messages_mean", "tcp.round_trip_ns.p50"})
+        EXPECT_TRUE(is_pace(*column_named(name)->field)) << name;
+    for (const char* const name :
+         {"id", "kind", "flow", "operations", "message_count", "resent", "nak_rnr", "ce_cnp", "packets", "wire_bytes",
+          "messages.write.bytes", "latency_ns.write.count", "state_ns.rnr_wait", "first_ns", "vantage"})
+        EXPECT_FALSE(is_pace(*column_named(name)->field)) << name;
+}
+
+TEST(FlowList, in_an_interval_rates_and_depths_of_a_group_are_the_sum_of_its_members) {
+    // The second flow's last packet before was twenty seconds ago, which is where its time begins.
+    constexpr std::int64_t at = 30 * second;
+    auto early = writes(2, 1, 9, 5, at);
+    early.first_ns = at - 20 * second;
+    early.messages_mean = 0.25;
+    const auto flows = std::vector{writes(1, 1, 9, 10, at), early};
+    const auto reading = reading_of(31, flows, flows);
+    Table table;
+    table.choice.grouping = Grouping::destination;
+    EXPECT_EQ(table.sort("message_count", true).ids(reading), (Ids{0, 1, 2}));
+    EXPECT_EQ(table.cell(0, "message_rate", *reading), "15") << "10 and 5";
+    EXPECT_DOUBLE_EQ(table.list.lines()[0].flow->messages_mean, 1.25);
+    // Since the beginning they are of the time from the first one's begin to the last one's end: 15 in 21 s.
+    table.choice.window = Window::total;
+    table.ids(reading);
+    EXPECT_EQ(table.cell(0, "message_rate", *reading), "0.71");
+    EXPECT_NEAR(table.list.lines()[0].flow->messages_mean, (1 + 0.25 * 21) / 21, 1e-9);
 }
 
 TEST(FlowList, pinned_flows_stand_first) {
@@ -137,7 +183,7 @@ TEST(FlowList, a_group_is_the_sum_of_its_members) {
     EXPECT_EQ(group.members, 2U);
     EXPECT_EQ(group.whole, nullptr);
     EXPECT_EQ(group.flow->messages_total(), 40U);
-    EXPECT_EQ(table.cell(0, "goodput", *reading), "40.0kB/s");
+    EXPECT_EQ(table.cell(0, "goodput", *reading), "320kbit/s");
     EXPECT_EQ(table.cell(0, "message_rate", *reading), "40");
     // 10 of 10 us, 30 of 40 us: half of the forty are at most 40 us, within 1 %.
     EXPECT_NEAR(static_cast<double>(*group.flow->operations[3].latency_ns.quantile(0.5)), 40'000, 400);
@@ -278,7 +324,7 @@ TEST(Groups, ends_of_a_sum_are_those_that_all_members_share) {
     sum.connection.initiator_depth = 16;
     metrics::FlowSnapshot other = writes(5, 1, 8, 10, 5 * second);
     other.connection.initiator_depth = 4;
-    add_up(sum, other);
+    add_up(sum, other, Window::total);
     EXPECT_EQ(sum.id, 5U);
     EXPECT_EQ(sum.source.address, host(1));
     EXPECT_EQ(sum.destination.address.family, dissect::Network::Family::none);

@@ -182,6 +182,32 @@ TEST(Moving, events_follow_the_newest_until_one_is_chosen) {
     EXPECT_EQ(bench.state().view, View::events);
 }
 
+TEST(Moving, an_event_that_is_chosen_stays_so_when_an_earlier_one_is_told_late) {
+    std::vector<ReadingPtr> readings;
+    for (std::uint64_t i = 1; i <= 4; ++i) {
+        auto reading = reading_of(i, {writes(1, 1, 9, 10)});
+        metrics::ConnectionAttempt attempt;
+        attempt.outcome = "unanswered";
+        // Requests of the seconds 1, 2, 3, and one of which it turns out in the last that nobody has answered it.
+        attempt.request_ns = (i == 4 ? 0 : static_cast<std::int64_t>(i)) * second + 5;
+        attempt.request_frame = i;
+        reading->interval.attempts = {attempt};
+        readings.push_back(reading);
+    }
+    Bench bench(readings);
+    bench.press("4");
+    bench.draw(10);
+    for (int i = 0; i < 3; ++i) bench.next();
+    bench.press("k");
+    const Place& place = bench.state().places[3];
+    const auto& lines = bench.state().events.lines();
+    ASSERT_EQ(lines[place.selected].frames, std::vector<std::uint64_t>{2});
+    bench.next();
+    ASSERT_EQ(lines.size(), 4U);
+    EXPECT_EQ(lines.front().frames, std::vector<std::uint64_t>{4});
+    EXPECT_EQ(lines[place.selected].frames, std::vector<std::uint64_t>{2});
+}
+
 TEST(Moving, packets_follow_the_newest_until_one_is_chosen) {
     Bench bench(support::FakeFeed::of_capture("rxe-rping.pcap", 50'000'000));
     bench.press("5");

@@ -176,6 +176,82 @@ TEST(EventList, the_end_of_a_connection_is_told_once) {
     EXPECT_THAT(list.lines().front().frames, ElementsAre(77));
 }
 
+/// The interval [start, start + 100).
+Reading reading_at(std::int64_t start_ns, std::vector<metrics::FlowSnapshot> flows) {
+    Reading reading;
+    reading.start_ns = start_ns;
+    reading.length_ns = 100;
+    reading.interval.flows = std::move(flows);
+    return reading;
+}
+
+metrics::FlowSnapshot flow_of(std::uint64_t id, std::vector<metrics::Exhibit> exhibits, std::uint64_t end_frame = 0) {
+    metrics::FlowSnapshot flow;
+    flow.id = id;
+    flow.exhibits = std::move(exhibits);
+    flow.connection.end_frame = end_frame;
+    if (end_frame != 0) flow.connection.end = "DREQ";
+    return flow;
+}
+
+std::vector<std::string> words_in(const EventList& list) {
+    std::vector<std::string> all;
+    for (const EventLine& line : list.lines()) all.push_back(describe(line));
+    return all;
+}
+
+TEST(EventList, is_in_the_order_of_the_frames) {
+    // Flow 1 ends before flow 2 has its gap, and has marks after that frame by the first of which it stands.
+    EventList list;
+    list.add(
+        reading_at(1000, {flow_of(1, {{EventKind::ce_mark, 3, {4, 9}, 0, 0}}, 6),
+                          flow_of(2, {{EventKind::retransmission, 1, {8}, 1, 1}, {EventKind::gap, 1, {7}, 2, 2}})}),
+        nullptr, [](std::uint64_t frame) { return std::optional(1000 + static_cast<std::int64_t>(frame)); });
+    EXPECT_THAT(words_in(list), ElementsAre("ECN: congestion experienced (CE)", "connection ended: DREQ",
+                                            "gap of 2 packets", "retransmission"));
+    std::vector<std::int64_t> times;
+    for (const EventLine& line : list.lines()) times.push_back(line.time_ns.value_or(0));
+    EXPECT_THAT(times, ElementsAre(1004, 1006, 1007, 1008));
+}
+
+TEST(EventList, of_one_frame_the_end_comes_last) {
+    EventList list;
+    list.add(reading_at(1000, {flow_of(1, {}, 5), flow_of(2, {{EventKind::gap, 1, {5}, 2, 2}})}), nullptr,
+             [](std::uint64_t) { return std::optional<std::int64_t>(1001); });
+    EXPECT_THAT(words_in(list), ElementsAre("gap of 2 packets", "connection ended: DREQ"));
+}
+
+TEST(EventList, where_times_are_unknown_an_end_comes_after_what_happened) {
+    EventList list;
+    list.add(reading_at(1000, {flow_of(1, {}, 6), flow_of(2, {{EventKind::gap, 1, {7}, 2, 2}})}), nullptr);
+    list.add(reading_at(1100, {flow_of(2, {{EventKind::retransmission, 1, {8}, 1, 1}})}), nullptr);
+    EXPECT_THAT(words_in(list), ElementsAre("gap of 2 packets", "connection ended: DREQ", "retransmission"));
+    EXPECT_EQ(list.lines()[1].time_ns, std::nullopt);
+    EXPECT_EQ(list.lines()[1].start_ns, 1000);
+    EXPECT_EQ(list.lines()[1].end_ns, 1100);
+}
+
+TEST(EventList, what_is_told_late_goes_where_its_frame_is) {
+    EventList list;
+    const auto times = [](std::uint64_t frame) { return std::optional(static_cast<std::int64_t>(frame)); };
+    list.add(reading_at(1000, {flow_of(1, {{EventKind::gap, 1, {1050}, 2, 2}})}), nullptr, times);
+    list.add(reading_at(1100, {flow_of(1, {{EventKind::retransmission, 1, {1020}, 1, 1}})}), nullptr, times);
+    EXPECT_THAT(words_in(list), ElementsAre("retransmission", "gap of 2 packets"));
+    EXPECT_EQ(list.lines().front().serial, 2U);
+}
+
+TEST(EventList, a_refused_connection_has_the_time_of_its_request) {
+    Reading reading = reading_at(1000, {});
+    metrics::ConnectionAttempt attempt;
+    attempt.outcome = "rejected";
+    attempt.request_frame = 4;
+    attempt.request_ns = 1030;
+    reading.interval.attempts = {attempt};
+    EventList list;
+    list.add(reading, nullptr);
+    EXPECT_EQ(list.lines().front().time_ns, 1030);
+}
+
 /// All events of a capture, by kind, as far as intervals show them.
 std::map<EventKind, std::uint64_t> counts_of(const std::string& capture, std::uint64_t interval_ns) {
     auto feed = support::FakeFeed::of_capture(capture, interval_ns);

@@ -97,16 +97,29 @@ TEST(StateBar, has_every_state_by_its_share) {
     EXPECT_EQ(nothing.text(), "");
 }
 
-TEST(StateBar, legend_begins_with_what_took_most) {
+TEST(StateBar, legend_begins_with_what_is_bad) {
     using metrics::State;
-    const auto times = times_of({{State::transmit_new, 30}, {State::ack_window, 50}, {State::rnr_wait, 1}});
-    Line line(60);
-    EXPECT_EQ(draw_state_legend(line.pane, 0, 0, 60, times), 42);
-    EXPECT_EQ(line.text(), "W ack_window  T transmit_new  N rnr_wait");
-    // Whole words or none.
-    Line narrow(20);
-    draw_state_legend(narrow.pane, 0, 0, 20, times);
-    EXPECT_EQ(narrow.text(), "W ack_window");
+    const auto letters = times_of({{State::transmit_new, 3},
+                                   {State::ack_window, 5},
+                                   {State::rnr_wait, 1},
+                                   {State::application_in_flight, 9},
+                                   {State::application_idle, 4}});
+    Line line(64);
+    EXPECT_EQ(draw_state_legend(line.pane, 0, 0, 64, letters), 12 + 14 + 13 + 8 + 16);
+    EXPECT_EQ(line.text(), "N rnr wait  W ack window  a in flight  . idle  T transmit new");
+    // Whole words or none, and a shorter one where a longer has no room.
+    Line narrow(34);
+    draw_state_legend(narrow.pane, 0, 0, 34, letters);
+    EXPECT_EQ(narrow.text(), "N rnr wait  W ack window  . idle");
+}
+
+TEST(StateBar, legend_is_of_the_letters_that_are_drawn) {
+    using metrics::State;
+    // Of ten columns, a hundredth has none.
+    metrics::StateTimes letters{};
+    add_state_letters(letters, 10, times_of({{State::recover_nak, 1}, {State::nic_stall, 99}}));
+    add_state_letters(letters, 10, times_of({{State::application_idle, 7}}));
+    EXPECT_EQ(letters, times_of({{State::nic_stall, 10}, {State::application_idle, 10}}));
 }
 
 }  // namespace

@@ -128,6 +128,22 @@ TEST(FlowCell, of_an_idle_flow_is_dim_unless_it_is_sick) {
     EXPECT_EQ(idle_role("goodput"), Role::dim);
 }
 
+TEST(FlowCell, of_an_idle_flow_has_no_rate_and_no_time) {
+    metrics::FlowSnapshot flow = write_flow(1, ipv4(192, 0, 2, 1), ipv4(192, 0, 2, 2), 1000);
+    flow.reverse = 2;
+    flow.retransmitted_packets = 7;
+    const exporters::Context context;
+    const auto text = [&](std::string_view name, bool idle) {
+        return flow_cell(*column_named(name), {flow, context}, utf8_letters, idle).text;
+    };
+    for (const char* column : {"goodput", "message_rate", "latency_p50", "latency_p99", "depth", "depth_used"}) {
+        EXPECT_EQ(text(column, true), "-") << column;
+        EXPECT_NE(text(column, false), "-") << column;
+    }
+    for (const auto& [column, count] : {std::pair{"resent", "7"}, {"message_count", "1000"}, {"packets", "4000"}})
+        EXPECT_EQ(text(column, true), count) << column;
+}
+
 TEST(FlowCell, holds_outstanding_reads_against_what_was_agreed_on) {
     metrics::FlowSnapshot flow = flow_with({{Operation::read, 100}});
     flow.reverse = 2;

@@ -109,6 +109,33 @@ TEST(GoldenFlows, nothing_yet) {
     expect_golden("flows-none-80", screen, 80, 24);
 }
 
+// pcaps/rxe-cm-reject.json: a request and its refusal. tshark: 2 frames, both of QP 1.
+TEST(GoldenFlows, connections_that_were_set_up_and_carried_nothing) {
+    Screen refused(FakeFeed::of_capture("rxe-cm-reject.pcap", 1'000'000'000));
+    refused.show_all();
+    expect_golden("flows-refused-80", refused, 80, 24);
+    Screen idle(FakeFeed::of_capture("rxe-verbs-idle.pcap", 500'000'000));
+    idle.show(1);
+    EXPECT_NE(idle.draw(80, 24).grid.plain().find("no data yet on rxe-verbs-idle.pcap: only connection set-up"),
+              std::string::npos);
+    idle.show_all();
+    const std::string text = idle.draw(80, 24).grid.plain();
+    EXPECT_NE(text.find("no data on rxe-verbs-idle.pcap: only connection set-up was seen"), std::string::npos);
+    EXPECT_NE(text.find("5 RDMA message units"), std::string::npos);
+    EXPECT_EQ(text.find("4 shows"), std::string::npos) << "none was refused";
+}
+
+// The bars have K, S, a, p and no other letter than those; all have their words on 80 columns.
+TEST(GoldenFlows, letters_of_the_bars_are_explained) {
+    Screen screen(FakeFeed::of_capture("rxe-loss1pct-send-bw.pcap.gz", 1'000'000'000), with_totals());
+    screen.show_all();
+    const std::string text = screen.draw(80, 24).grid.plain();
+    EXPECT_NE(text.find("KSSSS"), std::string::npos) << text;
+    EXPECT_NE(text.find("\n  K recover nak  S nic stall  "), std::string::npos) << text;
+    for (const char* words : {"a in flight", "p peer wait", ". idle"})
+        EXPECT_NE(text.find(words), std::string::npos) << words;
+}
+
 TEST(GoldenHeader, starting_lost_and_failed) {
     FakeFeed feed;
     feed.state.kind = SourceKind::daemon;

@@ -117,5 +117,20 @@ TEST(Figures, read_as_people_write_them) {
     EXPECT_EQ(counted(1200, "flow"), "1,200 flows");
 }
 
+TEST(Figures, an_interval_is_told_as_finely_as_it_is_known) {
+    setenv("TZ", "UTC", 1);
+    constexpr std::int64_t ms = 1'000'000;
+    constexpr std::int64_t at = 1'795'227'260'140 * ms;  // 2026-11-21 02:14:20.140
+    EXPECT_EQ(between_text(at, at + 1000 * ms), "02:14:20 - 21");
+    EXPECT_EQ(between_text(at - 140 * ms, at + 860 * ms), "02:14:20") << "the next second is not part of it";
+    EXPECT_EQ(between_text(at, at + 60'000 * ms), "02:14:20 - 15:20");
+    EXPECT_EQ(between_text(at, at + 3'600'000 * ms), "02:14:20 - 03:14:20");
+    EXPECT_EQ(between_text(at, at + 500 * ms), "02:14:20");
+    EXPECT_EQ(between_text(at, at + 20 * ms), "02:14:20.1");
+    EXPECT_EQ(between_text(at + 50 * ms, at + 70 * ms), "02:14:20.1 - 20.2");
+    EXPECT_EQ(between_text(at, at + 1), "02:14:20.140");
+    EXPECT_EQ(between_text(at, at), "02:14:20.140");
+}
+
 }  // namespace
 }  // namespace tui

@@ -73,6 +73,31 @@ TEST(Truth, marks_of_a_flow) {
     EXPECT_EQ(flow[6], "0");
 }
 
+/// tshark -Y 'frame.number in {95, 1421}': 02:14:21.114955, the first packet behind a hole, and 02:14:21.587418, the
+/// DREQ. Figures were read at 02:14:20.140 and a second later.
+TEST(Truth, events_have_the_times_of_their_frames_and_stand_in_their_order) {
+    Screen screen(FakeFeed::of_capture("rxe-loss1pct-send-bw.pcap.gz", 1'000'000'000));
+    screen.show_all();
+    screen.go(View::events);
+    EXPECT_EQ(words_of(screen, "gap of 1 packet").front(), "!02:14:21.114");
+    EXPECT_EQ(words_of(screen, " 1421").front(), "02:14:21.587");
+    const std::string text = screen.draw(160, 24, ascii_letters).grid.plain();
+    EXPECT_LT(text.rfind("gap"), text.find("connection ended: DREQ"));
+    // Where nobody has the frames, what is known is when figures were read.
+    FakeFeed bare = FakeFeed::of_capture("rxe-loss1pct-send-bw.pcap.gz", 1'000'000'000);
+    bare.frames.clear();
+    const std::int64_t begin = bare.readings.front()->start_ns;
+    Screen other(std::move(bare));
+    other.show_all();
+    other.go(View::events);
+    EXPECT_EQ(begin / 1'000'000 % 1000, 140);
+    auto gap = words_of(other, "gap of 1 packet");
+    gap.resize(3);
+    EXPECT_EQ(gap, (std::vector<std::string>{"!02:14:20", "-", "21"}));
+    const std::string there = other.draw(160, 24, ascii_letters).grid.plain();
+    EXPECT_LT(there.rfind("gap"), there.find("connection ended: DREQ"));
+}
+
 /// pcaps/made-pause.json: one PAUSE, one that ends it; PFC for 3 and 5, an end for 3, then all eight with 1 to 8
 /// quanta.
 TEST(Truth, pauses_of_a_capture) {
