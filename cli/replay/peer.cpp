@@ -143,7 +143,7 @@ std::string json_of(const ReplayOptions& options, const ::replay::PlayReport& re
                       {"messages_cut_otherwise", report.recut},
                       {"differences", differences},
                       {"notes", report.notes},
-                      {"error", nullptr}};
+                      {"error", report.error.empty() ? Json(nullptr) : Json(report.error)}};
     return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -165,6 +165,7 @@ int peer(const ReplayOptions& options, const Environment&) {
     const ::replay::PlayReport report = player.report();
     const int printed = print(options.json ? json_of(options, report) : text_of(report));
     if (printed != exit_done) return printed;
+    if (!report.error.empty()) return failed(report.error);
     return report.equal() ? exit_done : exit_failed;
 }
 

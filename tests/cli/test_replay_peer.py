@@ -372,6 +372,21 @@ class Refused(TestCase):
         error = self.fails(run("replay", PCAPS / "siw-mpa-reject.pcap", "--as", "initiator", "--to", f"127.0.0.1:{port}"))
         self.assertIn("Connection refused", error)
 
+    def test_a_message_without_an_end(self):
+        file = self.folder / "one.pcap"
+        write_capture(file, [(True, start(b"Req")), (False, start(b"Rep")), (True, fpdu(untagged(3, 0, 1, b"ping")))])
+        serve = Serve(file, "--as", "responder")
+        # Without the bit that says Last.
+        endless = fpdu(struct.pack(">BBIIII", 0x01, 0x43, 0, 0, 1, 0) + bytes(8000)) * 128
+        with socket.create_connection((serve.host, serve.port)) as peer:
+            peer.sendall(start(b"Req"))
+            with self.assertRaises(OSError):
+                for _ in range(1000):
+                    peer.sendall(endless)
+        status, report = serve.finish()
+        self.assertEqual(status, 1)
+        self.assertRegex(report["error"], r"far more than it did in the capture.*one message does not end: Send queue 0 msn 1, \d+ octets so far")
+
     def test_one_sided_captures(self):
         file = self.folder / "one.pcap"
         write_capture(file, [(True, start(b"Req")), (True, fpdu(untagged(3, 0, 1, b"x")))])
