@@ -29,6 +29,8 @@ public:
     std::vector<Incident> interval(const Taken& taken, const ObserverStatus& status);
     /// What is not yet in the history goes there.
     void flush();
+    /// Why the history lost what it lost last.
+    std::string history_error() const { return history_ ? history_->error().text() : ""; }
     void reconfigure(const Config& config, std::unique_ptr<Triggers> triggers);
 
     std::vector<::prometheus::MetricFamily> families() const;

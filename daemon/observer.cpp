@@ -128,6 +128,7 @@ struct Observer::State {
     CaptureTime capture_time;
     std::string source_error;
     ObserverStatus mine;
+    bool recording_saved = true;  ///< at the end; read once the thread is no more
 
     // Shared.
     mutable std::mutex mutex;
@@ -176,7 +177,7 @@ void Observer::State::run() {
     }
     count_drops();
     analyzer.finish();
-    if (recorder) recordings.finish(*recorder);
+    if (recorder) recording_saved = recordings.finish(*recorder);
     tell_events();
     end_interval();
     obey();
@@ -329,13 +330,14 @@ void Observer::start() {
     state_->thread = std::thread([this] { state_->run(); });
 }
 
-void Observer::stop() {
-    if (!state_->thread.joinable()) return;
+bool Observer::stop() {
+    if (!state_->thread.joinable()) return state_->recording_saved;
     state_->stopping = true;
     state_->sources->wake();
     state_->thread.join();
     const std::lock_guard lock(state_->mutex);
     state_->running = false;
+    return state_->recording_saved;
 }
 
 std::vector<Taken> Observer::intervals() {

@@ -72,7 +72,8 @@ struct Service::State final : Commands {
     std::unique_ptr<HistoryWriter> open_history(std::vector<std::string>& wrong) const;
     void open_control(std::vector<std::string>& wrong);
     void open_listener(std::vector<std::string>& wrong);
-    void run(const std::function<void()>& ready);
+    std::vector<std::string> run(const std::function<void()>& ready);
+    std::vector<std::string> end();
     void work_off_intervals();
     void look_at_counters();
     void heed_signals();
@@ -244,7 +245,7 @@ void Service::State::open_listener(std::vector<std::string>& wrong) {
         wrong.push_back(opened.error());
 }
 
-void Service::State::run(const std::function<void()>& ready) {
+std::vector<std::string> Service::State::run(const std::function<void()>& ready) {
     look_at_counters();
     observer->start();
     log.debug("service", "capture has begun");
@@ -265,12 +266,24 @@ void Service::State::run(const std::function<void()>& ready) {
         }
         sign_of_life();
     }
+    return end();
+}
+
+std::vector<std::string> Service::State::end() {
     systemd::stopping();
     control.reset();
     listener.reset();
-    observer->stop();
+    std::vector<std::string> lost;
+    if (!observer->stop())
+        lost.push_back(fmt::format("{}: the recording that was being written is lost; the log says why",
+                                   config.recorder.directory));
+    const std::uint64_t lost_before = chronicle->history().lost_intervals;
     work_off_intervals();
     chronicle->flush();
+    if (chronicle->history().lost_intervals > lost_before)
+        lost.push_back(fmt::format("the last of the history is lost: {}; make room there before the next start",
+                                   chronicle->history_error()));
+    return lost;
 }
 
 void Service::State::work_off_intervals() {
@@ -472,7 +485,7 @@ std::vector<std::string> Service::check(const Config& config) {
 }
 
 std::vector<std::string> Service::open() { return state_->open(); }
-void Service::run(const std::function<void()>& ready) { state_->run(ready); }
+std::vector<std::string> Service::run(const std::function<void()>& ready) { return state_->run(ready); }
 
 std::string Service::summary() const {
     const Status now = state_->status();

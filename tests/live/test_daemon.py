@@ -427,6 +427,31 @@ class History(unittest.TestCase):
                 subprocess.run(["umount", daemon.history], check=True)
                 shutil.rmtree(daemon.folder)
 
+    def test_what_is_lost_at_the_end_fails_the_command(self):
+        with Wire() as wire:
+            daemon = Daemon(wire, history=True)
+            mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", daemon.history], capture_output=True, text=True)
+            if mounted.returncode != 0:
+                self.skipTest(f"no small disk can be mounted here: {mounted.stderr.strip()}")
+            try:
+                recordings = daemon.history / "recordings"
+                daemon.write(f'[engine]\ninterval = "200ms"\n[history]\ndirectory = "{daemon.history}"\ninterval = "1h"\n'
+                             f'[recorder]\ndirectory = "{recordings}"\nafter = "1h"\n')
+                with daemon:
+                    sent = wire.play("rxe-rping.pcap", "--speed", "max")
+                    daemon.captured(sent - 60)
+                    daemon.process.send_signal(signal.SIGUSR1)
+                    daemon.wait_for("a recording", lambda: list(recordings.glob(".*")))
+                    with open(daemon.history / "filler", "wb", buffering=0) as out, self.assertRaises(OSError):
+                        while True:
+                            out.write(bytes(4096))
+                    self.assertEqual(daemon.stop(), 1)
+                    self.assertRegex(daemon.log(), r"rdmascope daemon: the last of the history is lost: .*No space left on device")
+                    self.assertIn(f"rdmascope daemon: {recordings}: the recording that was being written is lost", daemon.log())
+            finally:
+                subprocess.run(["umount", daemon.history], check=True)
+                shutil.rmtree(daemon.folder)
+
 
 STEPPING_CLOCK = r"""
 #define _GNU_SOURCE
