@@ -143,11 +143,12 @@ std::vector<std::string> Service::State::open() {
     std::vector<std::string> wrong;
     auto triggers = Triggers::compile(config.recorder.triggers);
     if (!triggers) wrong = triggers.error();
+    // Before the traces, which may lie in the same folder: who makes it gives it to `user`.
+    open_control(wrong);
     auto tap = capture::Tap::open(tap_options(config));
     if (!tap) wrong.push_back(tap.error().text());
     auto devices = open_devices(wrong);
     auto traces = open_traces(wrong);
-    open_control(wrong);
     if (!wrong.empty()) return wrong;
     // A thread has capabilities of its own: none may have been started. What is opened from here on belongs to `user`.
     const Rights rights{.trace_points = !config.traces.kernel_events.empty(),
@@ -223,6 +224,7 @@ void Service::State::open_control(std::vector<std::string>& wrong) {
     if (config.control.socket.empty()) return;
     ServerOptions how;
     how.path = config.control.socket;
+    how.user = config.service.user;
     how.group = config.control.group;
     how.max_clients = config.control.max_clients;
     auto opened = ControlServer::open(how, *this);
@@ -271,6 +273,8 @@ std::vector<std::string> Service::State::run(const std::function<void()>& ready)
 
 std::vector<std::string> Service::State::end() {
     systemd::stopping();
+    if (control)
+        if (const std::string why = control->end(); !why.empty()) log.warning("control", why);
     control.reset();
     listener.reset();
     std::vector<std::string> lost;

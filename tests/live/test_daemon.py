@@ -654,6 +654,26 @@ class Rights(unittest.TestCase):
             self.assertEqual(effective & ~(1 << 13), 0, "CAP_NET_RAW alone may stay")
             self.assertIn("NoNewPrivs:\t1", status)
 
+    def test_the_daemon_s_user_may_use_the_socket_and_takes_it_away(self):
+        with Wire() as wire:
+            daemon = Daemon(wire, config='[service]\nuser = "nobody"\n')
+            daemon.folder.chmod(0o755)
+            daemon.socket.parent.rmdir()
+            with daemon:
+                asked = subprocess.run(["setpriv", "--reuid=nobody", "--clear-groups", BINARY, "flows", "--connect", daemon.socket, "--json"],
+                                       cwd="/", capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+                self.assertEqual(asked.returncode, 0, asked.stderr)
+                self.assertEqual(json.loads(asked.stdout)["flows"], [])
+                self.assertEqual(daemon.stop(), 0)
+                self.assertFalse(daemon.socket.exists())
+                self.assertNotIn("cannot be removed", daemon.log())
+        with Wire() as wire:
+            daemon = Daemon(wire, config='[service]\nuser = "nobody"\n')
+            daemon.folder.chmod(0o755)
+            with daemon:
+                self.assertEqual(daemon.stop(), 0)
+                self.assertIn(f"{daemon.socket}: cannot be removed: Permission denied", daemon.log())
+
 
 if __name__ == "__main__":
     unittest.main()
