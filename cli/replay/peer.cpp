@@ -72,6 +72,13 @@ using Way = std::unique_ptr<::replay::Relay>;
     return wire::Failure{std::string("stopped before anybody connected")};
 }
 
+/// Where the relay could not pass anything on, that is what went wrong, and not what its other side saw of it.
+std::string unreached(const Way& way) {
+    if (!way) return {};
+    const ::replay::RelayCounters& counted = way->stop();
+    return counted.not_reached != 0 ? counted.last_error : std::string{};
+}
+
 /// Moves octets between the player and the socket until it is over.
 void perform(Player& player, Descriptor& socket) {
     std::vector<std::byte> buffer(std::size_t{256} << 10);
@@ -159,10 +166,15 @@ int peer(const ReplayOptions& options, const Environment&) {
                       fmt::format("the capture has no octet of the {}", initiator ? "initiator" : "responder"));
     Way way;
     auto socket = options.place == Place::to ? connect_to_peer(options, way) : await_peer(options, way);
-    if (!socket) return failed(options, socket.error());
+    if (!socket) {
+        const std::string why = unreached(way);
+        return failed(options, why.empty() ? socket.error() : why);
+    }
     Player player(*conversation, initiator, {.timeout_ns = static_cast<std::int64_t>(options.timeout_ns)});
     perform(player, *socket);
     const ::replay::PlayReport report = player.report();
+    if (!report.equal())
+        if (const std::string why = unreached(way); !why.empty()) return failed(options, why);
     const int printed = print(options.json ? json_of(options, report) : text_of(report));
     if (printed != exit_done) return printed;
     if (!report.error.empty()) return failed(report.error);
