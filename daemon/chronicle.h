@@ -40,7 +40,7 @@ private:
     void keep(metrics::Snapshot&& difference, const Taken& taken);
     void append();
     void tell_unseen(const metrics::CaptureFigures& figures);
-    void find_own_addresses();
+    void look_for_own_addresses();
 
     Config config_;
     std::unique_ptr<HistoryWriter> history_;
@@ -52,8 +52,8 @@ private:
     metrics::SnapshotSum pending_sum_;  ///< its difference
     bool history_failed_ = false;
     bool told_unseen_ = false;
-    std::vector<metrics::Address> own_;
-    std::uint64_t own_age_ns_ = ~std::uint64_t{0};
+    std::vector<metrics::Address> own_before_;  ///< at the end of the interval before
+    std::vector<metrics::Address> own_;         ///< then or now
 
     mutable std::mutex mutex_;  ///< of what follows
     exporters::prometheus::TrafficTotals totals_;

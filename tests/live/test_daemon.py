@@ -320,6 +320,20 @@ def ordinary_traffic(dns, https):
     return header + b"".join(struct.pack("<IIII", 1_700_000_000, i, len(frame), len(frame)) + frame for i, frame in enumerate(frames))
 
 
+class OwnAddresses(unittest.TestCase):
+    def test_a_new_address_is_this_machine_s_at_once(self):
+        with Wire() as wire, Daemon(wire, config='[engine]\ninterval = "1s"\n') as daemon:
+            # The addresses have been looked up, and are not these yet.
+            daemon.wait_for("an interval", lambda: daemon.total("rdmascope_captured_packets_total") >= 0 and daemon.ask(command="status"))
+            time.sleep(2)
+            wire.within("ip", "address", "add", "192.0.2.2/24", "dev", "tap0")
+            sent = wire.play("rxe-rping.pcap", "--speed", "max")
+            daemon.captured(sent - 60)
+            seen = [dict(pairs) for (name, pairs) in daemon.series() if name == "rdma_packets_total"]
+            self.assertEqual({labels["direction"] for labels in seen}, {"receive", "transmit"}, seen)
+            self.assertNotIn("192.0.2.2", {labels["peer"] for labels in seen})
+
+
 class Clients(unittest.TestCase):
     def test_slow_and_vanishing_ones_disturb_nobody(self):
         with Wire() as wire, Daemon(wire) as daemon:
