@@ -17,7 +17,8 @@ namespace service {
 namespace {
 
 constexpr std::size_t batch_frames = 1024;
-constexpr std::size_t intervals_waiting_max = 4;
+/// Each holds the figures of all flows; one that has to wait for its turn is longer, and loses nothing.
+constexpr std::size_t intervals_waiting_max = 2;
 constexpr std::uint64_t drops_period_ns = 100'000'000;
 /// A ring holds what a busy process does in about 20 ms.
 constexpr std::int64_t traces_period_ns = 5'000'000;

@@ -38,6 +38,10 @@ constexpr int poll_ms = 200;
 constexpr int wait_ms = 100;
 constexpr int wait_with_traces_ms = 5;
 constexpr std::uint64_t snapshot_patience_ns = 1'000'000'000;
+/// How often the figures of a flow are held while an interval is worked off: as they are, as they were an interval
+/// before, and what lies between; and where there is a history, what it has yet to write.
+constexpr std::uint64_t figures_held = 3;
+constexpr std::uint64_t figures_held_with_history = 4;
 /// Counters are asked of the adapter's firmware, which takes some milliseconds on large ones.
 constexpr std::int64_t counters_period_ns = 900'000'000;
 
@@ -398,7 +402,9 @@ Status Service::State::status() {
     out.flows = taken.snapshot->flows.size();
     out.flows_evicted = taken.snapshot->capture.flows_evicted;
     out.flows_forgotten = seen.forgotten_flows;
-    out.memory_octets = taken.snapshot->memory_octets;
+    out.memory_octets =
+        taken.snapshot->memory_octets + (config.history.directory.empty() ? figures_held : figures_held_with_history) *
+                                            taken.snapshot->flows.size() * sizeof(metrics::FlowSnapshot);
     out.busy_share = seen.busy_share;
     out.history_intervals = kept.intervals;
     out.history_octets = kept.octets;

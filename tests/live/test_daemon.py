@@ -488,6 +488,47 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
 """
 
 
+class Memory(unittest.TestCase):
+    FLOWS = 8192
+
+    def write_flows(self, path):
+        """Three RC Sends for each of so many queue pairs."""
+        with open(path, "wb") as out:
+            out.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 262144, 1))
+            for psn in range(3):
+                for number in range(self.FLOWS):
+                    rdma = struct.pack(">BBHII", 4, 0x40, 0xffff, 0x1000 + number, 0x80000000 | psn) + bytes(68)
+                    udp = struct.pack(">HHHH", 50000, 4791, 8 + len(rdma), 0)
+                    ip = struct.pack(">BBHHHBBH", 0x45, 0, 28 + len(rdma), number, 0x4000, 64, 17, 0) + b"\xc0\0\2\1\xc0\0\2\2"
+                    frame = b"\2\0\0\0\0\1\2\0\0\0\0\2\x08\0" + ip + udp + rdma
+                    microseconds = 40 * (psn * self.FLOWS + number)
+                    out.write(struct.pack("<IIII", microseconds // 10**6, microseconds % 10**6, len(frame), len(frame)) + frame)
+
+    def test_many_flows_take_what_the_manual_says(self):
+        with Wire() as wire:
+            daemon = Daemon(wire, history=True)
+            daemon.write(f'[engine]\nmax_flows = {self.FLOWS}\n[history]\ndirectory = "{daemon.history}"\ninterval = "1s"\n')
+            capture = daemon.folder / "many.pcap"
+            self.write_flows(capture)
+            with daemon:
+                status = pathlib.Path(f"/proc/{daemon.process.pid}/status")
+
+                def own_octets():
+                    return 1024 * int(re.search(r"RssAnon:\s+(\d+)", status.read_text()).group(1))
+
+                before, most = own_octets(), 0
+                for _ in range(2):
+                    wire.play(capture, "--speed", "1")
+                    until = time.monotonic() + 2
+                    while time.monotonic() < until:
+                        most = max(most, own_octets())
+                        time.sleep(0.01)
+                self.assertEqual(daemon.total("rdmascope_flows"), self.FLOWS)
+                self.assertLess(most - before, self.FLOWS * 24 * 1024)
+                self.assertGreater(daemon.total("rdmascope_memory_bytes"), (most - before) / 2)
+                self.assertLess(daemon.total("rdmascope_memory_bytes"), self.FLOWS * 24 * 1024)
+
+
 class Clock(unittest.TestCase):
     def test_steps_back_and_forth(self):
         with Wire() as wire, tempfile.TemporaryDirectory() as folder:
