@@ -10,8 +10,6 @@ namespace service {
 
 namespace {
 
-constexpr std::uint64_t own_addresses_period_ns = 10'000'000'000;
-
 exporters::prometheus::TrafficOptions traffic_options(const Config& config,
                                                       const std::vector<capture::InterfaceInfo>& interfaces) {
     exporters::prometheus::TrafficOptions options;
@@ -21,25 +19,11 @@ exporters::prometheus::TrafficOptions traffic_options(const Config& config,
     return options;
 }
 
-}  // namespace
-
-Chronicle::Chronicle(const Config& config, std::unique_ptr<HistoryWriter> history, std::unique_ptr<Triggers> triggers,
-                     const metrics::HostNames& names, Log& log)
-    : config_(config),
-      history_(std::move(history)),
-      triggers_(std::move(triggers)),
-      names_(names),
-      log_(log),
-      previous_(std::make_shared<metrics::Snapshot>()),
-      totals_(traffic_options(config, {})) {
-    if (history_) history_counters_ = history_->counters();
-}
-
-void Chronicle::find_own_addresses() {
+std::vector<metrics::Address> own_addresses() {
+    std::vector<metrics::Address> own;
     ifaddrs* all = nullptr;
-    if (getifaddrs(&all) != 0) return;
+    if (getifaddrs(&all) != 0) return own;
     const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(all, freeifaddrs);
-    own_.clear();
     for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
         if (one->ifa_addr == nullptr) continue;
         metrics::Address address;
@@ -56,16 +40,35 @@ void Chronicle::find_own_addresses() {
         } else {
             continue;
         }
-        own_.push_back(address);
+        own.push_back(address);
     }
+    return own;
+}
+
+}  // namespace
+
+Chronicle::Chronicle(const Config& config, std::unique_ptr<HistoryWriter> history, std::unique_ptr<Triggers> triggers,
+                     const metrics::HostNames& names, Log& log)
+    : config_(config),
+      history_(std::move(history)),
+      triggers_(std::move(triggers)),
+      names_(names),
+      log_(log),
+      previous_(std::make_shared<metrics::Snapshot>()),
+      totals_(traffic_options(config, {})) {
+    if (history_) history_counters_ = history_->counters();
+}
+
+/// At every interval: a series that was begun as a stranger's stays one. What went away during the interval was ours
+/// for a part of it.
+void Chronicle::look_for_own_addresses() {
+    own_ = std::move(own_before_);
+    own_before_ = own_addresses();
+    own_.insert(own_.end(), own_before_.begin(), own_before_.end());
 }
 
 std::vector<Incident> Chronicle::interval(const Taken& taken, const ObserverStatus& status) {
-    if (own_age_ns_ >= own_addresses_period_ns) {
-        find_own_addresses();
-        own_age_ns_ = 0;
-    }
-    own_age_ns_ += taken.length_ns;
+    look_for_own_addresses();
     metrics::Snapshot difference = metrics::difference(*previous_, *taken.snapshot);
     previous_ = taken.snapshot;
     {

@@ -29,6 +29,8 @@ public:
     std::vector<Incident> interval(const Taken& taken, const ObserverStatus& status);
     /// What is not yet in the history goes there.
     void flush();
+    /// Why the history lost what it lost last.
+    std::string history_error() const { return history_ ? history_->error().text() : ""; }
     void reconfigure(const Config& config, std::unique_ptr<Triggers> triggers);
 
     std::vector<::prometheus::MetricFamily> families() const;
@@ -38,7 +40,7 @@ private:
     void keep(metrics::Snapshot&& difference, const Taken& taken);
     void append();
     void tell_unseen(const metrics::CaptureFigures& figures);
-    void find_own_addresses();
+    void look_for_own_addresses();
 
     Config config_;
     std::unique_ptr<HistoryWriter> history_;
@@ -50,8 +52,8 @@ private:
     metrics::SnapshotSum pending_sum_;  ///< its difference
     bool history_failed_ = false;
     bool told_unseen_ = false;
-    std::vector<metrics::Address> own_;
-    std::uint64_t own_age_ns_ = ~std::uint64_t{0};
+    std::vector<metrics::Address> own_before_;  ///< at the end of the interval before
+    std::vector<metrics::Address> own_;         ///< then or now
 
     mutable std::mutex mutex_;  ///< of what follows
     exporters::prometheus::TrafficTotals totals_;

@@ -17,7 +17,8 @@ namespace service {
 namespace {
 
 constexpr std::size_t batch_frames = 1024;
-constexpr std::size_t intervals_waiting_max = 4;
+/// Each holds the figures of all flows; one that has to wait for its turn is longer, and loses nothing.
+constexpr std::size_t intervals_waiting_max = 2;
 constexpr std::uint64_t drops_period_ns = 100'000'000;
 /// A ring holds what a busy process does in about 20 ms.
 constexpr std::int64_t traces_period_ns = 5'000'000;
@@ -128,6 +129,7 @@ struct Observer::State {
     CaptureTime capture_time;
     std::string source_error;
     ObserverStatus mine;
+    bool recording_saved = true;  ///< at the end; read once the thread is no more
 
     // Shared.
     mutable std::mutex mutex;
@@ -176,7 +178,7 @@ void Observer::State::run() {
     }
     count_drops();
     analyzer.finish();
-    if (recorder) recordings.finish(*recorder);
+    if (recorder) recording_saved = recordings.finish(*recorder);
     tell_events();
     end_interval();
     obey();
@@ -329,13 +331,14 @@ void Observer::start() {
     state_->thread = std::thread([this] { state_->run(); });
 }
 
-void Observer::stop() {
-    if (!state_->thread.joinable()) return;
+bool Observer::stop() {
+    if (!state_->thread.joinable()) return state_->recording_saved;
     state_->stopping = true;
     state_->sources->wake();
     state_->thread.join();
     const std::lock_guard lock(state_->mutex);
     state_->running = false;
+    return state_->recording_saved;
 }
 
 std::vector<Taken> Observer::intervals() {

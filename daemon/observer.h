@@ -62,7 +62,8 @@ public:
 
     void start();
     /// Ends the thread; what it still held is in a last interval, and a recording under way is finished.
-    void stop();
+    /// False where that was lost; the log has why.
+    bool stop();
 
     /// Intervals that nobody has taken yet, oldest first; at most a few, and none is lost: the next one is longer.
     std::vector<Taken> intervals();

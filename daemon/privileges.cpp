@@ -29,11 +29,6 @@ constexpr std::size_t most_threads = 2;  // one is ThreadSanitizer's
 constexpr std::size_t most_threads = 1;
 #endif
 
-struct Account {
-    uid_t user = 0;
-    gid_t group = 0;
-};
-
 bool has(capng_type_t set, unsigned capability) { return capng_have_capability(set, capability) == 1; }
 
 /// Threads that were started before would keep what this one gives up.
@@ -44,16 +39,6 @@ bool is_only_thread() {
          !code && at != std::filesystem::directory_iterator(); at.increment(code))
         ++threads;
     return threads <= most_threads;  // 0: no /proc, nothing to be known
-}
-
-std::string find_account(const std::string& user, Account& account) {
-    errno = 0;
-    const passwd* entry = ::getpwnam(user.c_str());
-    if (entry == nullptr)
-        return fmt::format("there is no user '{0}'{1}; create it (useradd --system {0}), or change service.user", user,
-                           errno != 0 ? fmt::format(" ({})", std::strerror(errno)) : "");
-    account = {entry->pw_uid, entry->pw_gid};
-    return {};
 }
 
 /// Of what is there, what the rights need.
@@ -108,6 +93,16 @@ std::string verify(const std::vector<unsigned>& capabilities) {
 }
 
 }  // namespace
+
+std::string find_account(const std::string& user, Account& account) {
+    errno = 0;
+    const passwd* entry = ::getpwnam(user.c_str());
+    if (entry == nullptr)
+        return fmt::format("there is no user '{0}'{1}; create it (useradd --system {0}), or change service.user", user,
+                           errno != 0 ? fmt::format(" ({})", std::strerror(errno)) : "");
+    account = {entry->pw_uid, entry->pw_gid};
+    return {};
+}
 
 std::string drop_privileges(const std::string& user, const Rights& rights) {
     if (!is_only_thread()) return "capabilities have to be given up before the first thread is started";

@@ -1,8 +1,16 @@
 #pragma once
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace service {
+
+struct Account {
+    uid_t user = 0;
+    gid_t group = 0;
+};
+/// Returns why there is no such account, and what to do; else empty.
+std::string find_account(const std::string& user, Account& account);
 
 /// What is needed beyond CAP_NET_RAW, without which no interface that comes back can be opened.
 struct Rights {

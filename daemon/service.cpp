@@ -38,6 +38,10 @@ constexpr int poll_ms = 200;
 constexpr int wait_ms = 100;
 constexpr int wait_with_traces_ms = 5;
 constexpr std::uint64_t snapshot_patience_ns = 1'000'000'000;
+/// How often the figures of a flow are held while an interval is worked off: as they are, as they were an interval
+/// before, and what lies between; and where there is a history, what it has yet to write.
+constexpr std::uint64_t figures_held = 3;
+constexpr std::uint64_t figures_held_with_history = 4;
 /// Counters are asked of the adapter's firmware, which takes some milliseconds on large ones.
 constexpr std::int64_t counters_period_ns = 900'000'000;
 
@@ -72,7 +76,8 @@ struct Service::State final : Commands {
     std::unique_ptr<HistoryWriter> open_history(std::vector<std::string>& wrong) const;
     void open_control(std::vector<std::string>& wrong);
     void open_listener(std::vector<std::string>& wrong);
-    void run(const std::function<void()>& ready);
+    std::vector<std::string> run(const std::function<void()>& ready);
+    std::vector<std::string> end();
     void work_off_intervals();
     void look_at_counters();
     void heed_signals();
@@ -142,11 +147,12 @@ std::vector<std::string> Service::State::open() {
     std::vector<std::string> wrong;
     auto triggers = Triggers::compile(config.recorder.triggers);
     if (!triggers) wrong = triggers.error();
+    // Before the traces, which may lie in the same folder: who makes it gives it to `user`.
+    open_control(wrong);
     auto tap = capture::Tap::open(tap_options(config));
     if (!tap) wrong.push_back(tap.error().text());
     auto devices = open_devices(wrong);
     auto traces = open_traces(wrong);
-    open_control(wrong);
     if (!wrong.empty()) return wrong;
     // A thread has capabilities of its own: none may have been started. What is opened from here on belongs to `user`.
     const Rights rights{.trace_points = !config.traces.kernel_events.empty(),
@@ -222,6 +228,7 @@ void Service::State::open_control(std::vector<std::string>& wrong) {
     if (config.control.socket.empty()) return;
     ServerOptions how;
     how.path = config.control.socket;
+    how.user = config.service.user;
     how.group = config.control.group;
     how.max_clients = config.control.max_clients;
     auto opened = ControlServer::open(how, *this);
@@ -244,7 +251,7 @@ void Service::State::open_listener(std::vector<std::string>& wrong) {
         wrong.push_back(opened.error());
 }
 
-void Service::State::run(const std::function<void()>& ready) {
+std::vector<std::string> Service::State::run(const std::function<void()>& ready) {
     look_at_counters();
     observer->start();
     log.debug("service", "capture has begun");
@@ -265,12 +272,26 @@ void Service::State::run(const std::function<void()>& ready) {
         }
         sign_of_life();
     }
+    return end();
+}
+
+std::vector<std::string> Service::State::end() {
     systemd::stopping();
+    if (control)
+        if (const std::string why = control->end(); !why.empty()) log.warning("control", why);
     control.reset();
     listener.reset();
-    observer->stop();
+    std::vector<std::string> lost;
+    if (!observer->stop())
+        lost.push_back(fmt::format("{}: the recording that was being written is lost; the log says why",
+                                   config.recorder.directory));
+    const std::uint64_t lost_before = chronicle->history().lost_intervals;
     work_off_intervals();
     chronicle->flush();
+    if (chronicle->history().lost_intervals > lost_before)
+        lost.push_back(fmt::format("the last of the history is lost: {}; make room there before the next start",
+                                   chronicle->history_error()));
+    return lost;
 }
 
 void Service::State::work_off_intervals() {
@@ -381,7 +402,9 @@ Status Service::State::status() {
     out.flows = taken.snapshot->flows.size();
     out.flows_evicted = taken.snapshot->capture.flows_evicted;
     out.flows_forgotten = seen.forgotten_flows;
-    out.memory_octets = taken.snapshot->memory_octets;
+    out.memory_octets =
+        taken.snapshot->memory_octets + (config.history.directory.empty() ? figures_held : figures_held_with_history) *
+                                            taken.snapshot->flows.size() * sizeof(metrics::FlowSnapshot);
     out.busy_share = seen.busy_share;
     out.history_intervals = kept.intervals;
     out.history_octets = kept.octets;
@@ -472,7 +495,7 @@ std::vector<std::string> Service::check(const Config& config) {
 }
 
 std::vector<std::string> Service::open() { return state_->open(); }
-void Service::run(const std::function<void()>& ready) { state_->run(ready); }
+std::vector<std::string> Service::run(const std::function<void()>& ready) { return state_->run(ready); }
 
 std::string Service::summary() const {
     const Status now = state_->status();

@@ -34,8 +34,9 @@ public:
     /// Opens all that needs rights or may be refused, then gives the rights up. Returns what is wrong, a line a
     /// mistake, each saying what to do; else empty. Signals are blocked from here on.
     std::vector<std::string> open();
-    /// Until SIGINT or SIGTERM. `ready` is called once everything runs.
-    void run(const std::function<void()>& ready);
+    /// Until SIGINT or SIGTERM. `ready` is called once everything runs. Returns what was held at the end and could not
+    /// be written, a line each; else empty.
+    std::vector<std::string> run(const std::function<void()>& ready);
     /// The summary of a capture that ended: packets, what was dropped.
     std::string summary() const;
 

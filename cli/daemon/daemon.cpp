@@ -33,12 +33,12 @@ int serve(const DaemonOptions& options, const service::Config& config, std::stri
     };
     service::Service daemon(std::move(how), names, log);
     if (const std::vector<std::string> wrong = daemon.open(); !wrong.empty()) return tell_all(wrong);
-    daemon.run([] {
+    const std::vector<std::string> lost = daemon.run([] {
         tell("ready");
         service::systemd::ready("capturing");
     });
     tell("rdmascope daemon: {}", daemon.summary());
-    return exit_done;
+    return lost.empty() ? exit_done : tell_all(lost);
 }
 
 }  // namespace

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/core.h>
 #include <grp.h>
+#include <linux/magic.h>
 #include <optional>
 #include <pwd.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <toml++/toml.h>
 #include <unistd.h>
 
@@ -70,8 +73,17 @@ bool may(const Account& account, const struct stat& folder, mode_t wanted) {
     return (folder.st_mode >> shift & wanted) == wanted;
 }
 
-/// What keeps files from being made below `directory`: that it, or what is above it, is no folder, or another's. An
-/// errno; 0 where nothing is known. Rights are judged where root asks on behalf of a user: others' view is not theirs.
+/// Whoever asks: 0, or why nobody makes a file in this folder.
+int closed_to_all(const std::string& folder) {
+    struct statfs system {};
+    if (::statfs(folder.c_str(), &system) != 0) return 0;
+    if (system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC) return EPERM;
+    return ::faccessat(AT_FDCWD, folder.c_str(), W_OK, AT_EACCESS) != 0 && errno == EROFS ? EROFS : 0;
+}
+
+/// What keeps files from being made below `directory`: that it, or what is above it, is no folder, or another's, or the
+/// file system takes none. An errno; 0 where nothing is known. Rights are judged where root asks on behalf of a user:
+/// others' view is not theirs.
 int obstacle(const std::string& directory, const std::optional<Account>& account) {
     constexpr mode_t write = 2;
     constexpr mode_t search = 1;
@@ -81,6 +93,7 @@ int obstacle(const std::string& directory, const std::optional<Account>& account
         struct stat found {};
         if (::stat(path.c_str(), &found) == 0) {
             if (!S_ISDIR(found.st_mode)) return ENOTDIR;
+            if (const int code = (wanted & write) != 0 ? closed_to_all(path.string()) : 0; code != 0) return code;
             if (account && !may(*account, found, wanted)) return EACCES;
             wanted = search;
         } else if (errno != ENOENT && errno != ENOTDIR) {

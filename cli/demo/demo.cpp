@@ -356,7 +356,10 @@ int show_what_there_is(const DemoOptions& options, const Environment& environmen
     tell("rdmascope demo: {}", source.error().text());
     tell("rdmascope demo: to see live traffic, run `sudo {0} demo`, or once `sudo setcap cap_net_raw+ep {0}`", path);
     tell("rdmascope demo: this is what the demo showed where it might capture:");
-    return show_recorded(options, page);
+    const int status = show_recorded(options, page);
+    if (options.save_path.empty()) return status;
+    failed(fmt::format("{}: nothing is saved, since nothing could be captured", options.save_path));
+    return exit_failed;
 }
 
 }  // namespace

@@ -72,6 +72,13 @@ using Way = std::unique_ptr<::replay::Relay>;
     return wire::Failure{std::string("stopped before anybody connected")};
 }
 
+/// Where the relay could not pass anything on, that is what went wrong, and not what its other side saw of it.
+std::string unreached(const Way& way) {
+    if (!way) return {};
+    const ::replay::RelayCounters& counted = way->stop();
+    return counted.not_reached != 0 ? counted.last_error : std::string{};
+}
+
 /// Moves octets between the player and the socket until it is over.
 void perform(Player& player, Descriptor& socket) {
     std::vector<std::byte> buffer(std::size_t{256} << 10);
@@ -143,7 +150,7 @@ std::string json_of(const ReplayOptions& options, const ::replay::PlayReport& re
                       {"messages_cut_otherwise", report.recut},
                       {"differences", differences},
                       {"notes", report.notes},
-                      {"error", nullptr}};
+                      {"error", report.error.empty() ? Json(nullptr) : Json(report.error)}};
     return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -159,12 +166,18 @@ int peer(const ReplayOptions& options, const Environment&) {
                       fmt::format("the capture has no octet of the {}", initiator ? "initiator" : "responder"));
     Way way;
     auto socket = options.place == Place::to ? connect_to_peer(options, way) : await_peer(options, way);
-    if (!socket) return failed(options, socket.error());
+    if (!socket) {
+        const std::string why = unreached(way);
+        return failed(options, why.empty() ? socket.error() : why);
+    }
     Player player(*conversation, initiator, {.timeout_ns = static_cast<std::int64_t>(options.timeout_ns)});
     perform(player, *socket);
     const ::replay::PlayReport report = player.report();
+    if (!report.equal())
+        if (const std::string why = unreached(way); !why.empty()) return failed(options, why);
     const int printed = print(options.json ? json_of(options, report) : text_of(report));
     if (printed != exit_done) return printed;
+    if (!report.error.empty()) return failed(report.error);
     return report.equal() ? exit_done : exit_failed;
 }
 

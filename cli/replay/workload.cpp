@@ -82,6 +82,18 @@ struct Between {
         relay = std::move(opened).value();
         return relay->port();
     }
+    /// The relay is met under an address of its own, which means nothing to anybody else.
+    void tell_reason(const ReplayOptions& options, ::replay::Reenactment& run) const {
+        if (!relay || run.error().empty()) return;
+        const std::string internal = endpoint::text_of({"127.0.0.1", relay->port()});
+        const std::string meant = endpoint::text_of(options.address);
+        const ::replay::RelayCounters& counted = relay->stop();
+        for (::replay::PartyResult& party : run.parties) {
+            for (std::size_t at = 0; (at = party.error.find(internal, at)) != std::string::npos; at += meant.size())
+                party.error.replace(at, internal.size(), meant);
+            if (!party.error.empty() && counted.not_reached != 0) party.error = counted.last_error;
+        }
+    }
 };
 
 /// Both reports as one.
@@ -141,7 +153,8 @@ int workload(const ReplayOptions& options, const Environment&) {
         if (serving) tell("rdmascope replay: waiting for `replay --to` at {}", endpoint::text_of(reached));
         return reached.port;
     };
-    const ::replay::Reenactment run = ::replay::re_enact(*survey, how);
+    ::replay::Reenactment run = ::replay::re_enact(*survey, how);
+    if (options.place == cli::replay::Place::to) between.tell_reason(options, run);
     const std::optional<::replay::Recording> recording = watching.finish();
     const int printed = print_results(options, *survey, run, recording ? &*recording : nullptr);
     if (const std::string error = run.error(); !error.empty()) return failed(error);

@@ -164,7 +164,8 @@ constexpr std::array key_table{
         .kind = K::number,
         .member = engine<&EngineConfig::max_flows>,
         .effect = E::on_restart,
-        .help = "Flows that are remembered, of up to 4 KiB each; the idlest goes first, and is counted.",
+        .help = "Flows that are remembered, of up to 24 KiB each with their figures; the idlest goes first, and is "
+                "counted.",
         .least = 1,
         .most = 10'000'000},
     Key{.section = "engine",

@@ -45,6 +45,10 @@ public:
         const std::uint64_t one = 1;
         [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
     }
+    std::string end() override {
+        clients_.clear();
+        return file_->remove();
+    }
     int descriptor() const override { return epoll_.get(); }
     const ServerCounters& counters() const override { return counters_; }
 
@@ -77,7 +81,7 @@ private:
 };
 
 std::string Server::begin() {
-    auto file = SocketFile::open(options_.path, options_.group);
+    auto file = SocketFile::open(options_.path, {options_.user, options_.group});
     if (!file) return file.error();
     file_ = std::move(file).value();
     epoll_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));

@@ -10,7 +10,8 @@ namespace service {
 
 struct ServerOptions {
     std::string path;
-    std::string group;                                ///< of the socket's file; empty leaves it to the process
+    std::string user;                                 ///< of the socket's file; empty leaves it to the process
+    std::string group;                                ///< the same
     std::uint64_t max_clients = 64;                   ///< one more is told so and closed
     std::size_t max_line = 65536;                     ///< octets of a request
     std::size_t max_waiting = std::size_t{64} << 20;  ///< octets waiting for one client before it counts as slow
@@ -40,6 +41,8 @@ public:
     virtual void progress(int wait_ms) = 0;
     /// Ends the wait from another thread, or from a signal handler.
     virtual void wake() = 0;
+    /// Leaves all clients, and removes the socket's file. Returns why that stays; else empty.
+    virtual std::string end() = 0;
     /// Readable when progress() has something to do.
     virtual int descriptor() const = 0;
     virtual const ServerCounters& counters() const = 0;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "daemon/control/address.h"
+#include "daemon/privileges.h"
 
 namespace service {
 
@@ -68,12 +69,13 @@ std::string make_way(const std::string& path) {
 }  // namespace
 
 wire::Result<std::unique_ptr<SocketFile>, std::string> SocketFile::open(const std::string& path,
-                                                                        const std::string& group) {
+                                                                        const SocketOwner& owner) {
     if (path.empty() || path.size() > max_socket_path || path.find('\0') != std::string::npos)
         return wire::Failure{fmt::format("'{}': a socket's path has 1 to {} octets; say a shorter one with --socket",
                                          path, max_socket_path)};
     const std::string folder = folder_of(path);
-    if (::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST)
+    const bool made_folder = ::mkdir(folder.c_str(), 0755) == 0;
+    if (!made_folder && errno != EEXIST)
         return wire::Failure{
             fmt::format("{}: the socket's folder cannot be made: {}; make it, or say another path with "
                         "--socket",
@@ -85,38 +87,63 @@ wire::Result<std::unique_ptr<SocketFile>, std::string> SocketFile::open(const st
     Descriptor listening(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!listening) return wire::Failure{fmt::format("no socket can be had: {}", reason(errno))};
     auto file = std::unique_ptr<SocketFile>(new SocketFile(std::move(listening), path));
-    fault = file->prepare(group);
+    fault = file->prepare(owner);
     if (!fault.empty()) return wire::Failure{std::move(fault)};
+    // For the user to remove the socket at the end. Last: who has the folder may put something else in the socket's
+    // place.
+    Account account;
+    if (made_folder && !owner.user.empty() && find_account(owner.user, account).empty() &&
+        ::fchown(lock.get(), account.user, account.group) != 0)
+        return wire::Failure{fmt::format("{}: cannot be given to user '{}': {}", folder, owner.user, reason(errno))};
     return file;
 }
 
-std::string SocketFile::prepare(const std::string& group) {
+std::string SocketFile::prepare(const SocketOwner& owner) {
     const sockaddr_un address = address_of(path_);
-    // Linux takes the file's mode from the socket's: nobody else can open it even for a moment.
-    if (::fchmod(listening_.get(), 0600) != 0 || ::bind(listening_.get(), generic(address), sizeof address) != 0)
-        return fmt::format("{}: {}; say another path with --socket", path_, reason(errno));
+    // Linux takes the file's mode from the socket's. Nobody can connect before it listens, and nothing is changed by a
+    // path that another owner of the folder could lead elsewhere.
+    const mode_t mask = ::umask(0);
+    const bool bound =
+        ::fchmod(listening_.get(), 0660) == 0 && ::bind(listening_.get(), generic(address), sizeof address) == 0;
+    const int fault_of_bind = errno;
+    ::umask(mask);
+    if (!bound) return fmt::format("{}: {}; say another path with --socket", path_, reason(fault_of_bind));
     struct stat made {};
     if (::lstat(path_.c_str(), &made) != 0) return fmt::format("{}: {}", path_, reason(errno));
     device_ = made.st_dev;
     inode_ = made.st_ino;
-    if (!group.empty()) {
-        const std::optional<gid_t> id = group_id(group);
-        if (!id)
-            return fmt::format("there is no group '{}'; make it (`groupadd --system {}`), or change control.group",
-                               group, group);
-        if (::chown(path_.c_str(), static_cast<uid_t>(-1), *id) != 0)
-            return fmt::format("{}: cannot be given to group '{}': {}; begin as root, or as a member of it", path_,
-                               group, reason(errno));
-    }
-    if (::chmod(path_.c_str(), 0660) != 0 || ::listen(listening_.get(), backlog) != 0)
-        return fmt::format("{}: {}", path_, reason(errno));
+    if (std::string fault = give_away(owner); !fault.empty()) return fault;
+    if (::listen(listening_.get(), backlog) != 0) return fmt::format("{}: {}", path_, reason(errno));
     return {};
 }
 
-SocketFile::~SocketFile() {
+std::string SocketFile::give_away(const SocketOwner& owner) const {
+    Account account{static_cast<uid_t>(-1), static_cast<gid_t>(-1)};
+    if (!owner.user.empty()) {
+        if (std::string fault = find_account(owner.user, account); !fault.empty()) return fault;
+        if (::lchown(path_.c_str(), account.user, account.group) != 0)
+            return fmt::format("{}: cannot be given to user '{}': {}; begin as root, or leave service.user empty",
+                               path_, owner.user, reason(errno));
+    }
+    if (owner.group.empty()) return {};
+    const std::optional<gid_t> id = group_id(owner.group);
+    if (!id)
+        return fmt::format("there is no group '{}'; make it (`groupadd --system {}`), or change control.group",
+                           owner.group, owner.group);
+    if (::lchown(path_.c_str(), static_cast<uid_t>(-1), *id) != 0)
+        return fmt::format("{}: cannot be given to group '{}': {}; begin as root, or as a member of it", path_,
+                           owner.group, reason(errno));
+    return {};
+}
+
+std::string SocketFile::remove() {
+    if (inode_ == 0) return {};
     struct stat there {};
-    if (inode_ != 0 && ::lstat(path_.c_str(), &there) == 0 && there.st_dev == device_ && there.st_ino == inode_)
-        ::unlink(path_.c_str());
+    const bool found = ::lstat(path_.c_str(), &there) == 0;
+    const bool another = found && (there.st_dev != device_ || there.st_ino != inode_);
+    inode_ = 0;
+    if (another || (found && ::unlink(path_.c_str()) == 0) || errno == ENOENT) return {};
+    return fmt::format("{}: cannot be removed: {}; let the daemon's user write in its folder", path_, reason(errno));
 }
 
 }  // namespace service

@@ -8,14 +8,21 @@
 
 namespace service {
 
-/// The listening socket and its file. The file has its group and its mode (0660) before anybody can connect; while it
+/// Whose the socket's file is, by names; empty leaves it to the process.
+struct SocketOwner {
+    std::string user;   ///< whom the process becomes; also of a folder that is made for the socket
+    std::string group;  ///< the user's own where empty
+};
+
+/// The listening socket and its file. The file has its owner and its mode (0660) before anybody can connect; while it
 /// is being made, the directory is locked, so that of two daemons that begin at once only one wins.
 class SocketFile {
 public:
     static wire::Result<std::unique_ptr<SocketFile>, std::string> open(const std::string& path,
-                                                                       const std::string& group);
-    /// Removes the file, if it is still this one.
-    ~SocketFile();
+                                                                       const SocketOwner& owner);
+    ~SocketFile() { remove(); }
+    /// Removes the file, if it is still this one. Returns why it stays; else empty.
+    std::string remove();
     SocketFile(const SocketFile&) = delete;
     SocketFile& operator=(const SocketFile&) = delete;
 
@@ -23,7 +30,8 @@ public:
 
 private:
     SocketFile(Descriptor listening, std::string path) : listening_(std::move(listening)), path_(std::move(path)) {}
-    std::string prepare(const std::string& group);
+    std::string prepare(const SocketOwner& owner);
+    std::string give_away(const SocketOwner& owner) const;
 
     Descriptor listening_;
     std::string path_;

@@ -310,13 +310,15 @@ void Recordings::progress(const capture::FlightRecorder& past, std::int64_t now_
     state.end(state.write_piece(past, false));
 }
 
-void Recordings::finish(const capture::FlightRecorder& past) {
+bool Recordings::finish(const capture::FlightRecorder& past) {
     State& state = *state_;
+    const std::uint64_t failed_before = state.counters.failed;
     if (state.active) {
         state.active->stop = past.end();
         state.end(state.write_piece(past, true));
     }
     state.collect(true);
+    return state.counters.failed == failed_before;
 }
 
 void Recordings::set_options(const RecordingsOptions& options) {

@@ -59,8 +59,9 @@ public:
     /// After each batch of frames, and at least ten times a second: writes a piece, and ends a file that is due by the
     /// frames' clock, or by `now_ns` where none pass. `past` is the one that the recording was begun with.
     void progress(const capture::FlightRecorder& past, std::int64_t now_ns);
-    /// Writes all that is held and waits for the disk, for an orderly stop or before `past` is replaced.
-    void finish(const capture::FlightRecorder& past);
+    /// Writes all that is held and waits for the disk, for an orderly stop or before `past` is replaced. False where a
+    /// recording was lost by it: messages() has why.
+    bool finish(const capture::FlightRecorder& past);
     void set_options(const RecordingsOptions& options);  ///< of the next recording
     bool recording() const;                              ///< until the file has its name
     const RecordingsCounters& counters() const;

@@ -1,5 +1,6 @@
 #include "replay/peer/message.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 
 #include "wire/ddp.h"
@@ -111,6 +112,13 @@ std::optional<Message> MessageBuilder::take(const std::vector<std::byte>& ulpdu,
     std::optional<Message> whole = std::move(open);
     open.reset();
     return whole;
+}
+
+const Message* MessageBuilder::longest_open() const {
+    const auto octets = [](const std::optional<Message>& each) { return each ? each->body.size() : 0; };
+    const auto longest = std::max_element(open_.begin(), open_.end(),
+                                          [&](const auto& a, const auto& b) { return octets(a) < octets(b); });
+    return octets(*longest) != 0 ? &**longest : nullptr;
 }
 
 }  // namespace replay

@@ -53,6 +53,8 @@ public:
     /// unknown kind.
     std::optional<Message> take(const std::vector<std::byte>& ulpdu, bool crc_right, std::uint64_t first_frame,
                                 std::uint64_t last_frame);
+    /// The longest message that is still without its last segment.
+    const Message* longest_open() const;
     static Message start_frame(wire::Bytes octets, std::uint64_t first_frame, std::uint64_t last_frame);
 
 private:

@@ -6,6 +6,9 @@
 namespace replay {
 namespace {
 
+/// Octets of a start frame with its private data, about.
+constexpr std::size_t small_talk = std::size_t{64} << 10;
+
 std::size_t index_of(Channel channel) { return static_cast<std::size_t>(channel); }
 
 const char* words_of(StreamEnd end) {
@@ -68,10 +71,32 @@ bool Player::all_said() const {
 }
 
 void Player::receive(wire::Bytes octets, std::int64_t now_ns) {
-    progress_ns_ = now_ns;
+    if (over_) return;
+    received_ += octets.size();
     input_.insert(input_.end(), octets.begin(), octets.end());
+    const std::size_t came_before = captured_came_;
     take_pieces();
+    // Octets beyond those of the capture, and what shorter FPDUs and markers add to them, bring nothing nearer.
+    if (captured_came_ != came_before || received_ <= 2 * captured_octets() + small_talk) progress_ns_ = now_ns;
+    error_ = excess();
+    if (!error_.empty()) {
+        over_ = true;
+        our_end_ = StreamEnd::reset;
+    }
     advance(now_ns);
+}
+
+/// In which way the peer says more than can be held; else empty.
+std::string Player::excess() const {
+    constexpr const char* what = "the peer says far more than it did in the capture, and was left";
+    if (not_captured_came_ > more_messages)
+        return fmt::format("{}: {} messages have come, the capture has {}", what, captured_came_ + not_captured_came_,
+                           peer().messages.size());
+    if (received_ <= captured_octets() + more_octets) return {};
+    std::string text = fmt::format("{}: {} octets have come, the capture has {}", what, received_, captured_octets());
+    if (const Message* const open = builder_.longest_open())
+        text += fmt::format("; one message does not end: {} so far", text_of(*open));
+    return text;
 }
 
 void Player::take_pieces() {
@@ -98,7 +123,9 @@ void Player::take_pieces() {
 void Player::take_message(Message message) {
     const std::size_t channel = index_of(message.channel);
     const std::size_t number = live_[channel].size();
-    if (number < captured_by_channel_[channel].size()) steering_.learn(captured_by_channel_[channel][number], message);
+    const bool captured = number < captured_by_channel_[channel].size();
+    ++(captured ? captured_came_ : not_captured_came_);
+    if (captured) steering_.learn(captured_by_channel_[channel][number], message);
     live_[channel].push_back(std::move(message));
     done_ns_ = 0;
 }
@@ -141,12 +168,14 @@ void Player::end_if_done(std::int64_t now_ns) {
     if (end_now && our_end_ == StreamEnd::open) our_end_ = played().ended;
     if (!all_said()) return;
     if (done_ns_ == 0) done_ns_ = now_ns;
-    if (peer_end_ != StreamEnd::open || now_ns - done_ns_ >= settings_.quiet_ns) over_ = true;
+    if (said_ns_ == 0) said_ns_ = now_ns;
+    const bool quiet = now_ns - done_ns_ >= settings_.quiet_ns || now_ns - said_ns_ >= settings_.timeout_ns;
+    if (peer_end_ != StreamEnd::open || quiet) over_ = true;
 }
 
 std::optional<std::int64_t> Player::deadline_ns() const {
     if (over_ || !begun_) return std::nullopt;
-    if (done_ns_ != 0) return done_ns_ + settings_.quiet_ns;
+    if (done_ns_ != 0) return std::min(done_ns_ + settings_.quiet_ns, said_ns_ + settings_.timeout_ns);
     return progress_ns_ + settings_.timeout_ns;
 }
 
@@ -187,6 +216,7 @@ void Player::note_regions(PlayReport& report) const {
 
 PlayReport Player::report() const {
     PlayReport report;
+    report.error = error_;
     report.pieces = played().items.size();
     report.pieces_sent = next_ - (output().empty() ? 0 : 1);
     report.octets_sent = octets_sent_;

@@ -13,7 +13,8 @@ namespace replay {
 
 struct PlayerSettings {
     std::int64_t timeout_ns = 10'000'000'000;  ///< for what the peer said in the capture and does not say now
-    std::int64_t quiet_ns = 300'000'000;       ///< at the end: for what it says now and did not say then
+    /// At the end: for what it says now and did not say then; whatever it says, no longer than the timeout.
+    std::int64_t quiet_ns = 300'000'000;
 };
 
 struct PlayReport {
@@ -25,15 +26,20 @@ struct PlayReport {
     std::uint64_t recut = 0;  ///< messages that came in another number of FPDUs; no difference
     std::vector<Difference> differences = {};
     std::vector<std::string> notes = {};
+    std::string error = {};  ///< why it was broken off; else empty
 
-    bool equal() const { return differences.empty() && pieces_sent == pieces; }
+    bool equal() const { return differences.empty() && pieces_sent == pieces && error.empty(); }
 };
 
 /// Plays one side of a captured connection against a live peer: its octets, FPDU by FPDU, each once the peer has said
 /// all that it had said before it in the capture; what names the peer's memory is written as the live peer told it.
-/// Octets in, octets out: no clock and no socket. It does not wait for the times of the capture.
+/// Octets in, octets out: no clock and no socket. It does not wait for the times of the capture. A peer that says far
+/// more than it did then is not listened to for ever: its octets are held for the comparison.
 class Player {
 public:
+    static constexpr std::size_t more_octets = std::size_t{16} << 20;  ///< than the capture has of the peer, at most
+    static constexpr std::size_t more_messages = 4096;
+
     /// `initiator`: plays that side. The conversation must outlive the player.
     Player(const Conversation& conversation, bool initiator, const PlayerSettings& settings);
 
@@ -66,6 +72,8 @@ private:
     bool all_said() const;
     void take_pieces();
     void take_message(Message message);
+    std::size_t captured_octets() const { return peer().octets.size() + peer().missing; }
+    std::string excess() const;
     void advance(std::int64_t now_ns);
     void send_item(const ConversationSide::Item& item);
     void waive(std::uint64_t frame);
@@ -87,6 +95,10 @@ private:
     PieceCutter cutter_;
     MessageBuilder builder_;
     std::vector<std::byte> input_;
+    std::size_t received_ = 0;       ///< octets
+    std::size_t captured_came_ = 0;  ///< messages that the capture has, too
+    std::size_t not_captured_came_ = 0;
+    std::string error_;
     std::size_t next_ = 0;  ///< item to be sent
     std::vector<std::byte> output_;
     std::size_t output_sent_ = 0;
@@ -97,7 +109,8 @@ private:
     bool over_ = false;
     bool timed_out_ = false;
     std::int64_t progress_ns_ = 0;
-    std::int64_t done_ns_ = 0;  ///< when everything had been said; 0: not yet
+    std::int64_t done_ns_ = 0;  ///< when everything had been said, and nothing came since; 0: not yet
+    std::int64_t said_ns_ = 0;  ///< when everything had been said; 0: not yet
 };
 
 }  // namespace replay

@@ -30,9 +30,12 @@ struct Way {
 };
 
 struct Pair {
-    Pair(Descriptor from, Descriptor to, const ImpairmentSettings& settings)
-        : sockets{std::move(from), std::move(to)}, ways{Way{settings, 0}, Way{settings, 1}} {}
+    Pair(Descriptor from, Descriptor to, TcpAttempt onward, const ImpairmentSettings& settings)
+        : sockets{std::move(from), std::move(to)},
+          attempt(std::move(onward)),
+          ways{Way{settings, 0}, Way{settings, 1}} {}
     std::array<Descriptor, 2> sockets;  ///< who connected, and the target
+    TcpAttempt attempt;                 ///< to reach the target
     std::array<Way, 2> ways;            ///< there and back
     bool connected = false;             ///< the target has answered
 
@@ -98,23 +101,26 @@ private:
         if (!came) counters_.last_error = came.error();
         if (!came || !*came) return;
         ++counters_.connections;
-        auto onward = begin_connect_tcp(target_.host, target_.port);
+        TcpAttempt attempt(target_.host, target_.port);
+        Descriptor onward = attempt.next();
         if (!onward) {
-            counters_.last_error = onward.error();
+            counters_.last_error = attempt.error();
+            ++counters_.not_reached;
             ++counters_.reset;
             reset(*came);
             return;
         }
         ImpairmentSettings settings = settings_;
         settings.seed = Random{settings_.seed, 64 + counters_.connections}.next();
-        pairs_.push_back(std::make_unique<Pair>(std::move(*came), std::move(*onward), settings));
+        pairs_.push_back(std::make_unique<Pair>(std::move(*came), std::move(onward), std::move(attempt), settings));
     }
 
     void seen(Pair& pair, const pollfd& from, const pollfd& to) {
         if (!pair.connected) {
-            if (to.revents == 0 && (from.revents & (POLLERR | POLLHUP)) == 0) return;
-            if (const std::string error = connect_error(pair.sockets[1]); to.revents == 0 || !error.empty())
-                return lose(pair, error);
+            if (to.revents == 0 && (from.revents & (POLLERR | POLLHUP)) != 0) return lose(pair, "");
+            if (to.revents == 0) return;
+            if (const std::string error = connect_error(pair.sockets[1]); !error.empty())
+                return try_next_address(pair, error);
             pair.connected = true;
         }
         const std::array<const pollfd*, 2> events{&from, &to};
@@ -123,6 +129,14 @@ private:
             if ((events[side]->revents & (POLLERR | POLLHUP)) != 0) pair.ways[1 - side].blocked = false;
             if ((events[side]->revents & (POLLIN | POLLERR | POLLHUP)) != 0) take(pair, side);
         }
+    }
+
+    void try_next_address(Pair& pair, const std::string& why) {
+        pair.attempt.failed(why);
+        pair.sockets[1] = pair.attempt.next();
+        if (pair.sockets[1]) return;
+        ++counters_.not_reached;
+        lose(pair, pair.attempt.error());
     }
 
     void take(Pair& pair, unsigned side) {

@@ -16,6 +16,7 @@ struct RelayCounters {
     std::uint64_t octets_back = 0;
     std::uint64_t corrupted_blocks = 0;  ///< both ways; of StreamLine::block_octets
     std::uint64_t reset = 0;             ///< connections that ended by a reset or could not be passed on
+    std::uint64_t not_reached = 0;       ///< of these: the target could not be connected to
     std::string last_error = {};         ///< why one of them could not
 };
 

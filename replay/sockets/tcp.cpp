@@ -1,19 +1,21 @@
 #include "replay/sockets/tcp.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "iwarp/transport/tcp_address.h"
-
 namespace replay {
 namespace {
 
 using iwarp::transport::TcpAddress;
+using namespace std::chrono_literals;
 
 wire::Failure<std::string> failure(const std::string& doing, int code) {
     return wire::Failure{fmt::format("{}: {}", doing, std::strerror(code))};
@@ -50,30 +52,52 @@ SocketResult<Descriptor> listen_tcp(const std::string& host, std::uint16_t port)
     return listener;
 }
 
-SocketResult<Descriptor> begin_connect_tcp(const std::string& host, std::uint16_t port) {
-    const auto resolution = iwarp::transport::resolve(host, port, false);
-    if (resolution.addresses.empty()) return wire::Failure{resolution.error};
-    std::string why;
-    for (const TcpAddress& address : resolution.addresses) {
+TcpAttempt::TcpAttempt(std::string what, std::vector<TcpAddress> addresses)
+    : what_(std::move(what)), addresses_(std::move(addresses)) {}
+
+TcpAttempt::TcpAttempt(const std::string& host, std::uint16_t port) : what_(iwarp::transport::text_of(host, port)) {
+    auto resolution = iwarp::transport::resolve(host, port, false);
+    addresses_ = std::move(resolution.addresses);
+    if (addresses_.empty()) reasons_.push_back(resolution.error);
+}
+
+Descriptor TcpAttempt::next() {
+    while (at_ < addresses_.size()) {
+        const TcpAddress& address = addresses_[at_++];
         Descriptor socket = open_socket(address);
         if (socket) set_no_delay(socket.number());
         if (socket && (::connect(socket.number(), address.data(), address.size) == 0 || errno == EINPROGRESS))
             return socket;
-        why = failure("cannot connect to " + iwarp::transport::text_of(address), errno).error;
+        failed(std::strerror(errno));
     }
-    return wire::Failure{why};
+    return {};
+}
+
+void TcpAttempt::failed(const std::string& why) {
+    const bool several = addresses_.size() > 1;
+    reasons_.push_back((several ? iwarp::transport::text_of(addresses_[at_ - 1]) + ": " : std::string{}) + why);
+}
+
+std::string TcpAttempt::error() const {
+    return fmt::format("cannot connect to {}: {}", what_, fmt::join(reasons_, "; "));
+}
+
+SocketResult<Descriptor> connect_tcp(TcpAttempt attempt, std::int64_t timeout_ns) {
+    for (std::size_t left = attempt.left(); Descriptor socket = attempt.next(); left = attempt.left()) {
+        const auto begun = std::chrono::steady_clock::now();
+        pollfd wait{socket.number(), POLLOUT, 0};
+        const std::int64_t share_ns = timeout_ns / static_cast<std::int64_t>(std::max<std::size_t>(left, 1));
+        const int ready = ::poll(&wait, 1, static_cast<int>(share_ns / 1'000'000));
+        const std::string why = ready == 0 ? "no answer" : ready < 0 ? std::strerror(errno) : connect_error(socket);
+        if (why.empty()) return socket;
+        attempt.failed(why);
+        timeout_ns -= std::min<std::int64_t>(timeout_ns, (std::chrono::steady_clock::now() - begun) / 1ns);
+    }
+    return wire::Failure{attempt.error()};
 }
 
 SocketResult<Descriptor> connect_tcp(const std::string& host, std::uint16_t port, std::int64_t timeout_ns) {
-    auto socket = begin_connect_tcp(host, port);
-    if (!socket) return socket;
-    const std::string what = fmt::format("cannot connect to {}", iwarp::transport::text_of(host, port));
-    pollfd wait{socket->number(), POLLOUT, 0};
-    const int ready = ::poll(&wait, 1, static_cast<int>(timeout_ns / 1'000'000));
-    if (ready == 0) return wire::Failure{what + ": no answer"};
-    if (ready < 0) return failure(what, errno);
-    if (const std::string error = connect_error(*socket); !error.empty()) return wire::Failure{what + ": " + error};
-    return socket;
+    return connect_tcp(TcpAttempt(host, port), timeout_ns);
 }
 
 std::string connect_error(const Descriptor& socket) {

@@ -1,8 +1,10 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "iwarp/transport/descriptor.h"
+#include "iwarp/transport/tcp_address.h"
 #include "wire/bytes.h"
 #include "wire/result.h"
 
@@ -15,9 +17,28 @@ using SocketResult = wire::Result<T, std::string>;
 
 /// A listening socket; port 0 is any free one. Addresses and names as the endpoints take them.
 SocketResult<Descriptor> listen_tcp(const std::string& host, std::uint16_t port);
-/// A connection that is being made: it has succeeded or failed once it can be written to, see connect_error().
-SocketResult<Descriptor> begin_connect_tcp(const std::string& host, std::uint16_t port);
-/// Waits until it has been made.
+/// Connects to a name, one of its addresses after the other: somebody listens on one of them.
+class TcpAttempt {
+public:
+    TcpAttempt(const std::string& host, std::uint16_t port);
+    TcpAttempt(std::string what, std::vector<iwarp::transport::TcpAddress> addresses);
+    /// A connection to the next address that is being made: it has succeeded or failed once it can be written to, see
+    /// connect_error(). None where no address is left.
+    Descriptor next();
+    /// Why there is no connection to the last one.
+    void failed(const std::string& why);
+    std::size_t left() const { return addresses_.size() - at_; }
+    /// "cannot connect to localhost:7174: Connection refused"; of more than one address each with its reason.
+    std::string error() const;
+
+private:
+    std::string what_;
+    std::vector<iwarp::transport::TcpAddress> addresses_;
+    std::size_t at_ = 0;
+    std::vector<std::string> reasons_ = {};
+};
+/// Waits until it has been made; an address that does not answer leaves the others their share of the time.
+SocketResult<Descriptor> connect_tcp(TcpAttempt attempt, std::int64_t timeout_ns);
 SocketResult<Descriptor> connect_tcp(const std::string& host, std::uint16_t port, std::int64_t timeout_ns);
 /// Why a connection could not be made; empty where it was.
 std::string connect_error(const Descriptor& socket);

@@ -47,6 +47,21 @@ class Check(TestCase):
                     self.assertEqual(self.refused("", option, path),
                                      [f"{key}: {path}: no file can be made there: Not a directory"])
 
+    def test_file_systems_that_take_no_files(self):
+        for path in ("/proc/no/such", "/proc/self", "/sys/kernel"):
+            with self.subTest(path=path):
+                self.assertEqual(self.refused("", "--record", path), [f"recorder.directory: {path}: no file can be made there: Operation not permitted"])
+        if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
+            self.skipTest("nothing can be mounted here")
+        place = self.folder / "read-only"
+        place.mkdir()
+        for config in ("", '[service]\nuser = "nobody"\n'):
+            path = self.config(config)
+            checked = subprocess.run(["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o ro,mode=777 none "$0" && exec "$@"', place, BINARY,
+                                      "daemon", "--config", path, "--check", "--history", place / "a"], capture_output=True, text=True, timeout=30)
+            self.assertIn(f"history.directory: {place / 'a'}: no file can be made there", self.fails(checked))
+            self.assertIn("Read-only file system", checked.stderr)
+
     def test_a_folder_that_is_missing_will_be_made(self):
         result = run("daemon", "--record", self.folder / "a" / "b", "--check")
         self.assertEqual((result.returncode, result.stderr), (0, "rdmascope daemon: the configuration is good\n"))

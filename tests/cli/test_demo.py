@@ -67,6 +67,14 @@ class Demo(TestCase):
         self.assertIn("sudo", result.stderr)
         self.assertEqual(page, run("demo", "--recorded", "-n").stdout)
 
+    def test_nothing_is_saved_without_the_right_to_capture(self):
+        if os.getuid() != 0:
+            self.skipTest("only root can become somebody else")
+        saved = self.folder / "demo.pcapng"
+        error = self.fails(run_unprivileged("demo", "-n", "--save", saved))
+        self.assertIn(f"rdmascope demo: {saved}: nothing is saved", error)
+        self.assertFalse(saved.exists())
+
     @unittest.skipUnless(capturing(), "capturing is not permitted here: the live demo is not tested")
     def test_live(self):
         saved = self.folder / "demo.pcapng"

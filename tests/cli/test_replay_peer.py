@@ -372,6 +372,43 @@ class Refused(TestCase):
         error = self.fails(run("replay", PCAPS / "siw-mpa-reject.pcap", "--as", "initiator", "--to", f"127.0.0.1:{port}"))
         self.assertIn("Connection refused", error)
 
+    def test_nobody_listens_behind_what_is_in_the_way(self):
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            port = listening.getsockname()[1]
+        for file, options in (("siw-mpa-reject.pcap", ["--as", "initiator"]), ("rxe-rping.pcap", [])):
+            error = self.fails(run("replay", PCAPS / file, *options, "--to", f"127.0.0.1:{port}", "--delay", "1"))
+            self.assertEqual(error, f"rdmascope replay: cannot connect to 127.0.0.1:{port}: Connection refused\n")
+
+    def test_a_name_with_two_addresses(self):
+        if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
+            self.skipTest("no name can be given two addresses without a mount namespace")
+        hosts = self.folder / "hosts"
+        hosts.write_text("127.0.0.2 twice.test\n127.0.0.1 twice.test\n")
+        file = self.folder / "one.pcap"
+        write_capture(file, [(True, start(b"Req")), (False, start(b"Rep")), (True, fpdu(untagged(3, 0, 1, b"ping")))])
+        for way in ([], ["--delay", "1"]):
+            parrot = Parrot(start(b"Rep"), 48)
+            port = parrot.address.rsplit(":", 1)[1]
+            done = subprocess.run(["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', hosts, BINARY, "replay", file,
+                                   "--as", "initiator", "--to", f"twice.test:{port}", *way],
+                                  capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+
+    def test_a_message_without_an_end(self):
+        file = self.folder / "one.pcap"
+        write_capture(file, [(True, start(b"Req")), (False, start(b"Rep")), (True, fpdu(untagged(3, 0, 1, b"ping")))])
+        serve = Serve(file, "--as", "responder")
+        # Without the bit that says Last.
+        endless = fpdu(struct.pack(">BBIIII", 0x01, 0x43, 0, 0, 1, 0) + bytes(8000)) * 128
+        with socket.create_connection((serve.host, serve.port)) as peer:
+            peer.sendall(start(b"Req"))
+            with self.assertRaises(OSError):
+                for _ in range(1000):
+                    peer.sendall(endless)
+        status, report = serve.finish()
+        self.assertEqual(status, 1)
+        self.assertRegex(report["error"], r"far more than it did in the capture.*one message does not end: Send queue 0 msn 1, \d+ octets so far")
+
     def test_one_sided_captures(self):
         file = self.folder / "one.pcap"
         write_capture(file, [(True, start(b"Req")), (True, fpdu(untagged(3, 0, 1, b"x")))])

@@ -312,6 +312,20 @@ def ordinary_traffic(dns, https):
     return header + b"".join(struct.pack("<IIII", 1_700_000_000, i, len(frame), len(frame)) + frame for i, frame in enumerate(frames))
 
 
+class OwnAddresses(unittest.TestCase):
+    def test_a_new_address_is_this_machine_s_at_once(self):
+        with Wire() as wire, Daemon(wire, config='[engine]\ninterval = "1s"\n') as daemon:
+            # The addresses have been looked up, and are not these yet.
+            daemon.wait_for("an interval", lambda: daemon.total("rdmascope_captured_packets_total") >= 0 and daemon.ask(command="status"))
+            time.sleep(2)
+            wire.within("ip", "address", "add", "192.0.2.2/24", "dev", "tap0")
+            sent = wire.play("rxe-rping.pcap", "--speed", "max")
+            daemon.captured(sent - 60)
+            seen = [dict(pairs) for (name, pairs) in daemon.series() if name == "rdma_packets_total"]
+            self.assertEqual({labels["direction"] for labels in seen}, {"receive", "transmit"}, seen)
+            self.assertNotIn("192.0.2.2", {labels["peer"] for labels in seen})
+
+
 class Clients(unittest.TestCase):
     def test_slow_and_vanishing_ones_disturb_nobody(self):
         with Wire() as wire, Daemon(wire) as daemon:
@@ -419,6 +433,31 @@ class History(unittest.TestCase):
                 subprocess.run(["umount", daemon.history], check=True)
                 shutil.rmtree(daemon.folder)
 
+    def test_what_is_lost_at_the_end_fails_the_command(self):
+        with Wire() as wire:
+            daemon = Daemon(wire, history=True)
+            mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", daemon.history], capture_output=True, text=True)
+            if mounted.returncode != 0:
+                self.skipTest(f"no small disk can be mounted here: {mounted.stderr.strip()}")
+            try:
+                recordings = daemon.history / "recordings"
+                daemon.write(f'[engine]\ninterval = "200ms"\n[history]\ndirectory = "{daemon.history}"\ninterval = "1h"\n'
+                             f'[recorder]\ndirectory = "{recordings}"\nafter = "1h"\n')
+                with daemon:
+                    sent = wire.play("rxe-rping.pcap", "--speed", "max")
+                    daemon.captured(sent - 60)
+                    daemon.process.send_signal(signal.SIGUSR1)
+                    daemon.wait_for("a recording", lambda: list(recordings.glob(".*")))
+                    with open(daemon.history / "filler", "wb", buffering=0) as out, self.assertRaises(OSError):
+                        while True:
+                            out.write(bytes(4096))
+                    self.assertEqual(daemon.stop(), 1)
+                    self.assertRegex(daemon.log(), r"rdmascope daemon: the last of the history is lost: .*No space left on device")
+                    self.assertIn(f"rdmascope daemon: {recordings}: the recording that was being written is lost", daemon.log())
+            finally:
+                subprocess.run(["umount", daemon.history], check=True)
+                shutil.rmtree(daemon.folder)
+
 
 STEPPING_CLOCK = r"""
 #define _GNU_SOURCE
@@ -439,6 +478,47 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
     return status;
 }
 """
+
+
+class Memory(unittest.TestCase):
+    FLOWS = 8192
+
+    def write_flows(self, path):
+        """Three RC Sends for each of so many queue pairs."""
+        with open(path, "wb") as out:
+            out.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 262144, 1))
+            for psn in range(3):
+                for number in range(self.FLOWS):
+                    rdma = struct.pack(">BBHII", 4, 0x40, 0xffff, 0x1000 + number, 0x80000000 | psn) + bytes(68)
+                    udp = struct.pack(">HHHH", 50000, 4791, 8 + len(rdma), 0)
+                    ip = struct.pack(">BBHHHBBH", 0x45, 0, 28 + len(rdma), number, 0x4000, 64, 17, 0) + b"\xc0\0\2\1\xc0\0\2\2"
+                    frame = b"\2\0\0\0\0\1\2\0\0\0\0\2\x08\0" + ip + udp + rdma
+                    microseconds = 40 * (psn * self.FLOWS + number)
+                    out.write(struct.pack("<IIII", microseconds // 10**6, microseconds % 10**6, len(frame), len(frame)) + frame)
+
+    def test_many_flows_take_what_the_manual_says(self):
+        with Wire() as wire:
+            daemon = Daemon(wire, history=True)
+            daemon.write(f'[engine]\nmax_flows = {self.FLOWS}\n[history]\ndirectory = "{daemon.history}"\ninterval = "1s"\n')
+            capture = daemon.folder / "many.pcap"
+            self.write_flows(capture)
+            with daemon:
+                status = pathlib.Path(f"/proc/{daemon.process.pid}/status")
+
+                def own_octets():
+                    return 1024 * int(re.search(r"RssAnon:\s+(\d+)", status.read_text()).group(1))
+
+                before, most = own_octets(), 0
+                for _ in range(2):
+                    wire.play(capture, "--speed", "1")
+                    until = time.monotonic() + 2
+                    while time.monotonic() < until:
+                        most = max(most, own_octets())
+                        time.sleep(0.01)
+                self.assertEqual(daemon.total("rdmascope_flows"), self.FLOWS)
+                self.assertLess(most - before, self.FLOWS * 24 * 1024)
+                self.assertGreater(daemon.total("rdmascope_memory_bytes"), (most - before) / 2)
+                self.assertLess(daemon.total("rdmascope_memory_bytes"), self.FLOWS * 24 * 1024)
 
 
 class Clock(unittest.TestCase):
@@ -620,6 +700,26 @@ class Rights(unittest.TestCase):
             effective = int(re.search(r"CapEff:\s+([0-9a-f]+)", status).group(1), 16)
             self.assertEqual(effective & ~(1 << 13), 0, "CAP_NET_RAW alone may stay")
             self.assertIn("NoNewPrivs:\t1", status)
+
+    def test_the_daemon_s_user_may_use_the_socket_and_takes_it_away(self):
+        with Wire() as wire:
+            daemon = Daemon(wire, config='[service]\nuser = "nobody"\n')
+            daemon.folder.chmod(0o755)
+            daemon.socket.parent.rmdir()
+            with daemon:
+                asked = subprocess.run(["setpriv", "--reuid=nobody", "--clear-groups", BINARY, "flows", "--connect", daemon.socket, "--json"],
+                                       cwd="/", capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+                self.assertEqual(asked.returncode, 0, asked.stderr)
+                self.assertEqual(json.loads(asked.stdout)["flows"], [])
+                self.assertEqual(daemon.stop(), 0)
+                self.assertFalse(daemon.socket.exists())
+                self.assertNotIn("cannot be removed", daemon.log())
+        with Wire() as wire:
+            daemon = Daemon(wire, config='[service]\nuser = "nobody"\n')
+            daemon.folder.chmod(0o755)
+            with daemon:
+                self.assertEqual(daemon.stop(), 0)
+                self.assertIn(f"{daemon.socket}: cannot be removed: Permission denied", daemon.log())
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <grp.h>
 #include <gtest/gtest.h>
+#include <pwd.h>
 #include <string>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -46,6 +47,52 @@ TEST_F(ControlSocket, TheFileIsGivenToItsGroup) {
     ASSERT_EQ(::stat(path().c_str(), &made), 0);
     EXPECT_EQ(made.st_gid, id);
     EXPECT_EQ(made.st_mode & 07777U, 0660U);
+}
+
+TEST_F(ControlSocket, TheFileAndItsNewFolderAreGivenToTheUser) {
+    if (::getuid() != 0) GTEST_SKIP() << "only root may give files to any user";
+    const passwd* const other = ::getpwnam("daemon");
+    if (other == nullptr) GTEST_SKIP() << "there is no user 'daemon' here";
+    const uid_t user = other->pw_uid;
+    const gid_t its_group = other->pw_gid;
+    struct stat made {};
+    ServerOptions wanted;
+    wanted.user = "daemon";
+    open(wanted);
+    ASSERT_EQ(::stat(path().c_str(), &made), 0);
+    EXPECT_EQ(made.st_uid, user);
+    EXPECT_EQ(made.st_gid, its_group);
+    EXPECT_EQ(made.st_mode & 07777U, 0660U);
+    ASSERT_EQ(::stat(folder.path.c_str(), &made), 0);
+    EXPECT_EQ(made.st_uid, 0U) << "a folder that was there stays whose it was";
+    server.reset();
+    wanted.group = "sys";
+    wanted.path = (folder.path / "made" / "control.sock").string();
+    open(wanted);
+    ASSERT_EQ(::stat((folder.path / "made").c_str(), &made), 0);
+    EXPECT_EQ(made.st_uid, user);
+    if (const group* const named = ::getgrnam("sys"); named != nullptr) {
+        const gid_t id = named->gr_gid;
+        ASSERT_EQ(::stat(wanted.path.c_str(), &made), 0);
+        EXPECT_EQ(made.st_uid, user);
+        EXPECT_EQ(made.st_gid, id);
+    }
+    EXPECT_EQ(server->end(), "");
+    EXPECT_FALSE(std::filesystem::exists(wanted.path));
+}
+
+TEST_F(ControlSocket, AFileThatCannotBeRemovedIsTold) {
+    if (::getuid() != 0) GTEST_SKIP() << "only root may become another user";
+    const passwd* const other = ::getpwnam("daemon");
+    if (other == nullptr) GTEST_SKIP() << "there is no user 'daemon' here";
+    open();
+    // Root's folder, and a user without its power.
+    ASSERT_EQ(::seteuid(other->pw_uid), 0);
+    const std::string why = server->end();
+    ASSERT_EQ(::seteuid(0), 0);
+    EXPECT_NE(why.find(path() + ": cannot be removed: Permission denied; let the daemon's user write"),
+              std::string::npos)
+        << why;
 }
 
 TEST_F(ControlSocket, AFileThatADeadDaemonLeftIsReplacedAndALiveOneIsNot) {

@@ -1,6 +1,7 @@
 #include "replay/sockets/relay.h"
 
 #include <chrono>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -165,7 +166,33 @@ TEST(Relay, without_a_target_connections_are_reset) {
     EXPECT_THAT(error, testing::EndsWith("Connection reset by peer"));
     const RelayCounters& counters = (*relay)->stop();
     EXPECT_EQ(counters.reset, 1u);
-    EXPECT_EQ(counters.last_error, "Connection refused");
+    EXPECT_EQ(counters.not_reached, 1u);
+    EXPECT_EQ(counters.last_error, "cannot connect to 127.0.0.1:" + std::to_string(nobody) + ": Connection refused");
+}
+
+iwarp::transport::TcpAddress at(const std::string& host, std::uint16_t port) {
+    return iwarp::transport::resolve(host, port, false).addresses.at(0);
+}
+
+TEST(TcpAttempt, goes_on_with_the_next_address_where_one_refuses) {
+    auto listener = listen_tcp("127.0.0.1", 0);
+    ASSERT_TRUE(listener.ok());
+    const std::uint16_t port = local_port(*listener);
+    const auto socket = connect_tcp(TcpAttempt("both", {at("127.0.0.2", port), at("127.0.0.1", port)}), patience_ns);
+    ASSERT_TRUE(socket.ok()) << socket.error();
+    EXPECT_EQ(peer_address(*socket), "127.0.0.1:" + std::to_string(port));
+}
+
+TEST(TcpAttempt, tells_what_each_address_said) {
+    auto listener = listen_tcp("127.0.0.1", 0);
+    ASSERT_TRUE(listener.ok());
+    const std::uint16_t port = local_port(*listener);
+    listener->close();
+    const auto socket = connect_tcp(TcpAttempt("both", {at("127.0.0.2", port), at("127.0.0.1", port)}), patience_ns);
+    ASSERT_FALSE(socket.ok());
+    EXPECT_EQ(socket.error(), fmt::format("cannot connect to both: 127.0.0.2:{0}: Connection refused; 127.0.0.1:{0}: "
+                                          "Connection refused",
+                                          port));
 }
 
 TEST(Relay, says_where_it_cannot_listen) {
