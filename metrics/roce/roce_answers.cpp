@@ -296,9 +296,11 @@ void RoceTracker::answered(Flow& requester, Flow& carrier, const PacketRecord& r
         if (read != nullptr && !read->responded && !read->again && !read->merged && !skipped &&
             static_cast<Operation>(static_cast<unsigned>(read->operation)) == Operation::read) {
             read->responded = 1;
-            const std::uint64_t latency = psn::elapsed(read->last_ns, record.time_ns);
-            store_.record(requester, FlowHistogram::first_response, latency);
-            psn::keep_least(request.round_trip_min_ns, latency);
+            if (record.time_ns >= read->last_ns) {
+                const std::uint64_t latency = psn::elapsed(read->last_ns, record.time_ns);
+                store_.record(requester, FlowHistogram::first_response, latency);
+                psn::keep_least(request.round_trip_min_ns, latency);
+            }
         }
     }
     if (!opcode.ends_message() || responses.incomplete) return;

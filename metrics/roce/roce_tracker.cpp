@@ -142,7 +142,8 @@ void RoceTracker::close_gap_in_sequence(Flow& flow, const Passing& packet, Situa
     const bool held_back = request.freed_ns > request.last_data_ns && request.last_data_ns != Situation::never;
     close_gap(flow, packet, situation);
     // Which acknowledgement set the packet free is plain where nothing else was under way.
-    if (held_back && flow.ledger.messages_max() == 1 && flow.attribution.last_state() == State::ack_window)
+    if (held_back && packet.now_ns >= request.freed_ns && flow.ledger.messages_max() == 1 &&
+        flow.attribution.last_state() == State::ack_window)
         psn::keep_least(request.reaction_min_ns, psn::elapsed(request.freed_ns, packet.now_ns));
 }
 
