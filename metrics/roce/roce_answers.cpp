@@ -120,37 +120,6 @@ void RoceTracker::settle_responses(Flow& requester, std::int64_t now_ns, std::ui
     carrier.request.unobserved = true;
 }
 
-/// The last request was a READ whose responses take the PSNs before `end`.
-void RoceTracker::extend_read(Flow& requester, std::uint64_t end) {
-    RequestState& request = requester.request;
-    const std::uint64_t grown = end - request.next;
-    request.read_slack =
-        static_cast<std::uint16_t>(request.read_slack - std::min<std::uint64_t>(request.read_slack, grown));
-    requester.ledger.move_newest(request.next - 1, end - 1);
-    if (store_.watch != nullptr) store_.watch->witness.extended(requester.id, request.next - 1, end - 1);
-    request.next = end;
-}
-
-/// The last request was a READ of unknown extent: how many packets its responses take tells its first one, or one to an
-/// earlier READ. IBTA vol. 1, 9.7.3.1.
-void RoceTracker::learn_extent(Flow& requester, const PacketRecord& response, const wire::BthOpcode& opcode) {
-    RequestState& request = requester.request;
-    const std::uint64_t position = psn::position_of(response.psn, request.next);
-    if (opcode.ends_message()) {
-        // It ends here, and so does what its length left open.
-        if (position + 1 < request.next || position >= request.next + request.read_slack) return;
-        if (position >= request.next) extend_read(requester, position + 1);
-        request.read_slack = 0;
-        return;
-    }
-    const std::uint32_t span = read_span(requester, request.message_counted);
-    const std::uint32_t most = psn::slack_of(request.message_counted);
-    const std::uint64_t begin = request.next - 1 - (most - std::min<std::uint32_t>(most, request.read_slack));
-    if (span == 0) return;
-    if (begin + span > request.next) extend_read(requester, begin + span);
-    request.read_slack = 0;
-}
-
 /// What a response tells of its request where the tap has not seen that: the responder has had it. Of the PSNs that a
 /// READ takes, one is a packet of the requester's.
 void RoceTracker::request_of_response(Flow& requester, Flow& carrier, const PacketRecord& record,
@@ -201,6 +170,9 @@ void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wi
     const std::int32_t ahead = psn::difference(record.psn, responses.next);
     const std::uint64_t here = psn::position_of(record.psn, responses.next);
     const bool known = requester != nullptr && requester->request.next != 0;
+    if (!opcode.ends_message())
+        responses.mtu_payload = static_cast<std::uint16_t>(std::min<std::uint32_t>(record.payload_length, 0xffff));
+    if (known) learn_extent(*requester, record, opcode);
     Situation situation;
     situation.response = true;
     if (opcode.starts_message()) responses.incomplete = false;
@@ -244,13 +216,9 @@ void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wi
     }
     close_gap(flow, record, situation);
     responses.in_response = !opcode.ends_message();
-    if (!opcode.ends_message())
-        responses.mtu_payload = static_cast<std::uint16_t>(std::min<std::uint32_t>(record.payload_length, 0xffff));
-    else
-        responses.message_end_ns = record.time_ns;
+    if (opcode.ends_message()) responses.message_end_ns = record.time_ns;
     flow.request.last_data_ns = psn::later(flow.request.last_data_ns, record.time_ns);
     if (!known) return;
-    if (requester->request.read_slack > 0) learn_extent(*requester, record, opcode);
     if (requester->request.lacks_responses) settle_responses(*requester, record.time_ns, record.frame);
     if (!situation.again) request_of_response(*requester, flow, record, opcode, continues);
     answered(*requester, flow, record, opcode);
@@ -346,10 +314,12 @@ void RoceTracker::refused(Flow& carrier, Flow* requester, const PacketRecord& re
         acknowledge(*requester, position - 1, record.time_ns, record.frame);
         return;
     }
+    const NakKind kind = rnr ? NakKind::rnr : value == 0 ? NakKind::sequence : NakKind::other;
+    // It asks for a request, and no response.
+    if (kind == NakKind::sequence && request.read_guessed) shorten_read(*requester, position, record);
     FlowTrouble& recovering = store_.trouble(*requester);
     recovering.last_nak_ns = record.time_ns;
     if (!request.recovering) recovering.recovery.resume(request.next, request.acknowledged, request.last_data_ns);
-    const NakKind kind = rnr ? NakKind::rnr : value == 0 ? NakKind::sequence : NakKind::other;
     const std::int64_t sent_ns = position == request.last_position ? request.last_data_ns : Situation::never;
     std::optional<std::uint64_t> generation_ns;
     const auto report = [&](auto what, std::uint64_t figure) {

@@ -71,7 +71,10 @@ private:
     FlowIndex begin_another_life(FlowIndex index, const PacketRecord& record);
     Flow* requester_of(FlowIndex& carrier, const PacketRecord& record);
     std::uint32_t read_span(const Flow& flow, std::uint32_t length) const;
-    void extend_read(Flow& requester, std::uint64_t end);
+    static void learn_mtu(RequestState& request, std::uint32_t payload);
+    static void learn_mtu_before(Flow& requester, std::uint64_t position);
+    void extend_read(Flow& requester, std::uint64_t end, bool guessed = false);
+    void shorten_read(Flow& requester, std::uint64_t begin, const PacketRecord& record);
     void learn_extent(Flow& requester, const PacketRecord& response, const wire::BthOpcode& opcode);
     void request_of_response(Flow& requester, Flow& carrier, const PacketRecord& record, const wire::BthOpcode& opcode,
                              bool continues);
