@@ -128,4 +128,123 @@ TEST(RoceReads, AGuessedExtentIsTakenBack) {
     }
 }
 
+/// The responses of a READ of `count` packets, of which `lost` does not pass; -1: all do.
+void answer_all(Script& script, std::int64_t first, std::int64_t count, std::int64_t lost = -1) {
+    for (std::int64_t i = 0; i < count; ++i) {
+        const std::uint8_t opcode = count == 1       ? response_only
+                                    : i == 0         ? response_first
+                                    : i == count - 1 ? response_last
+                                                     : response_middle;
+        if (i != lost) script.answer(first + i, opcode, ack_syndrome, 1024);
+    }
+}
+
+std::uint64_t responses_missing(Script& script) { return script.store.responder(script.responder()).missing; }
+std::uint64_t responses_repeated(Script& script) { return script.store.responder(script.responder()).repeated; }
+std::uint64_t payload(Script& script) { return script.responder().counts.payload_bytes; }
+
+/// Of two READs of four packets each, behind one that all went well with, any one response is lost before the tap; but
+/// for the second's last, behind which nothing comes. The requester asks for that and all that follows again.
+TEST(RoceReads, AnyResponseIsLost) {
+    for (std::int64_t lost = 0; lost < 7; ++lost) {
+        SCOPED_TRACE(lost);
+        Script script;
+        script.read(0, 4096);
+        answer_all(script, 0, 4);
+        script.read(4, 4096);
+        script.read(8, 4096);
+        answer_all(script, 4, 4, lost);
+        answer_all(script, 8, 4, lost - 4);
+        EXPECT_EQ(responses_missing(script), 1u);
+        EXPECT_EQ(payload(script), 11u * 1024);
+        script.after_us(20);
+        const std::int64_t rest = 4 - lost % 4;
+        script.read(4 + lost, static_cast<std::uint32_t>(rest) * 1024);
+        if (lost < 4) script.read(8, 4096);
+        answer_all(script, 4 + lost, rest);
+        if (lost < 4) answer_all(script, 8, 4);
+        EXPECT_EQ(responses_missing(script), 1u);
+        EXPECT_EQ(responses_repeated(script), static_cast<std::uint64_t>(8 - lost));
+        EXPECT_EQ(payload(script), 12u * 1024);
+        EXPECT_EQ(repeated(script), lost < 4 ? 2u : 1u);
+        EXPECT_EQ(missing(script), 0u);
+        EXPECT_EQ(script.messages(Operation::read), 3u);
+        EXPECT_EQ(script.latencies(Operation::read), lost < 4 ? 1u : 2u);  // Karn
+        EXPECT_EQ(script.requester().ledger.messages(), 0u);
+    }
+}
+
+/// PSNs 1 to 3 and 5 to 7 are two READs' responses, 4 and 8 are SENDs, 9 is a READ's again. All responses before that
+/// are lost.
+TEST(RoceReads, PsnsOfOtherRequestsAreNoResponses) {
+    Script script;
+    script.request(0, send_only);
+    script.read(1, 3072);
+    script.request(4, send_only);
+    script.read(5, 3072);
+    script.request(8, send_only);
+    script.read(9, 3072);
+    script.ack(0);
+    answer_all(script, 9, 3);
+    EXPECT_EQ(responses_missing(script), 6u);
+    script.after_us(20);
+    script.read(1, 3072);
+    script.request(4, send_only);
+    script.read(5, 3072);
+    script.request(8, send_only);
+    script.read(9, 3072);
+    for (const std::int64_t first : {1, 5, 9}) answer_all(script, first, 3);
+    EXPECT_EQ(responses_missing(script), 6u);
+    EXPECT_EQ(payload(script), 9u * 1024);
+    EXPECT_EQ(script.latencies(Operation::read), 0u);
+}
+
+/// The same hole, but the requester goes on: the capture lost its last response.
+TEST(RoceReads, ALastResponseThatNobodyMissesIsTheCaptures) {
+    Script script;
+    script.read(0, 4096);
+    answer_all(script, 0, 4);
+    script.read(4, 4096);
+    script.read(8, 4096);
+    answer_all(script, 4, 4, 3);
+    answer_all(script, 8, 4);
+    EXPECT_EQ(responses_missing(script), 1u);
+    script.after_us(20'000);
+    script.request(12);
+    EXPECT_EQ(responses_missing(script), 0u);
+    EXPECT_EQ(script.complaints().unseen_acknowledged, 1u);
+}
+
+/// Nothing is known of the requests: the first of the responses, at the least, has not passed.
+TEST(RoceReads, AResponseWithoutItsBegin) {
+    Script script;
+    answer_all(script, 0, 3);
+    answer_all(script, 8, 3, 0);
+    EXPECT_EQ(responses_missing(script), 1u);
+    EXPECT_EQ(payload(script), 5u * 1024);
+}
+
+/// The capture begins amid a response.
+TEST(RoceReads, AResponseBeforeTheCapture) {
+    Script script;
+    script.answer(2, response_middle, 0, 1024);
+    script.answer(3, response_last, ack_syndrome, 1024);
+    script.read(4, 4096);
+    answer_all(script, 4, 4);
+    EXPECT_EQ(responses_missing(script), 0u);
+}
+
+/// Of 1 and 2 the network has changed the order: 10 us are a round trip, and after 1 us nobody has asked again.
+TEST(RoceReads, AResponseThatIsOvertakenIsNotLost) {
+    Script script;
+    for (const std::int64_t index : {0, 1, 2}) script.read(index, 1024);
+    script.after_us(7);
+    answer_all(script, 0, 1);
+    answer_all(script, 2, 1);
+    EXPECT_EQ(responses_missing(script), 1u);
+    answer_all(script, 1, 1);
+    EXPECT_EQ(responses_missing(script), 0u);
+    EXPECT_EQ(payload(script), 3u * 1024);
+}
+
 }  // namespace
