@@ -58,7 +58,8 @@ public:
     /// The flow's last message, a Write, ends only with the Immediate Data in this frame, and counts as
     /// write_immediate. Where it is not answered yet, `position` is its new one. RFC 7306, 6.
     virtual void continued(std::uint64_t flow, std::uint64_t position, std::uint64_t frame) = 0;
-    /// The flow's last message, a READ at `position`, takes all up to `last`: that will name it from now on.
+    /// The flow's message at `position`, a READ, takes all up to `last`: that will name it from now on. It is the last
+    /// message, or takes less than before.
     virtual void extended(std::uint64_t flow, std::uint64_t position, std::uint64_t last) {
         static_cast<void>(flow), static_cast<void>(position), static_cast<void>(last);
     }

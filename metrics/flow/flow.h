@@ -95,7 +95,10 @@ struct RequestState {
     bool message_whole : 1 = false;    ///< all packets of the message under way have passed, from its first on
     bool lacking : 1 = false;          ///< FlowTrouble::missing holds what is not acknowledged
     bool lacks_responses : 1 = false;  ///< to READs of this flow: the reverse's FlowTrouble::missing_responses
+    bool read_guessed : 1 = false;     ///< a READ in the ledger was given positions because its successor left them
+    std::uint8_t mtu_exponent = 8;     ///< the path's MTU is 2 to this at least, by what either direction has carried
 };
+static_assert(sizeof(RequestState) == 176);
 
 /// READ responses that travel on this flow, in the PSN space of the reverse flow's requests. IBTA vol. 1, 9.7.5.1.
 struct ResponseState {

@@ -220,10 +220,25 @@ void Ledger::end_late(std::int64_t now_ns, std::uint64_t position) {
     }
 }
 
-void Ledger::move_newest(std::uint64_t from, std::uint64_t to) {
+void Ledger::move_newest(std::uint64_t from, std::uint64_t to, bool guessed) {
     if (size_ == 0) return;
     OutstandingMessage& newest = at(size_ - 1u);
-    if (newest.position == from) newest.position = std::min(to, max_position) & max_position;
+    if (newest.position != from) return;
+    newest.position = std::min(to, max_position) & max_position;
+    if (guessed) newest.mark = std::min<std::uint64_t>(newest.mark + (to - from), most_mark) & most_mark;
+}
+
+std::uint64_t Ledger::shorten(std::uint64_t begin) {
+    for (unsigned i = 0; i < size_; ++i) {
+        OutstandingMessage& message = at(i);
+        if (message.position < begin) continue;
+        const std::uint64_t taken = message.position - begin + 1;
+        if (message.merged != 0 || taken > message.mark) return 0;
+        message.mark = (message.mark - taken) & most_mark;
+        message.position = (begin - 1) & max_position;
+        return begin + taken;
+    }
+    return 0;
 }
 
 void Ledger::give_back(LedgerPool& pool) {

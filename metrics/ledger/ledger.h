@@ -20,7 +20,7 @@ struct OutstandingMessage {
     std::uint64_t again : 1 = 0;      ///< some of it was transmitted again: no latency is taken from it (Karn)
     std::uint64_t responded : 1 = 0;  ///< a first response packet was seen
     std::uint64_t merged : 1 = 0;     ///< stands for several messages, because the ring was full: no latency either
-    std::uint64_t mark : 9 = 0;       ///< tells its response from others'; 0: nothing does
+    std::uint64_t mark : 9 = 0;       ///< tells its response from others'; 0: nothing does. Or: see move_newest()
     std::uint32_t bytes = 0;
     std::uint16_t messages = 1;   ///< how many it stands for; 0: one that is not counted
     std::uint16_t responses = 0;  ///< how many of these want a response
@@ -104,7 +104,11 @@ public:
     /// The end of the message at `position`, taken for passed unseen, passes only now: its latency begins here.
     void end_late(std::int64_t now_ns, std::uint64_t position);
     /// The newest message, if its last packet had that position, reaches farther: a READ whose extent was not known.
-    void move_newest(std::uint64_t from, std::uint64_t to);
+    /// Where that is `guessed`, shorten() may take it back; such a message has no other mark.
+    void move_newest(std::uint64_t from, std::uint64_t to, bool guessed = false);
+    /// The positions from `begin` on, as far as a message was given them by a guess, are not that message's. Returns
+    /// one past the last that it had; 0: none is so.
+    std::uint64_t shorten(std::uint64_t begin);
     /// Forgets them all: the connection is gone or its sequence jumped. Gives the ring back.
     void clear(LedgerPool& pool, std::int64_t now_ns);
     /// Gives the ring back where nothing is in it: for flows that have gone idle.
@@ -134,6 +138,7 @@ public:
 private:
     static constexpr std::uint64_t no_floor = ~std::uint64_t{0};
     static constexpr unsigned max_capacity = 64;
+    static constexpr std::uint64_t most_mark = 511;
 
     /// 128 bits that do not ask for an alignment of 16.
     struct Area {

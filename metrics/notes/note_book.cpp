@@ -233,8 +233,12 @@ void NoteBook::continued(std::uint64_t flow, std::uint64_t position, std::uint64
 }
 
 void NoteBook::extended(std::uint64_t flow, std::uint64_t position, std::uint64_t last) {
-    const std::uint32_t newest = flows_[place_of(flow)].waiting[0].last;
-    if (newest != none && messages_[newest].position == position) messages_[newest].position = last;
+    const Queue& queue = flows_[place_of(flow)].waiting[0];
+    if (queue.last == none) return;
+    std::uint32_t at = queue.last;
+    if (messages_[at].position != position)
+        for (at = queue.first; at != none && messages_[at].position < position;) at = messages_[at].next;
+    if (at != none && messages_[at].position == position) messages_[at].position = last;
 }
 
 void NoteBook::note_answer(std::uint32_t flow, std::uint32_t message, std::uint64_t frame) {

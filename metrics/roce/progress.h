@@ -84,7 +84,8 @@ inline void RoceTracker::settle(Flow& requester, std::uint64_t position, std::in
     auto operation = static_cast<Operation>(operation_count);
     const unsigned done =
         requester.ledger.acknowledge(store_.rings, now_ns, position, [&](const OutstandingMessage& message) {
-            if (message.again || message.merged) return;
+            // One stamped before its packet, as by another queue's clock, measures nothing.
+            if (message.again || message.merged || now_ns < message.last_ns) return;
             const std::uint64_t latency = psn::elapsed(message.last_ns, now_ns);
             const auto its_operation = static_cast<Operation>(static_cast<unsigned>(message.operation));
             if (its_operation != operation) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 /// Packet sequence numbers as positions that only grow, and the times between packets. IBTA vol. 1, 9.7.2.
@@ -26,9 +27,17 @@ inline std::uint64_t position_of(std::uint32_t psn, std::uint64_t reference) {
     return reference + static_cast<std::uint64_t>(static_cast<std::int64_t>(difference(psn, reference)));
 }
 
-/// By how many positions a READ of that length may be longer than one: the least MTU is 256. IBTA vol. 1, 9.7.3.1.
-inline std::uint16_t slack_of(std::uint32_t read_length) {
-    return static_cast<std::uint16_t>(std::min<std::uint32_t>(read_length == 0 ? 0 : (read_length - 1) / 256, 0xffff));
+/// An MTU is 256, 512, 1024, 2048 or 4096 octets: the exponent of the least that leaves room for such a payload.
+inline std::uint8_t mtu_exponent_of(std::uint32_t payload) {
+    const int exponent = payload == 0 ? 0 : std::bit_width(payload - 1);
+    return static_cast<std::uint8_t>(std::clamp(exponent, 8, 12));
+}
+
+/// By how many positions a READ of that length may be longer than one, where that is the least that the MTU may be.
+/// IBTA vol. 1, 9.7.3.1.
+inline std::uint16_t slack_of(std::uint32_t read_length, std::uint8_t mtu_exponent) {
+    const std::uint32_t most = read_length == 0 ? 0 : (read_length - 1) >> mtu_exponent;
+    return static_cast<std::uint16_t>(std::min<std::uint32_t>(most, 0xffff));
 }
 
 inline std::int64_t later(std::int64_t one, std::int64_t other) { return std::max(one, other); }

@@ -120,37 +120,6 @@ void RoceTracker::settle_responses(Flow& requester, std::int64_t now_ns, std::ui
     carrier.request.unobserved = true;
 }
 
-/// The last request was a READ whose responses take the PSNs before `end`.
-void RoceTracker::extend_read(Flow& requester, std::uint64_t end) {
-    RequestState& request = requester.request;
-    const std::uint64_t grown = end - request.next;
-    request.read_slack =
-        static_cast<std::uint16_t>(request.read_slack - std::min<std::uint64_t>(request.read_slack, grown));
-    requester.ledger.move_newest(request.next - 1, end - 1);
-    if (store_.watch != nullptr) store_.watch->witness.extended(requester.id, request.next - 1, end - 1);
-    request.next = end;
-}
-
-/// The last request was a READ of unknown extent: how many packets its responses take tells its first one, or one to an
-/// earlier READ. IBTA vol. 1, 9.7.3.1.
-void RoceTracker::learn_extent(Flow& requester, const PacketRecord& response, const wire::BthOpcode& opcode) {
-    RequestState& request = requester.request;
-    const std::uint64_t position = psn::position_of(response.psn, request.next);
-    if (opcode.ends_message()) {
-        // It ends here, and so does what its length left open.
-        if (position + 1 < request.next || position >= request.next + request.read_slack) return;
-        if (position >= request.next) extend_read(requester, position + 1);
-        request.read_slack = 0;
-        return;
-    }
-    const std::uint32_t span = read_span(requester, request.message_counted);
-    const std::uint32_t most = psn::slack_of(request.message_counted);
-    const std::uint64_t begin = request.next - 1 - (most - std::min<std::uint32_t>(most, request.read_slack));
-    if (span == 0) return;
-    if (begin + span > request.next) extend_read(requester, begin + span);
-    request.read_slack = 0;
-}
-
 /// What a response tells of its request where the tap has not seen that: the responder has had it. Of the PSNs that a
 /// READ takes, one is a packet of the requester's.
 void RoceTracker::request_of_response(Flow& requester, Flow& carrier, const PacketRecord& record,
@@ -197,10 +166,15 @@ void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wi
     Flow* const requester = requester_of(index, record);
     Flow& flow = store_.table[index];
     ResponseState& responses = store_.responder(flow);
-    if (responses.next == 0) responses.next = psn::first_position + record.psn;
+    const bool known = requester != nullptr && requester->request.next != 0;
+    const bool first_seen = responses.next == 0;
+    if (first_seen)
+        responses.next = psn::first_position + record.psn - (known ? awaited_before(*requester, record) : 0);
     const std::int32_t ahead = psn::difference(record.psn, responses.next);
     const std::uint64_t here = psn::position_of(record.psn, responses.next);
-    const bool known = requester != nullptr && requester->request.next != 0;
+    if (!opcode.ends_message())
+        responses.mtu_payload = static_cast<std::uint16_t>(std::min<std::uint32_t>(record.payload_length, 0xffff));
+    if (known) learn_extent(*requester, record, opcode);
     Situation situation;
     situation.response = true;
     if (opcode.starts_message()) responses.incomplete = false;
@@ -215,6 +189,8 @@ void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wi
                 // The requester noticed late that it lacks them.
                 --trouble.unseen_acknowledged;
                 ++responses.missing;
+            } else if (known && was_overtaken(*requester, hole, record.time_ns)) {
+                --responses.missing;
             }
         } else if (store_.watch != nullptr)
             store_.watch->witness.repeats(flow.id, record.frame, record.repeats_frame);
@@ -227,16 +203,12 @@ void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wi
         responses.repeating = true;
     } else {
         responses.repeating = false;
-        if (ahead > 0 && continues) {
-            const auto hole = static_cast<std::uint32_t>(ahead);
-            responses.missing += hole;
-            responses.incomplete = true;
-            if (known) requester->request.lacks_responses = true;
-            note_missing(store_.trouble(flow).missing_responses, {responses.next, here, record.time_ns});
-            store_.show(flow, EventKind::gap, record.frame, hole);
-            if (known)
-                lost_response(*requester, record,
-                              psn::position_of(static_cast<std::uint32_t>(responses.next), requester->request.next));
+        if (ahead > 0) {
+            // What goes on with a response follows another packet of it.
+            const bool surely = !opcode.starts_message() && !first_seen;
+            const std::uint64_t sure = continues ? responses.next : surely ? here - 1 : here;
+            miss_responses(known ? requester : nullptr, flow, record, {responses.next, sure, here}, continues);
+            if (surely) responses.incomplete = true;
         }
         flow.counts.payload_bytes += record.payload_length;
         situation.mid_message = continues;
@@ -244,16 +216,89 @@ void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wi
     }
     close_gap(flow, record, situation);
     responses.in_response = !opcode.ends_message();
-    if (!opcode.ends_message())
-        responses.mtu_payload = static_cast<std::uint16_t>(std::min<std::uint32_t>(record.payload_length, 0xffff));
-    else
-        responses.message_end_ns = record.time_ns;
+    if (opcode.ends_message()) responses.message_end_ns = record.time_ns;
     flow.request.last_data_ns = psn::later(flow.request.last_data_ns, record.time_ns);
     if (!known) return;
-    if (requester->request.read_slack > 0) learn_extent(*requester, record, opcode);
     if (requester->request.lacks_responses) settle_responses(*requester, record.time_ns, record.frame);
     if (!situation.again) request_of_response(*requester, flow, record, opcode, continues);
     answered(*requester, flow, record, opcode);
+}
+
+/// Nobody can have asked so soon for what was missing: later responses have overtaken it. An earlier gap may have had
+/// it repeated.
+bool RoceTracker::was_overtaken(const Flow& requester, const MissingRanges::Range& hole, std::int64_t now_ns) const {
+    const FlowTrouble* const trouble = store_.trouble_of(requester);
+    return hole.counted && !hole.refused && trouble != nullptr && trouble->response_gap_ns == hole.noticed_ns &&
+           psn::elapsed(hole.noticed_ns, now_ns) < requester.request.round_trip_min_ns;
+}
+
+/// How many PSNs before the first response seen its requester may still wait for.
+std::uint64_t RoceTracker::awaited_before(const Flow& requester, const PacketRecord& response) {
+    const RequestState& request = requester.request;
+    const std::uint64_t position = psn::position_of(response.psn, request.next);
+    return position > request.acknowledged && position <= request.next ? position - request.acknowledged : 0;
+}
+
+/// Calls found(begin, end, sure) for each stretch of [from, to) that responses to READs take that are waited for; all
+/// in the requester's positions. Of READs that were merged it is not known which PSNs were other requests'.
+template <class Found>
+void RoceTracker::awaited_responses(const Flow& requester, std::uint64_t from, std::uint64_t to, Found&& found) const {
+    std::uint64_t before = from;
+    requester.ledger.look(Ledger::max_position, [&](const OutstandingMessage& message) {
+        const std::uint64_t behind = message.position + 1;
+        std::uint64_t begin = before;
+        before = std::max(before, behind);
+        const bool merged = message.merged != 0;
+        const auto operation = static_cast<Operation>(static_cast<unsigned>(message.operation));
+        if (message.responses == 0 || (!merged && operation != Operation::read)) return;
+        std::uint64_t span = read_span(requester, message.bytes);
+        if (span == 0) span = psn::slack_of(message.bytes, requester.request.mtu_exponent) + 1u;
+        if (!merged && behind > span) begin = std::max(begin, behind - span);
+        const std::uint64_t end = std::min(behind, to);
+        if (begin < end) found(begin, end, !merged);
+    });
+}
+
+/// The response packet is ahead of what was expected, `skipped.begin`: which responses have not passed? Those that
+/// READs wait for, as the ledger has them; else those from `skipped.sure` on.
+void RoceTracker::miss_responses(Flow* requester, Flow& carrier, const PacketRecord& record, const Skipped& skipped,
+                                 bool continues) {
+    MissingRanges::Range stretch{0, 0, record.time_ns};
+    std::uint64_t first = 0;
+    std::uint32_t count = 0;
+    const auto note = [&] {
+        if (stretch.begin == stretch.end) return;
+        if (first == 0) first = stretch.begin;
+        if (stretch.counted) count += static_cast<std::uint32_t>(stretch.end - stretch.begin);
+        note_missing(store_.trouble(carrier).missing_responses, stretch);
+    };
+    const auto found = [&](std::uint64_t begin, std::uint64_t end, bool sure) {
+        if (begin != stretch.end || sure != stretch.counted) {
+            note();
+            stretch.begin = begin;
+            stretch.counted = sure;
+        }
+        stretch.end = end;
+    };
+    if (requester != nullptr) {
+        // The requester's positions are others.
+        const std::uint64_t apart = skipped.end - psn::position_of(record.psn, requester->request.next);
+        awaited_responses(*requester, skipped.begin - apart, skipped.end - apart,
+                          [&](std::uint64_t begin, std::uint64_t end, bool sure) {
+                              found(begin + apart, end + apart, sure || continues);
+                          });
+    }
+    if (stretch.end == 0 && skipped.sure < skipped.end) found(skipped.sure, skipped.end, true);
+    note();
+    if (count > 0) {
+        store_.responder(carrier).missing += count;
+        store_.show(carrier, EventKind::gap, record.frame, count);
+    }
+    if (requester == nullptr || first == 0) return;
+    if (count > 0) requester->request.lacks_responses = true;
+    // While one is missing the requester drops responses to later READs.
+    if (continues || !gap_known(*requester))
+        lost_response(*requester, record, psn::position_of(static_cast<std::uint32_t>(first), requester->request.next));
 }
 
 /// A response to a later READ, or a later response to the same, while one is missing: as good as a NAK. IBTA 9.7.5.2.8.
@@ -281,14 +326,9 @@ void RoceTracker::answered(Flow& requester, Flow& carrier, const PacketRecord& r
         responses.message_position = position;
         const bool skipped = oldest != nullptr && oldest->position < position && oldest->merged == 0;
         if (skipped) {
-            // The oldest READ was not answered to its end: its responses were lost, here or before the tap.
-            if (!gap_known(requester)) {
-                const std::uint64_t begin = std::max(oldest->position, request.acknowledged);
-                note_missing(store_.trouble(carrier).missing_responses,
-                             {psn::position_of(static_cast<std::uint32_t>(begin), responses.next),
-                              psn::position_of(record.psn, responses.next), record.time_ns, 0, false});
-                lost_response(requester, record, begin);
-            }
+            // The oldest READ or atomic was not answered to its end: its responses were lost, here or before the tap.
+            if (!gap_known(requester))
+                lost_response(requester, record, std::max(oldest->position, request.acknowledged));
         } else if (position <= request.next) {
             acknowledge(requester, position - 1, record.time_ns, record.frame);
         }
@@ -296,9 +336,11 @@ void RoceTracker::answered(Flow& requester, Flow& carrier, const PacketRecord& r
         if (read != nullptr && !read->responded && !read->again && !read->merged && !skipped &&
             static_cast<Operation>(static_cast<unsigned>(read->operation)) == Operation::read) {
             read->responded = 1;
-            const std::uint64_t latency = psn::elapsed(read->last_ns, record.time_ns);
-            store_.record(requester, FlowHistogram::first_response, latency);
-            psn::keep_least(request.round_trip_min_ns, latency);
+            if (record.time_ns >= read->last_ns) {
+                const std::uint64_t latency = psn::elapsed(read->last_ns, record.time_ns);
+                store_.record(requester, FlowHistogram::first_response, latency);
+                psn::keep_least(request.round_trip_min_ns, latency);
+            }
         }
     }
     if (!opcode.ends_message() || responses.incomplete) return;
@@ -344,10 +386,12 @@ void RoceTracker::refused(Flow& carrier, Flow* requester, const PacketRecord& re
         acknowledge(*requester, position - 1, record.time_ns, record.frame);
         return;
     }
+    const NakKind kind = rnr ? NakKind::rnr : value == 0 ? NakKind::sequence : NakKind::other;
+    // It asks for a request, and no response.
+    if (kind == NakKind::sequence && request.read_guessed) shorten_read(*requester, position, record);
     FlowTrouble& recovering = store_.trouble(*requester);
     recovering.last_nak_ns = record.time_ns;
     if (!request.recovering) recovering.recovery.resume(request.next, request.acknowledged, request.last_data_ns);
-    const NakKind kind = rnr ? NakKind::rnr : value == 0 ? NakKind::sequence : NakKind::other;
     const std::int64_t sent_ns = position == request.last_position ? request.last_data_ns : Situation::never;
     std::optional<std::uint64_t> generation_ns;
     const auto report = [&](auto what, std::uint64_t figure) {

@@ -95,6 +95,9 @@ bool RoceTracker::past_request(FlowIndex index, const PacketRecord& record, cons
     Flow& flow = store_.table[index];
     RequestState& request = flow.request;
     FlowTrouble& trouble = store_.trouble(flow);
+    // A READ may be asked for again from its middle on; of others one that begins there was not of it.
+    if (request.read_guessed && opcode.operation != wire::BthOperation::read_request)
+        shorten_read(flow, position, record);
     MissingRanges::Range hole;
     const std::uint64_t base = psn::first_position + static_cast<std::uint64_t>(std::int64_t{request.base});
     const bool before = position < base && base - position <= reach_before;

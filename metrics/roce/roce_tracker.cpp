@@ -27,7 +27,7 @@ Passing passing_of(const PacketRecord& record) {
 /// A READ of unknown extent: it will show when the next request, or the last response, comes.
 void note_extent(RequestState& request, const PacketRecord& record, const wire::BthOpcode& opcode, std::uint32_t span) {
     if (opcode.operation != wire::BthOperation::read_request || span != 0) return;
-    request.read_slack = psn::slack_of(record.dma_length);
+    request.read_slack = psn::slack_of(record.dma_length, request.mtu_exponent);
 }
 
 }  // namespace
@@ -104,17 +104,6 @@ void RoceTracker::count(Flow& flow, const PacketRecord& record) {
     if (record.source_qp != 0xffffffff) flow.source_qp = record.source_qp;
 }
 
-std::uint32_t RoceTracker::read_span(const Flow& flow, std::uint32_t length) const {
-    if (length == 0) return 1;
-    std::uint32_t mtu = flow.request.mtu_payload;
-    if (mtu == 0 && flow.reverse != no_flow) {
-        const Flow& reverse = store_.table[flow.reverse];
-        const ResponseState* const responses = store_.responder_of(reverse);
-        mtu = std::max(responses != nullptr ? responses->mtu_payload : std::uint16_t{0}, reverse.request.mtu_payload);
-    }
-    return mtu == 0 ? 0 : (length + mtu - 1) / mtu;
-}
-
 void RoceTracker::close_gap(Flow& flow, const Passing& packet, Situation& situation) {
     situation.now_ns = packet.now_ns;
     situation.wire_bytes = packet.wire_bytes;
@@ -142,7 +131,8 @@ void RoceTracker::close_gap_in_sequence(Flow& flow, const Passing& packet, Situa
     const bool held_back = request.freed_ns > request.last_data_ns && request.last_data_ns != Situation::never;
     close_gap(flow, packet, situation);
     // Which acknowledgement set the packet free is plain where nothing else was under way.
-    if (held_back && flow.ledger.messages_max() == 1 && flow.attribution.last_state() == State::ack_window)
+    if (held_back && packet.now_ns >= request.freed_ns && flow.ledger.messages_max() == 1 &&
+        flow.attribution.last_state() == State::ack_window)
         psn::keep_least(request.reaction_min_ns, psn::elapsed(request.freed_ns, packet.now_ns));
 }
 
@@ -288,9 +278,6 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
     Flow& flow = store_.table[index];
     RequestState& request = flow.request;
     const bool read = opcode.operation == wire::BthOperation::read_request;
-    const std::uint32_t span = read ? read_span(flow, record.dma_length) : 1;
-    if (flow.reverse == no_flow)
-        store_.pairing.request(flow.key, index, record.psn, std::max(span, 1u), record.time_ns);
     if (request.next == 0) {
         request.next = psn::first_position + record.psn;
         request.acknowledged = request.next;
@@ -298,10 +285,15 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
     }
     std::int32_t ahead = psn::difference(record.psn, request.next);
     const std::uint64_t position = request.next + static_cast<std::uint64_t>(static_cast<std::int64_t>(ahead));
-    if (ahead > 0 && ahead <= request.read_slack) {
-        // The READ before it was longer than one packet.
-        extend_read(flow, position);
-        ahead = 0;
+    if (read) learn_mtu_before(flow, position);
+    const std::uint32_t span = read ? read_span(flow, record.dma_length) : 1;
+    if (flow.reverse == no_flow)
+        store_.pairing.request(flow.key, index, record.psn, std::max(span, 1u), record.time_ns);
+    // A READ before it was longer than one packet. What does not start its message follows what does.
+    const std::int32_t skipped = ahead - (opcode.starts_message() ? 0 : 1);
+    if (skipped > 0 && skipped <= request.read_slack) {
+        extend_read(flow, request.next + static_cast<std::uint32_t>(skipped), true);
+        ahead -= skipped;
     }
     Situation situation;
     situation.wants_response = wants_response(operation_of(opcode));

@@ -62,6 +62,18 @@ private:
     void settle_holes(Flow& requester, std::uint64_t end, std::uint64_t frame);
     void settle_responses(Flow& requester, std::int64_t now_ns, std::uint64_t frame);
     bool gap_known(const Flow& requester) const;
+    static std::uint64_t awaited_before(const Flow& requester, const PacketRecord& response);
+    template <class Found>
+    void awaited_responses(const Flow& requester, std::uint64_t from, std::uint64_t to, Found&& found) const;
+    /// Positions of responses.
+    struct Skipped {
+        std::uint64_t begin = 0;
+        std::uint64_t sure = 0;  ///< from here on they are, whatever the ledger says
+        std::uint64_t end = 0;
+    };
+    void miss_responses(Flow* requester, Flow& carrier, const PacketRecord& record, const Skipped& skipped,
+                        bool continues);
+    bool was_overtaken(const Flow& requester, const MissingRanges::Range& hole, std::int64_t now_ns) const;
     void lost_response(Flow& requester, const PacketRecord& record, std::uint64_t position);
     void answered(Flow& requester, Flow& carrier, const PacketRecord& record, const wire::BthOpcode& opcode);
     void damaged(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode);
@@ -71,7 +83,10 @@ private:
     FlowIndex begin_another_life(FlowIndex index, const PacketRecord& record);
     Flow* requester_of(FlowIndex& carrier, const PacketRecord& record);
     std::uint32_t read_span(const Flow& flow, std::uint32_t length) const;
-    void extend_read(Flow& requester, std::uint64_t end);
+    static void learn_mtu(RequestState& request, std::uint32_t payload);
+    static void learn_mtu_before(Flow& requester, std::uint64_t position);
+    void extend_read(Flow& requester, std::uint64_t end, bool guessed = false);
+    void shorten_read(Flow& requester, std::uint64_t begin, const PacketRecord& record);
     void learn_extent(Flow& requester, const PacketRecord& response, const wire::BthOpcode& opcode);
     void request_of_response(Flow& requester, Flow& carrier, const PacketRecord& record, const wire::BthOpcode& opcode,
                              bool continues);

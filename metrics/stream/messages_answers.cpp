@@ -105,7 +105,7 @@ void Messages::doubt(const Half& half, const Part& part) {
 void Messages::answered_early(const Half& requester, const Part& part, Operation operation,
                               const UnaskedResponses::Response& response) {
     const std::uint64_t latency_ns = elapsed(part.passed_ns(), response.passed_ns);
-    const bool measured = !part.unit.holed;
+    const bool measured = !part.unit.holed && response.passed_ns >= part.passed_ns();
     if (measured) store_.record(*requester.flow, latency_of(operation), latency_ns);
     if (store_.watch == nullptr) return;
     OutstandingMessage request;
@@ -152,7 +152,7 @@ void Messages::first_response(const Half& requester, const Part& part) {
     OutstandingMessage* const oldest = requester.direction->responses.oldest(store_.rings);
     if (oldest == nullptr || oldest->responded) return;
     oldest->responded = 1;
-    if (oldest->again || oldest->merged || is_atomic(*oldest)) return;
+    if (oldest->again || oldest->merged || is_atomic(*oldest) || part.passed_ns() < oldest->last_ns) return;
     store_.record(*requester.flow, FlowHistogram::first_response, elapsed(oldest->last_ns, part.passed_ns()));
 }
 
@@ -162,7 +162,7 @@ void Messages::answered(const Half& requester, const Part& part, std::int64_t pa
     Direction& direction = *requester.direction;
     direction.responses.complete_oldest(store_.rings, now_ns, [&](const OutstandingMessage& outstanding) {
         const std::uint64_t latency_ns = elapsed(outstanding.last_ns, passed_ns);
-        const bool measured = !outstanding.again && !outstanding.merged;
+        const bool measured = !outstanding.again && !outstanding.merged && passed_ns >= outstanding.last_ns;
         if (!outstanding.merged) direction.message.answered = outstanding.position;
         if (measured) {
             const auto operation = static_cast<Operation>(static_cast<unsigned>(outstanding.operation));

@@ -239,7 +239,7 @@ inline void Sender::complete(const Half& half, std::uint64_t position, std::int6
         store_.watch->acknowledged(flow, position, now_ns, measure);
     const unsigned done =
         flow.ledger.acknowledge(store_.rings, now_ns, position, [&](const OutstandingMessage& outstanding) {
-            if (outstanding.again || outstanding.merged || !measure) return;
+            if (outstanding.again || outstanding.merged || !measure || now_ns < outstanding.last_ns) return;
             const auto operation = static_cast<Operation>(static_cast<unsigned>(outstanding.operation));
             store_.record(flow, latency_of(operation), elapsed(outstanding.last_ns, now_ns));
         });

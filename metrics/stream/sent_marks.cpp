@@ -55,7 +55,8 @@ std::optional<std::uint64_t> SentMarks::acknowledged(std::uint64_t position, std
     }
     if (!any || youngest.end != low) return std::nullopt;
     const std::uint64_t now = since(base_ns_, now_ns);
-    return now > youngest.after_ns ? now - youngest.after_ns : 0;
+    if (now_ns < base_ns_ || now < youngest.after_ns) return std::nullopt;
+    return now - youngest.after_ns;
 }
 
 }  // namespace metrics::stream

@@ -151,16 +151,23 @@ private:
 
     static void response(const Packet& packet, Figures& figures, Follower& requester) {
         if (requester.responses.insert(packet.psn).second) figures.payload_bytes += packet.payload;
-        if (requester.response_ahead == 0) requester.response_ahead = packet.psn;
-        // PSNs between two READs' responses belong to other requests: a hole is one within a response.
-        if (packet.psn > requester.response_ahead && packet.opcode != response_opcode(0, 1) &&
-            packet.opcode != response_opcode(0, 2))
-            figures.missing_packets += packet.psn - requester.response_ahead;
+        // PSNs between two READs' responses may belong to other requests.
+        for (const Open& open : requester.open) {
+            if (open.work.operation != metrics::Operation::read) continue;
+            const std::uint64_t begin = std::max(open.first_psn, requester.response_ahead);
+            const std::uint64_t end = std::min(open.last_psn + 1, packet.psn);
+            figures.missing_packets += end > begin ? end - begin : 0;
+        }
         requester.response_ahead = std::max(requester.response_ahead, packet.psn + 1);
     }
 
+    /// No sample of one whose first packet did not pass, or that its requester drops because an earlier READ lacks
+    /// some.
     void first_response(const Passage& passage, Follower& follower) {
+        const std::uint8_t opcode = passage.packet.opcode;
+        if (passage.packet.response() && opcode != response_opcode(0, 1) && opcode != response_opcode(0, 2)) return;
         for (Open& each : follower.open) {
+            if (each.last_psn < passage.packet.psn && !complete(follower, each)) return;
             if (passage.packet.psn < each.first_psn || passage.packet.psn > each.last_psn) continue;
             if (each.response_ns >= 0 || each.work.operation != metrics::Operation::read) return;
             each.response_ns = passage.time_ns;

@@ -74,10 +74,12 @@ Plan reads() {
     return plan;
 }
 
-/// Responses are lost; the requester sees the hole and asks for the rest again, without any NAK.
+/// Responses are lost, the first, second, third and last of a READ in turn; the requester sees the hole and asks for
+/// the rest again, without any NAK.
 Plan read_losses() {
     Plan plan = reads();
-    for (std::uint32_t i = 10; i < 1200; i += 20) plan.network.losses_behind.push_back({0, true, true, 4 * i + 1, 1});
+    for (std::uint32_t i = 10; i < 1200; i += 20)
+        plan.network.losses_behind.push_back({0, true, true, 4 * i + i / 20 % 4, 1});
     return plan;
 }
 

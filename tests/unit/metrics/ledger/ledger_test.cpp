@@ -480,6 +480,28 @@ TEST(Ledger, late_messages_among_others_are_handed_out_each) {
     }
 }
 
+/// Of the 600 positions that the guess gave the READ, the last 511 are remembered; those before it are sure.
+TEST(Ledger, what_a_guess_has_given_can_be_taken_back) {
+    LedgerPool pool(100);
+    Ledger ledger;
+    ledger.post(pool, 0, Operation::read, 10, 4096);
+    ledger.move_newest(10, 12);
+    ledger.move_newest(12, 15, true);
+    ledger.post(pool, 0, Operation::send, 16, 1);
+    EXPECT_EQ(ledger.shorten(17), 0u);
+    EXPECT_EQ(ledger.shorten(16), 0u);
+    EXPECT_EQ(ledger.shorten(12), 0u);
+    EXPECT_EQ(ledger.shorten(14), 16u);  // 14 and 15
+    EXPECT_EQ(ledger.shorten(14), 0u);
+    EXPECT_EQ(ledger.shorten(13), 14u);
+    EXPECT_EQ(ledger.acknowledge(pool, 1, 12, ignore), 1u);
+    EXPECT_EQ(ledger.acknowledge(pool, 1, 16, ignore), 1u);
+    ledger.post(pool, 2, Operation::read, 20, 4096);
+    ledger.move_newest(20, 620, true);
+    EXPECT_EQ(ledger.shorten(109), 0u);
+    EXPECT_EQ(ledger.shorten(110), 621u);
+}
+
 TEST(Ledger, positions_beyond_48_bits_are_the_last) {
     LedgerPool pool(100);
     Ledger ledger;

@@ -61,6 +61,34 @@ TEST(RoceMessages, LatencyIsFromTheLastPacketToTheAcknowledgement) {
     EXPECT_EQ(latency.sum(), 10'000u);
 }
 
+/// Two queues of an adapter, two clocks: the second acknowledgement, and the first response to the READ, are stamped
+/// 500 ns before what they answer. That is no round trip of none; the others took 10 us, the READ's last response 1500
+/// ns.
+TEST(RoceMessages, WhatIsStampedBeforeItsPacketMeasuresNothing) {
+    Script script;
+    script.request(0);
+    script.after_us(9);
+    script.ack(0);
+    script.request(1);
+    script.now_ns -= 1500;  // every packet takes 1 us
+    script.ack(1);
+    script.request(2);
+    script.after_us(9);
+    script.ack(2);
+    EXPECT_EQ(script.latencies(Operation::write), 2u);
+    EXPECT_EQ(script.shown().round_trip_min_ns, 10'000u);
+    script.read(3, 2048);
+    script.now_ns -= 1500;
+    script.answer(3, response_first, ack_syndrome, 1024);
+    script.after_us(1);
+    script.answer(4, response_last, ack_syndrome, 1024);
+    EXPECT_EQ(script.store.unpack(script.requester(), metrics::FlowHistogram::first_response).count(), 0u);
+    EXPECT_EQ(script.store.unpack(script.requester(), metrics::latency_of(Operation::read)).sum(), 1500u);
+    EXPECT_EQ(script.shown().round_trip_min_ns, 1500u);
+    EXPECT_EQ(script.messages(Operation::write), 3u);
+    EXPECT_EQ(script.requester().ledger.messages(), 0u);
+}
+
 TEST(RoceMessages, AtomicsWaitForTheirOwnAnswers) {
     Script script;
     script.request(0, fetch_add, 0);

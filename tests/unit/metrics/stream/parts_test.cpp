@@ -22,6 +22,18 @@ TEST(SentMarks, the_octets_just_acknowledged_tell_the_round_trip) {
     EXPECT_EQ(marks.acknowledged(300, 9000), std::nullopt) << "once";
 }
 
+TEST(SentMarks, what_is_stamped_before_its_octets_is_no_round_trip) {
+    SentMarks marks;
+    marks.sent(1100, 1000);
+    marks.sent(1200, 5000);
+    marks.sent(1300, 5000);
+    marks.sent(1400, 5000);
+    EXPECT_FALSE(marks.acknowledged(1100, 400));
+    EXPECT_FALSE(marks.acknowledged(1200, 4500));
+    EXPECT_EQ(marks.acknowledged(1300, 5000), 0u);
+    EXPECT_EQ(marks.acknowledged(1400, 7000), 2000u);
+}
+
 TEST(SentMarks, positions_wrap_and_long_times_hold) {
     SentMarks marks;
     marks.sent(0x100000010, 0);

@@ -1,0 +1,250 @@
+#include <gtest/gtest.h>
+
+#include "script.h"
+
+/// READs: how many PSNs their responses take, and what is lost of either. IBTA vol. 1, 9.7.3.1, 9.7.5.2.8; counted by
+/// hand.
+namespace {
+
+using namespace roce_test;
+using metrics::Operation;
+
+void answer_only(Script& script, std::int64_t index, std::uint32_t length) {
+    script.answer(index, response_only, ack_syndrome, length);
+}
+
+std::uint64_t missing(const Script& script) { return script.shown().missing_packets.value_or(0); }
+std::uint64_t repeated(const Script& script) { return script.shown().retransmitted_packets.value_or(0); }
+
+/// A READ's responses are one packet where its length is no more than a payload that has passed, or than what the PSNs
+/// of two READs in a row left for one. The third of four is lost.
+TEST(RoceReads, AReadOfNoMoreThanOnePacketTakesOnePsn) {
+    for (const bool answers : {true, false}) {
+        SCOPED_TRACE(answers ? "by a response" : "by the next READ");
+        Script script;
+        script.read(0, 4096);
+        if (answers)
+            answer_only(script, 0, 4096);
+        else
+            script.read(1, 4096);
+        const std::int64_t next = answers ? 1 : 2;
+        script.read(next, 4096);
+        script.read(next + 2, 4096);
+        EXPECT_EQ(missing(script), 1u);
+        for (std::int64_t index = answers ? 1 : 0; index <= next; ++index) answer_only(script, index, 4096);
+        script.nak(next + 1);
+        script.after_us(20);
+        for (std::int64_t index = next + 1; index <= next + 2; ++index) script.read(index, 4096);
+        for (std::int64_t index = next + 1; index <= next + 2; ++index) answer_only(script, index, 4096);
+        const auto reads = static_cast<std::uint64_t>(next) + 3;
+        EXPECT_EQ(missing(script), 1u);
+        EXPECT_EQ(repeated(script), 2u);
+        EXPECT_EQ(script.messages(Operation::read), reads);
+        EXPECT_EQ(script.bytes(Operation::read), reads * 4096);
+        EXPECT_EQ(script.latencies(Operation::read), reads - 2);  // Karn
+    }
+}
+
+/// A WRITE of 2000 octets means an MTU of 2048 at least: the READ of 4096 takes two PSNs at the most, 1 and 2.
+TEST(RoceReads, APayloadTellsTheLeastMtu) {
+    Script script;
+    script.request(0, write_only, 2000);
+    script.read(1, 4096);
+    script.request(4, write_only, 2000);
+    EXPECT_EQ(missing(script), 2u);  // 2 and 3, as long as nothing tells which of them is the READ's
+    script.answer(1, response_first, ack_syndrome, 2048);
+    script.answer(2, response_last, ack_syndrome, 2048);
+    EXPECT_EQ(missing(script), 1u);
+}
+
+/// The same where the capture alone lost the request: its response passes.
+TEST(RoceReads, AReadThatTheCaptureLostAmongSmallOnes) {
+    Script script;
+    script.read(0, 4096);
+    answer_only(script, 0, 4096);
+    script.read(1, 4096);
+    script.read(3, 4096);
+    for (std::int64_t index = 1; index <= 3; ++index) answer_only(script, index, 4096);
+    EXPECT_EQ(missing(script), 0u);
+    EXPECT_EQ(script.shown().unseen_acknowledged_packets, 1u);
+    EXPECT_EQ(script.latencies(Operation::read), 3u);
+    EXPECT_EQ(script.bytes(Operation::read), 3u * 4096);
+}
+
+/// A packet that does not begin its message tells that another of it was lost: the PSN before it is no response's. The
+/// READ takes 0 to 3.
+TEST(RoceReads, TheBeginOfAMessageIsLostBehindAReadOfUnknownExtent) {
+    Script script;
+    script.read(0, 4096);
+    script.request(5, send_last, 1000);
+    EXPECT_EQ(missing(script), 1u);
+    script.answer(0, response_first, ack_syndrome, 1024);
+    script.answer(1, response_middle, 0, 1024);
+    script.answer(2, response_middle, 0, 1024);
+    script.answer(3, response_last, ack_syndrome, 1024);
+    script.nak(4);
+    script.after_us(20);
+    script.request(4, send_first, 1024);
+    script.request(5, send_last, 1000);
+    script.ack(5);
+    EXPECT_EQ(missing(script), 1u);
+    EXPECT_EQ(repeated(script), 2u);
+    EXPECT_EQ(script.messages(Operation::send), 1u);
+    EXPECT_EQ(script.bytes(Operation::send), 2024u);
+    EXPECT_EQ(script.latencies(Operation::read), 1u);
+}
+
+/// Of the flow's first READ nothing tells how many PSNs it takes, and the WRITE behind it, at 1, is lost. Who asks for
+/// it, where the responses end, or the WRITE itself shows that it was none of the READ's.
+TEST(RoceReads, AGuessedExtentIsTakenBack) {
+    enum class By { nak, response, repeat };
+    for (const By by : {By::nak, By::response, By::repeat}) {
+        SCOPED_TRACE(static_cast<int>(by));
+        Script script;
+        script.read(0, 4096);
+        script.request(2, write_only, 64);
+        EXPECT_EQ(missing(script), 0u);
+        if (by == By::nak) script.nak(1);
+        if (by == By::response) answer_only(script, 0, 4096);
+        if (by != By::repeat) {
+            EXPECT_EQ(missing(script), 1u);
+            if (by == By::nak) answer_only(script, 0, 4096);
+            if (by == By::response) script.nak(1);
+        }
+        script.after_us(by == By::repeat ? 70'000 : 20);
+        if (by == By::repeat) script.read(0, 4096);
+        script.request(1, write_only, 64);
+        script.request(2, write_only, 64);
+        if (by == By::repeat) answer_only(script, 0, 4096);
+        script.ack(2);
+        EXPECT_EQ(missing(script), 1u);
+        EXPECT_EQ(repeated(script), by == By::repeat ? 3u : 2u);
+        EXPECT_EQ(script.shown().timeouts, by == By::repeat ? 1u : 0u);
+        EXPECT_EQ(script.messages(Operation::write), 2u);
+        EXPECT_EQ(script.bytes(Operation::write), 128u);
+        EXPECT_EQ(script.latencies(Operation::read), by == By::repeat ? 0u : 1u);
+        EXPECT_EQ(script.latencies(Operation::write), 0u);
+        EXPECT_EQ(script.requester().ledger.messages(), 0u);
+    }
+}
+
+/// The responses of a READ of `count` packets, of which `lost` does not pass; -1: all do.
+void answer_all(Script& script, std::int64_t first, std::int64_t count, std::int64_t lost = -1) {
+    for (std::int64_t i = 0; i < count; ++i) {
+        const std::uint8_t opcode = count == 1       ? response_only
+                                    : i == 0         ? response_first
+                                    : i == count - 1 ? response_last
+                                                     : response_middle;
+        if (i != lost) script.answer(first + i, opcode, ack_syndrome, 1024);
+    }
+}
+
+std::uint64_t responses_missing(Script& script) { return script.store.responder(script.responder()).missing; }
+std::uint64_t responses_repeated(Script& script) { return script.store.responder(script.responder()).repeated; }
+std::uint64_t payload(Script& script) { return script.responder().counts.payload_bytes; }
+
+/// Of two READs of four packets each, behind one that all went well with, any one response is lost before the tap; but
+/// for the second's last, behind which nothing comes. The requester asks for that and all that follows again.
+TEST(RoceReads, AnyResponseIsLost) {
+    for (std::int64_t lost = 0; lost < 7; ++lost) {
+        SCOPED_TRACE(lost);
+        Script script;
+        script.read(0, 4096);
+        answer_all(script, 0, 4);
+        script.read(4, 4096);
+        script.read(8, 4096);
+        answer_all(script, 4, 4, lost);
+        answer_all(script, 8, 4, lost - 4);
+        EXPECT_EQ(responses_missing(script), 1u);
+        EXPECT_EQ(payload(script), 11u * 1024);
+        script.after_us(20);
+        const std::int64_t rest = 4 - lost % 4;
+        script.read(4 + lost, static_cast<std::uint32_t>(rest) * 1024);
+        if (lost < 4) script.read(8, 4096);
+        answer_all(script, 4 + lost, rest);
+        if (lost < 4) answer_all(script, 8, 4);
+        EXPECT_EQ(responses_missing(script), 1u);
+        EXPECT_EQ(responses_repeated(script), static_cast<std::uint64_t>(8 - lost));
+        EXPECT_EQ(payload(script), 12u * 1024);
+        EXPECT_EQ(repeated(script), lost < 4 ? 2u : 1u);
+        EXPECT_EQ(missing(script), 0u);
+        EXPECT_EQ(script.messages(Operation::read), 3u);
+        EXPECT_EQ(script.latencies(Operation::read), lost < 4 ? 1u : 2u);  // Karn
+        EXPECT_EQ(script.requester().ledger.messages(), 0u);
+    }
+}
+
+/// PSNs 1 to 3 and 5 to 7 are two READs' responses, 4 and 8 are SENDs, 9 is a READ's again. All responses before that
+/// are lost.
+TEST(RoceReads, PsnsOfOtherRequestsAreNoResponses) {
+    Script script;
+    script.request(0, send_only);
+    script.read(1, 3072);
+    script.request(4, send_only);
+    script.read(5, 3072);
+    script.request(8, send_only);
+    script.read(9, 3072);
+    script.ack(0);
+    answer_all(script, 9, 3);
+    EXPECT_EQ(responses_missing(script), 6u);
+    script.after_us(20);
+    script.read(1, 3072);
+    script.request(4, send_only);
+    script.read(5, 3072);
+    script.request(8, send_only);
+    script.read(9, 3072);
+    for (const std::int64_t first : {1, 5, 9}) answer_all(script, first, 3);
+    EXPECT_EQ(responses_missing(script), 6u);
+    EXPECT_EQ(payload(script), 9u * 1024);
+    EXPECT_EQ(script.latencies(Operation::read), 0u);
+}
+
+/// The same hole, but the requester goes on: the capture lost its last response.
+TEST(RoceReads, ALastResponseThatNobodyMissesIsTheCaptures) {
+    Script script;
+    script.read(0, 4096);
+    answer_all(script, 0, 4);
+    script.read(4, 4096);
+    script.read(8, 4096);
+    answer_all(script, 4, 4, 3);
+    answer_all(script, 8, 4);
+    EXPECT_EQ(responses_missing(script), 1u);
+    script.after_us(20'000);
+    script.request(12);
+    EXPECT_EQ(responses_missing(script), 0u);
+    EXPECT_EQ(script.complaints().unseen_acknowledged, 1u);
+}
+
+/// Nothing is known of the requests: the first of the responses, at the least, has not passed.
+TEST(RoceReads, AResponseWithoutItsBegin) {
+    Script script;
+    answer_all(script, 0, 3);
+    answer_all(script, 8, 3, 0);
+    EXPECT_EQ(responses_missing(script), 1u);
+    EXPECT_EQ(payload(script), 5u * 1024);
+}
+
+/// The capture begins amid a response.
+TEST(RoceReads, AResponseBeforeTheCapture) {
+    Script script;
+    script.answer(2, response_middle, 0, 1024);
+    script.answer(3, response_last, ack_syndrome, 1024);
+    script.read(4, 4096);
+    answer_all(script, 4, 4);
+    EXPECT_EQ(responses_missing(script), 0u);
+}
+
+/// Of 1 and 2 the network has changed the order: 10 us are a round trip, and after 1 us nobody has asked again.
+TEST(RoceReads, AResponseThatIsOvertakenIsNotLost) {
+    Script script;
+    for (const std::int64_t index : {0, 1, 2}) script.read(index, 1024);
+    script.after_us(7);
+    answer_all(script, 0, 1);
+    answer_all(script, 2, 1);
+    EXPECT_EQ(responses_missing(script), 1u);
+    answer_all(script, 1, 1);
+    EXPECT_EQ(responses_missing(script), 0u);
+    EXPECT_EQ(payload(script), 3u * 1024);
+}
+
+}  // namespace
