@@ -57,7 +57,7 @@ void ChosenFields::complete() {
         return;
     }
     if (!has_units_) describe_outcome(*dissection_, collector_);
-    const std::string_view interface = names_ ? names_(frame_->interface) : std::string_view{};
+    const InterfaceName interface = names_ ? names_(frame_->interface) : InterfaceName{};
     describe_frame({*frame_, *dissection_, times_, interface, protocols_}, collector_);
 }
 
