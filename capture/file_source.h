@@ -22,7 +22,7 @@ enum class FileFormat : std::uint8_t { pcap, pcapng };
 /// Memory is bounded by one window and the metadata of interfaces (32 MiB) whatever the file holds; zstd may ask for
 /// 128 MiB more. A frame whose file says it
 /// was shorter on the wire than what was captured gets the captured length as its wire length. A frame of a Simple
-/// Packet Block has no time: 0.
+/// Packet Block has no time: it gets that of the latest frame before it that has one, 0 where there is none.
 class FileSource : public Source {
 public:
     virtual FileFormat format() const = 0;

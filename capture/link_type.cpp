@@ -31,6 +31,11 @@ wire::LinkType link_type_of(int dlt) {
     return static_cast<wire::LinkType>(dlt);
 }
 
+wire::LinkType link_type_in_file(std::uint16_t number) {
+    // DLT_RAW is 14 on OpenBSD and 12 elsewhere; as LINKTYPE_ neither is anything else.
+    return number == 12 || number == 14 ? wire::LinkType::raw : static_cast<wire::LinkType>(number);
+}
+
 std::string link_type_name(wire::LinkType type) {
     const char* name = ::pcap_datalink_val_to_name(dlt_of(type));
     return name != nullptr ? name : std::to_string(static_cast<unsigned>(type));

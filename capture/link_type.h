@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,8 @@ namespace capture {
 /// libpcap's DLT_ numbers are the machine's own; LINKTYPE_ numbers, ours, are those of files. Most are the same.
 int dlt_of(wire::LinkType type);
 wire::LinkType link_type_of(int dlt);
+/// Of a number in a file: some writers put their own DLT_RAW there.
+wire::LinkType link_type_in_file(std::uint16_t number);
 
 /// libpcap's name without `DLT_`, as `-y` takes it: `EN10MB`; `147` where it has none.
 std::string link_type_name(wire::LinkType type);

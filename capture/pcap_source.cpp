@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "capture/byte_order.h"
+#include "capture/link_type.h"
 
 namespace capture {
 namespace {
@@ -45,7 +46,7 @@ public:
         info.snaplen = Load::u32(at_ + 16);
         const std::uint32_t network = Load::u32(at_ + 20);
         // The upper half holds the length of the frame check sequence: bit 26 says that the top four bits do.
-        info.link_type = static_cast<wire::LinkType>(network & 0xffff);
+        info.link_type = link_type_in_file(static_cast<std::uint16_t>(network & 0xffff));
         if ((network & 0x0400'0000) != 0) info.fcs_octets = static_cast<std::uint8_t>(network >> 28);
         link_type_ = info.link_type;
         interfaces_.push_back(std::move(info));

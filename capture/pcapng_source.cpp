@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "capture/byte_order.h"
+#include "capture/link_type.h"
 #include "capture/pcapng.h"
 #include "capture/tick_clock.h"
 
@@ -94,6 +95,7 @@ public:
         if (!counts.kernel_dropped && !counts.interface_dropped) counts.kernel_dropped = state.dropped_between;
         return counts;
     }
+    std::optional<std::uint32_t> id_of(std::size_t interface) const override { return states_[interface].id; }
 
 private:
     /// What a frame needs of its interface, and what is counted for it.
@@ -101,6 +103,7 @@ private:
         TickClock clock = {};
         wire::LinkType link_type = wire::LinkType::ethernet;
         std::uint32_t snaplen = 0;
+        std::uint32_t id = 0;  ///< in its section
         std::optional<std::uint64_t> dropped_between = {};
         Statistics counts = {};
     };
@@ -277,7 +280,7 @@ private:
             room != ReadStatus::frame)
             return room;
         InterfaceInfo info;
-        info.link_type = static_cast<wire::LinkType>(u16(8));
+        info.link_type = link_type_in_file(u16(8));
         info.snaplen = u32(12);
         std::int64_t offset_sec = 0;
         const bool sound = each_option(between(16, length_ - 4), [&](std::uint16_t code, wire::Bytes value) {
@@ -310,8 +313,10 @@ private:
         if (info.ticks_per_sec == 0)
             return fail(offset(),
                         "the interface's timestamps are finer than 64 bits can hold in a second (if_tsresol)");
-        states_.push_back(
-            {.clock = TickClock(info.ticks_per_sec, offset_sec), .link_type = info.link_type, .snaplen = info.snaplen});
+        states_.push_back({.clock = TickClock(info.ticks_per_sec, offset_sec),
+                           .link_type = info.link_type,
+                           .snaplen = info.snaplen,
+                           .id = static_cast<std::uint32_t>(interfaces_.size() - first_of_section_)});
         interfaces_.push_back(std::move(info));
         return done();
     }
@@ -361,7 +366,7 @@ private:
             return beyond_block(captured, length_ - 32);
         const std::uint64_t ticks = std::uint64_t{u32(12)} << 32 | u32(16);
         deliver(frame, *state, {at_ + 28, captured}, u32(24));
-        frame.time_ns = state->clock.nanoseconds(ticks);
+        frame.time_ns = last_ns_ = state->clock.nanoseconds(ticks);
         const std::size_t options = 28 + padded(captured);
         if (options + 4 < length_) [[unlikely]]
             packet_options(frame, between(options, length_ - 4), dropped);
@@ -378,7 +383,7 @@ private:
         if (captured > length_ - 16) return beyond_block(captured, length_ - 16);
         deliver(frame, *state, {at_ + 12, captured}, on_wire);
         frame.interface = static_cast<std::uint32_t>(first_of_section_);
-        frame.time_ns = 0;
+        frame.time_ns = last_ns_;  // the block has none
         return done();
     }
 
@@ -424,6 +429,7 @@ private:
     std::size_t first_of_section_ = 0;
     std::vector<State> states_ = {};  ///< in step with interfaces_
     std::vector<SectionInfo> sections_ = {};
+    std::int64_t last_ns_ = 0;  ///< the time of the latest frame that had one
     std::size_t metadata_octets_ = 0;
     std::string comments_ = {};  ///< several comments of one frame, joined
 };

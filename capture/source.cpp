@@ -16,6 +16,11 @@ Statistics& Statistics::operator+=(const Statistics& other) {
     return *this;
 }
 
+std::optional<std::uint32_t> Source::id_of(std::size_t interface) const {
+    if (interfaces()[interface].name.empty()) return std::nullopt;
+    return static_cast<std::uint32_t>(interface);
+}
+
 Statistics Source::statistics() const {
     Statistics sum;
     for (std::size_t i = 0; i < interfaces().size(); ++i) sum += statistics(i);

@@ -85,6 +85,10 @@ public:
     virtual Statistics statistics(std::size_t interface) const = 0;
     virtual Statistics statistics() const;
 
+    /// The number that the capture itself gives an interface: each section of a pcapng file counts from 0, a pcap file
+    /// gives none.
+    virtual std::optional<std::uint32_t> id_of(std::size_t interface) const;
+
     /// Meaningful after ReadStatus::error.
     virtual const Error& error() const = 0;
 };

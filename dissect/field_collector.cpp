@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "dissect/layer_table.h"
+#include "dissect/packet_end.h"
 
 namespace dissect {
 
@@ -26,6 +27,7 @@ std::uint32_t FieldCollector::want(const RegisteredField& field) {
     if (slot != no_slot) return slot;
     slot = static_cast<std::uint32_t>(slots_.size());
     slots_.emplace_back();
+    slots_with_packets_.push_back(false);
     for (const auto* info : field.declarations) insert(info, slot);
     layers_ |= field.layers;
     wants_frame_fields_ = wants_frame_fields_ || field.of_frame;
@@ -128,7 +130,16 @@ void FieldCollector::enter_protocol(const Dissection& dissection, unsigned first
         if (layer.id == opener.id || row_of(layer.id).protocol != protocol) break;
         end = std::max(end, layer.offset + layer.length);
     }
-    store(plan.protocol_slot, *protocol, {0, described_.subspan(begin, end - begin), {}});
+    if (!slots_with_packets_[plan.protocol_slot])
+        return store(plan.protocol_slot, *protocol, {0, described_.subspan(begin, end - begin), {}});
+    auto& values = slots_[plan.protocol_slot];
+    if (values.size() == max_values) {
+        ++omitted_;
+        return;
+    }
+    const std::uint32_t packet_end = std::max(end, end_of_packet(dissection, first, described_));
+    const wire::Bytes packet = kept(described_.subspan(begin, packet_end - begin));
+    if (packet.size() >= end - begin) values.push_back({protocol, {0, packet.first(end - begin), {}}, layer_, packet});
 }
 
 void FieldCollector::read(const Plan& plan, const LayerView& view) {

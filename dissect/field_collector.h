@@ -17,6 +17,8 @@ struct FoundValue {
     wire::Value value;
     std::uint32_t layer =
         1;  ///< the how-manieth layer of its protocol it stands in; kept where `number_layers` was called
+    wire::Bytes packet =
+        {};  ///< of a protocol, kept where `want_packets` was called: its own octets and all it carries
 };
 
 /// Gathers the occurrences of chosen fields in a frame and in the units it completed, for the display filter and for
@@ -35,6 +37,8 @@ public:
     std::uint32_t want(const RegisteredField& field);
     /// Whether a declaration is one of a chosen field.
     bool wants(const wire::FieldInfo& info) const { return find(&info) != nullptr; }
+    /// Keeps what a chosen protocol carries beside its own octets.
+    void want_packets(std::uint32_t slot) { slots_with_packets_[slot] = true; }
     /// Numbers the layers of each protocol within a frame, which costs a little.
     void number_layers() { numbers_layers_ = true; }
 
@@ -83,7 +87,8 @@ private:
 
     std::vector<std::uint32_t> slot_of_id_;
     std::vector<std::vector<FoundValue>> slots_;
-    std::vector<Wanted> table_;  ///< open addressing, a power of two long
+    std::vector<bool> slots_with_packets_;  ///< in step with slots_
+    std::vector<Wanted> table_;             ///< open addressing, a power of two long
     std::size_t table_used_ = 0;
     std::array<Plan, layer_count> plans_;
     LayerSet layers_;

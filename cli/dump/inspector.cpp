@@ -186,9 +186,10 @@ struct Inspector::State final : dissect::Sink {
         return made;
     }
     output::InterfaceNames names() {
-        return [this](std::uint32_t index) {
+        return [this](std::uint32_t index) -> output::InterfaceName {
             const auto& interfaces = source->interfaces();
-            return index < interfaces.size() ? std::string_view(interfaces[index].name) : std::string_view{};
+            if (index >= interfaces.size()) return {};
+            return {interfaces[index].name, source->id_of(index)};
         };
     }
 

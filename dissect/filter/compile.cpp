@@ -68,6 +68,7 @@ private:
     void exclusion(const Node& node);
     void comparison(const Node& node);
     void search(const Node& node);
+    void searched(NodeId id, std::uint32_t into, Type wanted);
     void membership(const Node& node);
     void value(NodeId id, std::uint32_t into, Type wanted, const RegisteredField* names);
     void arithmetic(const Node& node, std::uint32_t into);
@@ -183,7 +184,7 @@ void Compiler::comparison(const Node& node) {
 void Compiler::search(const Node& node) {
     const Node& left = at(node.children[0]);
     const Node& right = at(node.children[1]);
-    value(node.children[0], 0, left.type, nullptr);
+    searched(node.children[0], 0, left.type);
     std::uint32_t second = 1;
     Op op = Op::contains;
     if (node.comparison == TokenKind::matches) {
@@ -195,9 +196,19 @@ void Compiler::search(const Node& node) {
         second = static_cast<std::uint32_t>(program_.expressions.size() - 1);
         op = Op::matches;
     } else {
-        value(node.children[1], 1, left.type == Type::text ? Type::text : Type::octets, nullptr);
+        searched(node.children[1], 1, left.type == Type::text ? Type::text : Type::octets);
     }
     emit(op, 0, second).all = node.quantifier == Quantifier::all;
+}
+
+/// Loads an operand of `contains` or `matches`. Of a protocol they see all up to the end of its packet, though its
+/// length and its slices are its header's, as in Wireshark.
+void Compiler::searched(NodeId id, std::uint32_t into, Type wanted) {
+    value(id, into, wanted, nullptr);
+    const RegisteredField* field = at(id).field;
+    if (failed_ || field == nullptr || !field->heading || field->info->name != field->protocol) return;
+    collector_.want_packets(collector_.want(*field));
+    program_.code.back().whole = true;
 }
 
 void Compiler::membership(const Node& node) {

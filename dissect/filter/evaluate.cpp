@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t max_results = FieldCollector::max_values;
 using Values = Workspace::Values;
 
-Operand operand_of(const FoundValue& found, Type type) {
+Operand operand_of(const FoundValue& found, Type type, bool whole = false) {
     Operand operand;
     if (is_numeric(type)) {
         operand.number =
@@ -23,8 +23,9 @@ Operand operand_of(const FoundValue& found, Type type) {
         operand.data = found.value.text.data();
         operand.size = static_cast<std::uint32_t>(found.value.text.size());
     } else {
-        operand.data = reinterpret_cast<const char*>(found.value.bytes.data());
-        operand.size = static_cast<std::uint32_t>(found.value.bytes.size());
+        const wire::Bytes octets = whole && !found.packet.empty() ? found.packet : found.value.bytes;
+        operand.data = reinterpret_cast<const char*>(octets.data());
+        operand.size = static_cast<std::uint32_t>(octets.size());
     }
     return operand;
 }
@@ -223,7 +224,7 @@ void Machine::compute(const Instruction& step) {
         case Op::load_field:
             into.clear();
             for (const auto& found : collector_.values(step.b))
-                if (fits(found, step.type)) into.push_back(operand_of(found, step.type));
+                if (fits(found, step.type)) into.push_back(operand_of(found, step.type, step.whole));
             return;
         case Op::load_layers: return load_layers(step, into);
         case Op::load_constant: into.assign(1, program_.constants[step.b]); return;
@@ -256,7 +257,7 @@ void Machine::load_layers(const Instruction& step, Values& into) {
     for (const auto& found : collector_.values(step.b)) total = std::max<std::int64_t>(total, found.layer);
     for (const auto& found : collector_.values(step.b))
         if (fits(found, step.type) && in_layers(program_.ranges[step.c], found.layer, total))
-            into.push_back(operand_of(found, step.type));
+            into.push_back(operand_of(found, step.type, step.whole));
 }
 
 void Machine::slice(Values& values, const std::vector<Range>& ranges) {

@@ -6,17 +6,13 @@
 #include <charconv>
 #include <fmt/core.h>
 
+#include "dissect/filter/text.h"
+#include "dissect/filter/wireshark_names.h"
 #include "dissect/registry.h"
 
 namespace dissect::filter {
 
 namespace {
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool same_word(std::string_view a, std::string_view b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
-}
-
 std::optional<std::uint64_t> read_base(std::string_view digits, int base) {
     std::uint64_t value = 0;
     const char* last = digits.data() + digits.size();
@@ -40,7 +36,7 @@ std::optional<std::uint64_t> value_named(const RegisteredField* field, std::stri
     for (const auto* info : field->declarations)
         for (const auto& known : info->values)
             if (same_word(known.text, name)) return known.value;
-    return std::nullopt;
+    return value_in_wireshark(field->info->name, name);
 }
 
 std::optional<Literal> as_number(const Node& node, std::string_view text, const RegisteredField* field,

@@ -66,6 +66,9 @@ LayerId parse(Context& context) {
     return next_or_last(context, next, LayerId::ipv4);
 }
 
+constexpr wire::ValueName timestamp_flags[] = {
+    {0, "Time stamps only"}, {1, "Time stamp and address"}, {3, "Time stamps for prespecified addresses"}};
+
 constexpr wire::FieldInfo computed[] = {
     floating("ip.hdr_len", "Header length", Kind::uint8),
     {"ip.dsfield", "Differentiated services field", 8, 8, Kind::uint8, Base::hex},
@@ -78,9 +81,16 @@ constexpr wire::FieldInfo computed[] = {
     floating("ip.opt.type.number", "Number", Kind::uint8),
     floating("ip.opt.len", "Length", Kind::uint8),
     floating("ip.opt.ptr", "Pointer", Kind::uint8),
+    floating("ip.opt.overflow", "Overflow", Kind::uint8),
+    floating("ip.opt.flag", "Flag", Kind::uint8, Base::hex, timestamp_flags),
+    floating("ip.opt.time_stamp", "Time stamp", Kind::uint32),
+    floating("ip.opt.time_stamp_addr", "Address", Kind::ipv4),
     floating("ip.opt.ra", "Router alert", Kind::uint16),
     floating("ip.options.routeralert", "Router alert", Kind::bytes),
     floating("ip.options.record_route", "Record route", Kind::bytes),
+    floating("ip.options.route", "Loose source route", Kind::bytes),
+    floating("ip.options.source_route", "Strict source route", Kind::bytes),
+    floating("ip.options.timestamp", "Time stamp", Kind::bytes),
     floating("ip.options.nop", "No operation", Kind::bytes),
     floating("ip.options.eol", "End of options", Kind::bytes),
     floating("rdma.ip.option", "Option", Kind::bytes),
@@ -100,8 +110,26 @@ const wire::FieldInfo& option_heading(std::uint8_t type) {
         case wire::ipv4_option::end: return pick(computed, "ip.options.eol");
         case wire::ipv4_option::no_operation: return pick(computed, "ip.options.nop");
         case wire::ipv4_option::record_route: return pick(computed, "ip.options.record_route");
+        case wire::ipv4_option::timestamp: return pick(computed, "ip.options.timestamp");
+        case wire::ipv4_option::loose_source_route: return pick(computed, "ip.options.route");
+        case wire::ipv4_option::strict_source_route: return pick(computed, "ip.options.source_route");
         case wire::ipv4_option::router_alert: return pick(computed, "ip.options.routeralert");
         default: return pick(computed, "rdma.ip.option");
+    }
+}
+
+/// RFC 791, 3.1: time stamps, each behind the address of who made it where the flag says so.
+void describe_timestamps(const Tree& option) {
+    const std::uint8_t overflow_and_flag = wire::load_u8(option.at(3));
+    const unsigned flag = overflow_and_flag & 15;
+    const bool addresses = flag == 1 || flag == 3;
+    option.number(pick(computed, "ip.opt.ptr"), wire::load_u8(option.at(2)), 2, 1);
+    option.number(pick(computed, "ip.opt.overflow"), overflow_and_flag >> 4, 3, 1);
+    option.number(pick(computed, "ip.opt.flag"), flag, 3, 1);
+    if (flag != 0 && !addresses) return;
+    for (std::uint32_t at = 4; at + (addresses ? 8 : 4) <= option.size(); at += 4) {
+        if (addresses) option.octets(pick(computed, "ip.opt.time_stamp_addr"), at, 4), at += 4;
+        option.number(pick(computed, "ip.opt.time_stamp"), wire::load_be32(option.at(at)), at, 4);
     }
 }
 
@@ -112,8 +140,10 @@ void describe_option(const Tree& option) {
     if (option.size() >= 2) option.number(pick(computed, "ip.opt.len"), wire::load_u8(option.at(1)), 1, 1);
     if (type == wire::ipv4_option::router_alert && option.size() == 4)
         option.number(pick(computed, "ip.opt.ra"), wire::load_be16(option.at(2)), 2, 2);
-    if (type == wire::ipv4_option::record_route && option.size() >= 3)
-        option.number(pick(computed, "ip.opt.ptr"), wire::load_u8(option.at(2)), 2, 1);
+    const bool is_route = type == wire::ipv4_option::record_route || type == wire::ipv4_option::loose_source_route ||
+                          type == wire::ipv4_option::strict_source_route;
+    if (is_route && option.size() >= 3) option.number(pick(computed, "ip.opt.ptr"), wire::load_u8(option.at(2)), 2, 1);
+    if (type == wire::ipv4_option::timestamp && option.size() >= 4) describe_timestamps(option);
     option.close();
 }
 

@@ -25,17 +25,24 @@ LayerId parse_raw(Context& context) {
     }
 }
 
+/// Some writers put an EtherType where the family belongs; no family is as large.
+constexpr bool is_ether_type(std::uint32_t family) { return family > 1500 && family <= 0xffff; }
+
+constexpr wire::FieldInfo null_computed[] = {floating("null.type", "Type", Kind::uint16, Base::hex)};
+
 LayerId parse_null(Context& context) {
     const std::byte* p = context.take(LayerId::null_loopback, octets_of<NullLoopback>);
     if (p == nullptr) return LayerId::none;
     const std::uint32_t family = wire::in_any_order(wire::load_be32(p));
+    if (is_ether_type(family)) return after_ether_type(static_cast<std::uint16_t>(family));
     if (family == 2) return LayerId::ipv4;
     return wire::is_inet6(family) ? LayerId::ipv6 : LayerId::none;
 }
 
 void describe_null(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
-    tree.number(info_of<&NullLoopback::family>(), wire::in_any_order(wire::load_be32(tree.at(0))), 0, 4);
+    const std::uint32_t family = wire::in_any_order(wire::load_be32(tree.at(0)));
+    tree.number(is_ether_type(family) ? null_computed[0] : info_of<&NullLoopback::family>(), family, 0, 4);
 }
 
 LayerId parse_ipoib(Context& context) {
@@ -75,8 +82,8 @@ void describe_ipoib(const LayerView& view, Visitor& visitor) {
 }  // namespace
 
 constinit const LayerRow raw_ip_layer{"raw", &protocol::raw, {}, parse_raw, nullptr, {}, {}};
-constinit const LayerRow null_loopback_layer{"null",        &protocol::null_loopback,        {}, parse_null,
-                                             describe_null, wire::field_table<NullLoopback>, {}};
+constinit const LayerRow null_loopback_layer{"null",        &protocol::null_loopback,        {},           parse_null,
+                                             describe_null, wire::field_table<NullLoopback>, null_computed};
 constinit const LayerRow ipoib_layer{
     "ipoib", &protocol::ipoib, {}, parse_ipoib, describe_ipoib, wire::field_table<Ipoib>, ipoib_computed};
 

@@ -57,7 +57,7 @@ void ChosenFields::complete() {
         return;
     }
     if (!has_units_) describe_outcome(*dissection_, collector_);
-    const std::string_view interface = names_ ? names_(frame_->interface) : std::string_view{};
+    const InterfaceName interface = names_ ? names_(frame_->interface) : InterfaceName{};
     describe_frame({*frame_, *dissection_, times_, interface, protocols_}, collector_);
 }
 
@@ -77,6 +77,19 @@ void append_occurrence(std::string& out, const RegisteredField& field, const Fou
         out += field.info->name;
     else
         append_value(out, *found.info, found.value, OctetStyle::plain);
+}
+
+/// A text's line ends and tabs are escaped, as tshark does under any quote, so that a frame stays a line and a field a
+/// column; all else is as it is.
+void append_text(std::string& out, std::string_view text) {
+    for (const char c : text) {
+        switch (c) {
+            case '\n': out += "\\n"; break;
+            case '\r': out += "\\r"; break;
+            case '\t': out += "\\t"; break;
+            default: out += c;
+        }
+    }
 }
 }  // namespace
 
@@ -100,7 +113,10 @@ void FieldsPrinter::show(const wire::Frame&) {
         if (format_.quote != 0) out_ += format_.quote;
         for (std::size_t j = 0; j < found.size(); ++j) {
             if (j != 0) out_ += format_.aggregator;
-            append_occurrence(out_, *columns()[i].field, found[j]);
+            if (found[j].info->kind == wire::Kind::string)
+                append_text(out_, found[j].value.text);
+            else
+                append_occurrence(out_, *columns()[i].field, found[j]);
         }
         if (format_.quote != 0) out_ += format_.quote;
     }

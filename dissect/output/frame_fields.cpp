@@ -50,14 +50,17 @@ constexpr wire::ValueName encapsulations[] = {{1, "Ethernet"},
                                               {180, "IP over IB"},
                                               {210, "Linux cooked-mode capture v2"}};
 
-// Named as Wireshark names them; in its order. An interface number without a name is not shown: pcap files have none.
+// Named as Wireshark names them; in its order. It calls an interface that has a number and no name unknown.
 constexpr ReadField<FrameView> frame_table[] = {
     {{"frame.encap_type", "Encapsulation type", 0, 0, Kind::uint16, Base::dec, false, encapsulations},
      [](const FrameView& f, Value& v) { return set(v, encapsulation_number(f.frame.link_type)); }},
     {number("frame.interface_id", "Interface id"),
-     [](const FrameView& f, Value& v) { return set(v, f.frame.interface) && !f.interface_name.empty(); }},
+     [](const FrameView& f, Value& v) { return set(v, f.interface.id.value_or(0)) && f.interface.id.has_value(); }},
     {text("frame.interface_name", "Interface name"),
-     [](const FrameView& f, Value& v) { return set_text(v, f.interface_name); }},
+     [](const FrameView& f, Value& v) {
+         const bool unknown = f.interface.name.empty() && f.interface.id;
+         return set_text(v, unknown ? "unknown" : f.interface.name);
+     }},
     {text("frame.time", "Arrival Time"), read_time},
     {time("frame.time_epoch", "Epoch Time"), [](const FrameView& f, Value& v) { return set_time(v, f.frame.time_ns); }},
     {time("frame.time_delta", "Time delta from previous captured frame"),

@@ -48,13 +48,19 @@ private:
     std::int64_t previous_ = 0;
 };
 
+/// What the capture calls an interface.
+struct InterfaceName {
+    std::string_view name = {};            ///< empty where it has none
+    std::optional<std::uint32_t> id = {};  ///< absent where the capture gives none
+};
+
 /// A frame and what is known of it. Values read from it may point into it.
 struct FrameView {
     const wire::Frame& frame;
     const Dissection& dissection;
     FrameTimes times = {};
-    std::string_view interface_name = {};  ///< empty where it has none
-    std::string_view protocols = {};       ///< `eth:ethertype:ip:udp:infiniband`; empty: not asked for
+    InterfaceName interface = {};
+    std::string_view protocols = {};  ///< `eth:ethertype:ip:udp:infiniband`; empty: not asked for
     mutable std::array<char, 64> scratch = {};
 };
 

@@ -27,7 +27,7 @@ void TreePrinterBase::on_notice(const Notice& notice) { describe_notice(notice, 
 void TreePrinterBase::end_frame(bool shown) {
     if (frame_ == nullptr || !shown) return;
     if (!has_units_) describe_outcome(*dissection_, body());
-    const std::string_view interface = names_ ? names_(frame_->interface) : std::string_view{};
+    const InterfaceName interface = names_ ? names_(frame_->interface) : InterfaceName{};
     show(FrameView{*frame_, *dissection_, times_, interface, protocols_});
     clock_.shown();
     frame_ = nullptr;

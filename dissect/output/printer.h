@@ -19,8 +19,8 @@
 /// frames as it likes.
 namespace dissect::output {
 
-/// The name of an interface of the source, by `Frame::interface`; empty where it has none. May be an empty function.
-using InterfaceNames = std::function<std::string_view(std::uint32_t)>;
+/// What the capture calls an interface of the source, by `Frame::interface`. May be an empty function.
+using InterfaceNames = std::function<InterfaceName(std::uint32_t)>;
 
 class Printer : public Sink {
 public:

@@ -51,6 +51,18 @@ TEST_P(PcapByteOrder, frame_check_sequence_is_no_part_of_the_link_type) {
     EXPECT_EQ(got.interfaces.at(0).fcs_octets, 4);
 }
 
+// DLT_RAW, which some writers put into files, is 12 or 14; tshark 4.0.17 reads both as LINKTYPE_RAW, 101.
+TEST_P(PcapByteOrder, numbers_of_DLT_RAW_are_taken_for_its_link_type) {
+    for (const unsigned number : {12u, 14u, 101u}) {
+        Maker file(GetParam());
+        file.pcap_header(0xa1b2c3d4, number).record(1, 2, "abc", 3);
+        const Contents got = read_text(file.str());
+        EXPECT_EQ(got.interfaces.at(0).link_type, wire::LinkType::raw) << number;
+        EXPECT_EQ(got.frames.at(0).link_type, 101U) << number;
+        EXPECT_TRUE(got.interfaces.at(0).name.empty());
+    }
+}
+
 TEST_P(PcapByteOrder, versions_before_2_3_have_the_lengths_in_the_other_order) {
     Maker file(GetParam());
     file.pcap_header(0xa1b2c3d4, 1, 2).u32(1).u32(2).u32(60).u32(3).text("abc");

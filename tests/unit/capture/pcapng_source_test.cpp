@@ -65,7 +65,8 @@ TEST_P(PcapngByteOrder, frames_of_all_three_packet_blocks) {
     EXPECT_EQ(got.frames[0],
               (Kept{"hello", 60, 276, wire::Direction::outbound, 1, 1'700'000'000'123'456'000, 1, "why"}));
     EXPECT_EQ(got.frames[1], (Kept{"abc", 9, 1, wire::Direction::inbound, 0, 5'000, 2, ""}));
-    EXPECT_EQ(got.frames[2], (Kept{"simple!", 7, 1, wire::Direction::unknown, 0, 0, 3, ""}));
+    // A Simple Packet Block has no time: that of the frame before it keeps order and distances.
+    EXPECT_EQ(got.frames[2], (Kept{"simple!", 7, 1, wire::Direction::unknown, 0, 5'000, 3, ""}));
 }
 
 TEST_P(PcapngByteOrder, simple_packets_end_at_the_snaplen) {
@@ -125,6 +126,32 @@ TEST_P(PcapngByteOrder, sections_have_their_own_order_and_interfaces) {
     EXPECT_EQ(got.sections.size(), 2U);
     EXPECT_EQ(got.status, ReadStatus::error);
     EXPECT_THAT(got.error, HasSubstr("is of interface 1, but its section has described 1"));
+}
+
+// pcapng, 4.2: interfaces are counted anew in each section, named or not.
+TEST_P(PcapngByteOrder, interfaces_have_the_number_of_their_section) {
+    file_.section().interface(1).interface(1, 0, part().option(2, "eth1").str()).enhanced(0, 1, "a", 1);
+    file_.section().interface(1).enhanced(0, 2, "b", 1);
+    Directory directory;
+    save(directory / "file", file_.str());
+    const auto source = open_file(directory / "file");
+    ASSERT_TRUE(source);
+    for (wire::Frame frame; (*source)->next(frame) == ReadStatus::frame;) {
+        EXPECT_EQ((*source)->id_of(frame.interface), 0U) << frame.number;
+    }
+    ASSERT_EQ((*source)->interfaces().size(), 3U);
+    EXPECT_EQ((*source)->id_of(1), 1U);
+}
+
+// DLT_RAW, which some writers put into files, is 12 or 14; tshark 4.0.17 reads both as LINKTYPE_RAW, 101.
+TEST_P(PcapngByteOrder, numbers_of_DLT_RAW_are_taken_for_its_link_type) {
+    file_.section().interface(12).interface(14).interface(13).enhanced(1, 1, "a", 1);
+    const Contents got = read_text(file_.str());
+    ASSERT_EQ(got.interfaces.size(), 3U) << got.error;
+    EXPECT_EQ(got.interfaces[0].link_type, wire::LinkType::raw);
+    EXPECT_EQ(got.interfaces[1].link_type, wire::LinkType::raw);
+    EXPECT_EQ(got.interfaces[2].link_type, wire::LinkType{13});
+    EXPECT_EQ(got.frames.at(0).link_type, 101U);
 }
 
 TEST_P(PcapngByteOrder, unknown_blocks_of_any_length_are_skipped) {

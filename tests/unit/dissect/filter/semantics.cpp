@@ -208,6 +208,22 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"frame.time_epoch < \"2024-11-20 12:00:00.000000001Z\"", true},
                     Case{"frame.time_epoch > 2020-01-01", true}, Case{"frame.time_epoch == 1732104000", true}));
 
+/// As `tshark -G values` names them; our own names, those of the RFCs, go on being accepted.
+TEST(Semantics, ValuesHaveWiresharksNamesToo) {
+    const auto feed = filter_test::Feed{}
+                          .number("ip.dsfield.ecn", 3)
+                          .number("ip.dsfield.dscp", 46)
+                          .number("ip.proto", 4)
+                          .number("ipv6.nxt", 44);
+    for (const char* expression :
+         {R"(ip.dsfield.ecn == "Congestion Experienced")", R"(ip.dsfield.ecn == "CE")",
+          R"(ip.dsfield.dscp == "Expedited Forwarding")", R"(ip.dsfield.dscp != "Default")", R"(ip.proto == "IPIP")",
+          R"(ip.proto in {"IPv6", "ipip"})", R"(ipv6.nxt == "Fragment Header for IPv6")"})
+        EXPECT_EQ(filter_test::answer(expression, feed), "yes") << expression;
+    EXPECT_EQ(filter_test::answer(R"(ip.proto == "Nonsense")", feed),
+              "\"Nonsense\" is not among the values of ip.proto");
+}
+
 /// Occurrences of more than one layer of a protocol, and values that outlive the call that brought them.
 TEST(Collector, KeepsValuesWhoseOctetsDie) {
     dissect::FieldCollector collector{filter_test::registry()};

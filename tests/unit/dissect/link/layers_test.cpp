@@ -1,6 +1,7 @@
 // What the link, network and transport layers leave behind for the metrics, and how they take odd lengths.
 #include <gtest/gtest.h>
 
+#include "dissect/packet_end.h"
 #include "tests/unit/dissect/link/samples.h"
 #include "tests/unit/dissect/link/support.h"
 
@@ -96,6 +97,30 @@ TEST(Lengths, UdpLengthEndsItsData) {
     const auto* icrc = dissection.find(LayerId::icrc);
     ASSERT_NE(icrc, nullptr);
     EXPECT_EQ(icrc->offset + icrc->length, 34u + 40);
+}
+
+/// How many octets a protocol and what it carries have.
+std::uint32_t packet_octets(const dissect::Dissection& dissection, const Octets& octets, LayerId id) {
+    for (unsigned i = 0; i < dissection.layer_count; ++i)
+        if (dissection.layers[i].id == id)
+            return dissect::end_of_packet(dissection, i, octets) - dissection.layers[i].offset;
+    return 0;
+}
+
+// As tshark 4.0.17 has them: the N for which `ip matches "(?s)^.{N}$"` holds.
+TEST(Lengths, PacketsEndWhereTheirHeadersSay) {
+    const Octets padded = sample("pad");
+    const auto padded_layers = all_of(padded);
+    EXPECT_EQ(packet_octets(padded_layers, padded, LayerId::ethernet), 60u);
+    EXPECT_EQ(packet_octets(padded_layers, padded, LayerId::ipv4), 40u);
+    EXPECT_EQ(packet_octets(padded_layers, padded, LayerId::tcp), 20u);
+    Octets short_udp = sample("roce4");
+    set16(short_udp, 38, 40);  // 56 in IP
+    const auto short_layers = all_of(short_udp);
+    EXPECT_EQ(packet_octets(short_layers, short_udp, LayerId::ethernet), 90u);
+    EXPECT_EQ(packet_octets(short_layers, short_udp, LayerId::ipv4), 76u);
+    EXPECT_EQ(packet_octets(short_layers, short_udp, LayerId::udp), 56u);
+    EXPECT_EQ(packet_octets(short_layers, short_udp, LayerId::bth), 32u);
 }
 
 struct Contradiction {

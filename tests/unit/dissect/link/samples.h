@@ -358,6 +358,14 @@ inline constexpr Sample frames[] = {
      "1e00000066a123450038113f20010db800000000000000000000000120010db8000000000000000000000002c00012b700380000"
      "0a40ffff40000011800004d200007f00123456780000abcd00000010000102030405060708090a0b0c0d0e0fdeadbeef",
      "null.family=30 "},
+    {"null ether type 1", wire::LinkType::null, 1,
+     "0008000045020040000140004011b6a6c0000201c0000202c00112b7002c00000400ffff0000123400000001401be9c8cbccc935"
+     "f6cd1f61226ae15338ae1a340884f325",
+     "null.type=0x0800 "},
+    {"null ether type 2", wire::LinkType::null, 1,
+     "dd86000060212345002c114020010db800000000000000000000000120010db8000000000000000000000002c00112b7002c0000"
+     "0400ffff0000123400000001004d33ba0d246ac04c81b1baf23e3bf9eef5f79fdeadbeef",
+     "null.type=0x86dd "},
     {"loop 1", wire::LinkType::loop, 1234,
      "00000002456a004c123440004011a3ffc0000201c0000202c00012b7003800000a40ffff40000011800004d200007f0012345678"
      "0000abcd00000010000102030405060708090a0b0c0d0e0fdeadbeef",
@@ -398,12 +406,6 @@ inline constexpr Sample frames[] = {
      "erf.ts=0x6553f10080000000 erf.types=0x15 erf.types.type=21 erf.types.ext_header=0 "
      "erf.flags=0x04 erf.flags.cap=0 erf.flags.vlen=1 erf.flags.trunc=0 erf.flags.rxe=0 "
      "erf.flags.dse=0 erf.flags.res=0x00 erf.rlen=74 erf.lctr=258 erf.wlen=58 "},
-    {"erf 3", wire::LinkType::erf, 1234,
-     "0000008000f153651904004a0102003a10020003000e00040a40ffff40000011800004d200007f00123456780000abcd00000010"
-     "000102030405060708090a0b0c0d0e0fdeadbeefaabb",
-     "erf.ts=0x6553f10080000000 erf.types=0x19 erf.types.type=25 erf.types.ext_header=0 "
-     "erf.flags=0x04 erf.flags.cap=0 erf.flags.vlen=1 erf.flags.trunc=0 erf.flags.rxe=0 "
-     "erf.flags.dse=0 erf.flags.res=0x00 erf.rlen=74 erf.lctr=258 erf.wlen=58 "},
     {"erf 4", wire::LinkType::erf, 1234,
      "0000008000f15365950400520102003a050000000000000310020003000e00040a40ffff40000011800004d200007f0012345678"
      "0000abcd00000010000102030405060708090a0b0c0d0e0fdeadbeefaabb",
@@ -436,6 +438,33 @@ inline constexpr Sample frames[] = {
      "4011a3ffc0000201c0000202c00012b7003800000a40ffff40000011800004d200007f00123456780000abcd0000001000010203"
      "0405060708090a0b0c0d0e0fdeadbeef",
      "ipoib.daddr.qpn=0x000000 ipoib.dgid=:: ipoib.type=0x0800 ipoib.reserved=0x0000 "},
+    {"ipv4 options 1", wire::LinkType::ethernet, none,
+     "00000000000000000000000008004800002800010000401196dcc0000201c0000202440c0d20000003e8000007d0123412b60008"
+     "0000",
+     "ip.opt.type=68 ip.opt.len=12 ip.opt.ptr=13 ip.opt.overflow=2 ip.opt.flag=0x00 "
+     "ip.opt.time_stamp=1000|2000 "},
+    {"ipv4 options 2", wire::LinkType::ethernet, none,
+     "00000000000000000000000008004800002800010000401190b2c0000201c0000202440c0d310a000001000007d0123412b60008"
+     "0000",
+     "ip.opt.type=68 ip.opt.len=12 ip.opt.ptr=13 ip.opt.overflow=3 ip.opt.flag=0x01 ip.opt.time_stamp=2000 "
+     "ip.opt.time_stamp_addr=10.0.0.1 "},
+    {"ipv4 options 3", wire::LinkType::ethernet, none,
+     "00000000000000000000000008004a00003000010000401184bec0000201c000020244140d130a000001000007d00a0000020000"
+     "0000123412b600080000",
+     "ip.opt.type=68 ip.opt.len=20 ip.opt.ptr=13 ip.opt.overflow=1 ip.opt.flag=0x03 "
+     "ip.opt.time_stamp=2000|0 ip.opt.time_stamp_addr=10.0.0.1|10.0.0.2 "},
+    {"ipv4 options 4", wire::LinkType::ethernet, none,
+     "00000000000000000000000008004800002800010000401169a1c0000201c0000202830b040a0000010a00000200123412b60008"
+     "0000",
+     "ip.opt.type=131|0 ip.opt.len=11 ip.opt.ptr=4 "},
+    {"ipv4 options 5", wire::LinkType::ethernet, none,
+     "0000000000000000000000000800480000280001000040115fa1c0000201c0000202890b080a0000010a00000200123412b60008"
+     "0000",
+     "ip.opt.type=137|0 ip.opt.len=11 ip.opt.ptr=8 "},
+    // tshark 4.0 calls every link packet malformed; IBA vol. 1, 7.9.4: Op 4 bits, FCTBS 12, VL 4, FCCL 12, LPCRC 16.
+    {"erf link *", wire::LinkType::erf, none, "0000000000f1536519040016000000061123100a1234",
+     "erf.types.type=25 erf.rlen=22 erf.wlen=6 infiniband_link.op=1 infiniband_link.fctbs=291 infiniband_link.vl=1 "
+     "infiniband_link.fccl=10 infiniband_link.lpcrc=0x1234 "},
 };
 
 }  // namespace samples

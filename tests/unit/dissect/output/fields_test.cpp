@@ -71,6 +71,24 @@ TEST(Fields, OurOwn) {
               "roce2\tRC\tacknowledge\tonly\t0\tgood\tcomplete\t\n");
 }
 
+// tshark escapes these three octets whatever the quote, and nothing else: not the quote itself, not the backslash.
+TEST(Fields, LineEndsAndTabsOfTextAreEscaped) {
+    const auto octets = frames::from_hex(frames::send_only);
+    for (const char quote : {'\0', '"', '\''}) {
+        std::string out;
+        FieldsFormat format;
+        format.quote = quote;
+        FieldsPrinter printer{out, registry(), fields(registry(), {"frame.number", "frame.comment"}), format, {}};
+        Dissector dissector;
+        wire::Frame frame = frames::frame(octets, 1, 0);
+        frame.comment = "a\nb\tc\rd\"e'f\\g\x01h";
+        dissector.dissect(frame, printer);
+        printer.end_frame(true);
+        const std::string around = quote == 0 ? "" : std::string(1, quote);
+        EXPECT_EQ(out, around + "1" + around + "\t" + around + R"(a\nb\tc\rd"e'f\g)" + "\x01h" + around + "\n");
+    }
+}
+
 TEST(Fields, AFieldTwice) { EXPECT_EQ(print({"frame.number", "frame.number"}), "20\t20\n21\t21\n"); }
 
 TEST(Fields, OnlyShownFramesCountForTheirDelta) {
