@@ -1,6 +1,8 @@
 #include "cli/dump/endpoints.h"
 
+#include <filesystem>
 #include <fmt/core.h>
+#include <system_error>
 #include <unistd.h>
 
 #include "capture/link_type.h"
@@ -48,6 +50,16 @@ capture::Result<capture::LiveOptions> live_options(const DumpOptions& options, c
     }
     return live;
 }
+/// The files of whose contents more is wanted while others are written.
+std::vector<capture::FileId> files_read(const DumpOptions& options) {
+    if (!options.read_path) return {};
+    const std::string path = *options.read_path == "-" ? "/dev/stdin" : *options.read_path;
+    std::error_code unknown;
+    if (!std::filesystem::is_regular_file(path, unknown)) return {};
+    const auto id = capture::file_id(path);
+    return id ? std::vector{*id} : std::vector<capture::FileId>{};
+}
+
 
 }  // namespace
 
@@ -88,6 +100,7 @@ capture::Result<Kept> open_kept(const DumpOptions& options, const Input& input) 
         ring.files = options.rotate_files;
         ring.seconds = options.rotate_seconds;
         ring.command = options.rotate_command;
+        ring.sources = files_read(options);
         auto opened = capture::RingWriter::open(path, std::move(ring), writer);
         if (!opened) return wire::Failure{opened.error()};
         kept.ring = opened->get();
