@@ -8,7 +8,6 @@
 #include "capture/link_type.h"
 #include "cli/console.h"
 #include "cli/overwriting.h"
-#include "cli/signals.h"
 
 namespace cli::dump {
 
@@ -50,6 +49,7 @@ capture::Result<capture::LiveOptions> live_options(const DumpOptions& options, c
     }
     return live;
 }
+
 /// The files of whose contents more is wanted while others are written.
 std::vector<capture::FileId> files_read(const DumpOptions& options) {
     if (!options.read_path) return {};
@@ -60,17 +60,17 @@ std::vector<capture::FileId> files_read(const DumpOptions& options) {
     return id ? std::vector{*id} : std::vector<capture::FileId>{};
 }
 
-
 }  // namespace
 
-capture::Result<Input> open_input(const DumpOptions& options, const std::string& expression) {
+capture::Result<Input> open_input(const DumpOptions& options, const std::string& expression,
+                                  std::function<bool()> stop) {
     Input input;
     if (options.read_path) {
         if (*options.read_path == "-" && is_terminal(STDIN_FILENO))
             return failure(
                 "standard input is a terminal: a capture is wanted, as in `tcpdump -w - | rdmascope dump -r -`");
         capture::FileOptions reading;
-        reading.stop = Signals::stop;
+        reading.stop = std::move(stop);
         auto file = capture::open_file(*options.read_path, reading);
         if (!file) return wire::Failure{file.error()};
         input.file = std::move(file).value();

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -19,7 +20,9 @@ struct Input {
 };
 
 /// Opens `-r` or the interfaces of `-i`; an interface filters in the kernel.
-capture::Result<Input> open_input(const DumpOptions& options, const std::string& expression);
+/// `stop` is asked while a file is waited for: true ends it.
+capture::Result<Input> open_input(const DumpOptions& options, const std::string& expression,
+                                  std::function<bool()> stop);
 
 /// Where packets are kept.
 struct Kept {

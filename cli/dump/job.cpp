@@ -76,7 +76,10 @@ bool Job::set_up() {
     if (const std::string reason = missing_command(options_.rotate_command); !reason.empty())
         return fail(fmt::format("-z {}: {}", options_.rotate_command, reason)), false;
 
-    auto input = open_input(options_, *expression);
+    auto input = open_input(options_, *expression, [this] {
+        if (Signals::pending()) answer_signals();
+        return Signals::stop();
+    });
     if (!input) return mistaken_ = !options_.read_path && is_mistaken(*expression), fail(input.error()), false;
     input_ = std::move(input).value();
     if (input_.file && !expression->empty()) {
@@ -185,7 +188,7 @@ void Job::answer_signals() {
 }
 
 void Job::report() const {
-    if (input_.file) {
+    if (options_.read_path) {
         tell("{} read, {} matched", packets(received_), matched_);
         return;
     }
