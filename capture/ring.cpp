@@ -115,6 +115,12 @@ bool RingWriter::describe(const InterfaceInfo& interface) {
     return writer_ != nullptr && writer_->describe(interface);
 }
 
+bool RingWriter::begin_section(const SectionInfo& section) {
+    options_.section = section;
+    described_.clear();
+    return writer_ != nullptr && writer_->begin_section(section);
+}
+
 void RingWriter::count(const InterfaceInfo& interface, const Statistics& statistics) {
     if (writer_) writer_->count(interface, statistics);
 }

@@ -46,6 +46,7 @@ public:
     ~RingWriter() override;
 
     bool describe(const InterfaceInfo& interface) override;
+    bool begin_section(const SectionInfo& section) override;
     WriteStatus write(const wire::Frame& frame, const InterfaceInfo& interface) override;
     void count(const InterfaceInfo& interface, const Statistics& statistics) override;
     bool flush() override { return writer_ == nullptr || writer_->flush(); }

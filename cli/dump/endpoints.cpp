@@ -110,9 +110,40 @@ capture::Result<Kept> open_kept(const DumpOptions& options, const Input& input) 
         if (!opened) return wire::Failure{opened.error()};
         kept.writer = std::move(opened).value();
     }
-    for (const capture::InterfaceInfo& interface : input.source().interfaces())
-        if (!kept.writer->describe(interface)) return wire::Failure{kept.writer->error()};
+    if (!kept.begin(input.source())) return wire::Failure{kept.writer->error()};
     return kept;
+}
+
+bool Kept::begin(const capture::Source& source) { return describe(source); }
+
+bool Kept::describe(const capture::Source& source) {
+    const auto& interfaces = source.interfaces();
+    for (std::size_t i = first_; i < interfaces.size() && interfaces[i].section == section_; ++i)
+        if (!writer->describe(interfaces[i])) return false;
+    return true;
+}
+
+void Kept::count(const capture::Source& source) {
+    const auto& interfaces = source.interfaces();
+    for (; first_ < interfaces.size() && interfaces[first_].section == section_; ++first_)
+        writer->count(interfaces[first_], source.statistics(first_));
+}
+
+bool Kept::go_to(std::uint32_t section, const capture::Source& source) {
+    const auto sections = source.sections();
+    while (section_ < section) {
+        count(source);
+        if (!writer->begin_section(sections[++section_]) || !describe(source)) return false;
+    }
+    return true;
+}
+
+bool Kept::close(const capture::Source& source, bool complete) {
+    const std::size_t sections = source.sections().size();
+    // A failure stays with the writer, and its close() tells of it.
+    if (complete && sections > 1) static_cast<void>(go_to(static_cast<std::uint32_t>(sections - 1), source));
+    count(source);
+    return writer->close();
 }
 
 }  // namespace cli::dump
