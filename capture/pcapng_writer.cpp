@@ -150,10 +150,15 @@ bool PcapngWriter::write_counts(std::uint32_t id, const Known& known) {
 std::uint32_t PcapngWriter::id_of(const InterfaceInfo& interface, std::uint32_t hint) {
     if (hint < hints_.size() && hints_[hint] < known_.size() && known_[hints_[hint]].info == interface) [[likely]]
         return hints_[hint];
-    const auto found = std::find_if(known_.begin(), known_.end(), [&](const Known& k) { return k.info == interface; });
+    // A source that numbers its interfaces gives them in order: one beyond all so far is new.
+    const auto found =
+        interface.ordinal > last_ordinal_
+            ? known_.end()
+            : std::find_if(known_.begin(), known_.end(), [&](const Known& k) { return k.info == interface; });
     const auto id = static_cast<std::uint32_t>(found - known_.begin());
     if (found == known_.end()) {
         known_.push_back({.info = interface});
+        last_ordinal_ = std::max(last_ordinal_, interface.ordinal);
         write_interface(interface);
     }
     if (hint < max_hints) {
@@ -164,13 +169,13 @@ std::uint32_t PcapngWriter::id_of(const InterfaceInfo& interface, std::uint32_t 
 }
 
 bool PcapngWriter::describe(const InterfaceInfo& interface) {
-    id_of(interface, max_hints);
+    id_of(interface, interface.ordinal);
     if (packet_buffered_) return output_.flush();
     return output_.error().message.empty();
 }
 
 void PcapngWriter::count(const InterfaceInfo& interface, const Statistics& statistics) {
-    known_[id_of(interface, max_hints)].counts = statistics;
+    known_[id_of(interface, interface.ordinal)].counts = statistics;
 }
 
 WriteStatus PcapngWriter::write(const wire::Frame& frame, const InterfaceInfo& interface) {

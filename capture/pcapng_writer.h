@@ -43,6 +43,7 @@ private:
     bool packet_buffered_;
     bool closed_ = false;
     std::vector<Known> known_ = {};
+    std::uint32_t last_ordinal_ = 0;         ///< the greatest of those that were ever known
     std::vector<std::uint32_t> hints_ = {};  ///< by the source's index, where the id was found last
 };
 
