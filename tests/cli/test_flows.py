@@ -197,6 +197,26 @@ class Json(FlowsTestCase):
                           for flow in self.json("-r", PCAPS / "rxe-ud-pingpong.pcap")["flows"]}, {"UD": None})
         self.assertIsNone(self.json("-r", WRITE)["capture"]["kernel_dropped"])
 
+    def test_what_could_not_be_verified_is_null(self):
+        # 54 octets end in the BTH of every packet, and its ICRC behind it.
+        data = (PCAPS / "rxe-rping.pcap").read_bytes()
+        at, cut = 24, [data[:24]]
+        while at < len(data):
+            captured = struct.unpack_from("<I", data, at + 8)[0]
+            cut.append(data[at:at + 8] + struct.pack("<I", 54) + data[at + 12:at + 16 + 54])
+            at += 16 + captured
+        path = self.folder / "cut.pcap"
+        path.write_bytes(b"".join(cut))
+        told = self.json("-r", path)
+        self.assertEqual(told["capture"]["truncated"], told["capture"]["packets"])
+        self.assertIsNone(told["capture"]["icrc_bad"])
+        self.assertEqual({flow["icrc_bad"] for flow in told["flows"]}, {None})
+        self.assertEqual({row["icrc_bad"] for row in self.csv("-r", path, "--interval", "1s")}, {""})
+        self.assertIsNone(json.loads(self.succeeds(run("why", "-r", path, "--json")))["capture"]["icrc_bad"])
+        # tshark: iwarp_mpa.crc_flag is 0 in the Replies of the one, 1 in those of the other.
+        for name, known in (("siw-write-bw-64k-nocrc.pcap", None), ("siw-write-bw-64k-crc.pcap", 0)):
+            self.assertEqual({flow["crc_bad"] for flow in self.json("-r", PCAPS / name)["flows"]}, {known})
+
     def test_queue_pairs_that_were_connected_and_are_used_again_without_are_other_flows(self):
         path = self.folder / "lives.pcap"
         path.write_bytes(lives_of_queue_pairs(PCAPS / "rxe-verbs-atomic.pcap", 2))
