@@ -166,10 +166,10 @@ bool compressed(int fd) {
 }
 
 /// Opening a FIFO waits for its writer, and any signal ends that wait.
-int open_patiently(const std::string& path, bool (*stop)()) {
+int open_patiently(const std::string& path, const std::function<bool()>& stop) {
     for (;;) {
         const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-        if (fd >= 0 || errno != EINTR || (stop != nullptr && stop())) return fd;
+        if (fd >= 0 || errno != EINTR || (stop && stop())) return fd;
     }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -68,7 +69,7 @@ struct InputOptions {
     std::size_t window_octets = std::size_t{16} << 20;   ///< of a mapped file; at least a page
     std::size_t buffer_octets = std::size_t{512} << 10;  ///< of a file that is read; grows to the largest frame
     bool keep = false;                                   ///< a mapped file stays mapped as a whole: costs addresses
-    bool (*stop)() = nullptr;  ///< asked before a pipe is read, and while it is empty: true ends it
+    std::function<bool()> stop = {};  ///< asked before a pipe is read, and while it is empty: true ends it
 };
 
 /// A file, FIFO or, for `-`, standard input; decompressed where it begins with the magic of gzip, zstd or lz4.

@@ -37,7 +37,7 @@ bool DescriptorReader::told_to_stop() {
     // The signal that sets what stop_ reads may come just before the wait, which therefore has an end.
     constexpr int wait_ms = 100;
     pollfd readable{descriptor_.number(), POLLIN, 0};
-    while (stop_ != nullptr && !stopped_) {
+    while (stop_ && !stopped_) {
         stopped_ = stop_();
         if (!stopped_ && ::poll(&readable, 1, wait_ms) > 0) return false;
     }

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -50,8 +51,9 @@ protected:
 /// A descriptor with read(2), and a look ahead for the magic at its beginning.
 class DescriptorReader final : public OctetReader {
 public:
-    /// `stop` is asked while there is nothing to read: true ends the data. Null is never.
-    DescriptorReader(Descriptor descriptor, bool (*stop)()) : descriptor_(std::move(descriptor)), stop_(stop) {}
+    /// `stop` is asked while there is nothing to read: true ends the data. Empty is never.
+    DescriptorReader(Descriptor descriptor, std::function<bool()> stop)
+        : descriptor_(std::move(descriptor)), stop_(std::move(stop)) {}
 
     /// The first `octets` octets without consuming them; fewer where there are no more.
     wire::Bytes peek(std::size_t octets);
@@ -64,7 +66,7 @@ private:
     bool told_to_stop();
 
     Descriptor descriptor_;
-    bool (*stop_)();
+    std::function<bool()> stop_;
     bool stopped_ = false;
     std::vector<std::byte> ahead_ = {};
     std::uint64_t consumed_ = 0;

@@ -85,11 +85,15 @@ bool Output::close() {
     return ::close(closing) == 0 || fail(errno, "closing");
 }
 
+std::optional<FileId> file_id(const std::string& path) {
+    struct stat found = {};
+    if (::stat(path.c_str(), &found) != 0) return {};
+    return FileId{found.st_dev, found.st_ino};
+}
+
 bool same_file(const std::string& a, const std::string& b) {
-    struct stat one = {};
-    struct stat other = {};
-    return ::stat(a.c_str(), &one) == 0 && ::stat(b.c_str(), &other) == 0 && one.st_dev == other.st_dev &&
-           one.st_ino == other.st_ino;
+    const auto one = file_id(a);
+    return one && one == file_id(b);
 }
 
 }  // namespace capture

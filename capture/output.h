@@ -2,7 +2,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "capture/error.h"
 #include "capture/octet_reader.h"
@@ -55,6 +57,19 @@ private:
     bool failed_ = false;
     Error error_ = {};
 };
+
+/// Which file of the machine it is, by whatever name or link it is reached.
+struct FileId {
+    std::uint64_t device = 0;
+    std::uint64_t number = 0;
+
+    bool operator==(const FileId&) const = default;
+};
+/// Absent where nothing is there.
+std::optional<FileId> file_id(const std::string& path);
+
+/// Why nothing is written there.
+constexpr std::string_view is_being_read = "this is the file that is being read: save under another name";
 
 /// Whether two paths lead to the same file: reading a capture while writing over it destroys it.
 bool same_file(const std::string& a, const std::string& b);

@@ -75,7 +75,7 @@ public:
         if (failed_) return {0, ReadStatus::error};
         comments_.clear();
         std::size_t count = 0;
-        // A joined comment lives in the one comments_, so it ends the batch.
+        // Several comments of a frame live in the one comments_, so they end the batch.
         while (count < frames.size() && comments_.empty()) {
             const ReadStatus status = step(frames[count], count == 0);
             if (status != ReadStatus::frame) return count > 0 ? Batch{count, ReadStatus::frame} : Batch{0, status};
@@ -85,7 +85,7 @@ public:
     }
 
     FileFormat format() const override { return FileFormat::pcapng; }
-    std::vector<SectionInfo> sections() const override { return sections_; }
+    std::span<const SectionInfo> sections() const override { return sections_; }
 
     /// The last Interface Statistics Block; where there is none, the sum of the drop counts in the packet blocks, which
     /// do not say who dropped and count as the kernel's.
@@ -280,6 +280,8 @@ private:
             room != ReadStatus::frame)
             return room;
         InterfaceInfo info;
+        info.ordinal = static_cast<std::uint32_t>(interfaces_.size());
+        info.section = static_cast<std::uint32_t>(sections_.size() - 1);
         info.link_type = link_type_in_file(u16(8));
         info.snaplen = u32(12);
         std::int64_t offset_sec = 0;
@@ -401,19 +403,30 @@ private:
     void packet_options(wire::Frame& frame, wire::Bytes options, std::optional<std::uint64_t>& dropped) {
         each_option(options, [&](std::uint16_t code, wire::Bytes value) {
             if (code == option::comment) {
-                if (frame.comment.empty()) {
-                    frame.comment = view_of(value);
-                } else {
-                    if (comments_.empty()) comments_ = frame.comment;
-                    append_line(comments_, view_of(value));
-                    frame.comment = comments_;
-                }
+                add_comment(frame, view_of(value));
             } else if (code == option::epb_flags && value.size() == 4) {
                 frame.direction = direction_of(load_u32(value.data()));
             } else if (code == option::epb_dropcount && value.size() == 8) {
                 dropped = load_u64(value.data());
             }
         });
+    }
+
+    /// Several are put behind one another as wire/comments.h says; one stays where it is.
+    void add_comment(wire::Frame& frame, std::string_view comment) {
+        using namespace std::string_view_literals;
+        comment = comment.substr(0, comment.find('\0'));
+        if (frame.comment.empty()) {
+            frame.comment = comment.empty() ? "\0"sv : comment;
+            return;
+        }
+        if (comments_.empty()) {
+            comments_ = frame.comment;
+            if (comments_.back() != '\0') comments_ += '\0';
+        }
+        comments_ += comment;
+        comments_ += '\0';
+        frame.comment = comments_;
     }
 
     ReadStatus beyond_block(std::uint32_t captured, std::uint32_t room) {
@@ -431,7 +444,7 @@ private:
     std::vector<SectionInfo> sections_ = {};
     std::int64_t last_ns_ = 0;  ///< the time of the latest frame that had one
     std::size_t metadata_octets_ = 0;
-    std::string comments_ = {};  ///< several comments of one frame, joined
+    std::string comments_ = {};  ///< of one frame that has several
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 
 #include "capture/pcapng.h"
+#include "wire/comments.h"
 
 namespace capture {
 namespace {
@@ -89,6 +90,18 @@ PcapngWriter::PcapngWriter(Output output, const WriterOptions& options)
 
 PcapngWriter::~PcapngWriter() { static_cast<void>(close()); }
 
+bool PcapngWriter::begin_section(const SectionInfo& section) {
+    return end_section() && write_section(section) && (!packet_buffered_ || output_.flush());
+}
+
+bool PcapngWriter::end_section() {
+    for (std::size_t i = 0; i < known_.size(); ++i)
+        if (!write_counts(static_cast<std::uint32_t>(i), known_[i])) return false;
+    known_.clear();
+    hints_.clear();
+    return true;
+}
+
 bool PcapngWriter::write_section(SectionInfo section) {
     if (section.application.empty()) section.application = "rdmascope";
     if (section.os.empty()) section.os = own_os();
@@ -137,10 +150,15 @@ bool PcapngWriter::write_counts(std::uint32_t id, const Known& known) {
 std::uint32_t PcapngWriter::id_of(const InterfaceInfo& interface, std::uint32_t hint) {
     if (hint < hints_.size() && hints_[hint] < known_.size() && known_[hints_[hint]].info == interface) [[likely]]
         return hints_[hint];
-    const auto found = std::find_if(known_.begin(), known_.end(), [&](const Known& k) { return k.info == interface; });
+    // A source that numbers its interfaces gives them in order: one beyond all so far is new.
+    const auto found =
+        interface.ordinal > last_ordinal_
+            ? known_.end()
+            : std::find_if(known_.begin(), known_.end(), [&](const Known& k) { return k.info == interface; });
     const auto id = static_cast<std::uint32_t>(found - known_.begin());
     if (found == known_.end()) {
         known_.push_back({.info = interface});
+        last_ordinal_ = std::max(last_ordinal_, interface.ordinal);
         write_interface(interface);
     }
     if (hint < max_hints) {
@@ -151,13 +169,13 @@ std::uint32_t PcapngWriter::id_of(const InterfaceInfo& interface, std::uint32_t 
 }
 
 bool PcapngWriter::describe(const InterfaceInfo& interface) {
-    id_of(interface, max_hints);
+    id_of(interface, interface.ordinal);
     if (packet_buffered_) return output_.flush();
     return output_.error().message.empty();
 }
 
 void PcapngWriter::count(const InterfaceInfo& interface, const Statistics& statistics) {
-    known_[id_of(interface, max_hints)].counts = statistics;
+    known_[id_of(interface, interface.ordinal)].counts = statistics;
 }
 
 WriteStatus PcapngWriter::write(const wire::Frame& frame, const InterfaceInfo& interface) {
@@ -165,10 +183,11 @@ WriteStatus PcapngWriter::write(const wire::Frame& frame, const InterfaceInfo& i
     known_[id].last_ns = frame.time_ns;
 
     const std::size_t captured = frame.bytes.size();
-    const std::string_view comment = frame.comment.substr(0, max_option_octets);
     const bool directed = frame.direction != wire::Direction::unknown;
     std::size_t options = 0;
-    if (!comment.empty()) options += 4 + padded(comment.size());
+    wire::for_each_comment(frame.comment, [&](std::string_view comment) {
+        options += 4 + padded(std::min(comment.size(), max_option_octets));
+    });
     if (directed) options += 8;
     if (options > 0) options += 4;
     const std::size_t length = 32 + padded(captured) + options;
@@ -184,7 +203,9 @@ WriteStatus PcapngWriter::write(const wire::Frame& frame, const InterfaceInfo& i
     at = put(at, static_cast<std::uint32_t>(captured));
     at = put(at, frame.wire_length);
     at = put_padded(at, frame.bytes.data(), captured);
-    if (!comment.empty()) at = put_option(at, option::comment, comment);
+    wire::for_each_comment(frame.comment, [&](std::string_view comment) {
+        at = put_option(at, option::comment, comment.substr(0, max_option_octets));
+    });
     if (directed) {
         at = put(put(at, option::epb_flags), std::uint16_t{4});
         at = put(at, std::uint32_t{frame.direction == wire::Direction::inbound ? 1U : 2U});
@@ -198,8 +219,8 @@ WriteStatus PcapngWriter::write(const wire::Frame& frame, const InterfaceInfo& i
 bool PcapngWriter::close() {
     if (closed_) return output_.close();
     closed_ = true;
-    for (std::size_t i = 0; i < known_.size(); ++i) write_counts(static_cast<std::uint32_t>(i), known_[i]);
-    return output_.close();
+    const bool ended = end_section();
+    return output_.close() && ended;
 }
 
 }  // namespace capture

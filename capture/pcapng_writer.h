@@ -7,14 +7,15 @@
 
 namespace capture {
 
-/// A pcapng file of one section in the machine's byte order: interfaces with all that is known of them, nanoseconds,
-/// comments, directions, and at close the counts.
+/// A pcapng file in the machine's byte order: interfaces with all that is known of them, nanoseconds, comments,
+/// directions, and at the end of each section the counts.
 class PcapngWriter final : public Writer {
 public:
     PcapngWriter(Output output, const WriterOptions& options);
     ~PcapngWriter() override;
 
     bool describe(const InterfaceInfo& interface) override;
+    bool begin_section(const SectionInfo& section) override;
     WriteStatus write(const wire::Frame& frame, const InterfaceInfo& interface) override;
     void count(const InterfaceInfo& interface, const Statistics& statistics) override;
     bool flush() override { return output_.flush(); }
@@ -32,6 +33,7 @@ private:
     };
 
     bool write_section(SectionInfo section);
+    bool end_section();
     bool write_interface(const InterfaceInfo& interface);
     bool write_counts(std::uint32_t id, const Known& known);
     /// Index into known_; describes what is new. `hint` is the source's own index.
@@ -41,6 +43,7 @@ private:
     bool packet_buffered_;
     bool closed_ = false;
     std::vector<Known> known_ = {};
+    std::uint32_t last_ordinal_ = 0;         ///< the greatest of those that were ever known
     std::vector<std::uint32_t> hints_ = {};  ///< by the source's index, where the id was found last
 };
 

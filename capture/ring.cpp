@@ -1,5 +1,6 @@
 #include "capture/ring.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cerrno>
@@ -89,6 +90,14 @@ bool RingWriter::open_next() {
         error_ = Error{.message = "the name with its date is longer than a path may be", .path = pattern_};
         return false;
     }
+    // A name with a date, or a number, may become that of the source at any time.
+    if (!ring_.sources.empty())
+        if (const auto there = file_id(current_);
+            there && std::find(ring_.sources.begin(), ring_.sources.end(), *there) != ring_.sources.end()) {
+            writer_ = nullptr;
+            error_ = Error{.message = std::string(is_being_read), .path = current_};
+            return false;
+        }
     auto opened = open_writer(current_, options_);
     if (!opened) {
         writer_ = nullptr;
@@ -104,6 +113,12 @@ bool RingWriter::open_next() {
 bool RingWriter::describe(const InterfaceInfo& interface) {
     described_.push_back(interface);
     return writer_ != nullptr && writer_->describe(interface);
+}
+
+bool RingWriter::begin_section(const SectionInfo& section) {
+    options_.section = section;
+    described_.clear();
+    return writer_ != nullptr && writer_->begin_section(section);
 }
 
 void RingWriter::count(const InterfaceInfo& interface, const Statistics& statistics) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "capture/output.h"
 #include "capture/writer.h"
 
 namespace capture {
@@ -26,11 +27,12 @@ namespace capture {
 /// interface makes no files. `-G` goes first. Times are local; a name that comes again overwrites. `-W` alone means
 /// nothing.
 struct RingOptions {
-    std::uint64_t max_octets = 0;  ///< `-C`; 0 is no limit
-    std::uint32_t files = 0;       ///< `-W`; 0 is no limit
-    std::uint32_t seconds = 0;     ///< `-G`; 0 is no limit
-    std::string command = {};      ///< `-z`: run as `command file` on every file that was rotated out, without a
-                                   ///< shell, at the lowest priority, while the capture goes on
+    std::uint64_t max_octets = 0;      ///< `-C`; 0 is no limit
+    std::uint32_t files = 0;           ///< `-W`; 0 is no limit
+    std::uint32_t seconds = 0;         ///< `-G`; 0 is no limit
+    std::string command = {};          ///< `-z`: run as `command file` on every file that was rotated out, without a
+                                       ///< shell, at the lowest priority, while the capture goes on
+    std::vector<FileId> sources = {};  ///< what is being read: no name of the ring may lead there
     std::function<std::int64_t()> now_sec = {};  ///< seconds since 1970; the system's clock where empty
 };
 
@@ -44,6 +46,7 @@ public:
     ~RingWriter() override;
 
     bool describe(const InterfaceInfo& interface) override;
+    bool begin_section(const SectionInfo& section) override;
     WriteStatus write(const wire::Frame& frame, const InterfaceInfo& interface) override;
     void count(const InterfaceInfo& interface, const Statistics& statistics) override;
     bool flush() override { return writer_ == nullptr || writer_->flush(); }

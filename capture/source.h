@@ -20,7 +20,9 @@ enum class ReadStatus : std::uint8_t {
 
 /// What the frames of one `Frame::interface` have in common.
 struct InterfaceInfo {
-    std::string name = {};  ///< empty where the capture does not tell, as in pcap files
+    std::uint32_t ordinal = 0;  ///< its place among the capture's: two that are described alike stay two
+    std::uint32_t section = 0;  ///< index into Source::sections()
+    std::string name = {};      ///< empty where the capture does not tell, as in pcap files
     std::string description = {};
     std::string filter = {};  ///< the capture filter in force, as text
     std::string os = {};
@@ -79,7 +81,8 @@ public:
 
     /// Indexed by Frame::interface. Grows while a pcapng file is read, which voids references into it.
     virtual const std::vector<InterfaceInfo>& interfaces() const = 0;
-    virtual std::vector<SectionInfo> sections() const { return {}; }
+    /// In the order of the capture; grows as interfaces() does. Empty where the capture has no such thing.
+    virtual std::span<const SectionInfo> sections() const { return {}; }
 
     /// Of one interface, and of all together.
     virtual Statistics statistics(std::size_t interface) const = 0;

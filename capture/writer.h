@@ -46,7 +46,11 @@ public:
     /// Keeps a frame of `interface`. Interfaces that compare equal are one in the file.
     [[nodiscard]] virtual WriteStatus write(const wire::Frame& frame, const InterfaceInfo& interface) = 0;
 
-    /// What close() shall say was counted on `interface`; a pcap file has no place for it.
+    /// What comes from here on is of another section of its source, and so in a pcapng file. What was counted on the
+    /// interfaces of the one before has been told. A pcap file has no sections.
+    [[nodiscard]] virtual bool begin_section(const SectionInfo&) { return true; }
+
+    /// What the end of the section shall say was counted on `interface`; a pcap file has no place for it.
     virtual void count(const InterfaceInfo& interface, const Statistics& statistics) = 0;
 
     /// False: see error().

@@ -23,6 +23,7 @@ capture::Result<std::unique_ptr<LiveSources>> LiveSources::open(const std::vecto
         auto source = capture::LiveSource::open(how);
         if (!source) return wire::Failure{source.error()};
         all->interfaces_.push_back((*source)->interfaces().front());
+        all->interfaces_.back().ordinal = static_cast<std::uint32_t>(all->sources_.size());
         all->sources_.push_back(std::move(source).value());
     }
     return all;

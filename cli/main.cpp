@@ -15,11 +15,13 @@
 #include "cli/flows/flows.h"
 #include "cli/replay/replay.h"
 #include "cli/run/run.h"
+#include "cli/standard_streams.h"
 #include "cli/top/top.h"
 #include "cli/why/why.h"
 #include "dissect/registry.h"
 
 int main(int argc, char** argv) {
+    cli::hold_standard_streams();
     constexpr std::array commands{
         cli::Command{"dump", "print, filter, save and convert packets, with tcpdump's letters", cli::dump::run,
                      cli::dump::help},

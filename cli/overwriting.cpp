@@ -10,8 +10,6 @@ namespace cli {
 
 namespace {
 
-constexpr std::string_view reason = "this is the file that is being read: save under another name";
-
 /// Only of a regular file anything can be lost.
 bool is_file(const std::string& path) {
     std::error_code unknown;
@@ -27,7 +25,7 @@ std::string refuse_overwriting(const std::string& path, std::initializer_list<st
     const bool meets = std::any_of(read.begin(), read.end(), [&](std::string_view each) {
         return !each.empty() && capture::same_file(name_of(each), path);
     });
-    return meets ? std::string(reason) : std::string{};
+    return meets ? std::string(capture::is_being_read) : std::string{};
 }
 
 std::string refuse_overwriting_numbered(const std::string& path, const std::string& read) {
@@ -37,8 +35,9 @@ std::string refuse_overwriting_numbered(const std::string& path, const std::stri
     const std::string source = std::filesystem::weakly_canonical(name_of(read), unknown).string();
     if (first.empty() || !source.starts_with(first) || !is_file(source)) return {};
     const std::string_view rest = std::string_view(source).substr(first.size());
-    return std::all_of(rest.begin(), rest.end(), [](char c) { return c >= '0' && c <= '9'; }) ? std::string(reason)
-                                                                                              : std::string{};
+    return std::all_of(rest.begin(), rest.end(), [](char c) { return c >= '0' && c <= '9'; })
+               ? std::string(capture::is_being_read)
+               : std::string{};
 }
 
 }  // namespace cli

@@ -34,10 +34,11 @@ struct FieldBuilder {
         return all.back();
     }
 
-    /// The eight statistics of a distribution; `of` gives the Histogram.
-    template <class Of>
+    /// The eight statistics of a distribution; `of` gives the Histogram. Where it is not `known`, even that there were
+    /// no samples is not.
+    template <class Of, class Known>
     void histogram(const std::string& path, std::string family, const std::string& title, Unit unit,
-                   const std::string& what, Of of) {
+                   const std::string& what, Of of, Known known) {
         struct Quantile {
             const char* name;
             double share;
@@ -50,7 +51,8 @@ struct FieldBuilder {
         const auto member = [&](const char* name, Unit of_member, const std::string& help, auto accessor) {
             add(path + "." + name, family + "." + name, title + " " + name, of_member, help, accessor);
         };
-        member("count", Unit::count, "samples: " + what, [of](const Row& row) { return of(row).count(); });
+        member("count", Unit::count, "samples: " + what,
+               [of, known](const Row& row) { return known(row) ? Value{of(row).count()} : Value{}; });
         member("min", unit, what + "; the least", [of](const Row& row) { return value(of(row).min()); });
         member("mean", unit, what + "; the mean", [of](const Row& row) { return value(of(row).mean()); });
         for (const Quantile& quantile : quantiles) {
@@ -59,6 +61,11 @@ struct FieldBuilder {
                    [of, share](const Row& row) { return value(of(row).quantile(share)); });
         }
         member("max", unit, what + "; the greatest", [of](const Row& row) { return value(of(row).max()); });
+    }
+    template <class Of>
+    void histogram(const std::string& path, std::string family, const std::string& title, Unit unit,
+                   const std::string& what, Of of) {
+        histogram(path, std::move(family), title, unit, what, of, [](const Row&) { return true; });
     }
 };
 

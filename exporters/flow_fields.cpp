@@ -183,7 +183,8 @@ void add_answers(Fields& fields) {
                });
     fields.add("crc_bad", "", "CRC bad", Unit::count,
                "iWARP: FPDUs with a wrong MPA CRC; null where it was not verified", [](const FlowRow& row) {
-                   const bool verified = row.context.crc_verified && row.flow.transport == dissect::Transport::iwarp;
+                   const bool verified = row.context.crc_verified && !lacks_crcs(row.flow) &&
+                                         row.flow.transport == dissect::Transport::iwarp;
                    return verified ? Value{row.flow.crc_bad} : Value{};
                });
     fields.add("terminates", "", "terminates", Unit::count, "iWARP: Terminate messages",

@@ -24,6 +24,13 @@ struct Context {
     std::optional<Interval> interval = {};
 };
 
+/// Whether a CRC of the capture can have been verified: they stand at the end of packets, which a snapshot length cuts.
+inline bool can_verify(const metrics::CaptureFigures& capture) {
+    return capture.packets == 0 || capture.truncated < capture.packets;
+}
+/// Whether the ends did without CRCs when they set up the connection.
+inline bool lacks_crcs(const metrics::FlowSnapshot& flow) { return flow.connection.mpa_crc == false; }
+
 struct FlowRow {
     const metrics::FlowSnapshot& flow;
     const Context& context;

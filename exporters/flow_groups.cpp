@@ -123,10 +123,12 @@ void add_tcp(Fields& fields) {
     count("zero_windows", "zero windows", "that the receiver advertised", &TcpFigures::zero_windows);
     count("ece_acks", "ECE", "ACKs that say that this flow was marked (RFC 3168)", &TcpFigures::ece_acks);
     count("cwr_segments", "CWR", "segments that say that the sender has slowed down", &TcpFigures::cwr_segments);
-    fields.histogram("tcp.round_trip_ns", "", "TCP RTT", Unit::ns, "octets to their ACK, at the tap; none sent again",
-                     [](const FlowRow& row) -> const metrics::Histogram& {
-                         return row.flow.tcp ? row.flow.tcp->round_trip_ns : no_samples;
-                     });
+    fields.histogram(
+        "tcp.round_trip_ns", "", "TCP RTT", Unit::ns, "octets to their ACK, at the tap; none sent again",
+        [](const FlowRow& row) -> const metrics::Histogram& {
+            return row.flow.tcp ? row.flow.tcp->round_trip_ns : no_samples;
+        },
+        [](const FlowRow& row) { return row.flow.tcp.has_value(); });
     fields.add("tcp.handshake_ns", "", "handshake", Unit::ns, "SYN to SYN ACK to ACK",
                of_tcp([](const TcpFigures& tcp) { return value(tcp.handshake_ns); }));
     fields.add("tcp.mss", "", "MSS", Unit::bytes, "maximum segment size",

@@ -16,6 +16,7 @@ template <class Of>
 auto of_verbs(Of of) {
     return [of](const FlowRow& row) { return row.flow.verbs ? Value{of(*row.flow.verbs)} : Value{}; };
 }
+bool is_traced(const FlowRow& row) { return row.flow.verbs.has_value(); }
 Value text_or_nothing(const std::string& text) { return text.empty() ? Value{} : Value{text}; }
 
 void add_process(Fields& fields) {
@@ -75,10 +76,12 @@ void add_work(Fields& fields) {
           &VerbsFigures::messages_unmatched);
     count("polled_early", "early", "completions that the process took before the acknowledgement passed",
           &VerbsFigures::polled_early);
-    fields.histogram("work.post_interval_ns", "", "between posts", Unit::ns, "one work request to the next",
-                     [](const FlowRow& row) -> metrics::Histogram {
-                         return row.flow.verbs ? row.flow.verbs->post_interval_ns : metrics::Histogram{};
-                     });
+    fields.histogram(
+        "work.post_interval_ns", "", "between posts", Unit::ns, "one work request to the next",
+        [](const FlowRow& row) -> metrics::Histogram {
+            return row.flow.verbs ? row.flow.verbs->post_interval_ns : metrics::Histogram{};
+        },
+        is_traced);
 }
 
 /// Gaps that packets alone call the application's, by what the posts say of them.
@@ -101,12 +104,15 @@ void add_gaps(Fields& fields) {
 void add_delays(Fields& fields) {
     const auto part = [&](const char* name, const char* title, const char* help,
                           metrics::Histogram DelayFigures::*member) {
-        fields.histogram(name, "", title, Unit::ns, help, [member](const FlowRow& row) -> metrics::Histogram {
-            metrics::Histogram all;
-            if (!row.flow.verbs) return all;
-            for (const metrics::OperationWaits& one : row.flow.verbs->operations) all.merge(one.delays.*member);
-            return all;
-        });
+        fields.histogram(
+            name, "", title, Unit::ns, help,
+            [member](const FlowRow& row) -> metrics::Histogram {
+                metrics::Histogram all;
+                if (!row.flow.verbs) return all;
+                for (const metrics::OperationWaits& one : row.flow.verbs->operations) all.merge(one.delays.*member);
+                return all;
+            },
+            is_traced);
     };
     part("post_to_wire_ns", "to wire", "work request posted to its message's first packet",
          &DelayFigures::post_to_wire_ns);
@@ -116,15 +122,16 @@ void add_delays(Fields& fields) {
     part("ack_to_poll_ns", "to poll", "acknowledgement to the process taking the completion",
          &DelayFigures::ack_to_poll_ns);
     part("post_to_poll_ns", "post to poll", "the whole: the sum of these four", &DelayFigures::whole_ns);
-    fields.histogram("completion_ns", "", "completion", Unit::ns,
-                     "work request posted to the process taking its completion, whether packets were seen or not",
-                     [](const FlowRow& row) -> metrics::Histogram {
-                         metrics::Histogram all;
-                         if (!row.flow.verbs) return all;
-                         for (const metrics::OperationWaits& one : row.flow.verbs->operations)
-                             all.merge(one.completion_ns);
-                         return all;
-                     });
+    fields.histogram(
+        "completion_ns", "", "completion", Unit::ns,
+        "work request posted to the process taking its completion, whether packets were seen or not",
+        [](const FlowRow& row) -> metrics::Histogram {
+            metrics::Histogram all;
+            if (!row.flow.verbs) return all;
+            for (const metrics::OperationWaits& one : row.flow.verbs->operations) all.merge(one.completion_ns);
+            return all;
+        },
+        is_traced);
 }
 
 /// Operation by operation: how many messages were timed, and of each wait the mean and the tail. Distributions of all

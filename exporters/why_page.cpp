@@ -110,7 +110,9 @@ private:
                             alarms == 1 ? std::string()
                                         : fmt::format(" And {} below.", words::counted(alarms - 1, "more finding"))));
         else if (snapshot_.flows.empty())
-            paragraph("NOTHING TO JUDGE:", bold, 18, "the capture holds no RDMA.");
+            paragraph("NOTHING TO JUDGE:", bold, 18,
+                      snapshot_.capture.rdma_units == 0 ? "the capture holds no RDMA."
+                                                        : "RDMA connections were set up or ended, but no data passed.");
         else
             paragraph("OK:", green, 4, "nothing is wrong that this capture can show.");
         for (const std::string& note : {incomplete(), unsorted()})

@@ -35,7 +35,7 @@ struct Frame {
     std::uint32_t interface = 0;          ///< index into the interfaces of the source
     std::int64_t time_ns = 0;             ///< nanoseconds since 1970-01-01 00:00 UTC
     std::uint64_t number = 0;             ///< 1 for the first frame of the source
-    std::string_view comment = {};        ///< of a pcapng packet block; empty where there is none
+    std::string_view comment = {};        ///< of pcapng packet blocks; several: see comments.h
 };
 
 }  // namespace wire

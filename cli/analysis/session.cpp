@@ -26,6 +26,7 @@
 #include "daemon/moments.h"
 #include "daemon/traces/traced_analyzer.h"
 #include "exporters/device_json.h"
+#include "exporters/flow_fields.h"
 #include "metrics/engine/analyzer.h"
 
 namespace cli::analysis {
@@ -350,7 +351,8 @@ bool Session::run() {
 const metrics::Snapshot& Session::snapshot() const { return state_->result; }
 bool Session::crc_verified() const {
     const AnalysisOptions& options = state_->options;
-    return options.connect || options.recalls() ? state_->crc_verified : options.verify_crc;
+    const bool asked_for = options.connect || options.recalls() ? state_->crc_verified : options.verify_crc;
+    return asked_for && exporters::can_verify(snapshot().capture);
 }
 const Names& Session::names() const { return state_->host_names; }
 std::vector<capture::trace::EventCount> Session::kernel_events() const {

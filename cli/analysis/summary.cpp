@@ -54,7 +54,7 @@ std::string nothing_found(const AnalysisOptions& options, const metrics::Capture
                                           : "no packets came: check that this is the interface, and that there is "
                                             "traffic (`rdmascope dump -i IFACE --all` shows all of it)";
     if (capture.rdma_units != 0)
-        return fmt::format("no data in {}: all RDMA there is sets connections up or ends them, so there is no flow",
+        return fmt::format("{}, whose RDMA is connection management only: no data flow",
                            counted(capture.packets, "packet"));
     if (!unknown_links.empty())
         return fmt::format("no RDMA in {} that can be read: rdmascope does not know the link type {}",

@@ -1,12 +1,13 @@
 #include "cli/dump/endpoints.h"
 
+#include <filesystem>
 #include <fmt/core.h>
+#include <system_error>
 #include <unistd.h>
 
 #include "capture/link_type.h"
 #include "cli/console.h"
 #include "cli/overwriting.h"
-#include "cli/signals.h"
 
 namespace cli::dump {
 
@@ -49,16 +50,27 @@ capture::Result<capture::LiveOptions> live_options(const DumpOptions& options, c
     return live;
 }
 
+/// The files of whose contents more is wanted while others are written.
+std::vector<capture::FileId> files_read(const DumpOptions& options) {
+    if (!options.read_path) return {};
+    const std::string path = *options.read_path == "-" ? "/dev/stdin" : *options.read_path;
+    std::error_code unknown;
+    if (!std::filesystem::is_regular_file(path, unknown)) return {};
+    const auto id = capture::file_id(path);
+    return id ? std::vector{*id} : std::vector<capture::FileId>{};
+}
+
 }  // namespace
 
-capture::Result<Input> open_input(const DumpOptions& options, const std::string& expression) {
+capture::Result<Input> open_input(const DumpOptions& options, const std::string& expression,
+                                  std::function<bool()> stop) {
     Input input;
     if (options.read_path) {
         if (*options.read_path == "-" && is_terminal(STDIN_FILENO))
             return failure(
                 "standard input is a terminal: a capture is wanted, as in `tcpdump -w - | rdmascope dump -r -`");
         capture::FileOptions reading;
-        reading.stop = Signals::stop;
+        reading.stop = std::move(stop);
         auto file = capture::open_file(*options.read_path, reading);
         if (!file) return wire::Failure{file.error()};
         input.file = std::move(file).value();
@@ -88,6 +100,7 @@ capture::Result<Kept> open_kept(const DumpOptions& options, const Input& input) 
         ring.files = options.rotate_files;
         ring.seconds = options.rotate_seconds;
         ring.command = options.rotate_command;
+        ring.sources = files_read(options);
         auto opened = capture::RingWriter::open(path, std::move(ring), writer);
         if (!opened) return wire::Failure{opened.error()};
         kept.ring = opened->get();
@@ -97,9 +110,40 @@ capture::Result<Kept> open_kept(const DumpOptions& options, const Input& input) 
         if (!opened) return wire::Failure{opened.error()};
         kept.writer = std::move(opened).value();
     }
-    for (const capture::InterfaceInfo& interface : input.source().interfaces())
-        if (!kept.writer->describe(interface)) return wire::Failure{kept.writer->error()};
+    if (!kept.begin(input.source())) return wire::Failure{kept.writer->error()};
     return kept;
+}
+
+bool Kept::begin(const capture::Source& source) { return describe(source); }
+
+bool Kept::describe(const capture::Source& source) {
+    const auto& interfaces = source.interfaces();
+    for (std::size_t i = first_; i < interfaces.size() && interfaces[i].section == section_; ++i)
+        if (!writer->describe(interfaces[i])) return false;
+    return true;
+}
+
+void Kept::count(const capture::Source& source) {
+    const auto& interfaces = source.interfaces();
+    for (; first_ < interfaces.size() && interfaces[first_].section == section_; ++first_)
+        writer->count(interfaces[first_], source.statistics(first_));
+}
+
+bool Kept::go_to(std::uint32_t section, const capture::Source& source) {
+    const auto sections = source.sections();
+    while (section_ < section) {
+        count(source);
+        if (!writer->begin_section(sections[++section_]) || !describe(source)) return false;
+    }
+    return true;
+}
+
+bool Kept::close(const capture::Source& source, bool complete) {
+    const std::size_t sections = source.sections().size();
+    // A failure stays with the writer, and its close() tells of it.
+    if (complete && sections > 1) static_cast<void>(go_to(static_cast<std::uint32_t>(sections - 1), source));
+    count(source);
+    return writer->close();
 }
 
 }  // namespace cli::dump

@@ -1,4 +1,6 @@
 #pragma once
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -19,12 +21,33 @@ struct Input {
 };
 
 /// Opens `-r` or the interfaces of `-i`; an interface filters in the kernel.
-capture::Result<Input> open_input(const DumpOptions& options, const std::string& expression);
+/// `stop` is asked while a file is waited for: true ends it.
+capture::Result<Input> open_input(const DumpOptions& options, const std::string& expression,
+                                  std::function<bool()> stop);
 
-/// Where packets are kept.
-struct Kept {
+/// Where packets are kept, section by section as their source has them.
+class Kept {
+public:
+    capture::WriteStatus write(const wire::Frame& frame, const capture::Source& source) {
+        const capture::InterfaceInfo& interface = source.interfaces()[frame.interface];
+        if (interface.section != section_ && !go_to(interface.section, source)) return capture::WriteStatus::error;
+        return writer->write(frame, interface);
+    }
+    /// Describes what the source knows of its first section, as far as it is known.
+    [[nodiscard]] bool begin(const capture::Source& source);
+    /// Tells what was counted. `complete` where the source was read to its end: sections without packets are kept too.
+    [[nodiscard]] bool close(const capture::Source& source, bool complete);
+
     std::unique_ptr<capture::Writer> writer = {};
     capture::RingWriter* ring = nullptr;  ///< the writer, where it makes several files
+
+private:
+    bool go_to(std::uint32_t section, const capture::Source& source);
+    bool describe(const capture::Source& source);
+    void count(const capture::Source& source);
+
+    std::uint32_t section_ = 0;
+    std::size_t first_ = 0;  ///< interface of the section
 };
 
 /// Opens `-w`; empty where there is none.

@@ -164,13 +164,17 @@ struct Inspector::State final : dissect::Sink {
         if (late) settle(notice.frame);
     }
 
-    /// The frame is complete: prints it where it is wanted, and says so.
+    /// The frame is complete: prints it where it is of the kind that is printed and passes the display filter. Says
+    /// whether it counts: all that pass are saved, where frames are saved.
     bool settle(const wire::Frame& frame);
 
-    /// Whether the frame just dissected is of the kind that is printed, and passes the display filter.
-    bool wanted() {
+    /// Whether the frame just dissected is of the kind that is printed.
+    bool printable() const {
         if (text != nullptr && !text->has_lines()) return false;
-        if (options.form == Form::tree && printer && !carries_rdma && !options.all) return false;
+        return !(options.form == Form::tree && printer && !carries_rdma && !options.all);
+    }
+    /// Whether it passes the display filter.
+    bool passes() {
         if (!filter) return true;
         output::ChosenFields& gathered = filter_fields ? *filter_fields : *chosen;
         gathered.complete();
@@ -272,13 +276,16 @@ void Inspector::begin(const capture::Source& source) {
 }
 
 bool Inspector::State::settle(const wire::Frame& frame) {
-    const bool shown = wanted();
+    const bool saves = options.write_path.has_value();
+    const bool of_kind = printable();
+    const bool passed = (of_kind || saves) && passes();
+    const bool shown = of_kind && passed;
     if (filter_fields) filter_fields->end_frame(shown);
-    if (!printer) return shown;
+    if (!printer) return passed;
     std::string& text_so_far = out.text();
     const std::size_t begin = text_so_far.size();
     printer->end_frame(shown);
-    if (!shown) return false;
+    if (!shown) return saves && passed;
     if (colored) color_lines(text_so_far, begin);
     if (options.form == Form::tree && options.octets != Octets::none && !late)
         output::append_dump(text_so_far, frame.bytes.subspan(options.octets_of_link ? 0 : link_octets),

@@ -22,7 +22,7 @@ public:
 
     /// Before the first frame. The source outlives the inspector.
     void begin(const capture::Source& source);
-    /// Prints the frame where it matches, and says so.
+    /// Prints the frame where it matches; says whether it counts, and is to be saved where frames are.
     bool inspect(const wire::Frame& frame);
     /// After the last frame. Where the source was read to its end, prints what waited for octets that never came.
     void end(bool complete);

@@ -76,7 +76,10 @@ bool Job::set_up() {
     if (const std::string reason = missing_command(options_.rotate_command); !reason.empty())
         return fail(fmt::format("-z {}: {}", options_.rotate_command, reason)), false;
 
-    auto input = open_input(options_, *expression);
+    auto input = open_input(options_, *expression, [this] {
+        if (Signals::pending()) answer_signals();
+        return Signals::stop();
+    });
     if (!input) return mistaken_ = !options_.read_path && is_mistaken(*expression), fail(input.error()), false;
     input_ = std::move(input).value();
     if (input_.file && !expression->empty()) {
@@ -113,7 +116,10 @@ void Job::pump() {
     capture::Source& source = input_.source();
     while (!Signals::stop()) {
         const capture::Batch batch = source.next_batch(frames);
-        if (batch.status == capture::ReadStatus::end) return;
+        if (batch.status == capture::ReadStatus::end) {
+            ended_ = true;
+            return;
+        }
         if (batch.status == capture::ReadStatus::error) {
             // Asked to end in the middle of a stream, the source finds it cut.
             if (Signals::stop()) return;
@@ -150,7 +156,7 @@ Job::Step Job::take(const wire::Frame& frame) {
 }
 
 Job::Step Job::keep(const wire::Frame& frame) {
-    switch (kept_.writer->write(frame, input_.source().interfaces()[frame.interface])) {
+    switch (kept_.write(frame, input_.source())) {
         case capture::WriteStatus::ok: return Step::go_on;
         case capture::WriteStatus::finished: return Step::enough;
         case capture::WriteStatus::error: break;
@@ -185,7 +191,7 @@ void Job::answer_signals() {
 }
 
 void Job::report() const {
-    if (input_.file) {
+    if (options_.read_path) {
         tell("{} read, {} matched", packets(received_), matched_);
         return;
     }
@@ -228,10 +234,7 @@ void Job::tell_unknown_links() const {
 
 void Job::close_writer() {
     if (!kept_.writer) return;
-    const auto& interfaces = input_.source().interfaces();
-    for (std::size_t i = 0; i < interfaces.size(); ++i)
-        kept_.writer->count(interfaces[i], input_.source().statistics(i));
-    if (!kept_.writer->close()) {
+    if (!kept_.close(input_.source(), ended_)) {
         reader_of_packets_is_gone_ = options_.write_path == "-" && has_no_reader(STDOUT_FILENO);
         if (!reader_of_packets_is_gone_) fail(kept_.writer->error());
     }

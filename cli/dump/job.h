@@ -60,6 +60,7 @@ private:
 
     std::uint64_t received_ = 0;  ///< frames that the source gave and the expression let through
     std::uint64_t matched_ = 0;   ///< those that the display filter let through too
+    bool ended_ = false;          ///< the source has no more
     bool failed_ = false;
     bool mistaken_ = false;  ///< what failed is the command line
     bool reader_of_packets_is_gone_ = false;

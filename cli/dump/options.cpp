@@ -30,6 +30,11 @@ std::string_view elsewhere(char letter) {
     }
 }
 
+constexpr std::string_view no_connect = "there is no option --connect";
+constexpr std::string_view no_packets_of_daemons =
+    ": flows, why and top take it, since figures are what a daemon hands out. Packets are its flight recorder's: into "
+    "a file on `trigger` at its control socket, over the socket on `recording`, see rdmascope-control(7)";
+
 OptionScanner scanner_of(const std::vector<std::string>& arguments, bool field_takes_value) {
     std::vector<OptionText> options;
     for (const OptionRow& row : option_table()) {
@@ -114,6 +119,7 @@ void Builder::apply_source(Option id, const std::string& value) {
     switch (id) {
         case Option::interface: out.interfaces.push_back(value); break;
         case Option::read_file:
+            if (value.empty()) return fail_value(value, "the name of a capture, or `-` for standard input,");
             once(out.read_path, value, "one file is read at a time; mergecap(1) joins captures");
             break;
         case Option::list_interfaces: list(Listing::interfaces); break;
@@ -148,7 +154,10 @@ void Builder::apply_selection(Option id, const std::string& value) {
             out.max_packets.emplace();
             number<std::uint64_t>(value, 1, std::numeric_limits<std::int64_t>::max(), *out.max_packets);
             break;
-        case Option::expression_file: out.expression_path = value; break;
+        case Option::expression_file:
+            if (value.empty()) return fail_value(value, "the name of a file with an expression");
+            out.expression_path = value;
+            break;
         case Option::display_filter: out.display_filter = value; break;
         case Option::all: out.all = true; break;
         case Option::no_optimize: out.optimize = false; break;
@@ -211,7 +220,10 @@ void Builder::apply_look(Option id, const std::string& value) {
 
 void Builder::apply_saving(Option id, const std::string& value) {
     switch (id) {
-        case Option::write_file: once(out.write_path, value, "the packets are saved to one place"); break;
+        case Option::write_file:
+            if (value.empty()) return fail_value(value, "a file name, or `-` for standard output,");
+            once(out.write_path, value, "the packets are saved to one place");
+            break;
         case Option::format:
             if (!is_one_of(value, {"pcap", "pcapng"})) return fail_value(value, "pcap or pcapng");
             out.format = value == "pcap" ? capture::FileFormat::pcap : capture::FileFormat::pcapng;
@@ -309,6 +321,8 @@ void Builder::finish(std::string expression) {
 void Builder::check() {
     if (out.read_path && !out.interfaces.empty()) fail("-i and -r are given: packets come from one or the other");
     if (out.listing != Listing::none) return;
+    if (out.read_path == "-" && out.expression_path == "-")
+        fail("-r - and -F - both want standard input: one of them has to be a file");
     if (out.kernel_events && out.read_path) fail("--kernel-events is of what happens now: beside -i, not -r");
     if (out.kernel_events && (out.form != Form::text || !out.prints()))
         fail(
@@ -354,6 +368,7 @@ wire::Result<DumpOptions, UsageError> parse_options(const std::vector<std::strin
     OptionScanner scanner = scanner_of(arguments, wants_fields(arguments));
     for (;;) {
         OptionScanner::Found found = scanner.next();
+        if (found.error.starts_with(no_connect)) found.error += no_packets_of_daemons;
         if (!found.error.empty()) return wire::Failure{UsageError{std::move(found.error)}};
         if (found.index < 0) break;
         builder.apply(row_at(found.index), found.value);

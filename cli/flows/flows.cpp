@@ -21,7 +21,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     Report report(options, session.names(), output);
     if (options.interval_ns)
         session.by_interval(*options.interval_ns, [&](const analysis::Session::Interval& interval) {
-            report.crc_verified(session.crc_verified());
+            report.crc_verified(session.crc_verified() && exporters::can_verify(interval.difference.capture));
             return report.interval(interval);
         });
     if (!session.run()) return session.status();

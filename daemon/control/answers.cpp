@@ -164,7 +164,8 @@ Answer Answers::flows(const Request& request) {
     const Published now = commands_.snapshot(request.max_age_ms * ns_per_ms);
     if (request.flow && now.snapshot->flow(*request.flow) == nullptr)
         return refusal(request, fmt::format("there is no flow {}; `flows` lists those that there are", *request.flow));
-    const exporters::Context context{&commands_.names(), commands_.crc_verified(), {}};
+    const bool crc_verified = commands_.crc_verified() && exporters::can_verify(now.snapshot->capture);
+    const exporters::Context context{&commands_.names(), crc_verified, {}};
     return {std::make_unique<FlowsBody>(answer_head(request.id), now.snapshot, *choice, context), false, false};
 }
 
@@ -263,7 +264,8 @@ std::unique_ptr<Body> Answers::update(Subscription& subscription, const ServerCo
     }
     std::string error;
     const auto choice = FlowsChoice::of(request, true, error);
-    const exporters::Context context{&commands_.names(), commands_.crc_verified(), interval};
+    const bool crc_verified = commands_.crc_verified() && exporters::can_verify(what_happened->capture);
+    const exporters::Context context{&commands_.names(), crc_verified, interval};
     return std::make_unique<FlowsBody>(std::move(head), what_happened, *choice, context);
 }
 

@@ -6,6 +6,7 @@
 
 #include "dissect/layer_table.h"
 #include "dissect/output/unit_names.h"
+#include "wire/comments.h"
 
 namespace dissect::output {
 
@@ -75,7 +76,8 @@ constexpr ReadField<FrameView> frame_table[] = {
      [](const FrameView& f, Value& v) { return set(v, f.frame.bytes.size()); }},
     {text("frame.protocols", "Protocols in frame"),
      [](const FrameView& f, Value& v) { return set_text(v, f.protocols); }},
-    {text("frame.comment", "Comment"), [](const FrameView& f, Value& v) { return set_text(v, f.frame.comment); }},
+    // Any number of them: describe_frame() has each.
+    {text("frame.comment", "Comment"), [](const FrameView&, Value&) { return false; }},
 };
 
 // Ours. What a unit of iWARP alone has comes last.
@@ -149,6 +151,7 @@ constinit const FieldInfo frame_heading{"frame", "Frame"};
 constinit const FieldInfo unit_heading{"rdma", "RDMA message unit"};
 constinit const FieldInfo notice_heading{"rdma.notice", "Notice", 0, 0, Kind::string};
 const FieldInfo& frame_time_field = frame_table[3].info;
+static const FieldInfo& comment_field = std::end(frame_table)[-1].info;
 
 std::span<const ReadField<FrameView>> frame_fields() { return frame_table; }
 std::span<const ReadField<Unit>> unit_fields() { return unit_table; }
@@ -158,6 +161,11 @@ std::span<const ReadField<Notice>> notice_fields() { return notice_table; }
 void describe_frame(const FrameView& view, Visitor& visitor) {
     visitor.open(frame_heading, {}, {0, static_cast<std::uint32_t>(view.frame.bytes.size())});
     visit(frame_fields(), view, visitor);
+    wire::for_each_comment(view.frame.comment, [&](std::string_view comment) {
+        Value value;
+        value.text = comment;
+        visitor.field(comment_field, value, {});
+    });
     visitor.close();
 }
 

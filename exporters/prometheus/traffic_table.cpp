@@ -1,3 +1,4 @@
+#include "exporters/flow_fields.h"
 #include "exporters/prometheus/devices.h"
 #include "exporters/prometheus/labels.h"
 #include "exporters/prometheus/latency_buckets.h"
@@ -152,7 +153,8 @@ void add_answers(std::vector<FlowCounter>& rows) {
                            }));
     rows.push_back(counter("rdma_mpa_crc_bad_total", "", "iWARP: FPDUs with a wrong CRC, among those captured whole.",
                            [](const FlowSnapshot& flow, std::size_t, const Taking& taking) {
-                               return taking.crc_verified && is_iwarp(flow) ? Taken{flow.crc_bad} : Taken{};
+                               const bool verified = taking.crc_verified && is_iwarp(flow) && !lacks_crcs(flow);
+                               return verified ? Taken{flow.crc_bad} : Taken{};
                            }));
     rows.push_back(counter("rdma_terminates_total", "messages", "iWARP: Terminate messages sent in this direction.",
                            of_iwarp<&FlowSnapshot::terminates>));

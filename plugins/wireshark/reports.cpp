@@ -22,7 +22,7 @@ void keep_only(metrics::Snapshot& snapshot, const FlowIds& chosen) {
 /// As `rdmascope flows` prints into a file.
 std::string flows_text(const metrics::Snapshot& snapshot, bool crc_verified) {
     const WiresharkNames names;
-    const exporters::Context context{&names, crc_verified, {}};
+    const exporters::Context context{&names, crc_verified && exporters::can_verify(snapshot.capture), {}};
     exporters::NoOrder none;
     const auto order = exporters::flow_order({}, false, none);
     if (!order) return {};

@@ -56,6 +56,13 @@ class Usage(TestCase):
                 self.assertIn("rdmascope help dump", message)
 
 
+    def test_packets_of_a_daemon_are_to_be_had_elsewhere(self):
+        for arguments in (["--connect=/x"], ["--connect", "/x"], ["-n", "--connect"]):
+            message = self.fails(dump(*arguments), 2)
+            for word in ("flows, why and top", "flight recorder", "trigger", "rdmascope-control(7)"):
+                self.assertIn(word, message)
+
+
 class Listings(TestCase):
     @needs("tcpdump")
     def test_compiled_expressions_are_tcpdumps(self):

@@ -97,7 +97,9 @@ class Page(TestCase):
     def test_the_first_line_is_the_verdict(self):
         self.assertTrue(self.page("-r", RNR).startswith("WRONG: The receiver was not ready"))
         self.assertTrue(self.page("-r", CLEAN).startswith("OK: "))
-        self.assertTrue(self.page("-r", PCAPS / "smc-fallback-tcp.pcap.gz").startswith("NOTHING TO JUDGE: "))
+        self.assertTrue(self.page("-r", PCAPS / "smc-fallback-tcp.pcap.gz").startswith("NOTHING TO JUDGE: the capture holds no RDMA"))
+        self.assertTrue(self.page("-r", PCAPS / "rxe-verbs-idle.pcap").startswith(
+            "NOTHING TO JUDGE: RDMA connections were set up or ended, but no data passed.\n"))
 
     def test_the_receiver_that_is_not_ready(self):
         """655.36 ms is the timer in frame 6; the sender repeated after 676 ms by the capture's clock."""

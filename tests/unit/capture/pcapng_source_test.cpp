@@ -8,6 +8,7 @@ namespace capture::test {
 namespace {
 
 using testing::HasSubstr;
+using namespace std::string_view_literals;
 
 class PcapngByteOrder : public testing::TestWithParam<bool> {
 protected:
@@ -123,6 +124,8 @@ TEST_P(PcapngByteOrder, sections_have_their_own_order_and_interfaces) {
     EXPECT_EQ(got.frames[1], (Kept{"second", 6, 101, wire::Direction::unknown, 1, 2'000, 2, ""}));
     ASSERT_EQ(got.interfaces.size(), 2U);
     EXPECT_EQ(got.interfaces[1].name, "b");
+    EXPECT_EQ(got.interfaces[0].section, 0U);
+    EXPECT_EQ(got.interfaces[1].section, 1U);
     EXPECT_EQ(got.sections.size(), 2U);
     EXPECT_EQ(got.status, ReadStatus::error);
     EXPECT_THAT(got.error, HasSubstr("is of interface 1, but its section has described 1"));
@@ -165,7 +168,7 @@ TEST_P(PcapngByteOrder, unknown_blocks_of_any_length_are_skipped) {
     }
 }
 
-TEST_P(PcapngByteOrder, several_comments_are_joined_even_in_a_batch) {
+TEST_P(PcapngByteOrder, several_comments_stay_apart_even_in_a_batch) {
     file_.section().interface(1);
     for (const char* mark : {"1", "2", "3"})
         file_.enhanced(0, 1, mark, 1,
@@ -174,8 +177,8 @@ TEST_P(PcapngByteOrder, several_comments_are_joined_even_in_a_batch) {
     for (const std::size_t batch : std::initializer_list<std::size_t>{0, 2, 16}) {
         const Contents got = read_text(file_.str(), {}, batch);
         ASSERT_EQ(got.frames.size(), 4U);
-        EXPECT_EQ(got.frames[0].comment, "a1\nb1");
-        EXPECT_EQ(got.frames[2].comment, "a3\nb3");
+        EXPECT_EQ(got.frames[0].comment, "a1\0b1\0"sv);
+        EXPECT_EQ(got.frames[2].comment, "a3\0b3\0"sv);
         EXPECT_EQ(got.frames[3].comment, "single");
     }
 }

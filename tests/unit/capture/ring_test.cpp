@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <set>
 
+#include "capture/output.h"
 #include "support.h"
 
 namespace capture::test {
@@ -107,6 +108,40 @@ TEST(Ring, by_time_size_and_count_overwrites_within_a_slice) {
     EXPECT_EQ(names_in(directory), (Names{"x-1700000000.0", "x-1700000000.1", "x-1700000004.0"}));
     EXPECT_EQ(marks(directory / "x-1700000000.0"), (Marks{2}));
     EXPECT_EQ(marks(directory / "x-1700000000.1"), (Marks{3}));
+}
+
+/// Kept frames until the ring refuses to write over `x/NAME`, which is being read.
+int kept_beside(const std::string& name, const char* pattern, RingOptions options) {
+    const Directory directory;
+    save(directory / name, "a capture");
+    std::int64_t now = 1'700'000'000;
+    options.now_sec = [&now] { return now; };
+    options.sources = {file_id(directory / name).value()};
+    int kept = 0;
+    std::string refusal;
+    auto opened = RingWriter::open(directory / pattern, options, {.format = FileFormat::pcap});
+    if (!opened.ok()) {
+        refusal = opened.error().text();
+    } else {
+        const std::string data(1000, 'x');
+        wire::Frame frame;
+        frame.bytes = std::as_bytes(std::span(data));
+        frame.wire_length = 1000;
+        for (; kept < 100 && (*opened)->write(frame, {}) == WriteStatus::ok; ++kept) ++now;
+        refusal = (*opened)->error().text();
+        EXPECT_FALSE((*opened)->close());
+    }
+    EXPECT_THAT(refusal, HasSubstr("being read")) << name;
+    EXPECT_THAT(refusal, HasSubstr(name));
+    EXPECT_EQ(std::filesystem::file_size(directory / name), 9U) << name;
+    return kept;
+}
+
+TEST(Ring, never_writes_over_what_is_being_read) {
+    EXPECT_EQ(kept_beside("x-1700000000", "x-%s", {.seconds = 60}), 0) << "the first name";
+    EXPECT_EQ(kept_beside("x-1700000004", "x-%s", {.seconds = 2}), 4) << "the third";
+    EXPECT_EQ(kept_beside("x2", "x", {.max_octets = 1000}), 2) << "a frame a file";
+    EXPECT_EQ(kept_beside("x-17000000001", "x-%s", {.max_octets = 1000, .seconds = 60}), 1);
 }
 
 TEST(Ring, command_is_run_on_what_was_rotated_out) {

@@ -174,7 +174,8 @@ inline Contents read_all(const std::string& path, const FileOptions& options = {
         EXPECT_EQ((*source)->next(again), ReadStatus::error);
     }
     all.interfaces = (*source)->interfaces();
-    all.sections = (*source)->sections();
+    const auto sections = (*source)->sections();
+    all.sections.assign(sections.begin(), sections.end());
     return all;
 }
 

@@ -9,6 +9,7 @@ namespace capture::test {
 namespace {
 
 using testing::HasSubstr;
+using namespace std::string_view_literals;
 
 wire::Frame frame_of(std::string_view data, std::int64_t time_ns = 1'700'000'000'123'456'789) {
     wire::Frame frame;
@@ -40,6 +41,7 @@ TEST(PcapngWriter, keeps_all_that_was_read) {
                              .fcs_octets = 4};
     InterfaceInfo other = card;
     other.name = "any";
+    other.ordinal = 1;
     other.link_type = wire::LinkType::linux_sll2;
     {
         auto writer = open_for_test(
@@ -72,6 +74,54 @@ TEST(PcapngWriter, keeps_all_that_was_read) {
     }
     EXPECT_EQ((*source)->statistics(0), (Statistics{.received = 5, .kernel_dropped = 6, .interface_dropped = 7}));
     EXPECT_EQ((*source)->statistics(1), Statistics{});
+}
+
+TEST(PcapngWriter, keeps_interfaces_apart_that_are_described_alike_and_sections) {
+    const Directory directory;
+    const InterfaceInfo one{.name = "eth0"};
+    const InterfaceInfo two{.ordinal = 1, .name = "eth0"};
+    const InterfaceInfo three{.ordinal = 2, .section = 1, .name = "eth0"};
+    {
+        auto writer = open_for_test(directory / "x", {.section = {.comment = "first", .os = "OS"}});
+        ASSERT_EQ(writer->write(frame_of("a"), one), WriteStatus::ok);
+        ASSERT_EQ(writer->write(frame_of("b"), two), WriteStatus::ok);
+        writer->count(one, {.kernel_dropped = 1});
+        writer->count(two, {.kernel_dropped = 2});
+        ASSERT_TRUE(writer->begin_section({.comment = "second", .os = "OS"}));
+        ASSERT_EQ(writer->write(frame_of("c"), three), WriteStatus::ok);
+        writer->count(three, {.kernel_dropped = 4});
+        ASSERT_TRUE(writer->close());
+    }
+    const Contents got = read_all(directory / "x");
+    ASSERT_EQ(got.status, ReadStatus::end) << got.error;
+    EXPECT_EQ(got.sections,
+              (std::vector<SectionInfo>{{"first", "", "OS", "rdmascope"}, {"second", "", "OS", "rdmascope"}}));
+    ASSERT_EQ(got.interfaces.size(), 3U);
+    EXPECT_EQ(got.interfaces[2].section, 1U);
+    ASSERT_EQ(got.frames.size(), 3U);
+    EXPECT_EQ(got.frames[1].interface, 1U);
+    EXPECT_EQ(got.frames[2].interface, 2U);
+    auto source = open_file(directory / "x");
+    wire::Frame frame;
+    while ((*source)->next(frame) == ReadStatus::frame) {
+    }
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ((*source)->statistics(i).kernel_dropped, std::uint64_t{1} << i);
+}
+
+TEST(PcapngWriter, keeps_each_comment_of_a_packet) {
+    const Directory directory;
+    {
+        auto writer = open_for_test(directory / "x", {});
+        for (const std::string_view comments : {"one"sv, "one\0two"sv, "\0"sv, "\0x"sv, ""sv}) {
+            wire::Frame frame = frame_of("x");
+            frame.comment = comments;
+            ASSERT_EQ(writer->write(frame, {}), WriteStatus::ok);
+        }
+    }
+    const Contents got = read_all(directory / "x");
+    ASSERT_EQ(got.frames.size(), 5U) << got.error;
+    const std::vector<std::string_view> expected{"one"sv, "one\0two\0"sv, "\0"sv, "\0x\0"sv, ""sv};
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(got.frames[i].comment, expected[i]) << i;
 }
 
 TEST(PcapngWriter, names_itself_where_nobody_else_did) {

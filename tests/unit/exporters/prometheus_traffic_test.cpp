@@ -152,6 +152,11 @@ TEST(PrometheusTraffic, WhatTheTrafficCannotTellHasNoSample) {
     EXPECT_TRUE(bench.samples("rdma_icrc_bad_packets_total").empty());
     EXPECT_TRUE(bench.samples("rdma_messages_total").empty());
     EXPECT_EQ(bench.samples("rdma_mpa_crc_bad_total").size(), 1u);
+    Bench without;
+    metrics::FlowSnapshot unprotected = exporters::test::bare_tcp_flow();
+    unprotected.connection.mpa_crc = false;
+    without.add({unprotected});
+    EXPECT_TRUE(without.samples("rdma_mpa_crc_bad_total").empty());
     bench.options.crc_verified = false;
     TrafficTotals unverified(bench.options);
     metrics::Snapshot snapshot;
