@@ -185,6 +185,7 @@ void append_json(std::string& out, const metrics::PauseSnapshot& pauses) {
     ObjectWriter object(out);
     object.put("interface", std::uint64_t{pauses.interface});
     object.put("pause_frames", pauses.pause_frames);
+    object.put("pfc_frames", pauses.pfc_frames);
     object.put("resume_frames", pauses.resume_frames);
     object.put("priority_frames", list(pauses.priority_frames));
     object.put("priority_quanta", list(pauses.priority_quanta));

@@ -279,8 +279,9 @@ struct HostSnapshot {
 struct PauseSnapshot {
     std::uint32_t interface = 0;
     std::uint64_t pause_frames = 0;                  ///< IEEE 802.3 annex 31B
-    std::uint64_t resume_frames = 0;                 ///< with a time of zero
-    std::array<std::uint64_t, 8> priority_frames{};  ///< 802.1Qbb, with a time above zero
+    std::uint64_t pfc_frames = 0;                    ///< 802.1Qbb, with a time above zero for a priority or several
+    std::uint64_t resume_frames = 0;                 ///< of either kind, with no time above zero
+    std::array<std::uint64_t, 8> priority_frames{};  ///< of pfc_frames, those that stop this priority
     std::array<std::uint64_t, 8> priority_quanta{};  ///< sum of the times asked for, of 512 bit times each
     std::vector<std::uint64_t> frames;               ///< the first few
 };

@@ -343,6 +343,10 @@ template <class C>
 void members(C& c, Of<PauseSnapshot> auto& p) {
     all(c, p.interface, p.pause_frames, p.resume_frames, p.priority_frames, p.priority_quanta);
     frames(c, p.frames);
+    if (c.version() >= 5) all(c, p.pfc_frames);
+    // What is certain of former versions: the frames that stop one priority may be those that stop another.
+    if constexpr (C::reading)
+        if (c.version() < 5) p.pfc_frames = *std::max_element(p.priority_frames.begin(), p.priority_frames.end());
 }
 template <class C>
 void members(C& c, Of<CaptureFigures> auto& f) {

@@ -83,6 +83,7 @@ inline constexpr std::array host_reuse{
 };
 inline constexpr std::array pause_counters{
     &PauseSnapshot::pause_frames,
+    &PauseSnapshot::pfc_frames,
     &PauseSnapshot::resume_frames,
 };
 inline constexpr std::array pause_priorities{

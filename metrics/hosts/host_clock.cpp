@@ -319,7 +319,7 @@ void HostClock::State::note_pause(const TransportGlance& seen, const wire::Frame
             ++pauses.priority_frames[priority];
             pauses.priority_quanta[priority] += quanta;
         }
-        if (!holds) ++pauses.resume_frames;
+        ++(holds ? pauses.pfc_frames : pauses.resume_frames);
     } else {
         return;
     }

@@ -32,8 +32,7 @@ Pulse pulse_of(const Reading& reading) {
     pulse.wire_bytes = interval.capture.bytes;
     pulse.dropped = interval.capture.kernel_dropped.value_or(0);
     pulse.active_flows = interval.flows.size();
-    for (const metrics::PauseSnapshot& pause : interval.pauses)
-        pulse.pauses += std::accumulate(pause.priority_frames.begin(), pause.priority_frames.end(), pause.pause_frames);
+    for (const metrics::PauseSnapshot& pause : interval.pauses) pulse.pauses += pause.pause_frames + pause.pfc_frames;
     return pulse;
 }
 

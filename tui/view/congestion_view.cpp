@@ -24,9 +24,8 @@ struct Totals {
     std::uint64_t capable = 0;
     std::uint64_t ce = 0;
     std::uint64_t cnps = 0;
-    std::uint64_t pauses = 0;           ///< of all traffic, 802.3 annex 31B
-    std::uint64_t priority_pauses = 0;  ///< 802.1Qbb; a frame that stops two priorities is two
-    std::uint64_t resumes = 0;
+    std::uint64_t pauses = 0;  ///< of all traffic, 802.3 annex 31B
+    std::uint64_t pfc = 0;     ///< 802.1Qbb; a frame that stops two priorities is one
 };
 
 Totals totals_of(const metrics::Snapshot& snapshot) {
@@ -39,9 +38,7 @@ Totals totals_of(const metrics::Snapshot& snapshot) {
     }
     for (const PauseSnapshot& pause : snapshot.pauses) {
         totals.pauses += pause.pause_frames;
-        totals.priority_pauses +=
-            std::accumulate(pause.priority_frames.begin(), pause.priority_frames.end(), std::uint64_t{0});
-        totals.resumes += pause.resume_frames;
+        totals.pfc += pause.pfc_frames;
     }
     return totals;
 }
@@ -55,8 +52,8 @@ std::string ecn_words(const Totals& totals) {
 }
 
 std::string pause_words(const Totals& totals) {
-    if (totals.pauses + totals.priority_pauses == 0) return {};
-    return fmt::format("PAUSE {}, PFC {}", grouped(totals.pauses), grouped(totals.priority_pauses));
+    if (totals.pauses + totals.pfc == 0) return {};
+    return fmt::format("PAUSE {}, PFC {}", grouped(totals.pauses), grouped(totals.pfc));
 }
 
 void draw_total(Pane& pane, const State& state, int y, std::string_view name, std::uint64_t count,
@@ -77,8 +74,7 @@ int draw_totals(Pane& pane, const State& state, int y, const metrics::Snapshot& 
     const Totals totals = totals_of(snapshot);
     draw_total(pane, state, y, "CE marks", totals.ce, ecn_words(totals), &Pulse::ce);
     draw_total(pane, state, y + 1, "CNPs", totals.cnps, "", &Pulse::cnps);
-    draw_total(pane, state, y + 2, "pauses", totals.pauses + totals.priority_pauses, pause_words(totals),
-               &Pulse::pauses);
+    draw_total(pane, state, y + 2, "pauses", totals.pauses + totals.pfc, pause_words(totals), &Pulse::pauses);
     return 3;
 }
 

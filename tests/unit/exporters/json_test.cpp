@@ -222,6 +222,23 @@ TEST(FlowsDocument, is_one_object_however_many_flows) {
         }
 }
 
+TEST(FlowsDocument, pauses_are_counted_by_frame_and_by_priority) {
+    metrics::PauseSnapshot pauses;
+    pauses.interface = 2;
+    pauses.pause_frames = 1;
+    pauses.pfc_frames = 3;
+    pauses.resume_frames = 4;
+    pauses.priority_frames = {0, 0, 0, 3, 2, 0, 0, 0};
+    std::string out;
+    append_json(out, pauses);
+    const json whole = json::parse(out);
+    EXPECT_EQ(whole["interface"], 2);
+    EXPECT_EQ(whole["pause_frames"], 1);
+    EXPECT_EQ(whole["pfc_frames"], 3);
+    EXPECT_EQ(whole["resume_frames"], 4);
+    EXPECT_EQ(whole["priority_frames"], json({0, 0, 0, 3, 2, 0, 0, 0}));
+}
+
 TEST(FlowsDocument, a_capture_without_packets_has_no_times) {
     std::string out;
     append_json(out, metrics::CaptureFigures{}, {});

@@ -388,6 +388,8 @@ TEST(HostClock, PausesOfACapture) {
     // dump: pause 65535; pause 0; PFC 3: 65535, 5: 1000; PFC 3: 0; PFC 0 to 7: 1 to 8.
     ASSERT_EQ(pauses.size(), 1u);
     EXPECT_EQ(pauses[0].pause_frames, 1u);
+    // Of the three PFC frames, two stop a priority or several.
+    EXPECT_EQ(pauses[0].pfc_frames, 2u);
     EXPECT_EQ(pauses[0].resume_frames, 2u);
     const std::array<std::uint64_t, 8> frames{1, 1, 1, 2, 1, 2, 1, 1};
     const std::array<std::uint64_t, 8> quanta{1, 2, 3, 4 + 65535, 5, 6 + 1000, 7, 8};

@@ -256,13 +256,28 @@ TEST(SnapshotCodec, reads_a_connection_that_the_third_version_wrote) {
     EXPECT_FALSE(decode_snapshot(fourth).ok());
 }
 
+/// The fourth version had no count of PFC frames: the busiest priority's is the least that there were.
+TEST(SnapshotCodec, reads_pauses_that_the_fourth_version_wrote) {
+    Snapshot snapshot;
+    snapshot.pauses.resize(1);
+    snapshot.pauses[0].priority_frames = {0, 0, 0, 7, 0, 9, 0, 0};
+    snapshot.pauses[0].pfc_frames = 12;
+    Octets octets = octets_of(snapshot);
+    EXPECT_EQ(decoded(octets).pauses.at(0).pfc_frames, 12u);
+    // Behind it are an empty list and the octets in use, of one octet each.
+    ASSERT_EQ(octets.at(octets.size() - 3), std::byte{12});
+    octets.erase(octets.end() - 3);
+    octets[0] = std::byte{4};
+    EXPECT_EQ(decoded(octets).pauses.at(0).pfc_frames, 9u);
+}
+
 TEST(SnapshotCodec, says_which_version_it_does_not_know) {
     Octets octets = octets_of({});
-    EXPECT_EQ(octets[0], std::byte{4});
+    EXPECT_EQ(octets[0], std::byte{5});
     octets[0] = std::byte{7};
     const auto later = decode_snapshot(octets);
     ASSERT_FALSE(later.ok());
-    EXPECT_EQ(later.error().message, "made by a later version (7; this one reads up to 4)");
+    EXPECT_EQ(later.error().message, "made by a later version (7; this one reads up to 5)");
     octets[0] = std::byte{0};
     ASSERT_FALSE(decode_snapshot(octets).ok());
     ASSERT_FALSE(decode_snapshot({}).ok());

@@ -213,6 +213,7 @@ Snapshot RandomSnapshots::around(std::vector<FlowSnapshot> flows, std::int64_t f
         PauseSnapshot p;
         p.interface = interface;
         p.pause_frames = below(10);
+        p.pfc_frames = below(10);
         p.resume_frames = below(10);
         for (std::size_t i = 0; i < 8; ++i) {
             p.priority_frames[i] = below(10);

@@ -139,7 +139,8 @@ struct Writer {
         }
         for (const PauseSnapshot& p : s.pauses) {
             out << "pause";
-            all(p.interface, p.pause_frames, p.resume_frames, p.priority_frames, p.priority_quanta, p.frames);
+            all(p.interface, p.pause_frames, p.pfc_frames, p.resume_frames, p.priority_frames, p.priority_quanta,
+                p.frames);
             out << '\n';
         }
         for (const ConnectionAttempt& a : s.attempts) {
@@ -248,7 +249,7 @@ std::vector<std::uint64_t> additive_figures(const Snapshot& snapshot) {
     Summer pauses;
     for (const PauseSnapshot& p : snapshot.pauses) {
         pauses.place = 0;
-        pauses.all(p.pause_frames, p.resume_frames);
+        pauses.all(p.pause_frames, p.pfc_frames, p.resume_frames);
         for (std::size_t i = 0; i < 8; ++i) pauses.all(p.priority_frames[i], p.priority_quanta[i]);
     }
     pauses.sums.resize(64);

@@ -122,7 +122,8 @@ TEST(Timeline, a_pulse_sums_up_the_interval) {
     reading.interval.flows[0].cnp_packets = 4;
     metrics::PauseSnapshot pause;
     pause.pause_frames = 1;
-    pause.priority_frames[3] = 6;
+    pause.pfc_frames = 6;
+    pause.priority_frames[3] = pause.priority_frames[4] = 6;
     reading.interval.pauses.push_back(pause);
     Timeline timeline;
     timeline.add(reading);

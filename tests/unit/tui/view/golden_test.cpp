@@ -199,7 +199,10 @@ TEST(GoldenCongestion, pauses_by_priority) {
     metrics::PauseSnapshot pause;
     pause.pause_frames = 2;
     pause.resume_frames = 30;
+    pause.pfc_frames = 1200;  // a third of them stops two priorities
     pause.priority_frames[3] = 1200;
+    pause.priority_frames[4] = 400;
+    pause.priority_quanta[4] = 781'250;     // 4 ms
     pause.priority_quanta[3] = 39'062'500;  // 512 bits each at 100 Gbit/s: 0.2 s
     snapshot.pauses.push_back(pause);
     Screen screen(feed_of(std::move(snapshot)));
