@@ -43,8 +43,10 @@ RepeatCause RoceTracker::tell_recovery(Flow& flow, const PacketRecord& record, s
             }
         }
     };
-    const RepeatCause cause = trouble.recovery.data(
-        packet, {vantage == Vantage::sender, vantage == Vantage::receiver, flow.ack_timeout_ns()}, report);
+    // Round trips and hop limits tell the sender's side of the network, where packets can be lost before the tap.
+    const bool at_sender = flow.outbound && !flow.inbound;
+    const RepeatCause cause =
+        trouble.recovery.data(packet, {at_sender, vantage == Vantage::receiver, flow.ack_timeout_ns()}, report);
     flow.request.recovering = trouble.recovery.busy();
     if (store_.watch != nullptr) {
         Watch::Signals& signals = store_.watch->signals(flow);
