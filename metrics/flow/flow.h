@@ -78,10 +78,10 @@ struct RequestState {
     std::uint64_t last_position = 0;  ///< of the last data packet
     std::int64_t last_data_ns = Situation::never;
     std::uint64_t reuse_position = 0;   ///< of the message whose turnaround is being measured; 0 = none
-    std::uint32_t message_packets = 0;  ///< of the message under way
+    std::uint32_t message_packets = 0;  ///< positions that the message under way takes so far, holes among them
     std::uint32_t reuse_handle = 0;
     std::uint32_t freed_messages = 0;       ///< at freed_ns
-    std::uint32_t message_counted = 0;      ///< octets of the unfinished message that message_bytes of the flow holds
+    std::uint32_t message_counted = 0;      ///< octets of the unfinished message that passed: counted at its end
     std::array<std::uint32_t, 3> recent{};  ///< identification and lower half of the position of data packets
     std::uint16_t identification = 0;       ///< IPv4's, of the last data packet
     std::uint16_t mtu_payload = 0;          ///< largest payload of a packet that was not the last of its message
@@ -138,11 +138,15 @@ struct MessagePiece {
     std::int64_t first_ns = Situation::never;  ///< when the message's first packet passed
     std::int64_t last_ns = Situation::never;   ///< its last one
     std::uint32_t bytes = 0;
+    std::uint32_t uncounted = 0;    ///< of these, not counted under the message's operation yet
     std::uint32_t told = 0;         ///< octets of the whole message, by its RETH; 0 = not told
     std::uint16_t mtu_payload = 0;  ///< of its first packet
-    bool starts = false;            ///< the message's first packet is of it
-    bool ends = false;
+    Operation operation = Operation::send;
+    bool starts : 1 = false;  ///< the message's first packet is of it
+    bool ends : 1 = false;
+    bool known : 1 = false;  ///< `operation` is the message's, which its last packet tells: that was counted
 };
+static_assert(sizeof(MessagePiece) == 48);
 
 /// What was seen of messages that have packets missing: those may come late, or again.
 using MessagePieces = std::array<MessagePiece, 8>;

@@ -343,14 +343,10 @@ void FlowStore::describe(FlowIndex index, FlowSnapshot& out) const {
         out.reordered_packets = request.reordered;
         out.missing_packets = request.missing + (responses != nullptr ? responses->missing : 0);
     }
-    const std::size_t unfinished = request.in_message ? index_of(request.operation) : operation_count;
     for (std::size_t i = 0; i < operation_count; ++i) {
         const OperationCounts::Count counted = count_of(flow, static_cast<Operation>(i));
         out.operations[i].count = counted.messages;
-        // Octets count with the message that they belong to, when its end has been seen.
-        const std::uint64_t open = i == unfinished ? request.message_counted : 0;
-        const auto bytes = static_cast<std::int64_t>(counted.bytes - open);  // see reassign_bytes
-        out.operations[i].bytes = bytes < 0 ? 0 : static_cast<std::uint64_t>(bytes);
+        out.operations[i].bytes = counted.bytes;
         out.operations[i].latency_ns = unpack(flow, latency_of(static_cast<Operation>(i)));
     }
     out.operations[index_of(Operation::read)].first_response_ns = unpack(flow, FlowHistogram::first_response);

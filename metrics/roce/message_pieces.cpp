@@ -5,30 +5,80 @@ namespace metrics {
 namespace {
 
 bool is_used(const MessagePiece& piece) { return piece.begin != piece.end; }
+bool overlap(const MessagePiece& piece, std::uint64_t begin, std::uint64_t end) {
+    return is_used(piece) && piece.begin < end && begin < piece.end;
+}
+/// A message whose size is known, though packets of it are missing.
+bool is_span(const MessagePiece& piece) { return piece.starts && piece.ends; }
 
 /// `behind` goes on where `piece` stops.
 void join(MessagePiece& piece, const MessagePiece& behind) {
     piece.end = behind.end;
     piece.bytes += behind.bytes;
+    piece.uncounted += behind.uncounted;
     piece.ends = behind.ends;
     piece.last_ns = behind.last_ns;
+    if (!behind.known) return;
+    piece.known = true;
+    piece.operation = behind.operation;
 }
 
 /// Whether the message that `first` begins ends with `last`, by the length that it told. All packets but the last are
 /// as long as the path's MTU allows: IBTA vol. 1, 9.4.1.
 bool are_of_one(const MessagePiece& first, const MessagePiece& last) {
-    if (!is_used(first) || !is_used(last) || !first.starts || !last.ends) return false;
+    if (!is_used(first) || !is_used(last) || !first.starts || first.ends || last.starts || !last.ends) return false;
     if (first.told == 0 || first.mtu_payload == 0 || last.begin <= first.begin) return false;
     const std::uint64_t packets = (std::uint64_t{first.told} + first.mtu_payload - 1) / first.mtu_payload;
     const std::uint64_t skipped = last.begin - first.begin;
     return last.end == first.begin + packets && last.bytes == first.told - skipped * first.mtu_payload;
 }
 
+/// What waited in the piece, if it need wait no more.
+void count(MessagePiece& piece, PieceAdded& added) {
+    if (!piece.known) return;
+    added.counted += piece.uncounted;
+    added.operation = piece.operation;
+    piece.uncounted = 0;
+}
+
+/// A packet that was missing in a message whose size is known. That is kept until all of it has passed.
+void fill(MessagePiece& span, MessagePiece piece, PieceAdded& added) {
+    piece.known = true;
+    piece.operation = span.operation;
+    count(piece, added);
+    span.bytes += piece.bytes;
+    if (span.bytes >= span.told) span = {};
+}
+
+/// The size of a message is known now: what passed of its midst is its, and what is still missing will be.
+void keep_span(MessagePieces& pieces, MessagePiece& place, MessagePiece span, PieceAdded& added) {
+    for (MessagePiece& kept : pieces) {
+        if (!overlap(kept, span.begin, span.end)) continue;
+        span.bytes += kept.bytes;
+        span.uncounted += kept.uncounted;
+        kept = {};
+    }
+    count(span, added);
+    if (span.bytes < span.told) place = span;
+}
+
+/// Better to give up than `other`.
+bool yields(const MessagePiece& piece, const MessagePiece& other) {
+    if (is_used(piece) != is_used(other)) return !is_used(piece);
+    if (is_span(piece) != is_span(other)) return is_span(piece);
+    return piece.end < other.end;
+}
+
 }  // namespace
 
-std::optional<MessageFound> add_piece(MessagePieces& pieces, MessagePiece piece) {
-    for (const MessagePiece& kept : pieces)
-        if (is_used(kept) && kept.begin < piece.end && piece.begin < kept.end) return {};
+PieceAdded add_piece(MessagePieces& pieces, const MessagePiece& more) {
+    PieceAdded added;
+    MessagePiece piece = more;
+    for (MessagePiece& kept : pieces) {
+        if (!overlap(kept, piece.begin, piece.end)) continue;
+        if (is_span(kept)) fill(kept, piece, added);
+        return added;
+    }
     for (MessagePiece& kept : pieces) {
         if (!is_used(kept)) continue;
         if (kept.end == piece.begin && !kept.ends && !piece.starts) {
@@ -40,20 +90,51 @@ std::optional<MessageFound> add_piece(MessagePieces& pieces, MessagePiece piece)
             kept = {};
         }
     }
-    if (piece.starts && piece.ends) return MessageFound{piece.bytes, piece.first_ns, piece.last_ns};
+    count(piece, added);
+    if (is_span(piece)) {
+        added.found = MessageFound{piece.bytes, piece.first_ns, piece.last_ns};
+        return added;
+    }
     MessagePiece* place = &pieces[0];
     for (MessagePiece& kept : pieces) {
         if (are_of_one(piece, kept) || are_of_one(kept, piece)) {
-            const MessagePiece& first = piece.starts ? piece : kept;
-            const MessagePiece& last = piece.starts ? kept : piece;
-            const MessageFound found{first.told, first.first_ns, last.last_ns};
+            MessagePiece span = piece.starts ? piece : kept;
+            join(span, piece.starts ? kept : piece);
             kept = {};
-            return found;
+            added.found = MessageFound{span.told, span.first_ns, span.last_ns};
+            keep_span(pieces, kept, span, added);
+            return added;
         }
-        if (is_used(*place) && (!is_used(kept) || kept.end < place->end)) place = &kept;
+        if (yields(kept, *place)) place = &kept;
+    }
+    if (is_used(*place)) {
+        added.given_up = place->uncounted;
+        added.given_up_operation = place->operation;
     }
     *place = piece;
-    return {};
+    return added;
+}
+
+std::uint32_t name_pieces(MessagePieces& pieces, std::uint64_t begin, std::uint64_t end, Operation operation) {
+    std::uint32_t waited = 0;
+    for (MessagePiece& piece : pieces) {
+        if (!overlap(piece, begin, end) || is_span(piece)) continue;
+        piece.known = true;
+        piece.operation = operation;
+        waited += piece.uncounted;
+        piece.uncounted = 0;
+    }
+    return waited;
+}
+
+std::uint32_t hold_pieces(MessagePieces& pieces, std::uint64_t begin, std::uint64_t end) {
+    std::uint32_t held = 0;
+    for (MessagePiece& piece : pieces) {
+        if (!overlap(piece, begin, end) || piece.known) continue;
+        held += piece.bytes - piece.uncounted;
+        piece.uncounted = piece.bytes;
+    }
+    return held;
 }
 
 }  // namespace metrics

@@ -24,6 +24,16 @@ inline Operation operation_of(const wire::BthOpcode& opcode) {
     }
 }
 
+/// What a message's first packet can tell of its operation.
+inline Operation plain_of(Operation operation) {
+    switch (operation) {
+        case Operation::write_immediate: return Operation::write;
+        case Operation::send_immediate:
+        case Operation::send_invalidate: return Operation::send;
+        default: return operation;
+    }
+}
+
 /// Octets of the upper layer that the message moves by this packet. An atomic moves 8. IBTA vol. 1, 9.4.5.
 inline std::uint32_t moved_by(const PacketRecord& record, const wire::BthOpcode& opcode) {
     switch (opcode.operation) {

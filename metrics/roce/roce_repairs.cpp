@@ -43,8 +43,10 @@ RepeatCause RoceTracker::tell_recovery(Flow& flow, const PacketRecord& record, s
             }
         }
     };
-    const RepeatCause cause = trouble.recovery.data(
-        packet, {vantage == Vantage::sender, vantage == Vantage::receiver, flow.ack_timeout_ns()}, report);
+    // Round trips and hop limits tell the sender's side of the network, where packets can be lost before the tap.
+    const bool at_sender = flow.outbound && !flow.inbound;
+    const RepeatCause cause =
+        trouble.recovery.data(packet, {at_sender, vantage == Vantage::receiver, flow.ack_timeout_ns()}, report);
     flow.request.recovering = trouble.recovery.busy();
     if (store_.watch != nullptr) {
         Watch::Signals& signals = store_.watch->signals(flow);
@@ -89,6 +91,20 @@ bool RoceTracker::is_late(const Flow& flow, const FlowTrouble& trouble, const Pa
     return there_and_back != 0xffffffff && psn::elapsed(trouble.last_nak_ns, record.time_ns) < there_and_back / 2;
 }
 
+/// Whether a packet of that position has not passed, though later ones have.
+bool RoceTracker::take_hole(Flow& flow, const PacketRecord& record, std::uint64_t position,
+                            MissingRanges::Range& hole) {
+    RequestState& request = flow.request;
+    FlowTrouble& trouble = store_.trouble(flow);
+    const std::uint64_t base = psn::first_position + static_cast<std::uint64_t>(std::int64_t{request.base});
+    if (position < base && base - position <= reach_before) {
+        // The first packet that the capture holds was not the first of its neighbours.
+        note_missing(trouble.missing, {position, base, record.time_ns, request.identification, false});
+        request.base -= static_cast<std::int32_t>(base - position);
+    }
+    return take_missing(trouble.missing, position, hole);
+}
+
 /// A position that a new packet has had already. Returns false where nothing is to be attributed: the network's doing.
 bool RoceTracker::past_request(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode,
                                std::uint64_t position, std::uint32_t span, Situation& situation) {
@@ -99,14 +115,7 @@ bool RoceTracker::past_request(FlowIndex index, const PacketRecord& record, cons
     if (request.read_guessed && opcode.operation != wire::BthOperation::read_request)
         shorten_read(flow, position, record);
     MissingRanges::Range hole;
-    const std::uint64_t base = psn::first_position + static_cast<std::uint64_t>(std::int64_t{request.base});
-    const bool before = position < base && base - position <= reach_before;
-    if (before) {
-        // The first packet that the capture holds was not the first of its neighbours.
-        note_missing(trouble.missing, {position, base, record.time_ns, request.identification, false});
-        request.base -= static_cast<std::int32_t>(base - position);
-    }
-    const bool fills = take_missing(trouble.missing, position, hole);
+    const bool fills = take_hole(flow, record, position, hole);
     const bool counted = fills && hole.counted;
     const std::uint64_t silence = psn::elapsed(request.last_data_ns, record.time_ns);
     const bool late = is_late(flow, trouble, record, position, fills ? &hole : nullptr);
@@ -118,11 +127,7 @@ bool RoceTracker::past_request(FlowIndex index, const PacketRecord& record, cons
     const Progress packet = progress_of(record, opcode, position, span);
     if (store_.watch != nullptr) watch_past(index, record, packet, fills);
     if (fills) {
-        first_sight(flow, record, opcode);
-        if (packet.starts && packet.ends)
-            store_.record_message(flow, packet.moved);
-        else
-            piece_of_message(flow, packet);
+        fill_hole(flow, packet);
         if (opcode.ends_message()) flow.ledger.end_late(record.time_ns, position);
         if (late) {
             ++request.reordered;

@@ -11,6 +11,7 @@
 #include "metrics/roce/passing.h"
 #include "metrics/roce/progress.h"
 #include "metrics/roce/psn.h"
+#include "metrics/roce/unfinished.h"
 #include "wire/aeth.h"
 
 namespace metrics {
@@ -55,17 +56,6 @@ void RoceTracker::on_packet(const PacketRecord& record) {
         case wire::BthRole::acknowledgement: acknowledgement(index, record, opcode); break;
         case wire::BthRole::notification: notification(flow, record); break;
     }
-}
-
-/// Immediate data and invalidation show at a message's end only: what came before was counted as the plain operation's.
-/// Packets of a hole may be counted after this, so the plain operation's figure may pass below zero for a while.
-void RoceTracker::reassign_bytes(Flow& flow, Operation operation, std::uint64_t bytes) {
-    const Operation plain = operation == Operation::write_immediate ? Operation::write
-                            : operation == Operation::send_immediate || operation == Operation::send_invalidate
-                                ? Operation::send
-                                : operation;
-    store_.count(flow, plain).bytes -= bytes;
-    store_.count(flow, operation).bytes += bytes;
 }
 
 void RoceTracker::damaged(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode) {
@@ -136,15 +126,6 @@ void RoceTracker::close_gap_in_sequence(Flow& flow, const Passing& packet, Situa
         psn::keep_least(request.reaction_min_ns, psn::elapsed(request.freed_ns, packet.now_ns));
 }
 
-/// Bytes and messages, each counted when it is seen for the first time.
-void RoceTracker::first_sight(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode) {
-    const Operation operation = operation_of(opcode);
-    flow.counts.payload_bytes += record.payload_length;
-    OperationCounts::Count& counted = store_.count(flow, operation);
-    counted.bytes += moved_by(record, opcode);
-    if (opcode.ends_message()) ++counted.messages;
-}
-
 /// The size and duration of a message of several packets, of which this is the next: known where all of it has passed.
 [[gnu::always_inline]] inline void RoceTracker::measure_part(Flow& flow, const Progress& packet) {
     RequestState& request = flow.request;
@@ -158,10 +139,14 @@ void RoceTracker::first_sight(Flow& flow, const PacketRecord& record, const wire
         ++request.message_packets;
         if (!packet.ends) return;
     } else {
+        if (!request.in_message) request.message_told = request.message_packets = 0;
         request.message_whole = false;
-        return piece_of_message(flow, packet);
+        ++request.message_packets;
+        piece_of_message(flow, packet, 0);
+        if (packet.ends) name_message(flow, packet);
+        return;
     }
-    store_.record_message(flow, request.message_bytes);
+    store_.record_message(flow, request.message_counted);
     store_.record(flow, FlowHistogram::message_duration, psn::elapsed(request.message_first_ns, packet.now_ns));
     request.message_whole = false;
 }
@@ -169,21 +154,21 @@ void RoceTracker::first_sight(Flow& flow, const PacketRecord& record, const wire
 /// The part of new_request() that differs where a message takes several packets.
 void RoceTracker::part_of_message(Flow& flow, const Progress& packet) {
     RequestState& request = flow.request;
-    OperationCounts::Count& counted = store_.count(flow, packet.operation);
-    counted.bytes += packet.moved;
-    if (packet.starts) {
+    if (packet.starts || !request.in_message) {
         request.message_bytes = 0;
         request.message_counted = 0;
         request.operation = packet.operation;
-        if (reuse_ != nullptr) notice_reuse(flow, packet);
+        if (packet.starts && reuse_ != nullptr) notice_reuse(flow, packet);
     }
     request.message_bytes += packet.moved;
     request.message_counted += packet.moved;
     measure_part(flow, packet);
     if (packet.ends) {
         const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.message_bytes, 0xffffffff));
+        // Immediate data and invalidation show at a message's end only: until then its octets are counted nowhere.
+        OperationCounts::Count& counted = store_.count(flow, packet.operation);
         ++counted.messages;
-        reassign_bytes(flow, packet.operation, request.message_counted - packet.moved);
+        counted.bytes += request.message_counted;
         flow.ledger.add_bytes(packet.now_ns, packet.moved);
         flow.ledger.end(store_.rings, packet.now_ns, packet.operation, packet.last, bytes);
         request.in_message = false;
@@ -195,46 +180,6 @@ void RoceTracker::part_of_message(Flow& flow, const Progress& packet) {
         request.in_message = true;
         request.mtu_payload = static_cast<std::uint16_t>(std::min<std::uint32_t>(packet.payload, 0xffff));
     }
-}
-
-/// A packet that its message's first one does not lead up to, or that comes late or again. Without a hole before it,
-/// the capture has begun in its midst.
-void RoceTracker::piece_of_message(Flow& flow, const Progress& packet) {
-    if (flow.trouble == Flow::no_block) return;
-    MessagePiece piece;
-    piece.begin = packet.last;
-    piece.end = packet.last + 1;
-    piece.bytes = packet.moved;
-    piece.starts = packet.starts;
-    piece.ends = packet.ends;
-    if (packet.starts) {
-        piece.first_ns = packet.now_ns;
-        piece.told = packet.dma_length;
-        piece.mtu_payload = static_cast<std::uint16_t>(std::min<std::uint32_t>(packet.payload, 0xffff));
-    }
-    if (packet.ends) piece.last_ns = packet.now_ns;
-    const std::optional<MessageFound> found = add_piece(store_.troubles[flow.trouble].pieces, piece);
-    if (!found) return;
-    store_.record_message(flow, found->bytes);
-    // One that came out of order, or that was repaired at its beginning, has no such time.
-    if (found->first_ns <= found->last_ns)
-        store_.record(flow, FlowHistogram::message_duration, psn::elapsed(found->first_ns, found->last_ns));
-}
-
-/// Packets behind the last one have not passed: the message under way will not be measured as a whole.
-void RoceTracker::cut_message(Flow& flow) {
-    RequestState& request = flow.request;
-    if (!request.in_message || !request.message_whole) return;
-    MessagePiece piece;
-    piece.begin = request.next - request.message_packets;
-    piece.end = request.next;
-    piece.first_ns = request.message_first_ns;
-    piece.bytes = static_cast<std::uint32_t>(request.message_bytes);
-    piece.told = request.message_told;
-    piece.mtu_payload = request.mtu_payload;
-    piece.starts = true;
-    add_piece(store_.trouble(flow).pieces, piece);
-    request.message_whole = false;
 }
 
 /// A message that begins far from where the last one ended: another connection has been given the same QPN.
@@ -271,6 +216,19 @@ FlowIndex RoceTracker::begin_another_life(FlowIndex index, const PacketRecord& r
         count(flow, record);
     }
     return fresh;
+}
+
+/// The packets between the last one and this one have not passed.
+void RoceTracker::note_hole(Flow& flow, const PacketRecord& record, std::uint64_t position) {
+    RequestState& request = flow.request;
+    FlowTrouble& trouble = store_.trouble(flow);
+    auto lost = static_cast<std::uint32_t>(position - request.next);
+    for (const std::uint64_t damaged : trouble.damaged)
+        if (damaged >= request.next && damaged < position && lost > 0) --lost;
+    request.missing += lost;
+    note_missing(trouble.missing, {request.next, position, record.time_ns, record.identification});
+    cut_message(flow);
+    if (lost > 0) store_.show(flow, EventKind::gap, record.frame, lost);
 }
 
 void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode) {
@@ -313,32 +271,26 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
     } else if (ahead > 0) {
         FlowTrouble& trouble = store_.trouble(flow);
         const auto hole = static_cast<std::uint32_t>(ahead);
-        std::uint32_t lost = hole;
-        for (const std::uint64_t damaged : trouble.damaged)
-            if (damaged >= request.next && damaged < position && lost > 0) --lost;
-        request.missing += lost;
         request.lacking = true;
-        note_missing(trouble.missing, {request.next, position, record.time_ns, record.identification});
-        cut_message(flow);
-        if (lost > 0) store_.show(flow, EventKind::gap, record.frame, lost);
+        note_hole(flow, record, position);
         if (!request.recovering) trouble.recovery.resume(request.next, request.acknowledged, request.last_data_ns);
         note_identification(request, position, record.identification);
         tell_recovery(flow, record, position, span, read, false);
         close_gap(flow, record, situation);
-        if (request.in_message && !opcode.starts_message()) {
+        const Progress progress = progress_of(record, opcode, position, span);
+        if (goes_on(request, progress, hole, true)) {
             // The packets of the hole are counted when they are seen; the message's size is known without them.
             request.message_bytes += std::uint64_t{hole} * request.mtu_payload;
-        } else if (request.in_message) {
-            // The end of the message before lies in the hole.
-            if (store_.watch != nullptr) watch_end_unseen(index, position - 1);
-            flow.ledger.end(store_.rings, record.time_ns, request.operation, position - 1, 0);
-            request.message_bytes = request.message_counted = 0;
-            request.in_message = false;
-        } else if (!opcode.starts_message()) {
-            flow.ledger.begin(record.time_ns, operation_of(opcode));
-            request.message_bytes = request.message_counted = 0;
+            request.message_packets += hole;
+        } else {
+            if (request.in_message) {
+                // The end of the message before lies in the hole.
+                if (store_.watch != nullptr) watch_end_unseen(index, position - 1);
+                flow.ledger.end(store_.rings, record.time_ns, request.operation, position - 1, 0);
+                leave_message(flow);
+            }
+            if (!progress.starts) flow.ledger.begin(record.time_ns, progress.operation);
         }
-        const Progress progress = progress_of(record, opcode, position, span);
         if (store_.watch != nullptr) watch_request(index, progress, record.frame);
         new_request(flow, progress);
         note_extent(request, record, opcode, span);
@@ -357,61 +309,88 @@ void RoceTracker::unreliable_request(FlowIndex index, const PacketRecord& record
     Flow& flow = store_.table[index];
     RequestState& request = flow.request;
     const bool ordered = flow.key.service == Service::uc;
-    if (request.next == 0) request.next = psn::first_position + record.psn;
+    if (request.next == 0) {
+        request.next = psn::first_position + record.psn;
+        request.base = static_cast<std::int32_t>(record.psn);
+    }
     const std::int32_t ahead = psn::difference(record.psn, request.next);
     const std::uint64_t position = psn::position_of(record.psn, request.next);
-    if (ordered && ahead < 0 && ahead > psn::another_life_behind) {
-        if (position == request.last_position) {
-            ++request.duplicates;
-            store_.show(flow, EventKind::duplicate, record.frame);
-            if (store_.watch != nullptr) store_.watch->witness.repeats(flow.id, record.frame, record.repeats_frame);
-            return;
-        }
-        ++request.reordered;
-        if (request.missing > 0) --request.missing;
-        store_.show(flow, EventKind::reordered, record.frame, request.next - position);
-        first_sight(flow, record, opcode);
-        const Progress late = progress_of(record, opcode, position, 1);
-        if (late.starts && late.ends)
-            store_.record_message(flow, late.moved);
-        else
-            piece_of_message(flow, late);
-        if (store_.watch != nullptr) watch_past(index, record, late, true);
-        return;
-    }
-    if (ahead != 0 && (ordered || request.in_message)) {
+    if (ordered && ahead < 0 && ahead > psn::another_life_behind)
+        return past_unreliable(index, record, opcode, position);
+    const Progress packet = progress_of(record, opcode, position, 1);
+    const std::uint32_t hole =
+        ordered && ahead > 0 && ahead < psn::another_life_ahead ? static_cast<std::uint32_t>(ahead) : 0;
+    const bool follows = !ordered || ahead == 0;
+    Situation situation;
+    situation.mid_message = ordered && (follows ? request.in_message && !packet.starts
+                                                : hole != 0 && goes_on(request, packet, hole, false));
+    const bool same_message =
+        follows ? request.in_message && !packet.starts : hole != 0 && goes_on(request, packet, hole, true);
+    if (hole != 0) {
+        note_hole(flow, record, position);
+    } else if (ahead != 0 && (ordered || request.in_message)) {
         store_.trouble(flow);  // for the pieces
         cut_message(flow);
     }
-    if (ordered && ahead > 0 && ahead < psn::another_life_ahead) {
-        request.missing += static_cast<std::uint32_t>(ahead);
-        store_.show(flow, EventKind::gap, record.frame, static_cast<std::uint64_t>(ahead));
-    }
-    Situation situation;
-    situation.mid_message = ordered && request.in_message && !opcode.starts_message();
+    if (same_message)
+        request.message_packets += hole;
+    else if (request.in_message)
+        leave_message(flow);
     close_gap(flow, record, situation);
-    if (opcode.starts_message()) request.message_bytes = 0;
-    const Progress packet = progress_of(record, opcode, position, 1);
     if (store_.watch != nullptr) [[unlikely]]
         watch_request(index, packet, record.frame);
-    first_sight(flow, record, opcode);
-    request.message_bytes += record.payload_length;
+    unreliable_part(flow, packet);
+    request.next = position + 1;
+    request.last_position = position;
+    request.last_data_ns = psn::later(request.last_data_ns, record.time_ns);
+}
+
+/// As new_request(), of what nobody acknowledges.
+void RoceTracker::unreliable_part(Flow& flow, const Progress& packet) {
+    RequestState& request = flow.request;
+    flow.counts.payload_bytes += packet.payload;
+    if (packet.starts || !request.in_message) {
+        request.message_bytes = 0;
+        request.message_counted = 0;
+        request.operation = packet.operation;
+    }
+    request.message_bytes += packet.moved;
+    request.message_counted += packet.moved;
     if (packet.starts && packet.ends)
         store_.record_message(flow, packet.moved);
     else
         measure_part(flow, packet);
-    if (opcode.ends_message()) {
-        if (!opcode.starts_message())
-            reassign_bytes(flow, operation_of(opcode), request.message_bytes - record.payload_length);
-        request.message_end_ns = record.time_ns;
+    request.in_message = !packet.ends;
+    if (packet.ends) {
+        OperationCounts::Count& counted = store_.count(flow, packet.operation);
+        ++counted.messages;
+        counted.bytes += request.message_counted;
+        request.message_end_ns = packet.now_ns;
         request.message_bytes = 0;
     } else {
         request.mtu_payload = static_cast<std::uint16_t>(std::min<std::uint32_t>(packet.payload, 0xffff));
     }
-    request.in_message = !opcode.ends_message();
-    request.next = position + 1;
-    request.last_position = position;
-    request.last_data_ns = psn::later(request.last_data_ns, record.time_ns);
+}
+
+/// A position that a later packet has passed: late where it was missing, else the network has doubled it, since nobody
+/// repeats anything.
+void RoceTracker::past_unreliable(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode,
+                                  std::uint64_t position) {
+    Flow& flow = store_.table[index];
+    RequestState& request = flow.request;
+    const Progress packet = progress_of(record, opcode, position, 1);
+    MissingRanges::Range hole;
+    const bool fills = take_hole(flow, record, position, hole);
+    if (fills) {
+        ++request.reordered;
+        if (hole.counted && request.missing > 0) --request.missing;
+        store_.show(flow, EventKind::reordered, record.frame, request.next - position);
+        fill_hole(flow, packet);
+    } else {
+        ++request.duplicates;
+        store_.show(flow, EventKind::duplicate, record.frame);
+    }
+    if (store_.watch != nullptr) watch_past(index, record, packet, fills);
 }
 
 }  // namespace metrics

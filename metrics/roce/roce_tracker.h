@@ -45,13 +45,22 @@ private:
     void new_request(Flow& flow, const Progress& packet);
     void part_of_message(Flow& flow, const Progress& packet);
     void measure_part(Flow& flow, const Progress& packet);
-    void piece_of_message(Flow& flow, const Progress& packet);
+    void piece_of_message(Flow& flow, const Progress& packet, std::uint32_t uncounted);
+    void take_piece(Flow& flow, const MessagePiece& piece);
     void cut_message(Flow& flow);
+    void give_up(Flow& flow, Operation operation, std::uint32_t octets);
+    void leave_message(Flow& flow);
+    void begin_later(Flow& flow, std::uint64_t position, std::uint32_t told);
+    void name_message(Flow& flow, const Progress& packet);
     void settle(Flow& requester, std::uint64_t position, std::int64_t now_ns);
-    void reassign_bytes(Flow& flow, Operation operation, std::uint64_t bytes);
     bool past_request(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode,
                       std::uint64_t position, std::uint32_t span, Situation& situation);
-    void first_sight(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode);
+    void note_hole(Flow& flow, const PacketRecord& record, std::uint64_t position);
+    bool take_hole(Flow& flow, const PacketRecord& record, std::uint64_t position, MissingRanges::Range& hole);
+    void fill_hole(Flow& flow, const Progress& packet);
+    void unreliable_part(Flow& flow, const Progress& packet);
+    void past_unreliable(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode,
+                         std::uint64_t position);
     RepeatCause tell_recovery(Flow& flow, const PacketRecord& record, std::uint64_t position, std::uint32_t span,
                               bool read, bool late);
     void acknowledge(Flow& requester, std::uint64_t position, std::int64_t now_ns, std::uint64_t frame);

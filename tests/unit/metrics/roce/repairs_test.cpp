@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "metrics/flow/vantage.h"
 #include "script.h"
 
 /// Packets that are lost, late, doubled and repeated. Go-back-N: IBTA vol. 1, 9.7.5, 9.9.2; counted by hand.
@@ -355,6 +356,45 @@ TEST(RoceRepairs, AcknowledgedPacketsAreNotLate) {
     script.after_us(2000);
     script.requests(0, 8);
     expect(script, {8, 0, 0, 0, 1});
+}
+
+/// A sender that goes back correctly, 4 us from the tap: of what it repeats, 33 is lost on these 4 us.
+void lose_a_repeat(Script& script) {
+    for (std::int64_t index = 0; index < 30; ++index) {
+        script.request(index);
+        script.now_ns += 9'500;
+        script.ack(index);
+        script.now_ns += 1'500;
+    }
+    script.requests(30, 33);
+    script.now_ns += 6'500;
+    script.nak(30);
+    script.now_ns += 1'500;
+    script.requests(30, 32);
+    script.request(34);
+    script.now_ns += 6'500;
+    for (const std::int64_t index : {30, 31, 32}) script.ack(index);
+    script.nak(33);
+    script.now_ns += 1'500;
+    script.requests(33, 34);
+    script.now_ns += 8'500;
+    script.ack(34);
+}
+
+/// That the tap is on the sender's side shows by round trips alone: packets may be lost before it, as the NAK says.
+TEST(RoceRepairs, ARepeatThatIsLostBeforeTheTapIsNoViolation) {
+    Script script;
+    lose_a_repeat(script);
+    EXPECT_EQ(metrics::vantage_of(script.requester(), &script.responder()), metrics::Vantage::sender);
+    EXPECT_EQ(script.shown().exhibit(metrics::EventKind::go_back_incomplete), nullptr);
+}
+
+/// On the sender's own interface nothing is lost before the tap: it has not sent it.
+TEST(RoceRepairs, ARepeatThatTheSenderLeavesOutIsAViolation) {
+    Script script;
+    script.direction = wire::Direction::outbound;
+    lose_a_repeat(script);
+    ASSERT_NE(script.shown().exhibit(metrics::EventKind::go_back_incomplete), nullptr);
 }
 
 }  // namespace

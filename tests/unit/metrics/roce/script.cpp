@@ -46,6 +46,10 @@ PacketRecord Script::record(FlowIndex flow, std::int64_t index, std::uint8_t opc
     out.hop_limit = 64;
     out.wire_length = 58;
     out.overhead = ethernet_overhead;
+    if (direction != wire::Direction::unknown)
+        out.direction = flow == forward_                         ? direction
+                        : direction == wire::Direction::outbound ? wire::Direction::inbound
+                                                                 : wire::Direction::outbound;
     return out;
 }
 

@@ -64,6 +64,8 @@ public:
                 std::uint32_t length = 0);
     void ack(std::int64_t index) { answer(index, acknowledge); }
     void nak(std::int64_t index) { answer(index, acknowledge, nak_syndrome); }
+    /// What the capture says of the interface's direction, of all that follows.
+    wire::Direction direction = wire::Direction::unknown;
     void after_us(std::int64_t us) { now_ns += us * 1000; }
 
     metrics::Flow& requester() { return store.table[forward_]; }
