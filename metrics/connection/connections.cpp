@@ -63,6 +63,7 @@ struct Connection {
     cm::Limits mpa_request;
     std::uint32_t mpa_sequence = 0;  ///< of the Request's first octet
     bool mpa_crc = false;
+    bool reply_unseen = false;  ///< FPDUs alone have told that the Request was accepted
     ConnectionAttempt attempt;
     std::int64_t last_request_ns = 0;
     std::int64_t end_ns = 0;     ///< once it is finished
@@ -373,8 +374,10 @@ void Connections::State::mpa_reply(const cm::MpaFrame& start, const wire::Frame&
     if (known == by_flow.end() || known->second.client) return;
     const Place place = known->second.place;
     // The FIN may have come in the Reply's own frame, or by a shorter way into the capture.
-    const bool closed = place->progress == Progress::abandoned;
-    if (place->progress != Progress::requested && !closed) return;
+    const bool closed = finished(place->progress);
+    const bool awaited = place->progress == Progress::requested || place->progress == Progress::abandoned;
+    if (!awaited && !place->reply_unseen) return;
+    place->reply_unseen = false;
     ConnectionFigures& client = place->pairs.client;
     ConnectionFigures& server = place->pairs.server;
     client.setup_ns = server.setup_ns = elapsed(place->attempt.request_ns, frame.time_ns);
@@ -462,6 +465,19 @@ void Connections::on_tcp(const wire::Frame& frame, const dissect::Dissection& di
     } else if ((tcp.flags & fin) != 0) {
         s.finish(place, waiting ? Progress::abandoned : Progress::ended, "TCP FIN", frame);
     }
+}
+
+/// The initiator sends none before it has the Reply, and the responder none before it has one of the initiator's. RFC
+/// 5044, 7.1.2. They may be told of after the end: those behind a hole are.
+void Connections::on_fpdus(const FlowKey& key) {
+    const auto known = state_->by_flow.find(key);
+    if (known == state_->by_flow.end()) return;
+    Connection& connection = *known->second.place;
+    Progress& progress = connection.progress;
+    const bool gone = progress == Progress::abandoned || progress == Progress::reset;
+    if (progress != Progress::requested && !gone) return;
+    progress = gone ? Progress::ended : Progress::ready;
+    connection.reply_unseen = true;
 }
 
 const ConnectionFigures* Connections::about(const FlowKey& key) const {

@@ -42,6 +42,8 @@ public:
     /// Such a segment, of any TCP connection, before the units that its frame completes. Nothing is remembered of those
     /// without an MPA Request.
     void on_tcp(const wire::Frame& frame, const dissect::Dissection& dissection, const FlowKey& key);
+    /// FPDUs pass on the flow, which they do once the Request is accepted: whether the Reply was captured or not.
+    void on_fpdus(const FlowKey& key);
 
     /// The figures of the flow's connection; nullptr where its set-up was not captured. Valid until the next call.
     const ConnectionFigures* about(const FlowKey& key) const;

@@ -73,6 +73,7 @@ Engine::Engine(const EngineOptions& options)
       streams_(store_),
       connections_(max_connections) {
     store_.on_leave = [this](FlowIndex index) { streams_.forget(index); };
+    streams_.on_fpdus = [this](const FlowKey& key) { connections_.on_fpdus(key); };
 }
 
 Engine::~Engine() = default;

@@ -40,6 +40,7 @@ struct MessageState {
     std::int64_t write_ns = 0;    ///< when its last octet passed
     std::uint32_t write_bytes = 0;
     bool write_was_last = false;       ///< the last request was a Write, not yet paired with Immediate Data
+    bool awaited = true;               ///< no FPDU has come since the start frame, or a gap
     bool request_seen = false;         ///< a READ or atomic request was captured
     bool begun_unseen = false;         ///< the message under way began before what was captured of it; for the witness
     bool in_step = false;              ///< a READ or atomic request was answered

@@ -83,6 +83,7 @@ void Messages::gap(const Half& half, const Half& back, std::int64_t now_ns) {
     MessageState& message = half.direction->message;
     settle_write(half);
     message.write_was_last = message.begun_unseen = false;
+    message.awaited = true;
     if (request.in_message && request.operation == Operation::write) request.in_message = false;
     if (half.flow->responder != Flow::no_block) store_.responder(*half.flow).in_response = false;
     if (back) give_up(back, now_ns);  // which of the responses lay in the gap cannot be told

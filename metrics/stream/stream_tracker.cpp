@@ -144,6 +144,7 @@ struct StreamTracker::State {
         last_in_train = false;
     }
     void count(Flow& flow, const Segment& segment);
+    static void found(const StreamTracker& tracker, const Half& half);
 
     FlowStore& store;
     Slab<Direction> directions;
@@ -338,6 +339,12 @@ Half StreamTracker::State::find_or_open(const dissect::Unit& unit, const FrameCo
     return half;
 }
 
+/// An FPDU, where none was known to come.
+[[gnu::noinline]] void StreamTracker::State::found(const StreamTracker& tracker, const Half& half) {
+    half.direction->message.awaited = false;
+    if (tracker.on_fpdus) tracker.on_fpdus(half.flow->key);
+}
+
 void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& context) {
     State& state = *state_;
     if (unit.transport != dissect::Transport::iwarp) return;
@@ -361,7 +368,12 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
     half.direction->unit_octets += unit.stream_length;
     const dissect::DdpSummary& ddp = unit.dissection.ddp;
     const std::uint64_t end = stream::position_of(request.next, unit.sequence) + unit.stream_length;
-    if (!unit.dissection.has(LayerId::rdmap)) return;
+    if (!unit.dissection.has(LayerId::rdmap)) {
+        half.direction->message.awaited = true;
+        return;
+    }
+    if (half.direction->message.awaited) [[unlikely]]
+        state.found(*this, half);
     half.direction->walk.unit(end, ddp, unit.markers != 0);
     half.flow->counts.last_ns = std::max(half.flow->counts.last_ns, unit.frame.time_ns);
     if (ddp.crc == dissect::CrcStatus::bad) {

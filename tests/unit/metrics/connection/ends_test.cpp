@@ -55,9 +55,9 @@ void expect_attempt(const Snapshot& snapshot, std::string_view outcome, std::uin
     EXPECT_EQ(snapshot.attempts[0].client.port, 40000);
     EXPECT_EQ(snapshot.attempts[0].server.port, 7471);
 }
-void expect_end(const Snapshot& snapshot, std::string_view words, std::uint64_t frame) {
+void expect_end(const Snapshot& snapshot, std::string_view words, std::uint64_t frame, std::size_t flows = 2) {
     EXPECT_TRUE(snapshot.attempts.empty());
-    ASSERT_EQ(snapshot.flows.size(), 2u);
+    ASSERT_EQ(snapshot.flows.size(), flows);
     for (const metrics::FlowSnapshot& flow : snapshot.flows) {
         EXPECT_EQ(flow.connection.end, words);
         EXPECT_EQ(flow.connection.end_frame, frame);
@@ -101,6 +101,43 @@ TEST(ConnectionEnds, the_reply_comes_with_the_fin_or_late) {
         reply(accepted, together ? psh_ack | fin : psh_ack);
         expect_end(analyzed(accepted), "TCP FIN", 5);
     }
+}
+
+/// The Reply is what the capture lacks. Frames: 1 to 3 the handshake, 4 the Request, 5 the first Send.
+TEST(ConnectionEnds, fpdus_tell_that_the_request_was_accepted) {
+    Wire wire = connection();
+    wire.client.send(1, 0, true, Octets(40, std::byte{7}));
+    wire.server.send(1, 0, true, Octets(40, std::byte{8}));
+    request(wire);
+    const Wire requested = wire;
+    wire.segments(true, cut(wire.client, 1448, 20));
+    const auto end_of = [](const Wire& of) { return static_cast<std::uint32_t>(of.client.octets.size()); };
+    expect_end(analyzed(wire), "", 0, 1);
+    Wire closed = wire;
+    end(closed, true, fin, end_of(closed));
+    expect_end(analyzed(closed), "TCP FIN", 6, 1);
+    Wire torn = wire;
+    end(torn, true, rst, end_of(torn));
+    expect_end(analyzed(torn), "TCP RST", 6, 1);
+    // In the very segment of the FIN, which is told of before what it holds.
+    Wire together = requested;
+    const Octets send(together.client.octets.begin() + 20, together.client.octets.end());
+    together.raw(true, together.isn(true) + 21, psh_ack | fin, send, together.isn(false) + 21);
+    expect_end(analyzed(together), "TCP FIN", 5, 1);
+    // Or it was on its way by another path into the capture: what it says is known then.
+    reply(wire);
+    const Snapshot late = analyzed(wire);
+    expect_end(late, "", 0);
+    EXPECT_EQ(late.flows[0].connection.setup_ns, 20'000u);  // 4 -> 6, 10 us apart
+}
+
+/// No FPDU may pass before the Reply: a Request alone proves nothing, whatever else the connection carries.
+TEST(ConnectionEnds, a_request_without_fpdus_stays_unanswered) {
+    Wire wire = connection();
+    request(wire);
+    wire.acknowledge(false, 20);
+    end(wire, true, fin);
+    expect_attempt(analyzed(wire), "unanswered", 6);
 }
 
 TEST(ConnectionEnds, what_was_set_up_ends_once) {
