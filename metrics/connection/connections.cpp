@@ -456,6 +456,7 @@ void Connections::on_tcp(const wire::Frame& frame, const dissect::Dissection& di
     if (finished(place->progress)) return;
     const bool waiting = place->progress == Progress::requested;
     if ((tcp.flags & rst) != 0) {
+        if (tcp.stray_reset) return;
         s.finish(place, waiting ? Progress::reset : Progress::ended, "TCP RST", frame);
     } else if ((tcp.flags & syn) != 0) {
         // Its own SYN, sent or captured once more, or the answer to that, begins nothing.

@@ -49,6 +49,7 @@ void Sender::begin(const Half& half, const Segment& segment) {
 }
 
 void Sender::reset(const Half& half, const Half& back, const Segment& segment) {
+    if (segment.tcp().stray_reset) return;
     store_.show(*half.flow, EventKind::reset, segment.frame.number);
     half.direction->closed = true;
     if (back) back.direction->closed = true;

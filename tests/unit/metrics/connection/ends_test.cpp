@@ -155,6 +155,27 @@ TEST(ConnectionEnds, what_was_set_up_ends_once) {
     expect_end(analyzed(wire), "TCP RST", 6);
 }
 
+/// The server's next octet is its 21st. RFC 9293, 3.10.7.4.
+TEST(ConnectionEnds, a_reset_that_its_receiver_drops_ends_nothing) {
+    Wire waiting = connection();
+    request(waiting);
+    waiting.raw(false, waiting.isn(false) + 1 + 0x30000000, rst, {}, 0);
+    reply(waiting);
+    expect_end(analyzed(waiting), "", 0);
+    Wire set_up = connection();
+    request(set_up);
+    reply(set_up);
+    set_up.raw(false, set_up.isn(false) + 21 + 0x30000000, rst, {}, 0);
+    const Snapshot snapshot = analyzed(set_up);
+    expect_end(snapshot, "", 0);
+    for (const metrics::FlowSnapshot& flow : snapshot.flows) {
+        EXPECT_FALSE(flow.finished);
+        EXPECT_TRUE(flow.exhibits.empty());
+    }
+    end(set_up, false, rst);
+    expect_end(analyzed(set_up), "TCP RST", 7);
+}
+
 TEST(ConnectionEnds, a_syn_of_its_own_ends_nothing) {
     Wire wire = connection();
     request(wire);
