@@ -115,7 +115,11 @@ std::uint64_t unread_octets(const Direction& direction) {
 
 struct StreamTracker::State {
     explicit State(FlowStore& flows)
-        : store(flows), directions(bounded(flows.options.max_flows)), sender(flows), messages(flows, sender) {}
+        : store(flows),
+          directions(bounded(flows.options.max_flows)),
+          handshakes(flows.options.max_flows),
+          sender(flows),
+          messages(flows, sender) {}
 
     Half half_of(FlowIndex index) {
         Half half;
@@ -182,7 +186,7 @@ Half StreamTracker::State::open(const FlowKey& key, const wire::Frame& frame) {
 /// What the SYNs said of this direction.
 void StreamTracker::State::set_up(const Half& half, const FlowKey& key) {
     bool by_client = false;
-    const Handshake* handshake = handshakes.find(key, by_client);
+    const Handshake* handshake = handshakes.take(key, by_client);
     if (handshake == nullptr) return;
     Direction& direction = *half.direction;
     const Handshake::Side& own = by_client ? handshake->client : handshake->server;
