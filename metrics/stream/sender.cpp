@@ -206,13 +206,13 @@ bool Sender::past_data(const Half& half, const Arrival& arrival, Situation& situ
         if (late(half, *hole, arrival)) {
             if (request.missing > 0) --request.missing;
             overtaken(half, arrival);
-            holes->fill(*hole, arrival.begin, arrival.end);
+            direction.new_octets += holes->fill(*hole, arrival.begin, arrival.end);
             return false;
         }
         hole_ns = hole->noticed_ns;
         store_.record(*half.flow, FlowHistogram::recovery_total, elapsed(hole_ns, arrival.now_ns()));
         for (; hole != nullptr; hole = holes->find(arrival.begin, arrival.end, false))
-            holes->fill(*hole, arrival.begin, arrival.end);
+            direction.new_octets += holes->fill(*hole, arrival.begin, arrival.end);
         holes->note({arrival.begin, arrival.end, arrival.now_ns(), order, true});
     } else {
         if (doubled(half, arrival)) {
