@@ -335,6 +335,7 @@ void Sender::jump(const Half& half, const Segment& segment) {
     direction.marks.clear();
     direction.walk.lose();
     direction.message = {};
+    direction.message.cut = true;
     direction.recover = direction.head_again = direction.run_position = direction.probe_end = 0;
     direction.running = false;
     direction.evidence_end = 0;

@@ -148,7 +148,7 @@ struct StreamTracker::State {
         last_in_train = false;
     }
     void count(Flow& flow, const Segment& segment);
-    static void found(const StreamTracker& tracker, const Half& half);
+    static void found(const StreamTracker& tracker, const Half& half, const dissect::Unit& unit);
 
     FlowStore& store;
     Slab<Direction> directions;
@@ -344,8 +344,12 @@ Half StreamTracker::State::find_or_open(const dissect::Unit& unit, const FrameCo
 }
 
 /// An FPDU, where none was known to come.
-[[gnu::noinline]] void StreamTracker::State::found(const StreamTracker& tracker, const Half& half) {
-    half.direction->message.awaited = false;
+[[gnu::noinline]] void StreamTracker::State::found(const StreamTracker& tracker, const Half& half,
+                                                   const dissect::Unit& unit) {
+    Direction& direction = *half.direction;
+    direction.message.awaited = false;
+    // Not even a start frame came before it: what did was not captured.
+    if (direction.unit_octets == unit.stream_length) direction.message.cut = true;
     if (tracker.on_fpdus) tracker.on_fpdus(half.flow->key);
 }
 
@@ -377,7 +381,7 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
         return;
     }
     if (half.direction->message.awaited) [[unlikely]]
-        state.found(*this, half);
+        state.found(*this, half, unit);
     half.direction->walk.unit(end, ddp, unit.markers != 0);
     half.flow->counts.last_ns = std::max(half.flow->counts.last_ns, unit.frame.time_ns);
     if (ddp.crc == dissect::CrcStatus::bad) {
@@ -403,7 +407,7 @@ void StreamTracker::on_notice(const dissect::Notice& notice, const FrameContext&
     if (repeats)
         state.store.watch->witness.repeats(half.flow->id, notice.frame.number, notice.related_frame);
     else if (unread || notice.kind == Kind::stream_gap)
-        state.messages.gap(half, state.back_of(half), notice.frame.time_ns);
+        state.messages.gap(half, state.back_of(half), notice.octets, notice.frame.time_ns);
     else
         state.sender.dropped(half, notice.frame.number);
 }
