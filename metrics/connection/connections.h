@@ -47,6 +47,9 @@ public:
 
     /// The figures of the flow's connection; nullptr where its set-up was not captured. Valid until the next call.
     const ConnectionFigures* about(const FlowKey& key) const;
+    /// The same of the flow of which `first_frame` was the first. Where it is `finished`, its key may lead to a later
+    /// connection by now.
+    const ConnectionFigures* about(const FlowKey& key, std::uint64_t first_frame, bool finished) const;
     /// Forgets what came to its end, or was last asked for, before `before_ns`, unless `in_use` says that one of its
     /// flows still is.
     void forget(std::int64_t before_ns, const std::function<bool(const FlowKey&)>& in_use);

@@ -197,6 +197,46 @@ TEST(ConnectionEnds, ports_that_are_used_again) {
     expect_end(analyzed(set_up), "ports used again", 6);
 }
 
+/// Frames 1 to 7 are the first connection, 8 to 14 the second, as far as 7 go; the third's set-up was not captured.
+TEST(ConnectionEnds, what_earlier_connections_of_the_same_ports_were_stays_known) {
+    Wire all = connection();
+    request(all);
+    reply(all);
+    end(all, false, fin);
+    end(all, true, fin);
+    Wire second{70000, 80000};
+    second.client.start(true, false, true);
+    second.server.start(false, false, true);
+    request(second);
+    reply(second);
+    end(second, false, rst);
+    Wire third{700000, 800000};
+    third.client.start(true, false, true);
+    for (std::uint32_t msn = 1; msn <= 5; ++msn) third.client.send(msn, 0, true, Octets(40, std::byte{7}));
+    third.handshake();
+    third.segments(true, cut(third.client, 64, 20));  // a Send each: 2 + 18 + 40 + 4 octets
+    for (const Wire* wire : {&second, &third}) {
+        all.frames.insert(all.frames.end(), wire->frames.begin(), wire->frames.end());
+        all.wire_lengths.insert(all.wire_lengths.end(), wire->wire_lengths.begin(), wire->wire_lengths.end());
+    }
+    const Snapshot snapshot = analyzed(all);
+    unsigned counted[3] = {};
+    for (const metrics::FlowSnapshot& flow : snapshot.flows) {
+        const std::uint64_t first = flow.id % metrics::flow_ids_apart;
+        const unsigned which = first <= 7 ? 0 : first <= 13 ? 1 : 2;
+        ++counted[which];
+        constexpr std::uint64_t set_up[] = {4, 11, 0};
+        constexpr std::uint64_t ended[] = {6, 13, 0};
+        constexpr const char* words[] = {"TCP FIN", "TCP RST", ""};
+        EXPECT_EQ(flow.connection.setup_frame, set_up[which]) << first;
+        EXPECT_EQ(flow.connection.end_frame, ended[which]) << first;
+        EXPECT_EQ(flow.connection.end, words[which]) << first;
+    }
+    EXPECT_EQ(counted[0], 2u);
+    EXPECT_EQ(counted[1], 2u);
+    EXPECT_GE(counted[2], 1u);
+}
+
 TEST(ConnectionEnds, other_tcp_is_nobodys_concern) {
     metrics::Analyzer analyzer;
     std::size_t before = 0;
