@@ -42,6 +42,8 @@ struct TcpSummary {
     std::uint32_t acknowledgment = 0;
     std::uint16_t window = 0;  ///< as sent, not scaled
     std::uint8_t flags = 0;    ///< CWR ECE URG ACK PSH RST SYN FIN, FIN lowest
+    /// A RST that its receiver drops, as far as Dissector follows the connection. Meaningful where RST is set.
+    bool stray_reset = false;
     std::uint32_t payload_offset = 0;
     std::uint32_t payload_captured = 0;
     std::uint32_t payload_length = 0;  ///< on the wire

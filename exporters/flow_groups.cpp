@@ -138,7 +138,10 @@ void add_tcp(Fields& fields) {
     fields.add("tcp.receive_window_max", "", "window max", Unit::bytes, "largest window that the receiver advertised",
                of_tcp([](const TcpFigures& tcp) { return value(tcp.receive_window_max); }));
     fields.add("tcp.window_limited_ns", "", "window limited", Unit::ns, "time for which that window held the sender up",
-               of_tcp([](const TcpFigures& tcp) { return tcp.window_limited_ns; }));
+               of_tcp([](const TcpFigures& tcp) {
+                   // Without its scale nobody knows what the window held.
+                   return tcp.receive_window_max ? Value{tcp.window_limited_ns} : Value{};
+               }));
     fields.add("tcp.connection_bytes", "", "streams", Unit::bytes, "octets of both directions' streams, each once",
                of_tcp([](const TcpFigures& tcp) { return tcp.connection_bytes; }));
     fields.add("tcp.unread_bytes", "", "unread", Unit::bytes,

@@ -25,6 +25,7 @@ void summarise(Context& context, wire::View<Tcp> header) {
     tcp.acknowledgment = header.get<&Tcp::acknowledgment>();
     tcp.window = header.get<&Tcp::window>();
     tcp.flags = wire::load_u8(header.data() + 13);
+    tcp.stray_reset = false;
     tcp.payload_offset = context.offset;
     tcp.payload_captured = context.available();
     tcp.payload_length = context.end_unknown() ? tcp.payload_captured : context.remaining();

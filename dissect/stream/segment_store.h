@@ -53,6 +53,7 @@ public:
 
     bool empty() const { return head_ == nullptr; }
     const Segment* head() const { return head_; }
+    const Segment* tail() const { return empty() ? nullptr : tail_; }
     std::uint32_t held_bytes() const { return held_bytes_; }
     std::uint32_t segments() const { return segments_; }
     std::uint64_t octets() const { return octets_; }

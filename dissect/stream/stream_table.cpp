@@ -5,6 +5,7 @@
 #include <new>
 
 #include "dissect/stream/stand_in.h"
+#include "dissect/stream/stray_reset.h"
 #include "wire/mpa.h"
 #include "wire/prefetch.h"
 
@@ -25,6 +26,13 @@ Endpoint endpoint(const Network& network, wire::Bytes bytes, std::uint32_t offse
     const std::byte* p = bytes.data() + offset;
     if (network.family == Network::Family::ipv4) return {0, std::uint64_t{4} << 32 | wire::load_be32(p), port};
     return {wire::load_be64(p), wire::load_be64(p + 8), port};
+}
+
+/// One past the highest octet seen of a direction, as far as it is followed.
+std::optional<std::uint32_t> seen_end(const Side& side) {
+    if (side.flow == nullptr) return side.state == SideState::start ? std::optional{side.first_sequence} : std::nullopt;
+    if (const SegmentStore::Segment* const last = side.flow->store.tail()) return last->end();
+    return side.state == SideState::hunting ? side.flow->hunter.scanned() : side.flow->next_sequence;
 }
 
 bool begins_with_key(wire::Bytes bytes) {
@@ -83,6 +91,7 @@ void StreamTable::segment(const wire::Frame& frame, const Dissection& dissection
         tcp.sequence == side.flow->next_sequence && side.checksums != ChecksumVerdict::unknown) [[likely]] {
         if (tcp.payload_length != 0) in_step(work, octets);
     } else {
+        if ((tcp.flags & rst) != 0 && tcp.stray_reset) return;
         const std::uint32_t sequence = tcp.sequence + ((tcp.flags & syn) != 0 ? 1u : 0u);
         slow_segment(work, {sequence, tcp.payload_length, octets, frame.number, frame.time_ns});
     }
@@ -148,6 +157,20 @@ inline void StreamTable::in_step(Work& work, wire::Bytes octets) {
         return;
     feed(work, {flow.next_sequence, tcp.payload_length - taken, octets.subspan(taken), frame.number, frame.time_ns},
          true);
+}
+
+bool StreamTable::drops_reset(const Dissection& dissection, wire::Bytes bytes) {
+    const Network& network = dissection.network;
+    if (network.address_length() < 4) return false;
+    const Endpoint source = endpoint(network, bytes, network.source_offset, dissection.source_port);
+    const Endpoint destination = endpoint(network, bytes, network.destination_offset, dissection.destination_port);
+    const ConnectionTable::Lookup found = table_.find(source, destination);
+    if (found.connection == nullptr) return false;
+    const Side& sender = found.connection->sides[found.side];
+    const Side& receiver = found.connection->sides[1 - found.side];
+    ResetBounds known{seen_end(sender), std::nullopt, seen_end(receiver)};
+    if (receiver.ack_seen) known.acknowledged = receiver.acknowledged;
+    return is_stray_reset(dissection.tcp, known);
 }
 
 void StreamTable::slow_segment(Work& work, const Piece& payload) {

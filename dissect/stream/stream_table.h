@@ -29,6 +29,8 @@ public:
     /// Takes a segment: `dissection` describes `bytes` and has LayerId::tcp, `ends` are its own.
     void segment(const wire::Frame& frame, const Dissection& dissection, wire::Bytes bytes, const Ipv4Ends& ends,
                  Sink& sink);
+    /// Whether the receiver of such a segment, a RST that has not been taken yet, drops it.
+    bool drops_reset(const Dissection& dissection, wire::Bytes bytes);
     /// Says that segments between these ends will come soon: asks for the memory of their connections, by pass as
     /// Dissector::fetch.
     void fetch(std::span<const Ipv4Ends> ends, unsigned pass);

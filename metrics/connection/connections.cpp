@@ -65,10 +65,12 @@ struct Connection {
     std::uint32_t mpa_sequence = 0;  ///< of the Request's first octet
     std::uint32_t mpa_revision = 0;  ///< of the Request
     bool mpa_crc = false;
+    bool reply_unseen = false;  ///< FPDUs alone have told that the Request was accepted
     ConnectionAttempt attempt;
     std::int64_t last_request_ns = 0;
-    std::int64_t end_ns = 0;     ///< once it is finished
-    std::uint64_t patience = 0;  ///< ns that the last request, or an MRA, gives the peer
+    std::uint64_t reused_frame = 0;  ///< of the SYN that uses its ports for another one
+    std::int64_t end_ns = 0;         ///< once it is finished
+    std::uint64_t patience = 0;      ///< ns that the last request, or an MRA, gives the peer
 };
 
 std::int64_t later(std::int64_t time_ns, std::uint64_t by_ns) {
@@ -110,7 +112,8 @@ struct Connections::State {
         Place place;
         bool client = false;  ///< the flow that the client sends on
     };
-    std::unordered_map<FlowKey, Side, Hash> by_flow;
+    std::unordered_map<FlowKey, Side, Hash> by_flow;  ///< the latest of each
+    std::unordered_map<FlowKey, std::vector<Side>, Hash> earlier;
 
     Connection& begin(const wire::Frame& frame, Transport transport, const Endpoint& client, const Endpoint& server);
     void make_room();
@@ -146,6 +149,10 @@ void Connections::State::remove(List& list, Place place) {
         for (const FlowKey* key : {&place->pairs.to_server, &place->pairs.to_client}) {
             const auto found = by_flow.find(*key);
             if (found != by_flow.end() && found->second.place == place) by_flow.erase(found);
+            const auto before = earlier.find(*key);
+            if (before == earlier.end()) continue;
+            std::erase_if(before->second, [&](const Side& side) { return side.place == place; });
+            if (before->second.empty()) earlier.erase(before);
         }
     list.erase(place);
 }
@@ -189,6 +196,9 @@ void Connections::State::know(Place place, const FlowKey& to_server, const FlowK
     place->pairs.to_server = to_server;
     place->pairs.to_client = to_client;
     place->keys_known = true;
+    for (const FlowKey* key : {&to_server, &to_client})
+        if (const auto found = by_flow.find(*key); found != by_flow.end() && found->second.place != place)
+            earlier[*key].push_back(found->second);
     by_flow.insert_or_assign(to_server, Side{place, true});
     by_flow.insert_or_assign(to_client, Side{place, false});
 }
@@ -393,8 +403,10 @@ void Connections::State::mpa_reply(const cm::MpaFrame& start, const wire::Frame&
     if (known == by_flow.end() || known->second.client) return;
     const Place place = known->second.place;
     // The FIN may have come in the Reply's own frame, or by a shorter way into the capture.
-    const bool closed = place->progress == Progress::abandoned;
-    if (place->progress != Progress::requested && !closed) return;
+    const bool closed = finished(place->progress);
+    const bool awaited = place->progress == Progress::requested || place->progress == Progress::abandoned;
+    if (!awaited && !place->reply_unseen) return;
+    place->reply_unseen = false;
     ConnectionFigures& client = place->pairs.client;
     ConnectionFigures& server = place->pairs.server;
     client.setup_ns = server.setup_ns = elapsed(place->attempt.request_ns, frame.time_ns);
@@ -470,18 +482,35 @@ void Connections::on_tcp(const wire::Frame& frame, const dissect::Dissection& di
     if (known == s.by_flow.end()) return;
     const State::Place place = known->second.place;
     const dissect::TcpSummary& tcp = dissection.tcp;
+    // Its own SYN, sent or captured once more, or the answer to that, begins nothing.
+    const bool own = known->second.client && tcp.sequence + 1 == place->mpa_sequence;
+    const bool opens = (tcp.flags & (syn | rst | ack)) == syn && !own;
+    if (opens && place->reused_frame == 0) place->reused_frame = frame.number;
     if (finished(place->progress)) return;
     const bool waiting = place->progress == Progress::requested;
     if ((tcp.flags & rst) != 0) {
+        if (tcp.stray_reset) return;
         s.finish(place, waiting ? Progress::reset : Progress::ended, "TCP RST", frame);
+    } else if (opens) {
+        s.finish(place, waiting ? Progress::abandoned : Progress::ended, "ports used again", frame);
     } else if ((tcp.flags & syn) != 0) {
-        // Its own SYN, sent or captured once more, or the answer to that, begins nothing.
-        const bool own = known->second.client && tcp.sequence + 1 == place->mpa_sequence;
-        if ((tcp.flags & ack) == 0 && !own)
-            s.finish(place, waiting ? Progress::abandoned : Progress::ended, "ports used again", frame);
+        return;
     } else if ((tcp.flags & fin) != 0) {
         s.finish(place, waiting ? Progress::abandoned : Progress::ended, "TCP FIN", frame);
     }
+}
+
+/// The initiator sends none before it has the Reply, and the responder none before it has one of the initiator's. RFC
+/// 5044, 7.1.2. They may be told of after the end: those behind a hole are.
+void Connections::on_fpdus(const FlowKey& key) {
+    const auto known = state_->by_flow.find(key);
+    if (known == state_->by_flow.end()) return;
+    Connection& connection = *known->second.place;
+    Progress& progress = connection.progress;
+    const bool gone = progress == Progress::abandoned || progress == Progress::reset;
+    if (progress != Progress::requested && !gone) return;
+    progress = gone ? Progress::ended : Progress::ready;
+    connection.reply_unseen = true;
 }
 
 const ConnectionFigures* Connections::about(const FlowKey& key) const {
@@ -489,6 +518,25 @@ const ConnectionFigures* Connections::about(const FlowKey& key) const {
     if (found == state_->by_flow.end()) return nullptr;
     const QueuePairs& pairs = found->second.place->pairs;
     return found->second.client ? &pairs.client : &pairs.server;
+}
+
+const ConnectionFigures* Connections::about(const FlowKey& key, std::uint64_t first_frame, bool finished) const {
+    const auto begun = [&](const State::Side& side) { return side.place->pairs.client.setup_frame <= first_frame; };
+    const State::Side* side = nullptr;
+    if (const auto latest = state_->by_flow.find(key); latest != state_->by_flow.end()) side = &latest->second;
+    if (finished && (side == nullptr || !begun(*side))) {
+        side = nullptr;
+        if (const auto before = state_->earlier.find(key); before != state_->earlier.end()) {
+            const std::vector<State::Side>& sides = before->second;
+            const auto later = std::partition_point(sides.begin(), sides.end(), begun);
+            if (later != sides.begin()) side = &*std::prev(later);
+        }
+    }
+    if (side == nullptr) return nullptr;
+    const Connection& connection = *side->place;
+    // A flow that began after a SYN is another connection's, even if its set-up was not captured.
+    if (connection.reused_frame != 0 && first_frame >= connection.reused_frame) return nullptr;
+    return side->client ? &connection.pairs.client : &connection.pairs.server;
 }
 
 std::vector<ConnectionAttempt> Connections::attempts(std::int64_t now_ns) const {
@@ -535,6 +583,8 @@ std::size_t Connections::octets() const {
     return sizeof(State) + count * (sizeof(Connection) + node) +
            state_->by_ends.size() * (sizeof(Ends) + sizeof(State::Place) + node) +
            state_->by_flow.size() * (sizeof(FlowKey) + sizeof(State::Side) + node) +
+           state_->earlier.size() * (sizeof(FlowKey) + sizeof(std::vector<State::Side>) + node) +
+           count * 2 * (state_->earlier.empty() ? 0 : sizeof(State::Side)) +
            (state_->by_ends.bucket_count() + state_->by_flow.bucket_count()) * sizeof(void*);
 }
 

@@ -42,9 +42,14 @@ public:
     /// Such a segment, of any TCP connection, before the units that its frame completes. Nothing is remembered of those
     /// without an MPA Request.
     void on_tcp(const wire::Frame& frame, const dissect::Dissection& dissection, const FlowKey& key);
+    /// FPDUs pass on the flow, which they do once the Request is accepted: whether the Reply was captured or not.
+    void on_fpdus(const FlowKey& key);
 
     /// The figures of the flow's connection; nullptr where its set-up was not captured. Valid until the next call.
     const ConnectionFigures* about(const FlowKey& key) const;
+    /// The same of the flow of which `first_frame` was the first. Where it is `finished`, its key may lead to a later
+    /// connection by now.
+    const ConnectionFigures* about(const FlowKey& key, std::uint64_t first_frame, bool finished) const;
     /// Forgets what came to its end, or was last asked for, before `before_ns`, unless `in_use` says that one of its
     /// flows still is.
     void forget(std::int64_t before_ns, const std::function<bool(const FlowKey&)>& in_use);

@@ -73,6 +73,7 @@ Engine::Engine(const EngineOptions& options)
       streams_(store_),
       connections_(max_connections) {
     store_.on_leave = [this](FlowIndex index) { streams_.forget(index); };
+    streams_.on_fpdus = [this](const FlowKey& key) { connections_.on_fpdus(key); };
 }
 
 Engine::~Engine() = default;
@@ -366,10 +367,9 @@ void Engine::describe(FlowIndex index, FlowSnapshot& out) const {
     }
     if (named_ns <= wall_ns) out.state_ns[index_of(State::application_idle)] += wall_ns - named_ns;
 
-    if (const ConnectionFigures* const figures = connections_.about(flow.key);
-        figures != nullptr && (!flow.finished || figures->setup_frame <= first_frame_of(flow.id)) &&
-        (figures->end_frame == 0 || figures->end_frame > first_frame_of(flow.id) ||
-         flow.key.transport == dissect::Transport::iwarp))
+    if (const ConnectionFigures* const figures = connections_.about(flow.key, first_frame_of(flow.id), flow.finished);
+        figures != nullptr && (figures->end_frame == 0 || figures->end_frame > first_frame_of(flow.id) ||
+                               flow.key.transport == dissect::Transport::iwarp))
         out.connection = *figures;
     if (flow.key.transport == dissect::Transport::iwarp) streams_.describe(index, out);
 

@@ -36,12 +36,16 @@ struct MessageState {
     std::uint64_t next_offset = 0;  ///< tagged offset at which the Write goes on
     std::uint32_t stag = 0;         ///< of the Write
     std::uint32_t message_sequence = 0;
-    std::uint64_t write_end = 0;  ///< position of a Write that Immediate Data may follow; 0 = none
-    std::int64_t write_ns = 0;    ///< when its last octet passed
+    std::uint64_t octets_missing = 0;  ///< of the stream, while `cut`
+    std::uint64_t write_end = 0;       ///< position of a Write that Immediate Data may follow; 0 = none
+    std::int64_t write_ns = 0;         ///< when its last octet passed
     std::uint32_t write_bytes = 0;
     bool write_was_last = false;       ///< the last request was a Write, not yet paired with Immediate Data
+    bool awaited = true;               ///< no FPDU has come since the start frame, or a gap
     bool request_seen = false;         ///< a READ or atomic request was captured
-    bool begun_unseen = false;         ///< the message under way began before what was captured of it; for the witness
+    bool cut = false;                  ///< octets just before the next FPDU were not captured
+    bool begun_unseen = false;         ///< nor, perhaps, was something of the message under way, its beginning or more
+    bool response_cut = false;         ///< something of the READ response under way was not captured
     bool in_step = false;              ///< a READ or atomic request was answered
     std::uint32_t forgotten = 0;       ///< READs and atomics given up, whose responses may still come
     std::uint32_t not_kept = 0;        ///< the same of those for which there was no room

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <vector>
 
 #include "metrics/flow/flow_key.h"
 #include "metrics/stream/segment.h"
@@ -33,28 +33,48 @@ struct Handshake {
     }
 };
 
-/// The TCP connections set up of late, RDMA or not: whether they carry RDMA shows later. Of fixed size; the oldest of
-/// the few that share a place gives way.
+/// The TCP connections set up of late, RDMA or not: whether they carry RDMA shows later. It grows while all that it has
+/// may still be asked for, up to a bound; then, and where there are such that will not, the oldest gives way.
 class HandshakeTable {
 public:
-    HandshakeTable();
+    explicit HandshakeTable(std::size_t max_flows);
     ~HandshakeTable();
     HandshakeTable(const HandshakeTable&) = delete;
     HandshakeTable& operator=(const HandshakeTable&) = delete;
 
     /// A segment of a connection that is not known to carry RDMA. `key` is its own direction.
     void segment(const FlowKey& key, const Segment& segment);
-    /// `by_client` tells whether the key's source opened the connection. nullptr where the table does not know it.
-    const Handshake* find(const FlowKey& key, bool& by_client) const;
+    /// For the flow that this direction is now. `by_client` tells whether the key's source opened the connection.
+    /// nullptr where the table does not know it. Valid until the next call.
+    const Handshake* take(const FlowKey& key, bool& by_client);
     std::size_t octets() const;
 
 private:
     struct Entry;
-    static std::uint32_t place_of(const FlowKey& key);
-    Entry* entry_of(const FlowKey& key, bool& forward) const;
-    void open(const FlowKey& key, const Segment& segment);
+    static constexpr std::uint32_t none = 0xffffffff;
+    /// Entries in the order in which they came in.
+    struct Order {
+        std::uint32_t oldest = none;
+        std::uint32_t newest = none;
+    };
 
-    std::unique_ptr<Entry[]> entries_;
+    std::uint32_t& bucket_of(const FlowKey& client_key);
+    Entry* entry_of(const FlowKey& key, bool& forward);
+    void open(const FlowKey& key, const Segment& segment);
+    Entry* make_room(bool answer, std::int64_t now_ns);
+    void grow();
+    void enter(Entry& entry, const FlowKey& client_key);
+    void leave(Entry& entry);
+    void append(Entry& entry, bool spent);
+    void take_out(Entry& entry);
+    void spend(Entry& entry);
+
+    std::size_t most_;
+    std::size_t used_ = 0;  ///< entries, from the first on
+    std::vector<Entry> entries_;
+    std::vector<std::uint32_t> buckets_;
+    Order waiting_;
+    Order spent_;  ///< whose flows have taken what they say, or which came to their end
 };
 
 }  // namespace metrics::stream

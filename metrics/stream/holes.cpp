@@ -34,7 +34,7 @@ Hole* Holes::find(std::uint64_t begin, std::uint64_t end, bool repaired) {
     return nullptr;
 }
 
-void Holes::fill(Hole& hole, std::uint64_t begin, std::uint64_t end) {
+std::uint64_t Holes::fill(Hole& hole, std::uint64_t begin, std::uint64_t end) {
     const Hole whole = hole;
     Hole before = whole;
     before.end = std::clamp(begin, whole.begin, whole.end);
@@ -46,6 +46,7 @@ void Holes::fill(Hole& hole, std::uint64_t begin, std::uint64_t end) {
     } else {
         hole = after;
     }
+    return after.begin - before.end;
 }
 
 bool Holes::empty() const {

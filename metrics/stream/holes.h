@@ -34,8 +34,8 @@ public:
     bool note(const Hole& hole);
     /// A hole (or a repaired one) that the octets from `begin` to `end` touch; nullptr where there is none.
     Hole* find(std::uint64_t begin, std::uint64_t end, bool repaired);
-    /// The octets from `begin` to `end` are there now.
-    void fill(Hole& hole, std::uint64_t begin, std::uint64_t end);
+    /// The octets from `begin` to `end` are there now. Returns how many of them had been missing.
+    std::uint64_t fill(Hole& hole, std::uint64_t begin, std::uint64_t end);
     /// Calls lost(octets) for each hole below `position`, which will not be filled any more.
     template <class Lost>
     void acknowledge(std::uint64_t position, Lost&& lost) {

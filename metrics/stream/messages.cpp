@@ -23,6 +23,12 @@ Messages::Messages(FlowStore& store, Sender& sender)
 /// What carries no payload of a message that was sent.
 void Messages::other(const Half& half, const Half& back, const Part& part) {
     Flow& flow = *half.flow;
+    MessageState& message = half.direction->message;
+    const bool cut = message.cut;
+    if (cut) [[unlikely]] {
+        if (half.request().operation == Operation::write) half.request().in_message = false;
+        rejoin(message, part);
+    }
     switch (static_cast<RdmapOpcode>(part.ddp.opcode)) {
         case RdmapOpcode::immediate:
         case RdmapOpcode::immediate_solicited: immediate(half, part); break;
@@ -33,7 +39,7 @@ void Messages::other(const Half& half, const Half& back, const Part& part) {
             request(half, back, part, swap ? Operation::compare_swap : Operation::fetch_add, atomic_octets);
             break;
         }
-        case RdmapOpcode::read_response: response(half, back, part); break;
+        case RdmapOpcode::read_response: response(half, back, part, cut); break;
         case RdmapOpcode::atomic_response: atomic_response(half, back, part); break;
         case RdmapOpcode::terminate: {
             const std::uint64_t value = std::uint64_t{part.ddp.terminate_layer} << 12 |
@@ -78,12 +84,28 @@ void Messages::immediate(const Half& half, const Part& part) {
     covered(half, part.end, part.now_ns());
 }
 
-void Messages::gap(const Half& half, const Half& back, std::int64_t now_ns) {
+/// A Write of which the capture lacks octets goes on where it may be by now. Where another one of the same place has
+/// begun meanwhile, that cannot be told: the octets are Writes' all the same, but no single one's size or time is
+/// known.
+bool Messages::resumes(const Half& half, const Part& part) {
     RequestState& request = half.request();
     MessageState& message = half.direction->message;
+    const std::uint64_t ahead = part.ddp.tagged_offset - message.next_offset;
+    const bool goes_on = request.in_message && request.operation == Operation::write && message.stag == part.ddp.stag &&
+                         ahead <= message.octets_missing;
+    if (goes_on) {
+        half.flow->ledger.add_bytes(part.passed_ns(), ahead);
+        request.message_bytes += ahead;
+    }
+    return goes_on;
+}
+
+void Messages::gap(const Half& half, const Half& back, std::uint64_t octets, std::int64_t now_ns) {
+    MessageState& message = half.direction->message;
     settle_write(half);
-    message.write_was_last = message.begun_unseen = false;
-    if (request.in_message && request.operation == Operation::write) request.in_message = false;
+    message.write_was_last = false;
+    message.awaited = message.cut = true;
+    message.octets_missing += octets;
     if (half.flow->responder != Flow::no_block) store_.responder(*half.flow).in_response = false;
     if (back) give_up(back, now_ns);  // which of the responses lay in the gap cannot be told
 }

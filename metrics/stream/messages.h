@@ -17,7 +17,8 @@ public:
     /// An FPDU of `half`, whose octets of the stream end at `end`; `back` is the opposite direction, if there is one.
     void unit(const Half& half, const Half& back, const dissect::Unit& unit, std::uint64_t end);
     /// Octets of the stream were never captured: what was under way cannot be told to its end.
-    void gap(const Half& half, const Half& back, std::int64_t now_ns);
+    /// `octets` of them, or of such as could not be read.
+    void gap(const Half& half, const Half& back, std::uint64_t octets, std::int64_t now_ns);
     void forget(Direction& direction);
     std::size_t octets() const { return unasked_.octets(); }
 
@@ -35,6 +36,8 @@ private:
 
     void other(const Half& half, const Half& back, const Part& part);
     void write(const Half& half, const Part& part);
+    bool resumes(const Half& half, const Part& part);
+    static void rejoin(MessageState& message, const Part& part);
     void send(const Half& half, const Part& part, Operation operation);
     void immediate(const Half& half, const Part& part);
     static std::optional<std::uint32_t> read_size(const Part& part);
@@ -51,7 +54,7 @@ private:
     void first_response(const Half& requester, const Part& part);
     void answered(const Half& requester, const Part& part, std::int64_t passed_ns);
     static bool continues(const MessageState& message, const Part& part);
-    void response(const Half& half, const Half& back, const Part& part);
+    void response(const Half& half, const Half& back, const Part& part, bool cut);
     void atomic_response(const Half& half, const Half& back, const Part& part);
     static bool answers_forgotten(const Half& requester);
     void stranger(const Half& requester, std::int64_t now_ns);
@@ -60,7 +63,7 @@ private:
     void begin(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);
     void settle_write(const Half& half);
     void finish(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);
-    void count(Flow& flow, Operation operation, std::uint64_t bytes);
+    void count(Flow& flow, Operation operation, std::uint64_t bytes, bool whole = true);
     // For the witness, where there is one.
     void watch_message(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);
     void watch_request(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);

@@ -186,7 +186,8 @@ bool Messages::continues(const MessageState& message, const Part& part) {
     return part.ddp.stag == message.response_stag && part.ddp.tagged_offset == message.response_offset;
 }
 
-void Messages::response(const Half& half, const Half& back, const Part& part) {
+/// `cut`: of what came just before, something was not captured.
+void Messages::response(const Half& half, const Half& back, const Part& part, bool cut) {
     ResponseState& responses = store_.responder(*half.flow);
     MessageState& message = half.direction->message;
     half.flow->counts.payload_bytes += part.ddp.payload_length;
@@ -195,6 +196,7 @@ void Messages::response(const Half& half, const Half& back, const Part& part) {
     message.response_offset = part.ddp.tagged_offset + part.ddp.payload_length;
     if (starts) {
         message.response_bytes = 0;
+        message.response_cut = cut;
         message.response_frame = part.unit.first_frame;
         message.response_passed_ns = part.passed_ns();
     }
@@ -215,7 +217,7 @@ void Messages::response(const Half& half, const Half& back, const Part& part) {
         if (oldest->bytes == 0 && !oldest->merged && message.response_bytes != 0) {
             // The request was cut.
             store_.count(*back.flow, Operation::read).bytes += message.response_bytes;
-            store_.record(*back.flow, FlowHistogram::message_bytes, message.response_bytes);
+            if (!message.response_cut) store_.record(*back.flow, FlowHistogram::message_bytes, message.response_bytes);
         }
         answered(back, part, message.response_passed_ns);
     } else if (answers_forgotten(back)) {
@@ -224,7 +226,7 @@ void Messages::response(const Half& half, const Half& back, const Part& part) {
     } else {
         // The request passed before the capture began.
         if (store_.watch != nullptr) watch_unasked(back, part, message.response_bytes);
-        count(*back.flow, Operation::read, message.response_bytes);
+        count(*back.flow, Operation::read, message.response_bytes, !message.response_cut);
         whole.counted = true;
         note_unasked(*half.direction, whole);
         stranger(back, part.now_ns());

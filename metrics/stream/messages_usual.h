@@ -37,7 +37,7 @@ inline void Messages::settle_write(const Half& half) {
 inline void Messages::begin(const Half& half, const Part& part, Operation operation, std::uint64_t bytes) {
     RequestState& request = half.request();
     settle_write(half);
-    half.direction->message.write_was_last = false;
+    half.direction->message.write_was_last = half.direction->message.begun_unseen = false;
     request.in_message = true;
     request.message_bytes = 0;
     request.message_first_ns = part.passed_ns();
@@ -46,11 +46,13 @@ inline void Messages::begin(const Half& half, const Part& part, Operation operat
     half.flow->ledger.begin(part.passed_ns(), operation, bytes);
 }
 
-inline void Messages::count(Flow& flow, Operation operation, std::uint64_t bytes) {
+/// Where it is not known to be `whole`, its size is no message's.
+inline void Messages::count(Flow& flow, Operation operation, std::uint64_t bytes, bool whole) {
     OperationCounts::Count& counted = store_.count(flow, operation);
     ++counted.messages;
     counted.bytes += bytes;
-    store_.record_message(flow, bytes);
+    if (whole) [[likely]]
+        store_.record_message(flow, bytes);
 }
 
 /// The message ends with this part, in the ledger as well unless it is a Write.
@@ -58,7 +60,8 @@ inline void Messages::finish(const Half& half, const Part& part, Operation opera
     Flow& flow = *half.flow;
     RequestState& request = half.request();
     MessageState& message = half.direction->message;
-    count(flow, operation, bytes);
+    const bool whole = !message.begun_unseen;
+    count(flow, operation, bytes, whole);
     if (store_.watch != nullptr) [[unlikely]]
         watch_message(half, part, operation, bytes);
     // Not even its end is known to have passed: no latency may be taken from it.
@@ -66,7 +69,7 @@ inline void Messages::finish(const Half& half, const Part& part, Operation opera
         flow.ledger.mark_again(store_.rings, part.end);
     // Of one FPDU over several segments it is not known when its first octet passed.
     const bool one_unit = message.first_frame == part.unit.first_frame;
-    if (!one_unit && message.first_frame != part.unit.frame.number)
+    if (!one_unit && message.first_frame != part.unit.frame.number && whole && !part.unit.holed)
         store_.record(flow, FlowHistogram::message_duration, elapsed(request.message_first_ns, part.passed_ns()));
     request.in_message = false;
     request.message_bytes = 0;
@@ -89,15 +92,26 @@ inline void Messages::covered(const Half& half, std::uint64_t end, std::int64_t 
     if (end <= half.request().acknowledged) sender_.complete(half, half.request().acknowledged, now_ns, false);
 }
 
+/// An FPDU behind octets that were not captured. Of one that lacks some itself, they come after its head.
+inline void Messages::rejoin(MessageState& message, const Part& part) {
+    if (part.unit.holed) return;
+    message.cut = false;
+    message.octets_missing = 0;
+}
+
 inline void Messages::write(const Half& half, const Part& part) {
     RequestState& request = half.request();
     MessageState& message = half.direction->message;
-    const bool goes_on = request.in_message && request.operation == Operation::write && message.stag == part.ddp.stag &&
+    const bool follows = request.in_message && request.operation == Operation::write && message.stag == part.ddp.stag &&
                          message.next_offset == part.ddp.tagged_offset;
-    if (goes_on)
+    if (follows || (message.cut && resumes(half, part)))
         half.flow->ledger.add_bytes(part.passed_ns(), part.ddp.payload_length);
     else
         begin(half, part, Operation::write, part.ddp.payload_length);
+    if (message.cut) [[unlikely]] {
+        message.begun_unseen = true;  // nothing in a Write's FPDU says whether it is the first. RFC 5041, 4.2
+        rejoin(message, part);
+    }
     message.stag = part.ddp.stag;
     message.next_offset = part.ddp.tagged_offset + part.ddp.payload_length;
     half.flow->counts.payload_bytes += part.ddp.payload_length;
@@ -120,6 +134,8 @@ inline void Messages::send(const Half& half, const Part& part, Operation operati
         if (part.ddp.message_offset != 0) [[unlikely]]
             message.begun_unseen = true;
     }
+    if (message.cut) [[unlikely]]
+        rejoin(message, part);
     message.message_sequence = part.ddp.msn;
     half.flow->counts.payload_bytes += part.ddp.payload_length;
     // The offset counts what came before, captured or not. RFC 5041, 4.3.

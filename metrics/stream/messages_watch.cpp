@@ -4,9 +4,8 @@
 namespace metrics::stream {
 
 void Messages::watch_message(const Half& half, const Part& part, Operation operation, std::uint64_t bytes) {
-    MessageState& message = half.direction->message;
+    const MessageState& message = half.direction->message;
     const std::uint64_t first_frame = message.begun_unseen ? 0 : message.first_frame;
-    message.begun_unseen = false;
     store_.watch->witness.message(half.flow->id, {operation, part.end, bytes, first_frame}, part.unit.frame.number);
 }
 

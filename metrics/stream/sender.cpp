@@ -49,6 +49,7 @@ void Sender::begin(const Half& half, const Segment& segment) {
 }
 
 void Sender::reset(const Half& half, const Half& back, const Segment& segment) {
+    if (segment.tcp().stray_reset) return;
     store_.show(*half.flow, EventKind::reset, segment.frame.number);
     half.direction->closed = true;
     if (back) back.direction->closed = true;
@@ -205,13 +206,13 @@ bool Sender::past_data(const Half& half, const Arrival& arrival, Situation& situ
         if (late(half, *hole, arrival)) {
             if (request.missing > 0) --request.missing;
             overtaken(half, arrival);
-            holes->fill(*hole, arrival.begin, arrival.end);
+            direction.new_octets += holes->fill(*hole, arrival.begin, arrival.end);
             return false;
         }
         hole_ns = hole->noticed_ns;
         store_.record(*half.flow, FlowHistogram::recovery_total, elapsed(hole_ns, arrival.now_ns()));
         for (; hole != nullptr; hole = holes->find(arrival.begin, arrival.end, false))
-            holes->fill(*hole, arrival.begin, arrival.end);
+            direction.new_octets += holes->fill(*hole, arrival.begin, arrival.end);
         holes->note({arrival.begin, arrival.end, arrival.now_ns(), order, true});
     } else {
         if (doubled(half, arrival)) {
@@ -334,6 +335,7 @@ void Sender::jump(const Half& half, const Segment& segment) {
     direction.marks.clear();
     direction.walk.lose();
     direction.message = {};
+    direction.message.cut = true;
     direction.recover = direction.head_again = direction.run_position = direction.probe_end = 0;
     direction.running = false;
     direction.evidence_end = 0;

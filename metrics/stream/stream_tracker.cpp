@@ -115,7 +115,11 @@ std::uint64_t unread_octets(const Direction& direction) {
 
 struct StreamTracker::State {
     explicit State(FlowStore& flows)
-        : store(flows), directions(bounded(flows.options.max_flows)), sender(flows), messages(flows, sender) {}
+        : store(flows),
+          directions(bounded(flows.options.max_flows)),
+          handshakes(flows.options.max_flows),
+          sender(flows),
+          messages(flows, sender) {}
 
     Half half_of(FlowIndex index) {
         Half half;
@@ -144,6 +148,7 @@ struct StreamTracker::State {
         last_in_train = false;
     }
     void count(Flow& flow, const Segment& segment);
+    static void found(const StreamTracker& tracker, const Half& half, const dissect::Unit& unit);
 
     FlowStore& store;
     Slab<Direction> directions;
@@ -181,7 +186,7 @@ Half StreamTracker::State::open(const FlowKey& key, const wire::Frame& frame) {
 /// What the SYNs said of this direction.
 void StreamTracker::State::set_up(const Half& half, const FlowKey& key) {
     bool by_client = false;
-    const Handshake* handshake = handshakes.find(key, by_client);
+    const Handshake* handshake = handshakes.take(key, by_client);
     if (handshake == nullptr) return;
     Direction& direction = *half.direction;
     const Handshake::Side& own = by_client ? handshake->client : handshake->server;
@@ -338,6 +343,16 @@ Half StreamTracker::State::find_or_open(const dissect::Unit& unit, const FrameCo
     return half;
 }
 
+/// An FPDU, where none was known to come.
+[[gnu::noinline]] void StreamTracker::State::found(const StreamTracker& tracker, const Half& half,
+                                                   const dissect::Unit& unit) {
+    Direction& direction = *half.direction;
+    direction.message.awaited = false;
+    // Not even a start frame came before it: what did was not captured.
+    if (direction.unit_octets == unit.stream_length) direction.message.cut = true;
+    if (tracker.on_fpdus) tracker.on_fpdus(half.flow->key);
+}
+
 void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& context) {
     State& state = *state_;
     if (unit.transport != dissect::Transport::iwarp) return;
@@ -361,7 +376,12 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
     half.direction->unit_octets += unit.stream_length;
     const dissect::DdpSummary& ddp = unit.dissection.ddp;
     const std::uint64_t end = stream::position_of(request.next, unit.sequence) + unit.stream_length;
-    if (!unit.dissection.has(LayerId::rdmap)) return;
+    if (!unit.dissection.has(LayerId::rdmap)) {
+        half.direction->message.awaited = true;
+        return;
+    }
+    if (half.direction->message.awaited) [[unlikely]]
+        state.found(*this, half, unit);
     half.direction->walk.unit(end, ddp, unit.markers != 0);
     half.flow->counts.last_ns = std::max(half.flow->counts.last_ns, unit.frame.time_ns);
     if (ddp.crc == dissect::CrcStatus::bad) {
@@ -387,7 +407,7 @@ void StreamTracker::on_notice(const dissect::Notice& notice, const FrameContext&
     if (repeats)
         state.store.watch->witness.repeats(half.flow->id, notice.frame.number, notice.related_frame);
     else if (unread || notice.kind == Kind::stream_gap)
-        state.messages.gap(half, state.back_of(half), notice.frame.time_ns);
+        state.messages.gap(half, state.back_of(half), notice.octets, notice.frame.time_ns);
     else
         state.sender.dropped(half, notice.frame.number);
 }

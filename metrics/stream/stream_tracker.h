@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -33,6 +34,9 @@ public:
     /// The store takes leave of a flow: what hangs on Flow::stream is given back.
     void forget(FlowIndex index);
     std::size_t octets() const;
+
+    /// FPDUs are found on a flow, for the first time or behind a gap.
+    std::function<void(const FlowKey&)> on_fpdus;
 
 private:
     struct State;

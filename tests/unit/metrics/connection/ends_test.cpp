@@ -55,9 +55,9 @@ void expect_attempt(const Snapshot& snapshot, std::string_view outcome, std::uin
     EXPECT_EQ(snapshot.attempts[0].client.port, 40000);
     EXPECT_EQ(snapshot.attempts[0].server.port, 7471);
 }
-void expect_end(const Snapshot& snapshot, std::string_view words, std::uint64_t frame) {
+void expect_end(const Snapshot& snapshot, std::string_view words, std::uint64_t frame, std::size_t flows = 2) {
     EXPECT_TRUE(snapshot.attempts.empty());
-    ASSERT_EQ(snapshot.flows.size(), 2u);
+    ASSERT_EQ(snapshot.flows.size(), flows);
     for (const metrics::FlowSnapshot& flow : snapshot.flows) {
         EXPECT_EQ(flow.connection.end, words);
         EXPECT_EQ(flow.connection.end_frame, frame);
@@ -103,6 +103,43 @@ TEST(ConnectionEnds, the_reply_comes_with_the_fin_or_late) {
     }
 }
 
+/// The Reply is what the capture lacks. Frames: 1 to 3 the handshake, 4 the Request, 5 the first Send.
+TEST(ConnectionEnds, fpdus_tell_that_the_request_was_accepted) {
+    Wire wire = connection();
+    wire.client.send(1, 0, true, Octets(40, std::byte{7}));
+    wire.server.send(1, 0, true, Octets(40, std::byte{8}));
+    request(wire);
+    const Wire requested = wire;
+    wire.segments(true, cut(wire.client, 1448, 20));
+    const auto end_of = [](const Wire& of) { return static_cast<std::uint32_t>(of.client.octets.size()); };
+    expect_end(analyzed(wire), "", 0, 1);
+    Wire closed = wire;
+    end(closed, true, fin, end_of(closed));
+    expect_end(analyzed(closed), "TCP FIN", 6, 1);
+    Wire torn = wire;
+    end(torn, true, rst, end_of(torn));
+    expect_end(analyzed(torn), "TCP RST", 6, 1);
+    // In the very segment of the FIN, which is told of before what it holds.
+    Wire together = requested;
+    const Octets send(together.client.octets.begin() + 20, together.client.octets.end());
+    together.raw(true, together.isn(true) + 21, psh_ack | fin, send, together.isn(false) + 21);
+    expect_end(analyzed(together), "TCP FIN", 5, 1);
+    // Or it was on its way by another path into the capture: what it says is known then.
+    reply(wire);
+    const Snapshot late = analyzed(wire);
+    expect_end(late, "", 0);
+    EXPECT_EQ(late.flows[0].connection.setup_ns, 20'000u);  // 4 -> 6, 10 us apart
+}
+
+/// No FPDU may pass before the Reply: a Request alone proves nothing, whatever else the connection carries.
+TEST(ConnectionEnds, a_request_without_fpdus_stays_unanswered) {
+    Wire wire = connection();
+    request(wire);
+    wire.acknowledge(false, 20);
+    end(wire, true, fin);
+    expect_attempt(analyzed(wire), "unanswered", 6);
+}
+
 TEST(ConnectionEnds, what_was_set_up_ends_once) {
     Wire wire = connection();
     request(wire);
@@ -116,6 +153,27 @@ TEST(ConnectionEnds, what_was_set_up_ends_once) {
     end(wire, true, rst);
     end(wire, false, fin);
     expect_end(analyzed(wire), "TCP RST", 6);
+}
+
+/// The server's next octet is its 21st. RFC 9293, 3.10.7.4.
+TEST(ConnectionEnds, a_reset_that_its_receiver_drops_ends_nothing) {
+    Wire waiting = connection();
+    request(waiting);
+    waiting.raw(false, waiting.isn(false) + 1 + 0x30000000, rst, {}, 0);
+    reply(waiting);
+    expect_end(analyzed(waiting), "", 0);
+    Wire set_up = connection();
+    request(set_up);
+    reply(set_up);
+    set_up.raw(false, set_up.isn(false) + 21 + 0x30000000, rst, {}, 0);
+    const Snapshot snapshot = analyzed(set_up);
+    expect_end(snapshot, "", 0);
+    for (const metrics::FlowSnapshot& flow : snapshot.flows) {
+        EXPECT_FALSE(flow.finished);
+        EXPECT_TRUE(flow.exhibits.empty());
+    }
+    end(set_up, false, rst);
+    expect_end(analyzed(set_up), "TCP RST", 7);
 }
 
 TEST(ConnectionEnds, a_syn_of_its_own_ends_nothing) {
@@ -137,6 +195,46 @@ TEST(ConnectionEnds, ports_that_are_used_again) {
     reply(set_up);
     set_up.raw(true, 70000, syn, {}, 0);
     expect_end(analyzed(set_up), "ports used again", 6);
+}
+
+/// Frames 1 to 7 are the first connection, 8 to 14 the second, as far as 7 go; the third's set-up was not captured.
+TEST(ConnectionEnds, what_earlier_connections_of_the_same_ports_were_stays_known) {
+    Wire all = connection();
+    request(all);
+    reply(all);
+    end(all, false, fin);
+    end(all, true, fin);
+    Wire second{70000, 80000};
+    second.client.start(true, false, true);
+    second.server.start(false, false, true);
+    request(second);
+    reply(second);
+    end(second, false, rst);
+    Wire third{700000, 800000};
+    third.client.start(true, false, true);
+    for (std::uint32_t msn = 1; msn <= 5; ++msn) third.client.send(msn, 0, true, Octets(40, std::byte{7}));
+    third.handshake();
+    third.segments(true, cut(third.client, 64, 20));  // a Send each: 2 + 18 + 40 + 4 octets
+    for (const Wire* wire : {&second, &third}) {
+        all.frames.insert(all.frames.end(), wire->frames.begin(), wire->frames.end());
+        all.wire_lengths.insert(all.wire_lengths.end(), wire->wire_lengths.begin(), wire->wire_lengths.end());
+    }
+    const Snapshot snapshot = analyzed(all);
+    unsigned counted[3] = {};
+    for (const metrics::FlowSnapshot& flow : snapshot.flows) {
+        const std::uint64_t first = flow.id % metrics::flow_ids_apart;
+        const unsigned which = first <= 7 ? 0 : first <= 13 ? 1 : 2;
+        ++counted[which];
+        constexpr std::uint64_t set_up[] = {4, 11, 0};
+        constexpr std::uint64_t ended[] = {6, 13, 0};
+        constexpr const char* words[] = {"TCP FIN", "TCP RST", ""};
+        EXPECT_EQ(flow.connection.setup_frame, set_up[which]) << first;
+        EXPECT_EQ(flow.connection.end_frame, ended[which]) << first;
+        EXPECT_EQ(flow.connection.end, words[which]) << first;
+    }
+    EXPECT_EQ(counted[0], 2u);
+    EXPECT_EQ(counted[1], 2u);
+    EXPECT_GE(counted[2], 1u);
 }
 
 TEST(ConnectionEnds, other_tcp_is_nobodys_concern) {

@@ -227,6 +227,87 @@ TEST(Messages, an_fpdu_over_two_segments_is_in_mid_message_between_them) {
     EXPECT_EQ(script.flow(true)->attribution.last_state(), State::nic_stall);
 }
 
+/// A Write of three FPDUs of 100 octets each, 10 us apart: 300 octets, 20 us. An FPDU takes 2 + 14 + 100 + 4 = 120.
+void write_in_three(Script& script, unsigned captured = 0b111) {
+    for (unsigned i = 0; i < 3; ++i) {
+        const Octets octets = write_of(5, 100 * i, 100, i == 2);
+        if ((captured >> i & 1) != 0)
+            script.data(true, octets);
+        else
+            script.skip(true, octets.size());
+        script.after_us(10);
+    }
+}
+
+TEST(Messages, a_write_that_the_capture_cut_goes_on_but_has_no_size_and_no_duration) {
+    Script script;
+    script.establish();
+    write_in_three(script);
+    script.ack(false, script.sent(true));
+    write_in_three(script, 0b101);
+    script.ack(false, script.sent(true));  // so the hole will not be filled
+    write_in_three(script);
+    script.ack(false, script.sent(true));
+    script.finish();
+    EXPECT_EQ(script.messages(true, Operation::write), 3u);
+    EXPECT_EQ(script.bytes(true, Operation::write), 900u);
+    EXPECT_EQ(script.flow(true)->counts.payload_bytes, 800u);
+    EXPECT_EQ(script.shown(true).message_bytes.count(), 2u);
+    EXPECT_EQ(script.shown(true).message_bytes.min(), 300u);
+    EXPECT_EQ(script.shown(true).message_bytes.max(), 300u);
+    EXPECT_EQ(script.histogram(true, FlowHistogram::message_duration).count(), 2u);
+    EXPECT_EQ(script.histogram(true, FlowHistogram::message_duration).min(), 20'000u);
+    EXPECT_EQ(script.histogram(true, FlowHistogram::message_duration).max(), 20'000u);
+}
+
+/// One ends in the hole, the next begins in it, at the same place.
+TEST(Messages, writes_are_not_joined_over_a_hole_that_one_of_them_lies_behind) {
+    Script script;
+    script.establish();
+    write_in_three(script);
+    script.ack(false, script.sent(true));
+    write_in_three(script, 0b011);
+    write_in_three(script, 0b110);
+    script.ack(false, script.sent(true));
+    write_in_three(script);
+    script.ack(false, script.sent(true));
+    script.finish();
+    EXPECT_EQ(script.messages(true, Operation::write), 3u) << "of one the end was not seen";
+    EXPECT_EQ(script.bytes(true, Operation::write), 800u);
+    EXPECT_EQ(script.shown(true).message_bytes.count(), 2u);
+    EXPECT_EQ(script.shown(true).message_bytes.min(), 300u);
+    EXPECT_EQ(script.histogram(true, FlowHistogram::message_duration).count(), 2u);
+}
+
+/// The capture begins in the midst of a Write, or of a Send, which others follow.
+TEST(Messages, the_message_that_the_capture_begins_in_has_no_size) {
+    Script writes;
+    writes.skip(true, 5000);
+    write_in_three(writes, 0b110);
+    for (unsigned i = 0; i < 5; ++i) write_in_three(writes);
+    writes.finish();
+    EXPECT_EQ(writes.messages(true, Operation::write), 6u);
+    EXPECT_EQ(writes.bytes(true, Operation::write), 1700u);
+    EXPECT_EQ(writes.shown(true).message_bytes.count(), 5u);
+    EXPECT_EQ(writes.shown(true).message_bytes.min(), 300u);
+    EXPECT_EQ(writes.histogram(true, FlowHistogram::message_duration).count(), 5u);
+    EXPECT_EQ(writes.histogram(true, FlowHistogram::message_duration).min(), 20'000u);
+    Script sends;
+    sends.skip(true, 5000);
+    for (std::uint32_t i = 0; i < 6; ++i) {
+        if (i != 0) sends.data(true, send_of(1 + i, 100, false));
+        sends.after_us(10);
+        sends.data(true, send_of(1 + i, 100, false, 100));
+        sends.after_us(10);
+        sends.data(true, send_of(1 + i, 100, true, 200));
+    }
+    sends.finish();
+    EXPECT_EQ(sends.messages(true, Operation::send), 6u);
+    EXPECT_EQ(sends.bytes(true, Operation::send), 1800u);
+    EXPECT_EQ(sends.shown(true).message_bytes.count(), 5u);
+    EXPECT_EQ(sends.histogram(true, FlowHistogram::message_duration).min(), 20'000u);
+}
+
 /// FPDUs are known for what they are after a few of them only.
 TEST(Messages, a_connection_met_in_the_middle_counts_from_the_first_message_that_ends) {
     Script middle;

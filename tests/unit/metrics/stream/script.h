@@ -65,6 +65,8 @@ public:
     }
     /// Handshake, MPA request and reply: 20 octets each way.
     void establish(std::uint8_t scale = 7);
+    /// The side has sent so many octets more, which were not captured.
+    void skip(bool client, std::size_t octets) { sent_[client ? 0 : 1] += static_cast<std::int64_t>(octets); }
     void after_us(std::int64_t us) { now_ns += us * 1000; }
     void finish();
 

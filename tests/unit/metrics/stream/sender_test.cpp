@@ -128,6 +128,29 @@ TEST(Sender, octets_lost_before_the_tap_are_missing_and_their_repetition_counts)
     EXPECT_EQ(script.count(true, EventKind::timeout), 0u);
 }
 
+/// 20 octets of the start frame each way, and three messages of 124: 412, in whatever order and pieces they pass.
+TEST(Sender, octets_that_fill_a_hole_have_passed) {
+    for (const bool late : {false, true}) {
+        Script script;
+        script.establish();
+        const std::int64_t at = script.sent(true);
+        script.data(true, message(1));
+        script.after_us(10);
+        script.segment(true, at + 2 * unit, message(3), script.sent(false));
+        EXPECT_EQ(script.shown(true).tcp->connection_bytes, 288u);
+        const Octets both = message(1) + message(2);
+        script.after_us(late ? 1 : 300'000);
+        // What was there before does not count once more: 60 octets of the first piece are new, the rest of the second.
+        script.segment(true, at, Octets(both.begin(), both.begin() + unit + 60), script.sent(false));
+        EXPECT_EQ(script.shown(true).tcp->connection_bytes, 348u);
+        script.segment(true, at + unit + 60, Octets(both.begin() + unit + 60, both.end()), script.sent(false));
+        EXPECT_EQ(script.shown(true).tcp->connection_bytes, 412u);
+        script.segment(true, at + unit, message(2), script.sent(false));
+        EXPECT_EQ(script.shown(true).tcp->connection_bytes, 412u);
+        EXPECT_EQ(script.messages(true, Operation::send), 3u);
+    }
+}
+
 TEST(Sender, octets_made_before_those_that_overtook_them_are_late) {
     Script script;
     script.establish();
