@@ -110,7 +110,7 @@ Result<std::unique_ptr<FileSource>> open_file(const std::string& path, const Fil
     std::string hex;
     for (const std::byte octet : front.first(std::min<std::size_t>(have, 4)))
         hex += fmt::format("{:02x}", std::to_integer<unsigned>(octet));
-    return refuse(fmt::format("is no pcap or pcapng file: it begins with 0x{}{}", hex, looks_like(front)));
+    return refuse(fmt::format("is not a pcap or pcapng file: it begins with 0x{}{}", hex, looks_like(front)));
 }
 
 }  // namespace capture

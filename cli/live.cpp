@@ -69,7 +69,7 @@ std::string source_choices(const std::string& filter, const std::string& others)
     if (devices)
         for (const capture::Device& device : *devices)
             if (device.up) names += fmt::format("{}{}", names.empty() ? "" : ", ", device.name);
-    std::string text = "where shall packets come from? -r FILE reads a capture, -i IFACE captures live";
+    std::string text = "no source given: -r FILE reads a capture, -i IFACE captures live";
     if (!names.empty()) text += fmt::format(" ({})", names);
     return text + others;
 }

@@ -69,7 +69,7 @@ constexpr std::array shared{
     Row{{0, "to", "TIME", "of the history, what was before TIME"},
         G::source,
         [](AnalysisOptions& o, const std::string& v) { return text::take_moment(v, now_ns(), o.to_ns.emplace()); }},
-    Row{{'s', "snapshot-length", "OCTETS", "capture at most so much of a frame (default 262144; 0 is the default)"},
+    Row{{'s', "snapshot-length", "OCTETS", "capture at most OCTETS of each frame (default 262144; 0 is the default)"},
         G::source,
         [](AnalysisOptions& o, const std::string& v) {
             std::string wanted = take_number(v, 0, capture::max_snaplen, o.snaplen);
@@ -110,7 +110,7 @@ constexpr std::array shared{
     Row{{0, "crc", "", "verify them, which is the default"},
         G::measuring,
         [](AnalysisOptions& o, const std::string&) { return o.verify_crc = true, std::string{}; }},
-    Row{{0, "threads", "N", "so many workers; the figures are the same for any number (default 1)"},
+    Row{{0, "threads", "N", "number of worker threads; the figures are the same for any number (default 1)"},
         G::measuring,
         [](AnalysisOptions& o, const std::string& v) { return take_number(v, 1, 256, o.threads); }},
     Row{{0, "link-rate", "BITS", "what the hosts' links carry, as in 100G (default: learnt from what they send)"},

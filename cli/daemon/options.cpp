@@ -67,7 +67,7 @@ constexpr std::array rows{
             o.interfaces.push_back(v);
             return std::string{};
         }},
-    Row{{'s', "snaplen", "OCTETS", "keep so much of a frame (default 192: all headers); 0 keeps all"},
+    Row{{'s', "snaplen", "OCTETS", "keep OCTETS of each frame (default 192: all headers); 0 keeps all"},
         G::capturing,
         [](DaemonOptions& o, const std::string& v) { return set(o, "capture.snaplen", v); }},
 

@@ -84,7 +84,7 @@ int compare_hosts(const Inventory& machine, const DoctorOptions& options) {
     const ::doctor::Content file = ::doctor::Root().read(inside(options.compare_path, ""), longest_inventory);
     std::string error = file.sight == ::doctor::Sight::absent   ? "there is no such file"
                         : file.sight == ::doctor::Sight::denied ? "it may not be read by this user"
-                        : file.sight != ::doctor::Sight::seen   ? "it is no file that can be read"
+                        : file.sight != ::doctor::Sight::seen   ? "it is not a readable file"
                         : file.cut                              ? "it is longer than 16 MiB: no inventory is"
                                                                 : "";
     ::doctor::OtherHost other;

@@ -24,7 +24,7 @@ constexpr std::array table{
               "list the clocks of the interface and exit"},
     OptionRow{O::link_type, 'y', "linktype", "TYPE", G::source, "capture with this link type, as -L names it"},
     OptionRow{O::snaplen, 's', "snapshot-length", "OCTETS", G::source,
-              "capture at most so much of a frame (default 262144; 0 is the default)"},
+              "capture at most OCTETS of each frame (default 262144; 0 is the default)"},
     OptionRow{O::buffer_size, 'B', "buffer-size", "KIB", G::source, "the kernel's capture buffer, in KiB"},
     OptionRow{O::time_stamp_type, 'j', "time-stamp-type", "TYPE", G::source, "the clock that stamps, as -J names it"},
     OptionRow{O::no_promiscuous, 'p', "no-promiscuous-mode", "", G::source, "no promiscuous mode"},

@@ -31,7 +31,7 @@ std::string missing_command(const std::string& name) {
     std::istringstream folders(path == nullptr ? "/bin:/usr/bin" : path);
     for (std::string folder; std::getline(folders, folder, ':');)
         if (refusal((folder.empty() ? "." : folder) + "/" + name) == 0) return {};
-    return "there is no such program in the folders of PATH; its arguments, if it needs some, belong into a script";
+    return "there is no such program in the folders of PATH; put its arguments, if it needs any, in a wrapper script";
 }
 
 }  // namespace cli::dump

@@ -53,7 +53,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     const std::string reason = parse_options(arguments, options);
     if (const auto status = analysis::answered(options, reason, "top", help(), environment.version)) return *status;
     if (options.column_help()) return print(column_help());
-    if (!options.once && !is_terminal(STDOUT_FILENO)) return no_screen("standard output is no terminal");
+    if (!options.once && !is_terminal(STDOUT_FILENO)) return no_screen("standard output is not a terminal");
 
     SettingsFile file(SettingsFile::usual_path());
     const tui::Settings began = overridden(file.read(), options);

@@ -20,7 +20,7 @@ std::string Loaded::open(const std::string& path, std::unique_ptr<elf::File>& in
     switch (content.sight) {
         case Sight::absent: return "there is no such file";
         case Sight::denied: return "it may not be read by this user";
-        case Sight::unusable: return "it is no file that can be read";
+        case Sight::unusable: return "it is not a readable file";
         case Sight::seen: break;
     }
     if (content.cut) return "it is longer than 256 MiB";

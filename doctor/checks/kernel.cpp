@@ -69,7 +69,7 @@ void check_modules(const Inventory& machine, Report& report) {
             continue;
         }
         report.add(severity, name,
-                   fmt::format("kernel {} has no such module, neither built in nor to be loaded; it is needed for {}",
+                   fmt::format("kernel {} has no such module, neither built in nor loadable; it is needed for {}",
                                machine.host.kernel, needed.for_what),
                    "a kernel with CONFIG_INFINIBAND",
                    machine.kernel.modular ? "apt install linux-image-amd64  # or the modules package of this kernel"

@@ -7,7 +7,8 @@
 
 #include "iwarp/iwarp.h"
 
-/// Tagged buffers: what an STag stands for, and who may reach it. RFC 5041 sections 5.1.1 and 8.2, RFC 5040 section 8.1.
+/// Tagged buffers: what an STag stands for, and who may reach it. RFC 5041 sections 5.1.1 and 8.2, RFC 5040
+/// section 8.1.
 namespace iwarp::ddp {
 
 enum class MemoryFault : std::uint8_t { none, invalid_stag, bounds, access, not_associated, wrap };

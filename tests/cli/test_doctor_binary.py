@@ -95,7 +95,7 @@ class Programs(Staged):
                 self.machine.write("/opt/app/odd", octets)
                 self.assertIn(word, self.fails(doctor("--root", self.machine.root, "--binary", "/opt/app/odd")))
         self.assertIn("no such file", self.fails(doctor("--root", self.machine.root, "--binary", "/nowhere")))
-        self.assertIn("no file that can be read", self.fails(doctor("--root", self.machine.root, "--binary", "/opt/app")))
+        self.assertIn("not a readable file", self.fails(doctor("--root", self.machine.root, "--binary", "/opt/app")))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ class Usage(TestCase):
 
     def test_without_a_terminal_it_says_what_to_do(self):
         message = self.fails(top("-r", RPING))
-        for part in ("no terminal", "rdmascope flows", "rdmascope why", "--once"):
+        for part in ("not a terminal", "rdmascope flows", "rdmascope why", "--once"):
             self.assertIn(part, message)
 
     def test_without_a_source_the_choices_are_named(self):

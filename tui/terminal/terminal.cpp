@@ -101,7 +101,7 @@ struct Terminal::State {
 
 wire::Result<std::unique_ptr<Terminal>, std::string> Terminal::open(const TerminalOptions& options) {
     using Error = wire::Failure<std::string>;
-    if (::isatty(STDOUT_FILENO) != 1) return Error{"standard output is no terminal"};
+    if (::isatty(STDOUT_FILENO) != 1) return Error{"standard output is not a terminal"};
     File keyboard = open_keyboard();
     if (!keyboard || ::isatty(::fileno(keyboard.get())) != 1) return Error{"there is no terminal to read keys from"};
     const char* name = std::getenv("TERM");

@@ -1,6 +1,5 @@
 #include "tests/script/runner/frames.h"
 
-
 #include "tests/script/runner/words.h"
 
 namespace script {

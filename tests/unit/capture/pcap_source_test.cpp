@@ -111,7 +111,7 @@ TEST(PcapSource, cut_anywhere_delivers_what_is_whole) {
             if (cut < 24) {
                 EXPECT_FALSE(got.opened);
                 EXPECT_THAT(got.error, cut == 0  ? HasSubstr("empty")
-                                       : cut < 4 ? HasSubstr("is no pcap")
+                                       : cut < 4 ? HasSubstr("is not a pcap")
                                                  : HasSubstr("cut short"));
                 continue;
             }
