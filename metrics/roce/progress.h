@@ -86,7 +86,8 @@ inline void RoceTracker::settle(Flow& requester, std::uint64_t position, std::in
         requester.ledger.acknowledge(store_.rings, now_ns, position, [&](const OutstandingMessage& message) {
             // One stamped before its packet, as by another queue's clock, measures nothing.
             if (message.again || message.merged || now_ns < message.last_ns) return;
-            const std::uint64_t latency = psn::elapsed(message.last_ns, now_ns);
+            const std::uint64_t latency =
+                static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(message.last_ns);
             const auto its_operation = static_cast<Operation>(static_cast<unsigned>(message.operation));
             if (its_operation != operation) {
                 operation = its_operation;

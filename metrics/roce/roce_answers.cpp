@@ -203,7 +203,7 @@ void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wi
         responses.repeating = true;
     } else {
         responses.repeating = false;
-        if (ahead > 0) {
+        if (ahead > 0 && (!opcode.starts_message() || (known && skips_read(*requester, record)))) {
             // What goes on with a response follows another packet of it.
             const bool surely = !opcode.starts_message() && !first_seen;
             const std::uint64_t sure = continues ? responses.next : surely ? here - 1 : here;
@@ -237,6 +237,12 @@ std::uint64_t RoceTracker::awaited_before(const Flow& requester, const PacketRec
     const RequestState& request = requester.request;
     const std::uint64_t position = psn::position_of(response.psn, request.next);
     return position > request.acknowledged && position <= request.next ? position - request.acknowledged : 0;
+}
+
+/// Whether one that starts a response leaves out an older READ, and not only other requests' PSNs.
+bool RoceTracker::skips_read(Flow& requester, const PacketRecord& response) {
+    const OutstandingMessage* const oldest = requester.ledger.oldest_response(store_.rings, 0);
+    return oldest != nullptr && oldest->position < psn::position_of(response.psn, requester.request.next);
 }
 
 /// Calls found(begin, end, sure) for each stretch of [from, to) that responses to READs take that are waited for; all

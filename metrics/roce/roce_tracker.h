@@ -71,6 +71,7 @@ private:
     void settle_holes(Flow& requester, std::uint64_t end, std::uint64_t frame);
     void settle_responses(Flow& requester, std::int64_t now_ns, std::uint64_t frame);
     bool gap_known(const Flow& requester) const;
+    bool skips_read(Flow& requester, const PacketRecord& response);
     static std::uint64_t awaited_before(const Flow& requester, const PacketRecord& response);
     template <class Found>
     void awaited_responses(const Flow& requester, std::uint64_t from, std::uint64_t to, Found&& found) const;
