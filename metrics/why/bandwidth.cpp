@@ -171,12 +171,6 @@ Words read_depth(const Told& told) {
                         told.sender, told.receiver)};
 }
 
-/// A window that is always full is a small buffer on a long way: a description. One that was drawn in to less than half
-/// a segment, which no sender of whole segments uses (RFC 9293, 3.8.6.2), is a receiver that does not read.
-bool was_shut(const TcpFigures& tcp) {
-    return tcp.zero_windows > 0 || (tcp.mss && tcp.receive_window_min && *tcp.receive_window_min < *tcp.mss / 2);
-}
-
 Words receive_window(const Told& told) {
     const bool shut = told.flow.tcp && was_shut(*told.flow.tcp);
     return {fmt::format("The TCP receive window of {} is full {} of the time ({}).", told.receiver,

@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
 
+#include "metrics/snapshot.h"
+
 /// Where a figure becomes a finding, and why there.
 namespace metrics::why {
 
@@ -75,5 +77,11 @@ inline constexpr double underused_share = 0.25;
 inline constexpr std::int64_t unanswered_after_ns = 1'000'000'000;
 /// Above this share of unseen time, times say nothing.
 inline constexpr double unobserved_share = 0.5;
+
+/// A window that is always full is a small buffer on a long way: a description. One that was drawn in to less than half
+/// a segment, which no sender of whole segments uses (RFC 9293, 3.8.6.2), is a receiver that does not read.
+inline bool was_shut(const TcpFigures& tcp) {
+    return tcp.zero_windows > 0 || (tcp.mss && tcp.receive_window_min && *tcp.receive_window_min < *tcp.mss / 2);
+}
 
 }  // namespace metrics::why

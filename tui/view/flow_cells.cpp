@@ -167,11 +167,19 @@ std::string shortened(const End& end, int room, const Letters& letters) {
     return out + end.number;
 }
 
+/// Its receiver does not read, and waiting for that takes more time than anything else.
+bool is_starved(const FlowSnapshot& flow) {
+    const std::uint64_t waiting = flow.state_ns[metrics::index_of(metrics::State::credit)];
+    return flow.tcp && metrics::why::was_shut(*flow.tcp) && waiting > 0 &&
+           waiting == *std::max_element(flow.state_ns.begin(), flow.state_ns.end());
+}
+
 }  // namespace
 
 Condition condition_of(const FlowSnapshot& flow) {
     const bool lost = resent_share(flow) >= metrics::why::alarming_loss_share;
-    if (lost || naks_of(flow) > 0 || flow.timeouts > 0 || flow.icrc_bad + flow.crc_bad + flow.terminates > 0)
+    if (lost || naks_of(flow) > 0 || flow.timeouts > 0 || flow.icrc_bad + flow.crc_bad + flow.terminates > 0 ||
+        is_starved(flow))
         return Condition::sick;
     const bool slowed = flow.rnr_naks + flow.ecn_ce_packets + flow.cnp_packets + flow.credits_exhausted > 0;
     return slowed || flow.retransmitted_packets.value_or(0) > 0 ? Condition::strained : Condition::well;

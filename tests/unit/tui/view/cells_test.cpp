@@ -94,6 +94,20 @@ TEST(Condition, of_flows) {
     }
 }
 
+/// A full window is how TCP works; one that was shut, and waited for most of the time, is a receiver that does not
+/// read.
+TEST(FlowCell, AStarvedFlowIsSick) {
+    metrics::FlowSnapshot flow;
+    flow.tcp.emplace();
+    flow.state_ns[metrics::index_of(metrics::State::credit)] = 600;
+    flow.state_ns[metrics::index_of(metrics::State::transmit_new)] = 400;
+    EXPECT_EQ(condition_of(flow), Condition::well);
+    flow.tcp->zero_windows = 1;
+    EXPECT_EQ(condition_of(flow), Condition::sick);
+    flow.state_ns[metrics::index_of(metrics::State::application_idle)] = 601;
+    EXPECT_EQ(condition_of(flow), Condition::well);
+}
+
 Role role_in(std::string_view name, const metrics::FlowSnapshot& flow) {
     const exporters::Context context;
     return flow_cell(*column_named(name), {flow, context}, utf8_letters, false).style.role;
