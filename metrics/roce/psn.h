@@ -29,7 +29,7 @@ inline std::uint64_t position_of(std::uint32_t psn, std::uint64_t reference) {
 
 /// An MTU is 256, 512, 1024, 2048 or 4096 octets: the exponent of the least that leaves room for such a payload.
 inline std::uint8_t mtu_exponent_of(std::uint32_t payload) {
-    const int exponent = payload == 0 ? 0 : std::bit_width(payload - 1);
+    const int exponent = payload == 0 ? 0 : static_cast<int>(std::bit_width(payload - 1));
     return static_cast<std::uint8_t>(std::clamp(exponent, 8, 12));
 }
 
