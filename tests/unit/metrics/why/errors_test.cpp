@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Terminates, OfSeveralCodesTheMostFrequentIsNamedAndAllAreCounted) {
     std::vector<metrics::FlowSnapshot> flows;
-    for (const std::uint64_t value : {0x1101, 0x1100, 0x1100}) {
+    for (const std::uint64_t value : {0x1101U, 0x1100U, 0x1100U}) {
         auto flow = healthy(flows.size() + 1);
         flow.transport = dissect::Transport::iwarp;
         flow.terminates = 1;
