@@ -89,7 +89,8 @@ std::string attempt_words(const metrics::ConnectionAttempt& attempt) {
 bool is_before(const EventLine& a, const EventLine& b) {
     const auto place = [](const EventLine& line) {
         const bool end = is_end(line);
-        return std::pair(line.time_ns.value_or(end ? line.end_ns - 1 : line.start_ns), end);
+        const std::int64_t last_ns = line.end_ns > line.start_ns ? line.end_ns - 1 : line.start_ns;
+        return std::pair(line.time_ns.value_or(end ? last_ns : line.start_ns), end);
     };
     return place(a) < place(b);
 }

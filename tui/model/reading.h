@@ -35,7 +35,8 @@ struct Reading {
     bool restarted = false;               ///< a jump in time: nothing that was shown before belongs to this
     std::vector<DeviceCounter> counters;  ///< in the order of device, port, name; empty where there are no devices
 
-    std::int64_t end_ns() const { return start_ns + static_cast<std::int64_t>(length_ns); }
+    /// Times of a damaged capture may be anything: the sum wraps as the clock would.
+    std::int64_t end_ns() const { return static_cast<std::int64_t>(static_cast<std::uint64_t>(start_ns) + length_ns); }
 };
 using ReadingPtr = std::shared_ptr<const Reading>;
 

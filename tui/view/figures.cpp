@@ -66,9 +66,9 @@ std::string clock_text(std::int64_t time_ns, bool finer) {
 }
 
 std::string between_text(std::int64_t start_ns, std::int64_t end_ns) {
-    constexpr std::int64_t ms = 1'000'000;
-    const std::int64_t last_ns = std::max(end_ns - 1, start_ns);
-    const std::int64_t length_ns = last_ns - start_ns;
+    constexpr std::uint64_t ms = 1'000'000;
+    const std::int64_t last_ns = end_ns > start_ns ? end_ns - 1 : start_ns;
+    const std::uint64_t length_ns = static_cast<std::uint64_t>(last_ns) - static_cast<std::uint64_t>(start_ns);
     const std::size_t cut = length_ns >= 100 * ms ? 4 : length_ns >= 10 * ms ? 2 : length_ns >= ms ? 1 : 0;
     std::string first = clock_text(start_ns, true);
     std::string last = clock_text(last_ns, true);
