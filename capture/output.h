@@ -69,7 +69,7 @@ struct FileId {
 std::optional<FileId> file_id(const std::string& path);
 
 /// Why nothing is written there.
-constexpr std::string_view is_being_read = "this is the file that is being read: save under another name";
+inline constexpr std::string_view is_being_read = "this is the file that is being read: save under another name";
 
 /// Whether two paths lead to the same file: reading a capture while writing over it destroys it.
 bool same_file(const std::string& a, const std::string& b);

@@ -110,11 +110,9 @@ capture::Result<Kept> open_kept(const DumpOptions& options, const Input& input) 
         if (!opened) return wire::Failure{opened.error()};
         kept.writer = std::move(opened).value();
     }
-    if (!kept.begin(input.source())) return wire::Failure{kept.writer->error()};
+    if (!kept.describe(input.source())) return wire::Failure{kept.writer->error()};
     return kept;
 }
-
-bool Kept::begin(const capture::Source& source) { return describe(source); }
 
 bool Kept::describe(const capture::Source& source) {
     const auto& interfaces = source.interfaces();

@@ -33,8 +33,8 @@ public:
         if (interface.section != section_ && !go_to(interface.section, source)) return capture::WriteStatus::error;
         return writer->write(frame, interface);
     }
-    /// Describes what the source knows of its first section, as far as it is known.
-    [[nodiscard]] bool begin(const capture::Source& source);
+    /// Describes the interfaces of the section under way, as far as the source knows them.
+    [[nodiscard]] bool describe(const capture::Source& source);
     /// Tells what was counted. `complete` where the source was read to its end: sections without packets are kept too.
     [[nodiscard]] bool close(const capture::Source& source, bool complete);
 
@@ -43,7 +43,6 @@ public:
 
 private:
     bool go_to(std::uint32_t section, const capture::Source& source);
-    bool describe(const capture::Source& source);
     void count(const capture::Source& source);
 
     std::uint32_t section_ = 0;

@@ -1,5 +1,7 @@
 #include "metrics/roce/message_pieces.h"
 
+#include "metrics/roce/psn.h"
+
 namespace metrics {
 
 namespace {
@@ -23,12 +25,11 @@ void join(MessagePiece& piece, const MessagePiece& behind) {
     piece.operation = behind.operation;
 }
 
-/// Whether the message that `first` begins ends with `last`, by the length that it told. All packets but the last are
-/// as long as the path's MTU allows: IBTA vol. 1, 9.4.1.
+/// Whether the message that `first` begins ends with `last`, by the length that it told.
 bool are_of_one(const MessagePiece& first, const MessagePiece& last) {
     if (!is_used(first) || !is_used(last) || !first.starts || first.ends || last.starts || !last.ends) return false;
     if (first.told == 0 || first.mtu_payload == 0 || last.begin <= first.begin) return false;
-    const std::uint64_t packets = (std::uint64_t{first.told} + first.mtu_payload - 1) / first.mtu_payload;
+    const std::uint64_t packets = psn::packets_of(first.told, first.mtu_payload);
     const std::uint64_t skipped = last.begin - first.begin;
     return last.end == first.begin + packets && last.bytes == first.told - skipped * first.mtu_payload;
 }

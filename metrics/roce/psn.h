@@ -27,6 +27,12 @@ inline std::uint64_t position_of(std::uint32_t psn, std::uint64_t reference) {
     return reference + static_cast<std::uint64_t>(static_cast<std::int64_t>(difference(psn, reference)));
 }
 
+/// How many packets a message of so many octets (not 0) takes: all but the last are as long as the path's MTU allows.
+/// IBTA vol. 1, 9.4.1.
+inline std::uint64_t packets_of(std::uint32_t octets, std::uint32_t mtu) {
+    return (std::uint64_t{octets} + mtu - 1) / mtu;
+}
+
 /// An MTU is 256, 512, 1024, 2048 or 4096 octets: the exponent of the least that leaves room for such a payload.
 inline std::uint8_t mtu_exponent_of(std::uint32_t payload) {
     const int exponent = payload == 0 ? 0 : static_cast<int>(std::bit_width(payload - 1));

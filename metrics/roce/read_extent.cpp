@@ -17,7 +17,7 @@ std::uint32_t RoceTracker::read_span(const Flow& flow, std::uint32_t length) con
         mtu = std::max(responses != nullptr ? responses->mtu_payload : std::uint16_t{0}, reverse.request.mtu_payload);
     }
     if (mtu == 0) return psn::slack_of(length, flow.request.mtu_exponent) == 0 ? 1 : 0;
-    return (length + mtu - 1) / mtu;
+    return static_cast<std::uint32_t>(psn::packets_of(length, mtu));
 }
 
 /// A packet of the path has had such a payload, or must have it. Of a READ that took its extent from less, less is

@@ -94,6 +94,8 @@ struct Blame {
     std::string_view advice;
 };
 
+constexpr std::string_view own_error = "Look into the log and the completion queues of {}: it met an error of its own.";
+
 /// Codes of RDMAP's protection errors and of DDP's tagged buffer errors mean the same up to "not associated". RFC 5040,
 /// 4.8; RFC 5041, 7.2.
 std::string_view access_advice(const Report& report) {
@@ -165,11 +167,10 @@ Blame mpa_blame(const Report& report) {
                     "{} one more of zero-length SEND, WRITE and READ."};
         default: break;
     }
-    return {"terminate", "Look into the log and the completion queues of {}: it met an error of its own."};
+    return {"terminate", own_error};
 }
 
 Blame blame_of(const Report& report) {
-    constexpr std::string_view log = "Look into the log and the completion queues of {}: it met an error of its own.";
     if ((report.layer == 0 || report.layer == 1) && report.type == 1)
         return {"remote_access_error", access_advice(report)};
     if (report.layer == 0 && report.type == 2)
@@ -177,7 +178,7 @@ Blame blame_of(const Report& report) {
                 "Look into the log of {}: it met an opcode, a version or a state that it cannot serve."};
     if (report.layer == 1 && report.type == 2) return untagged_blame(report);
     if (report.layer == 2 && report.type == 0) return mpa_blame(report);
-    if (report.layer < 2 && report.type == 0) return {"terminate", log};
+    if (report.layer < 2 && report.type == 0) return {"terminate", own_error};
     return {"terminate",
             "No specification knows this code: compare the implementation and release of {} with its peer's."};
 }

@@ -300,8 +300,8 @@ void explain_timeout(const Patient& patient, Answer& answer) {
                                  counted(patient.sums.timeouts, "time-out"), toll(patient.sums));
     answer.advice = fmt::format(
         "Either the last packets of a message or their acknowledgements are lost, or {0} did not answer: see whether "
-        "{0} was alive{2}, and capture at {0} as well to tell which of the two it is.",
-        patient.receiver, patient.sender,
+        "{0} was alive{1}, and capture at {0} as well to tell which of the two it is.",
+        patient.receiver,
         patient.iwarp
             ? fmt::format(", read TcpExtTCPTimeouts (`nstat`) on {}", patient.sender)
             : fmt::format(" and its QP in state RTS (`rdma resource show qp`), read local_ack_timeout_err on {}",
