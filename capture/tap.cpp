@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr std::int64_t look_around_ns = 100 * ns_per_ms;  // for changes of interfaces and phases, while frames come
 constexpr std::int64_t scan_ns = 1000 * ns_per_ms;        // where nobody tells of changes
-constexpr std::int64_t scan_share = 20;                   // of the time may go there
+constexpr std::int64_t scan_share = 20;                   // of this many parts of the time, one may go there
 constexpr std::int64_t retry_ns = 5000 * ns_per_ms;
 constexpr std::int64_t ending_ns = 5 * ns_per_ms;
 constexpr std::int64_t port_idle_ns = 60'000 * ns_per_ms;
@@ -97,7 +97,7 @@ struct Tap::State {
 
     bool wanted(const std::string& name) const;
     void scan(std::int64_t now);
-    void open(const Link& link, std::int64_t now);
+    bool open(const Link& link, std::int64_t now);
     std::size_t number_for(const std::string& name, std::int64_t now);
     void give_up(Tapped& each, const std::string& why);
     void refilter(std::int64_t now);
@@ -136,17 +136,17 @@ bool Tap::State::wanted(const std::string& name) const {
     });
 }
 
-void Tap::State::open(const Link& link, std::int64_t now) {
+bool Tap::State::open(const Link& link, std::int64_t now) {
     if (const auto before = refused.find(link.name);
         before != refused.end() && before->second.index == link.index && now < before->second.retry_at_ns)
-        return;
+        return false;
     auto opened = PacketRing::open(ring_options(link));
     if (!opened) {
         Refusal& refusal = refused[link.name];
         if (refusal.index != link.index || refusal.message != opened.error().message)
             tell(TapEvent::Kind::failed, link.name, opened.error().text());
         refusal = {link.index, opened.error().message, now + retry_ns};
-        return;
+        return false;
     }
     refused.erase(link.name);
     const std::size_t number = number_for(link.name, now);
@@ -156,6 +156,7 @@ void Tap::State::open(const Link& link, std::int64_t now) {
     if (tapped[number].ring->hardware_timestamps()) message += ", stamped by the adapter";
     for (const std::string& warning : tapped[number].ring->warnings()) message += "; " + warning;
     tell(TapEvent::Kind::opened, link.name, std::move(message));
+    return true;
 }
 
 /// Its own from before, else that of the one that has been gone for longest, if that is long, else a new one.
@@ -186,6 +187,7 @@ void Tap::State::give_up(Tapped& each, const std::string& why) {
 void Tap::State::scan(std::int64_t now) {
     scan_wanted = false;
     scanned_ns = now;
+    std::int64_t opening_ns = 0;  // once for each interface: nothing to rest from, or the next one waits for it
     const std::vector<Link> present = present_links();
     for (Tapped& each : tapped) {
         if (!each.ring) continue;
@@ -202,13 +204,15 @@ void Tap::State::scan(std::int64_t now) {
         const bool taken = std::any_of(tapped.begin(), tapped.end(), [&](const Tapped& each) {
             return each.ring && (each.name == link.name || each.ring->interface_index() == link.index);
         });
-        if (!taken && wanted(link.name)) open(link, now);
+        if (taken || !wanted(link.name)) continue;
+        const std::int64_t before = now_ns();
+        if (open(link, now)) opening_ns += now_ns() - before;
     }
     std::erase_if(refused, [&](const auto& each) {
         return std::none_of(present.begin(), present.end(), [&](const Link& one) { return one.name == each.first; });
     });
     const std::int64_t done = now_ns();
-    scan_again_ns = done + scan_share * (done - now);
+    scan_again_ns = done + scan_share * (done - now - opening_ns);
 }
 
 /// What the kernel passes, where it should be another than it is.

@@ -1,6 +1,7 @@
 /// A packet ring or a tap in the hands of a script: commands on standard input, one JSON object a line as the answer.
 ///   capture_probe ring|tap NAME=VALUE...
-///   read FRAMES IDLE_MS   up to so many frames; ends where none came for so long; each is printed, then a summary
+///   read FRAMES IDLE_MS   up to so many frames; ends where none came for so long, however much of that time the
+///                         machine gave to others; each is printed, then a summary
 ///   skim FRAMES IDLE_MS   the same, only the summary
 ///   ring: filter EXPRESSION | rdma PORT... | snaplen N | statistics | warnings
 ///   tap: reconfigure NAME=VALUE... | statistics | events | ports | wait_ms N | wake AFTER_MS
@@ -107,24 +108,29 @@ void statistics(const Source& source) {
     answer(fmt::format("{{\"statistics\": [{}]}}", all));
 }
 
-/// `wait` returns when there may be more.
+constexpr std::chrono::milliseconds wait_time{10};
+
+/// `wait` returns when there may be more, after `wait_time` at the latest. A machine that stands still for a second has
+/// not been quiet for a second: so many waits in vain are counted, not what the clock says.
 template <class Wait>
 void read(Source& source, std::uint64_t frames, std::chrono::milliseconds idle, bool show, const Wait& wait) {
     std::vector<wire::Frame> batch(64);
     std::uint64_t got = 0;
-    auto last = Clock::now();
+    auto quiet = std::chrono::milliseconds::zero();
     ReadStatus status = ReadStatus::timeout;
-    while (got < frames && Clock::now() - last < idle) {
+    while (got < frames && quiet < idle) {
+        const auto begun = Clock::now();
         const Batch some = source.next_batch(std::span(batch).first(std::min<std::uint64_t>(64, frames - got)));
         status = some.status;
         if (status == ReadStatus::end || status == ReadStatus::error) break;
         if (status == ReadStatus::timeout) {
             wait();
+            quiet += std::min(std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - begun), wait_time);
             continue;
         }
         for (std::size_t i = 0; show && i < some.count; ++i) print(batch[i]);
         got += some.count;
-        last = Clock::now();
+        quiet = {};
     }
     answer(fmt::format("{{\"frames\": {}, \"status\": \"{}\"}}", got, name_of(status)));
 }
@@ -132,7 +138,7 @@ void read(Source& source, std::uint64_t frames, std::chrono::milliseconds idle, 
 int serve(PacketRing& ring) {
     const auto wait = [&] {
         pollfd readable{ring.descriptor(), POLLIN, 0};
-        ::poll(&readable, 1, 10);
+        ::poll(&readable, 1, wait_time.count());
     };
     for (std::string line; std::getline(std::cin, line);) {
         std::istringstream words(line);

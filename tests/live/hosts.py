@@ -16,6 +16,7 @@ from path import PATIENCE_SECONDS, needs_namespaces
 PROBE = os.environ["RDMASCOPE_CAPTURE_PROBE"]
 FOREVER = 10**9
 QUIET_MS = 1000  # for so long nothing came: it will not come
+ARRIVAL_MS = 30000  # for so long nothing came that must come: it is lost
 
 
 def needs_hosts():
@@ -71,12 +72,14 @@ class Hosts:
         return sum(int(self.run(host, "cat", counter).stdout) for counter in counters)
 
     def send(self, host, frames, interface="eth0", pause=0.0):
-        """As they are, by a packet socket in the host's namespace."""
+        """As they are and in this order, by a packet socket in the host's namespace. From one processor: each has its own queue of
+        what goes through a veth pair."""
         with tempfile.TemporaryFile() as file:
             for frame in frames:
                 file.write(struct.pack("<I", len(frame)) + frame)
             file.seek(0)
-            script = ("import socket, struct, sys, time\n"
+            script = ("import os, socket, struct, sys, time\n"
+                      "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
                       "link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)\n"
                       f"link.bind(({interface!r}, 0))\n"
                       "while size := sys.stdin.buffer.read(4):\n"
@@ -118,8 +121,10 @@ class Probe:
             if "octets" not in lines[-1]:
                 return lines[-1], lines[:-1]
 
-    def read(self, frames=FOREVER, quiet_ms=QUIET_MS):
-        """Frames until so many came or none for a while, and the status then."""
+    def read(self, frames=FOREVER, quiet_ms=None):
+        """Frames until so many came or none for a while, and the status then. Those that must come are waited for."""
+        if quiet_ms is None:
+            quiet_ms = QUIET_MS if frames == FOREVER else ARRIVAL_MS
         last, frames = self.ask(f"read {frames} {quiet_ms}")
         for frame in frames:
             frame["octets"] = bytes.fromhex(frame["octets"])

@@ -51,6 +51,17 @@ def snapped(frames, octets):
     return [frame[:max(octets, 512) if to_management(frame) else octets] for frame in frames]
 
 
+def octets_of_stream(frames):
+    """How many octets of one direction of a TCP connection came; those that a hurried machine sent again count once."""
+    pieces = [(struct.unpack_from("!I", frame["octets"], 38)[0], frame["length"] - 34 - (frame["octets"][46] >> 4) * 4) for frame in frames]
+    first = pieces[0][0] + 1
+    end = total = 0
+    for begin, size in sorted(((sequence - first) % 2**32, size) for sequence, size in pieces[1:] if size > 0):
+        total += max(0, begin + size - max(begin, end))
+        end = max(end, begin + size)
+    return total
+
+
 class Rings(unittest.TestCase):
     def assert_same(self, seen, expected, what=""):
         self.assertEqual(len(seen), len(expected), what)
@@ -178,7 +189,7 @@ class Rings(unittest.TestCase):
             seen, _ = probe.read()
             into = [frame for frame in seen if frame["direction"] == "in"]
             self.assertTrue(all(len(frame["octets"]) <= 128 for frame in seen))
-            self.assertEqual(sum(frame["length"] - 34 - (frame["octets"][46] >> 4) * 4 for frame in into), octets)
+            self.assertEqual(octets_of_stream(into), octets)
             if all(frame["length"] <= 1514 for frame in into):
                 self.skipTest("this veth cuts segments itself")
 
