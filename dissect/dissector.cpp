@@ -62,7 +62,12 @@ void Dissector::State::count(const Diagnostic& stop, bool odd) {
 
 namespace {
 Transport transport_of(const Dissection& dissection) {
-    if (dissection.has(LayerId::udp)) return Transport::roce2;
+    if (dissection.has(LayerId::udp)) {
+        if (!dissection.has(LayerId::grh)) return Transport::roce2;
+        // The UDP may be that of a tunnel around RoCEv1.
+        const LayerRef* bth = dissection.find(LayerId::bth);
+        if (bth == nullptr || bth[-1].id == LayerId::udp) return Transport::roce2;
+    }
     return dissection.has(LayerId::lrh) ? Transport::infiniband : Transport::roce1;
 }
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "wire/bth.h"
 #include "wire/ethernet.h"
+#include "wire/grh.h"
 #include "wire/icrc.h"
 #include "wire/ipv4.h"
 #include "wire/reth.h"
@@ -84,6 +85,7 @@ wire::Frame frame_of(const Octets& octets, std::uint64_t number, std::int64_t ti
 }
 
 struct Seen {
+    dissect::Transport transport;
     std::uint64_t frame, first_frame, repeats_frame;
     std::uint32_t psn;
     bool in_frame;
@@ -101,8 +103,8 @@ public:
         for (unsigned i = 0; i < unit.dissection.layer_count; ++i) EXPECT_EQ(unit.dissection.layers[i].depth, i);
         const auto& bth = unit.dissection.bth;
         const auto payload = unit.bytes.subspan(bth.payload_offset, bth.payload_length);
-        units.push_back({unit.frame.number, unit.first_frame, unit.repeats_frame, bth.psn, unit.in_frame, bth.icrc,
-                         Octets(payload.begin(), payload.end())});
+        units.push_back({unit.transport, unit.frame.number, unit.first_frame, unit.repeats_frame, bth.psn,
+                         unit.in_frame, bth.icrc, Octets(payload.begin(), payload.end())});
     }
     void on_notice(const dissect::Notice& notice) override { notices.push_back(notice.kind); }
 
@@ -192,6 +194,61 @@ TEST(DissectorRepeats, ForgetsByItselfAndStaysSmall) {
     for (std::uint32_t psn = 0; psn < 16; ++psn)
         dissector.dissect(frame_of(write_only(psn, 0x11), 5000 + psn), recorder);
     for (const Seen& unit : recorder.units) EXPECT_EQ(unit.repeats_frame, 0u) << unit.psn;
+}
+
+/// An Ethernet frame inside VXLAN, as a switch mirrors it.
+Octets tunnelled(const Octets& inner) {
+    const auto udp_length = static_cast<std::uint16_t>(8 + 8 + inner.size());
+    Octets octets(12, std::byte{0x02});
+    octets.push_back(std::byte{0x08});
+    octets.push_back(std::byte{0x00});
+    wire::Ipv4 ip;
+    ip.total_length = static_cast<std::uint16_t>(ip_octets + udp_length);
+    ip.ttl = 64;
+    ip.protocol = 17;
+    ip.source = {std::byte{198}, std::byte{51}, std::byte{100}, std::byte{1}};
+    ip.destination = {std::byte{198}, std::byte{51}, std::byte{100}, std::byte{2}};
+    append(octets, ip);
+    append(octets, wire::Udp{50000, 4789, udp_length, 0});
+    octets.insert(octets.end(), {std::byte{0x08}, {}, {}, {}, {}, {}, std::byte{0x07}, {}});
+    octets.insert(octets.end(), inner.begin(), inner.end());
+    return octets;
+}
+
+/// IBTA vol. 1, A16.4.1: a GRH behind EtherType 0x8915, and a SEND Only without payload.
+Octets roce1_send() {
+    Octets octets(12, std::byte{0x02});
+    octets.push_back(std::byte{0x89});
+    octets.push_back(std::byte{0x15});
+    wire::Grh grh;
+    grh.payload_length = 12 + 4;
+    grh.next_header = wire::grh_next_header_bth;
+    grh.hop_limit = 64;
+    append(octets, grh);
+    wire::Bth bth;
+    bth.opcode = 0x04;
+    bth.destination_qp = 0x11;
+    bth.psn = 77;
+    append(octets, bth);
+    octets.insert(octets.end(), 4, std::byte{0});
+    return octets;
+}
+
+/// The UDP around a tunnel says nothing of what is inside.
+TEST(DissectorTransport, IsThatOfTheInnermostPacket) {
+    dissect::Dissector dissector;
+    Recorder recorder;
+    std::uint64_t number = 0;
+    for (const Octets& octets :
+         {roce1_send(), tunnelled(roce1_send()), write_only(78, 0x11), tunnelled(write_only(79, 0x11))})
+        dissector.dissect(frame_of(octets, ++number), recorder);
+    ASSERT_EQ(recorder.units.size(), 4u);
+    EXPECT_EQ(recorder.units[0].transport, dissect::Transport::roce1);
+    EXPECT_EQ(recorder.units[1].transport, dissect::Transport::roce1);
+    EXPECT_EQ(recorder.units[1].psn, 77u);
+    EXPECT_EQ(recorder.units[2].transport, dissect::Transport::roce2);
+    EXPECT_EQ(recorder.units[3].transport, dissect::Transport::roce2);
+    EXPECT_EQ(recorder.units[3].psn, 79u);
 }
 
 }  // namespace
