@@ -260,6 +260,17 @@ void LiveSource::interrupt() {
 
 int LiveSource::descriptor() const { return ::pcap_get_selectable_fd(handle_->pcap.get()); }
 
+namespace {
+Device::Connection connection_of(bpf_u_int32 flags) {
+    switch (flags & PCAP_IF_CONNECTION_STATUS) {
+        case PCAP_IF_CONNECTION_STATUS_CONNECTED: return Device::Connection::connected;
+        case PCAP_IF_CONNECTION_STATUS_DISCONNECTED: return Device::Connection::disconnected;
+        case PCAP_IF_CONNECTION_STATUS_NOT_APPLICABLE: return Device::Connection::not_applicable;
+        default: return Device::Connection::unknown;
+    }
+}
+}  // namespace
+
 Result<std::vector<Device>> list_devices() {
     std::array<char, PCAP_ERRBUF_SIZE> reason{};
     pcap_if_t* found = nullptr;
@@ -272,7 +283,9 @@ Result<std::vector<Device>> list_devices() {
                       .description = each->description != nullptr ? each->description : "",
                       .up = (each->flags & PCAP_IF_UP) != 0,
                       .running = (each->flags & PCAP_IF_RUNNING) != 0,
-                      .loopback = (each->flags & PCAP_IF_LOOPBACK) != 0};
+                      .loopback = (each->flags & PCAP_IF_LOOPBACK) != 0,
+                      .wireless = (each->flags & PCAP_IF_WIRELESS) != 0,
+                      .connection = connection_of(each->flags)};
         for (const pcap_addr_t* address = each->addresses; address != nullptr; address = address->next) {
             if (address->addr == nullptr) continue;
             std::array<char, INET6_ADDRSTRLEN> text{};

@@ -63,6 +63,9 @@ struct Device {
     bool up = false;
     bool running = false;
     bool loopback = false;
+    bool wireless = false;
+    enum class Connection : std::uint8_t { unknown, connected, disconnected, not_applicable };
+    Connection connection = Connection::unknown;  ///< of a wireless one: associated, not associated
 };
 
 /// `-D`, in libpcap's order.

@@ -15,6 +15,22 @@ namespace {
 
 using Text = capture::Result<std::string>;
 
+/// In tcpdump's words: what an interface is.
+std::string state_of(const capture::Device& device) {
+    using Connection = capture::Device::Connection;
+    const bool on = device.up && device.connection == Connection::connected;
+    const bool off = device.up && device.connection == Connection::disconnected;
+    std::string words;
+    for (const auto& [set, name] : {std::pair{device.up, "Up"},
+                                    {device.running, "Running"},
+                                    {device.loopback, "Loopback"},
+                                    {device.wireless, "Wireless"},
+                                    {on, device.wireless ? "Associated" : "Connected"},
+                                    {off, device.wireless ? "Not associated" : "Disconnected"}})
+        if (set) words += fmt::format("{}{}", words.empty() ? "" : ", ", name);
+    return words.empty() ? "none" : words;
+}
+
 Text interfaces() {
     const auto devices = capture::list_devices();
     if (!devices) return wire::Failure{devices.error()};
@@ -23,13 +39,9 @@ Text interfaces() {
     std::string out;
     std::size_t number = 0;
     for (const capture::Device& device : *devices) {
-        std::string flags;
-        for (const auto& [set, name] :
-             {std::pair{device.up, "Up"}, {device.running, "Running"}, {device.loopback, "Loopback"}})
-            if (set) flags += fmt::format("{}{}", flags.empty() ? "" : ", ", name);
         out += fmt::format("{}.{}", ++number, device.name);
         if (!device.description.empty()) out += fmt::format(" ({})", device.description);
-        out += flags.empty() ? "\n" : fmt::format(" [{}]\n", flags);
+        out += fmt::format(" [{}]\n", state_of(device));
     }
     return out;
 }

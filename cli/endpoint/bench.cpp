@@ -40,21 +40,30 @@ Bench::Bench(const BenchOptions& options)
 Bench::~Bench() = default;
 
 BenchResult Bench::run() {
-    connect_all();
-    if (!failed_) {
-        result_.agreement = lanes_.front()->queue_pair()->agreement();
-        const auto server_before =
-            options_.ask_server ? ask_usage(options_.to, options_.connection) : std::optional<Usage>{};
-        const Usage before = Usage::of_this_process();
-        measure();
-        result_.cpu = Usage::of_this_process().since(before);
-        if (!failed_ && server_before)
-            if (const auto server_after = ask_usage(options_.to, options_.connection))
-                result_.server = server_after->since(*server_before);
+    try {
+        connect_all();
+        if (!failed_) measure_usage();
+    } catch (const iwarp::Error& error) {
+        fail(error.what());
+    } catch (const Interrupted&) {
+        fail("ended before it was connected");
     }
     if (failed_) explain_failure();
     disconnect_all();
     return result_;
+}
+
+/// And what it took of the processors, at both ends.
+void Bench::measure_usage() {
+    result_.agreement = lanes_.front()->queue_pair()->agreement();
+    const auto server_before =
+        options_.ask_server ? ask_usage(options_.to, options_.connection) : std::optional<Usage>{};
+    const Usage before = Usage::of_this_process();
+    measure();
+    result_.cpu = Usage::of_this_process().since(before);
+    if (failed_ || !server_before) return;
+    if (const auto server_after = ask_usage(options_.to, options_.connection))
+        result_.server = server_after->since(*server_before);
 }
 
 bool Bench::stopped() const { return Signals::stop() || (options_.stop != nullptr && *options_.stop); }

@@ -146,11 +146,13 @@ public:
     explicit Bench(const BenchOptions& options);
     ~Bench();
 
-    /// Connects, measures, disconnects. What goes wrong stands in the result; throws Interrupted before there is one.
+    /// Connects, measures, disconnects. What goes wrong stands in the result, an interruption
+    /// before anything could be measured too.
     BenchResult run();
 
 private:
     void connect_all();
+    void measure_usage();
     void measure();
     void measure_paced(std::int64_t begun_ns);
     void post_freely(Lane& lane, std::int64_t now_ns);

@@ -95,21 +95,17 @@ int bench(const std::vector<std::string>& arguments, std::string_view version) {
     if (raise_descriptor_limit() < options.connections + 32)
         return failed("bench",
                       fmt::format("{} connections need as many descriptors: raise `ulimit -n`", options.connections));
-    try {
-        Bench measurement(options);
-        const BenchResult result = measurement.run();
-        int printed = exit_done;
-        if (options.json || result.error.empty())
-            printed = print(options.json ? json_of(options, result) : text_of(options, result));
-        if (!result.error.empty()) return failed("bench", result.error);
-        if (result.wrong != 0)
-            return failed("bench", fmt::format("{} of {} messages held wrong data: something on the way or at {} "
-                                               "corrupts them",
-                                               result.wrong, result.messages, text_of(options.to)));
-        return printed;
-    } catch (const Interrupted&) {
-        return failed("bench", "ended before it was connected");
-    }
+    Bench measurement(options);
+    const BenchResult result = measurement.run();
+    int printed = exit_done;
+    if (options.json || result.error.empty())
+        printed = print(options.json ? json_of(options, result) : text_of(options, result));
+    if (!result.error.empty()) return failed("bench", result.error);
+    if (result.wrong != 0)
+        return failed("bench", fmt::format("{} of {} messages held wrong data: something on the way or at {} "
+                                           "corrupts them",
+                                           result.wrong, result.messages, text_of(options.to)));
+    return printed;
 }
 
 std::string bench_help() {

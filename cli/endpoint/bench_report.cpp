@@ -121,7 +121,7 @@ std::string json_of(const BenchOptions& options, const BenchResult& result) {
         {"rate_bits_per_sec", options.bits_per_sec ? Json(*options.bits_per_sec) : none},
         {"deadlines",
          options.bits_per_sec ? Json{{"met", result.deadlines_met}, {"missed", result.deadlines_missed}} : none},
-        {"wrong", options.verify ? Json(result.wrong) : none},
+        {"wrong", options.verify || result.wrong != 0 ? Json(result.wrong) : none},
         {"error", result.error.empty() ? none : Json(result.error)},
     };
     return all.dump(2) + "\n";

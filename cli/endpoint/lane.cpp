@@ -115,7 +115,7 @@ void Lane::established(std::span<const std::byte> private_data) {
         for (std::uint32_t slot = 0; slot < receives; ++slot) offer_slot(slot);
     }
     const auto agreement = queue_pair_->agreement();
-    const bool answers = options.kind == BenchKind::read || options.kind == BenchKind::atomic;
+    const bool answers = options.kind == BenchKind::read || options.kind == BenchKind::atomic || reads_back(options);
     if (answers && agreement && agreement->ord == 0)
         throw iwarp::Error(fmt::format("{} serves no reads on this connection (ORD 0); give it a larger --ird", name));
     shared_.result.deepest = std::max(shared_.result.deepest, depth_);
@@ -229,7 +229,8 @@ void Lane::completed(const iwarp::Completion& completion, std::int64_t now_ns) {
         const std::byte* at = receives_.data() + (tag - tag_receive) * Credit::octets;
         const Credit credit = Credit::decode(std::span<const std::byte, Credit::octets>(at, Credit::octets));
         offer_slot(tag - tag_receive);
-        shared_.result.wrong += credit.wrong - std::min(wrong_, credit.wrong);
+        // Of the messages that it has taken, not more than it says it has.
+        shared_.result.wrong += std::min(credit.wrong - std::min(wrong_, credit.wrong), credit.messages);
         wrong_ = credit.wrong;
         for (std::uint32_t i = 0; i < credit.messages && done_ < posted_; ++i) done_one(now_ns);
     }

@@ -69,6 +69,11 @@ public:
           queue_pair_(device_->create_queue_pair(domain_, completions_, completions_, {8, receives, 1, 64, false})) {
         for (std::uint64_t slot = 0; slot < receives; ++slot) offer_slot(slot);
         connect(*device_, *queue_pair_, options.to, options.connection);
+        if (const auto agreement = queue_pair_->agreement(); agreement && agreement->ird == 0)
+            throw iwarp::Error(
+                fmt::format("{} may not read here (IRD 0), and a ping is read by its server; give this "
+                            "side a larger --ird, and that one a larger --ord",
+                            text_of(options.to)));
     }
     ~Pinger() {
         if (!ended_) disconnect(*device_, *queue_pair_, std::chrono::milliseconds(500));
@@ -266,6 +271,7 @@ int ping(const std::vector<std::string>& arguments, std::string_view version) {
         ping_on(pinger, options, outcome);
     } catch (const Interrupted&) {
         if (outcome.sent > outcome.round_trips.count()) --outcome.sent;
+        if (!outcome.agreement) outcome.error = "ended before it was connected";
     } catch (const iwarp::Error& error) {
         outcome.error = error.what();
     }

@@ -62,18 +62,18 @@ private:
         if (source.size > host_.region_octets || !make_room(source.size)) return refuse();
         length_ = source.size;
         state_ = State::reading;
-        transfer(id_read, iwarp::Operation::read, source, length_);
+        if (!transfer(id_read, iwarp::Operation::read, source, length_)) refuse();  // an ORD of 0, say
     }
 
     void write(const RpingBuffer& sink) {
         state_ = State::source_wanted;
-        transfer(id_write, iwarp::Operation::write, sink, std::min(length_, sink.size));
+        if (!transfer(id_write, iwarp::Operation::write, sink, std::min(length_, sink.size))) return refuse();
         ++host_.counters.pings;
         host_.counters.ping_octets += length_;
         answer();
     }
 
-    void transfer(std::uint64_t id, iwarp::Operation operation, const RpingBuffer& remote, std::uint32_t length) {
+    bool transfer(std::uint64_t id, iwarp::Operation operation, const RpingBuffer& remote, std::uint32_t length) {
         const iwarp::Sge piece{data_.data(), length, data_region_ ? data_region_->stag() : 0};
         iwarp::SendRequest request;
         request.id = id;
@@ -81,7 +81,7 @@ private:
         request.pieces = {&piece, 1};
         request.remote_stag = remote.stag;
         request.remote_offset = remote.address;
-        queue_pair_->post_send(request);
+        return queue_pair_->post_send(request) == iwarp::Posted::ok;
     }
 
     /// What it holds is not looked at by the client.

@@ -1,12 +1,28 @@
 #include "cli/run/library.h"
 
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 #include <fmt/core.h>
+#include <fstream>
+#include <iterator>
 #include <unistd.h>
 
+#include "doctor/elf/elf_file.h"
+
 namespace cli::launch {
+
+namespace {
+/// ld.so would only mention a file that it cannot load, and run the program without it.
+std::string damage_of(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) return std::strerror(errno);
+    const doctor::elf::File library(std::string(std::istreambuf_iterator<char>(file), {}));
+    return library.error().empty() ? library.damage() : library.error();
+}
+}  // namespace
 
 std::string find_library(const char* name, const char* purpose, std::string& path) {
     std::array<char, PATH_MAX> buffer{};
@@ -28,6 +44,8 @@ std::string find_library(const char* name, const char* purpose, std::string& pat
             "the library {} is not installed: there is {}. rdmascope builds it where libibverbs-dev and librdmacm-dev "
             "are",
             purpose, looked);
+    if (const std::string damage = damage_of(path); !damage.empty())
+        return fmt::format("{} cannot be preloaded: {}; install rdmascope again", path, damage);
     // Both separate names in LD_PRELOAD, and nothing quotes them.
     if (path.find_first_of(" :") != std::string::npos)
         return fmt::format("{} cannot be preloaded: its path has a space or a colon", path);

@@ -36,6 +36,7 @@ std::unique_ptr<LiveFeed> LiveFeed::open(const analysis::AnalysisOptions& option
     how.ring.promiscuous = options.promiscuous;
     how.filter = *expression;
     how.rdma_only = expression->empty();
+    const bool rdma_only = how.rdma_only;
     auto tap = capture::Tap::open(how);
     if (!tap) return error = tap.error().text(), nullptr;
     // A name without a pattern that is not there is a slip of the pen: to wait for it would not tell.
@@ -54,7 +55,9 @@ std::unique_ptr<LiveFeed> LiveFeed::open(const analysis::AnalysisOptions& option
     auto trace = service::open_live_trace({.kernel_events = options.kernel_events}, error);
     if (!error.empty()) error = "--kernel-events: " + error;
     if (!error.empty()) return nullptr;
-    return std::unique_ptr<LiveFeed>(new LiveFeed(std::move(tap).value(), std::move(trace), options, pace));
+    std::unique_ptr<LiveFeed> feed(new LiveFeed(std::move(tap).value(), std::move(trace), options, pace));
+    feed->update([&](tui::FeedStatus& status) { status.rdma_only = rdma_only; });
+    return feed;
 }
 
 LiveFeed::LiveFeed(std::unique_ptr<capture::Tap> tap, std::unique_ptr<service::TraceInput> trace,

@@ -23,6 +23,12 @@ std::size_t width(std::string_view part) {
 }
 }  // namespace
 
+std::string FilterError::line() const {
+    std::string out = "column " + std::to_string(column + 1) + ": " + message;
+    for (std::size_t i = 0; i < suggestions.size(); ++i) out += (i == 0 ? "; near it: " : ", ") + suggestions[i];
+    return out;
+}
+
 std::string FilterError::text() const {
     const std::size_t at = std::min<std::size_t>(column, expression.size());
     const std::size_t marked = std::min<std::size_t>(std::max<std::uint32_t>(length, 1), expression.size() - at);

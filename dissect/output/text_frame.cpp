@@ -7,10 +7,13 @@
 #include "wire/ethernet.h"
 #include "wire/geneve.h"
 #include "wire/ip_protocol.h"
+#include "wire/ipoib.h"
 #include "wire/ipv4.h"
 #include "wire/ipv6.h"
+#include "wire/linux_cooked.h"
 #include "wire/mac_control.h"
 #include "wire/mpls.h"
+#include "wire/null_loopback.h"
 #include "wire/vlan.h"
 #include "wire/vxlan.h"
 
@@ -87,9 +90,13 @@ std::string_view type_name(std::uint16_t type) {
     }
 }
 
-void append_type(std::string& out, std::uint16_t type) {
+void append_type(std::string& out, std::uint16_t type, const TextOptions& options) {
     if (type < wire::ether_type::first_type) {
         out += "802.3";
+        return;
+    }
+    if (options.quiet) {
+        out += type_name(type);
         return;
     }
     ((out += "ethertype ") += type_name(type)) += " (";
@@ -120,16 +127,77 @@ void endpoints(std::string& out, const Dissection& dissection, wire::Bytes bytes
     end(network.destination_offset, dissection.destination_port);
 }
 
-void link_header(std::string& out, const wire::Frame& frame, const Dissection& dissection) {
+namespace {
+
+/// ` In `, `Out `: which way a frame went, as Linux' cooked headers tell it.
+std::string_view direction_name(std::uint8_t packet_type) {
+    constexpr std::array<std::string_view, 5> names{"In", "B", "M", "P", "Out"};
+    return packet_type < names.size() ? names[packet_type] : "?";
+}
+
+/// Of either version: the sender's address where it is one of Ethernet, and the protocol.
+template <class H>
+bool append_cooked(std::string& out, wire::View<H> header, const TextOptions& options) {
+    const std::array<std::byte, 8> address = header.template get<&H::address>();
+    if (header.template get<&H::address_length>() == 6) {
+        append_ether(out, wire::Bytes(address).template first<6>());
+        out += ' ';
+    }
+    if (options.quiet) return false;
+    append_type(out, header.template get<&H::protocol>(), options);
+    out += ", ";
+    return true;
+}
+
+/// What goes before the length; false where tcpdump tells none.
+bool append_link(std::string& out, const wire::Frame& frame, const Dissection& dissection, const TextOptions& options) {
     if (const auto header = view_of<wire::Ethernet>(dissection, LayerId::ethernet, frame.bytes)) {
         append_macs(out, *header);
         out += ", ";
-        append_type(out, header->get<&wire::Ethernet::type>());
+        append_type(out, header->get<&wire::Ethernet::type>(), options);
+        out += ", ";
+    } else if (const auto cooked = view_of<wire::LinuxCooked>(dissection, LayerId::linux_sll, frame.bytes)) {
+        const std::string_view way = direction_name(
+            static_cast<std::uint8_t>(std::min<std::uint16_t>(cooked->get<&wire::LinuxCooked::packet_type>(), 0xff)));
+        out.append(way.size() < 3 ? 3 - way.size() : 0, ' ');
+        (out += way) += ' ';
+        return append_cooked(out, *cooked, options);
+    } else if (const auto second = view_of<wire::LinuxCooked2>(dissection, LayerId::linux_sll2, frame.bytes)) {
+        // Where tcpdump has a name, it is that of the machine that reads, not of the one that captured.
+        const std::size_t begin = out.size();
+        out += direction_name(second->get<&wire::LinuxCooked2::packet_type>());
+        pad(out, begin, 3);
+        word(out, "ifindex", second->get<&wire::LinuxCooked2::interface>());
+        out += ' ';
+        return append_cooked(out, *second, options);
+    } else if (const auto loopback = view_of<wire::NullLoopback>(dissection, LayerId::null_loopback, frame.bytes)) {
+        const std::uint32_t family = wire::in_any_order(loopback->get<&wire::NullLoopback::family>());
+        const std::string_view name = wire::name_of(wire::address_families, family);
+        if (!options.quiet) out += "AF ";
+        out += name.empty() ? "Unknown" : name;
+        if (!options.quiet) {
+            out += " (";
+            append_decimal(out, family);
+            out += ')';
+        }
+        out += ", ";
+    } else if (const auto ipoib = view_of<wire::Ipoib>(dissection, LayerId::ipoib, frame.bytes)) {
+        out += "IPOIB, ";
+        if (options.quiet) out += "ethertype ";
+        append_type(out, ipoib->get<&wire::Ipoib::type>(), options);
         out += ", ";
     }
-    out += "length ";
-    append_decimal(out, frame.wire_length);
-    out += ": ";
+    return true;
+}
+
+}  // namespace
+
+void link_header(std::string& out, const wire::Frame& frame, const Dissection& dissection, const TextOptions& options) {
+    if (append_link(out, frame, dissection, options)) {
+        out += "length ";
+        append_decimal(out, frame.wire_length);
+        out += ": ";
+    }
     for (unsigned i = 0; i < dissection.layer_count; ++i) {
         const LayerRef& layer = dissection.layers[i];
         if (layer.id != LayerId::vlan || layer.length < wire::size_of<wire::Vlan>) continue;
@@ -347,7 +415,7 @@ void other_frame(std::string& out, const wire::Frame& frame, const Dissection& d
         append_macs(out, *header);
         out += ", ";
     }
-    append_type(out, type);
+    append_type(out, type, options);
     word(out += ',', "length", frame.wire_length);
 }
 

@@ -120,7 +120,7 @@ void TextPrinter::write_head(std::string& out) {
         out += "  ";
     }
     times_.append(out, frame_->time_ns);
-    if (options_.link_header) text::link_header(out, *frame_, *dissection_);
+    if (options_.link_header) text::link_header(out, *frame_, *dissection_, options_);
 }
 
 void TextPrinter::end_frame(bool shown) {

@@ -24,8 +24,8 @@ void word_hex(std::string& out, std::string_view name, std::uint64_t value, unsi
 /// network layer. `bytes` is what the dissection describes.
 void endpoints(std::string& out, const Dissection& dissection, wire::Bytes bytes, bool with_ports,
                const TextOptions& options);
-/// `52:54:00:00:00:02 > 52:54:00:00:00:01, ethertype IPv4 (0x0800), length 322: `
-void link_header(std::string& out, const wire::Frame& frame, const Dissection& dissection);
+/// `52:54:00:00:00:02 > 52:54:00:00:00:01, ethertype IPv4 (0x0800), length 322: `, as tcpdump has it of each link type.
+void link_header(std::string& out, const wire::Frame& frame, const Dissection& dissection, const TextOptions& options);
 /// ` (tos 0x0, ttl 64, id 53642, flags [DF])` and what else -v adds of the layers below the transport.
 void network_details(std::string& out, const Dissection& dissection, wire::Bytes bytes, const TextOptions& options);
 

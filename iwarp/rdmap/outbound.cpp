@@ -360,11 +360,13 @@ void Outbound::respond(mpa::FpduWriter& writer, mpa::Batch& batch) {
     owed_.pop();
 }
 
-/// RFC 5040 section 4.8: the headers of the Read Request, put together again from what was kept of it.
+/// RFC 5040 section 4.8: the headers of the Read Request, put together again from what was kept of it, and updated to
+/// where the answer has got.
 void Outbound::refuse(const OwedResponse& response, ddp::MemoryFault fault) {
     const Fault answer = read_fault(fault);
     const auto request = wire::to_octets(wire::RdmapReadRequest{
-        response.sink_stag, response.sink_offset, response.length, response.source_stag, response.source_offset});
+        response.sink_stag, response.sink_offset + response_offset_, response.length - response_offset_,
+        response.source_stag, response.source_offset + response_offset_});
     const auto header = untagged(RdmapOpcode::read_request, true, answered_msn_, 0);
     std::vector<std::byte> body(wire::terminate_longest);
     const wire::TerminateControl control{static_cast<std::uint8_t>(answer.layer), answer.type, answer.code};

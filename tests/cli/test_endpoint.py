@@ -313,6 +313,32 @@ class Serve(TestCase):
             self.assertLess(grown, memory + (8 << 20))
             self.assertLessEqual(server.summary()["memory_bytes_most"], memory)
 
+    def test_who_there_is_no_memory_for_is_told(self):
+        """A local error, RFC 6581 section 9.3; what others have stays theirs."""
+        with Serving("--memory", "256K", "--region", "4K", "--json") as server:
+            peers = [ByHand(server.port, hello(0, writable=64), crc=True) for _ in range(16)]
+            peers = [peer for peer in peers if not peer.rejected]
+            for peer in peers:
+                peer.tagged(WRITE, 0, 0, b"")  # nothing leaves a responder before a valid FPDU has come
+                try:
+                    peer.socket.sendall(struct.pack(">HBBIQ", 65000, 0xc1, 0x40 | WRITE, *offer(peer.private_data)[3][:2]) +
+                                        bytes(60000))
+                except ConnectionError:
+                    pass
+            told = 0
+            for peer in peers:
+                peer.socket.settimeout(2)
+                try:
+                    opcode, payload, _ = peer.next()
+                except (Lost, TimeoutError, ConnectionError):
+                    continue
+                self.assertEqual((opcode, payload[:2]), (TERMINATE, b"\x20\x05"))
+                told += 1
+            self.assertGreater(told, 0)
+            for peer in peers:
+                peer.close()
+            self.assertLessEqual(server.summary()["memory_bytes_most"], 256 << 10)
+
     def test_every_connection_ends_once(self):
         count = 40
         with Serving("--json") as server:
@@ -436,6 +462,32 @@ class PeerByHand(TestCase):
             self.assertEqual(peer.private_data[:6], b"RDSC\x01\x03")
             self.assertIn(reason, peer.private_data)
 
+    def test_without_reads_there_is_no_ping(self):
+        """rping's server reads what its client lends."""
+        with Serving() as server:
+            self.assertIn("may not read here (IRD 0)", self.fails(ping(server.address, "--ird", 0)))
+        with Serving("--ord", 0) as server:  # which it tells nobody before it is asked
+            begun = time.monotonic()
+            self.assertIn("closed the connection", self.fails(ping(server.address, "--timeout", "50s")))
+            self.assertLess(time.monotonic() - begun, 40)
+
+    def test_a_read_that_cannot_be_is_refused(self):
+        with Serving("--json", "--crc=off", "--ord", 0) as server:
+            peer = ByHand(server.port)
+            self.addCleanup(peer.close)
+            peer.send(struct.pack(">QII", 0x1000, 0x100, 64))
+            with self.assertRaises(Lost):
+                peer.take(1)
+            self.assertEqual(server.summary()["sends"]["wrong"], 1)
+
+    def test_reads_that_are_not_served(self):
+        with Serving("--ird", 0) as server:
+            for arguments in (["read"], ["write", "--verify"]):
+                with self.subTest(arguments=arguments):
+                    result = bench(*arguments[:1], server.address, *arguments[1:], "--count", 1, "--json")
+                    self.assertIn("serves no reads on this connection (ORD 0)", self.fails(result))
+                    self.assertIn("serves no reads", json.loads(result.stdout)["error"])
+
     def test_a_message_that_is_not_rpings(self):
         peer = self.connect()
         peer.send(b"how do you do")
@@ -483,6 +535,26 @@ class PingByHand(TestCase):
                 begun = time.monotonic()
                 self.assertIn("no MPA Reply within 0.3 s", self.fails(program(address, "--timeout", "300ms")))
                 self.assertLess(time.monotonic() - begun, 3)
+
+    def test_interrupted_before_there_is_a_reply(self):
+        """What did not take place has failed; --json says so, too."""
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            address = f"127.0.0.1:{silent.getsockname()[1]}"
+            for part in (["ping"], ["bench", "read"]):
+                for form in ([], ["--json"]):
+                    with self.subTest(part=part, form=form):
+                        process = subprocess.Popen([BINARY, "endpoint", *part, "--to", address, *form], env=ENVIRONMENT,
+                                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                        with silent.accept()[0] as peer:
+                            peer.recv(20)  # the Request: signals are caught by now
+                            process.send_signal(signal.SIGINT)
+                            out, error = process.communicate(timeout=60)
+                        self.assertEqual(process.returncode, 1)
+                        self.assertIn("ended before it was connected", error)
+                        if form:
+                            self.assertIn("ended before it was connected", json.loads(out)["error"])
+                        else:
+                            self.assertEqual(out, "")
 
     def test_no_answer(self):
         server = RpingServer(silent=True)

@@ -31,6 +31,7 @@ struct FeedStatus {
     double share = 0;                           ///< 0 to 1: how much of it has been shown, by time or by octets
     std::uint64_t interval_ns = 1'000'000'000;  ///< between two readings, of the user's clock
 
+    bool rdma_only = false;    ///< the kernel hands over what may be RDMA, and counts nothing else
     bool has_packets = false;  ///< frames can be looked at: Feed::packets
     std::uint64_t packets_kept = 0;
     std::uint64_t first_packet = 0;  ///< number of the oldest frame kept; 0 where there is none

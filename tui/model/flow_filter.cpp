@@ -121,13 +121,6 @@ std::string searched_word(std::string_view text) {
     return lowered(text);
 }
 
-std::string explained(const dissect::FilterError& error) {
-    std::string text = fmt::format("column {}: {}", error.column + 1, error.message);
-    for (std::size_t i = 0; i < error.suggestions.size(); ++i)
-        text += (i == 0 ? "; near it: " : ", ") + error.suggestions[i];
-    return text;
-}
-
 }  // namespace
 
 struct FlowFilter::State {
@@ -152,7 +145,7 @@ wire::Result<FlowFilter, std::string> FlowFilter::compile(std::string_view text)
     state->word = inside.size() > dissect::Filter::max_length ? std::string{} : searched_word(inside);
     if (!state->word.empty()) return FlowFilter{std::move(state)};
     auto filter = dissect::Filter::compile(text, registry(), state->collector);
-    if (!filter) return wire::Failure<std::string>{explained(filter.error())};
+    if (!filter) return wire::Failure<std::string>{filter.error().line()};
     state->filter = std::move(*filter);
     for (std::size_t i = 0; i < columns().fields.size(); ++i)
         if (state->collector.wants(columns().table[i].info))

@@ -147,7 +147,7 @@ wire::Result<bool, std::string> PacketList::filter(std::string_view expression) 
     }
     auto fields = std::make_unique<FilterFields>(state_->registry);
     auto compiled = dissect::Filter::compile(expression, state_->registry, fields->collector());
-    if (!compiled) return wire::Failure{compiled.error().text()};
+    if (!compiled) return wire::Failure{compiled.error().line()};
     state_->filter.emplace(std::move(compiled).value());
     state_->filter_fields = std::move(fields);
     clear();

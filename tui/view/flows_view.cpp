@@ -99,6 +99,8 @@ std::vector<std::string> no_flows(const State& state) {
     else if (capture.packets > 0)
         lines.push_back(
             fmt::format("{} seen, none of them RoCE, InfiniBand or iWARP", counted(capture.packets, "packet")));
+    else if (state.feed.rdma_only)
+        lines.emplace_back("none was seen; other traffic is not looked at (rdmascope dump --all -i shows it)");
     else
         lines.emplace_back("not a single packet was seen");
     return lines;

@@ -144,16 +144,29 @@ std::string order_unseen(const State& state) {
     return fmt::format("by {}", field->path);
 }
 
-void draw_status(const State& state, Pane& pane, int y) {
-    std::string where = where_in_list(state);
+/// What stands at the right all the time.
+std::string standing_text(const State& state) {
+    std::string text = where_in_list(state);
     if (const std::string window = window_text(state); !window.empty())
-        where = where.empty() ? window : fmt::format("{}   {}", window, where);
-    if (const std::string order = order_unseen(state); !order.empty()) where = fmt::format("{}   {}", order, where);
-    const int right = pane.width() - 1 - width_of(where);
-    pane.text(std::max(right, 0), y, where, {Role::dim});
+        text = text.empty() ? window : fmt::format("{}   {}", window, text);
+    if (const std::string order = order_unseen(state); !order.empty()) text = fmt::format("{}   {}", order, text);
+    return text;
+}
+
+void draw_status(const State& state, Pane& pane, int y) {
     int x = 1;
     if (const std::string_view why = standstill(state); !why.empty())
         x += pane.text(x, y, why, {Role::warning, false, true}) + 2;
+    // What is said stays but for a moment: it goes before what stands there all the time.
+    const auto fits = [&](const std::string& standing) {
+        return x + width_of(state.message) + 2 <= pane.width() - 1 - width_of(standing);
+    };
+    std::string standing = standing_text(state);
+    if (!state.message.empty() && !fits(standing)) standing = where_in_list(state);
+    if (!state.message.empty() && !fits(standing)) standing.clear();
+    if (x + width_of(standing) + 1 > pane.width()) standing.clear();
+    const int right = pane.width() - 1 - width_of(standing);
+    if (!standing.empty()) pane.text(right, y, standing, {Role::dim});
     const auto say = [&](const std::string& text, Role role) {
         if (!text.empty() && x + 2 < right) x += pane.text(x, y, text, {role}, right - 2 - x) + 2;
     };

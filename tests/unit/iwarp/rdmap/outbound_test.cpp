@@ -160,6 +160,34 @@ TEST_F(Leaving, ARefusalBringsTheHeadersOfItsRequest) {
                   support::hex(request));
 }
 
+// RFC 5040 section 4.8: "updated to reflect the current location of the RDMA Read operation that is in process".
+TEST_F(Leaving, ARefusalInTheMiddleOfAnAnswerSaysHowFarItGot) {
+    const std::uint32_t lost = register_region(Access::remote_read);
+    std::vector<Sge> pieces(4, piece(0, region_octets));
+    post(Operation::write, pieces);  // 33 segments
+    pieces.pop_back();
+    post(Operation::write, pieces);  // 25, so that a batch has room for but a part of the answer
+    EXPECT_EQ(fill(), std::string(33 + 25, '0'));
+    owed.push(response(lost, region_octets));
+    EXPECT_EQ(fill(), std::string(33 + 25, '0') + "222222");
+    constexpr std::uint32_t octets = 6000;
+    constexpr std::uint32_t all = region_octets;
+    table.find(lost)->valid = false;
+    sent();
+    fill();
+    ASSERT_TRUE(outbound.answer_failure());
+    const auto request = wire::to_octets(
+        wire::RdmapReadRequest{0x01020304, 0x1122334455667788ull + octets, all - octets, lost, offset_of(0) + octets});
+    EXPECT_EQ(support::hex(outbound.answer_failure()->body),
+              "0100e000002e"
+              "4141"
+              "00000000"
+              "00000001"
+              "00000001"
+              "00000000" +
+                  support::hex(request));
+}
+
 // Where TCP does not take all of a batch, what its CRCs cover may change: by the peer's Writes, by the program.
 TEST_F(Leaving, AnswersFromMemoryThatMayChangeAreTold) {
     const std::uint32_t constant = register_region(Access::remote_read);
