@@ -44,11 +44,11 @@ std::string find_library(const char* name, const char* purpose, std::string& pat
             "the library {} is not installed: there is {}. rdmascope builds it where libibverbs-dev and librdmacm-dev "
             "are",
             purpose, looked);
-    if (const std::string damage = damage_of(path); !damage.empty())
-        return fmt::format("{} cannot be preloaded: {}; install rdmascope again", path, damage);
     // Both separate names in LD_PRELOAD, and nothing quotes them.
     if (path.find_first_of(" :") != std::string::npos)
         return fmt::format("{} cannot be preloaded: its path has a space or a colon", path);
+    if (const std::string damage = damage_of(path); !damage.empty())
+        return fmt::format("{} cannot be preloaded: {}; install rdmascope again", path, damage);
     return {};
 }
 

@@ -172,6 +172,22 @@ class Programs(TestCase):
         result = subprocess.run([binary, "run", "--software", "true"], capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
         self.assertIn("space or a colon", self.fails(result, 1))
 
+    def test_a_library_that_is_damaged(self):
+        """ld.so would say so, and run the program without it: on other adapters, or none."""
+        binary = shutil.copy(BINARY, self.folder)
+        whole = (pathlib.Path(BINARY).parent / LIBRARY).read_bytes()
+        for octets in (b"", whole[:64], whole[:3000], whole[:len(whole) // 2], b"#!/bin/sh\n"):
+            with self.subTest(octets=len(octets)):
+                (self.folder / LIBRARY).write_bytes(octets)
+                result = subprocess.run([binary, "run", "--software", "echo", "ran"], capture_output=True, text=True,
+                                        env=ENVIRONMENT, timeout=60)
+                self.assertIn("cannot be preloaded", self.fails(result, 1))
+                self.assertNotIn("ran", result.stdout)
+        (self.folder / LIBRARY).write_bytes(whole)
+        result = subprocess.run([binary, "run", "--software", "echo", "ran"], capture_output=True, text=True, env=ENVIRONMENT,
+                                timeout=60)
+        self.assertEqual(self.succeeds(result), "ran\n")
+
     @needs("ibv_devices")
     def test_the_program_finds_the_device(self):
         self.assertIn("rdmascope0", self.succeeds(on_software("ibv_devices")))

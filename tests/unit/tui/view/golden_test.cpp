@@ -109,6 +109,16 @@ TEST(GoldenFlows, nothing_yet) {
     expect_golden("flows-none-80", screen, 80, 24);
 }
 
+// The kernel was asked for what may be RDMA alone: what else there is has not been counted.
+TEST(GoldenFlows, nothing_yet_of_what_is_looked_at) {
+    Screen screen(feed_of(metrics::Snapshot{}));
+    screen.feed.state.rdma_only = true;
+    screen.show_all();
+    const std::string text = screen.draw(80, 24).grid.plain();
+    EXPECT_NE(text.find("other traffic is not looked at"), std::string::npos) << text;
+    EXPECT_EQ(text.find("not a single packet"), std::string::npos);
+}
+
 // pcaps/rxe-cm-reject.json: a request and its refusal. tshark: 2 frames, both of QP 1.
 TEST(GoldenFlows, connections_that_were_set_up_and_carried_nothing) {
     Screen refused(FakeFeed::of_capture("rxe-cm-reject.pcap", 1'000'000'000));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
+#include "tests/support/fake_feed.h"
 #include "tests/unit/tui/view/screens.h"
 #include "tui/view/footer_keys.h"
 
@@ -52,6 +53,25 @@ TEST(Layout, nothing_is_drawn_outside_the_area) {
                     EXPECT_LE(hit.y + hit.height, area.y + area.height);
                 }
             }
+    }
+}
+
+// What is said goes before what stands in its line all the time, which never runs into anything else.
+TEST(Layout, messages_have_the_line_that_they_need) {
+    Screen screen(support::FakeFeed::of_capture("rxe-rping.pcap", second_ns));
+    screen.show_all();
+    const std::string message = screen.model.state().message;
+    ASSERT_EQ(message, "the end: figures are of all of it now; t shows the last interval");
+    EXPECT_NE(screen.draw(80, 24).grid.plain().find(message), std::string::npos);
+    const std::string wide = screen.draw(120, 24).grid.plain();
+    EXPECT_NE(wide.find(message), std::string::npos);
+    EXPECT_NE(wide.find("since the start"), std::string::npos);
+    for (int width = 5; width < 40; ++width) {
+        const Picture picture = screen.draw(width, 5);
+        std::string line;  // the last but one
+        for (int x = 0; x < width; ++x)
+            line += static_cast<char>(std::min<char32_t>(picture.grid.at(x, 3).glyph, 0x7f));
+        EXPECT_EQ(line.substr(0, 5), " END ") << line;
     }
 }
 
