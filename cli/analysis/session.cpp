@@ -206,8 +206,11 @@ void Session::State::tell_listening() const {
 }
 
 void Session::State::pump() {
-    std::vector<wire::Frame> frames(batch_frames);
+    std::vector<wire::Frame> own(batch_frames);
     while (!Signals::stop() && wanted && Clock::now() < deadline) {
+        std::span<wire::Frame> frames;
+        if (interval_ns == 0 && source().frames_last()) frames = analyzer->room();
+        if (frames.empty()) frames = own;
         const capture::Batch batch = source().next_batch(frames);
         if (batch.status == capture::ReadStatus::end) return;
         if (batch.status == capture::ReadStatus::error) {

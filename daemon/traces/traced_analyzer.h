@@ -19,6 +19,7 @@ public:
     TracedAnalyzer(const metrics::AnalyzerOptions& options, std::unique_ptr<TraceInput> trace);
 
     void feed(std::span<const wire::Frame> frames, bool lasting);
+    std::span<wire::Frame> room() { return analyzer_.room(); }
     void expect_interfaces(std::size_t count) { analyzer_.expect_interfaces(count); }
     void dropped(std::int64_t now_ns, std::uint64_t frames);
     void finish();

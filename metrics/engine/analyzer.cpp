@@ -26,6 +26,11 @@ EngineOptions share_of(EngineOptions options, unsigned threads) {
 /// as need not be called.)
 constexpr std::size_t frames_ahead = 6;
 
+[[gnu::always_inline]] inline void ask_headers(wire::Bytes bytes) {
+    if (bytes.empty()) return;
+    __builtin_prefetch(bytes.data());
+    __builtin_prefetch(bytes.data() + std::min<std::size_t>(bytes.size() - 1, 64));
+}
 [[gnu::always_inline]] inline void ask_payload(wire::Bytes bytes) {
     constexpr std::size_t most = 2048;  // the processor itself goes on with longer ones
     for (std::size_t at = 128; at < std::min(bytes.size(), most); at += 64) __builtin_prefetch(bytes.data() + at);
@@ -33,9 +38,7 @@ constexpr std::size_t frames_ahead = 6;
 [[gnu::always_inline]] inline void ask_ahead(std::span<const wire::Frame> frames, std::size_t now, bool payloads) {
     if (now + frames_ahead >= frames.size()) return;
     const wire::Bytes bytes = frames[now + frames_ahead].bytes;
-    if (bytes.empty()) return;
-    __builtin_prefetch(bytes.data());
-    __builtin_prefetch(bytes.data() + std::min<std::size_t>(bytes.size() - 1, 64));
+    ask_headers(bytes);
     if (payloads) ask_payload(bytes);
 }
 
@@ -64,11 +67,12 @@ struct Analyzer::State {
     }
 
     void observe(Chunk& chunk) {
-        for (std::size_t i = 0; i < chunk.frames.size(); ++i) {
-            ask_ahead(chunk.frames, i, false);  // their CRCs another thread will compute
-            note(chunk.frames[i]);
+        const std::span frames = chunk.frames();
+        for (std::size_t i = 0; i < frames.size(); ++i) {
+            ask_ahead(frames, i, false);  // their CRCs another thread will compute
+            note(frames[i]);
             FrameContext& context = chunk.contexts.emplace_back();
-            clock.observe(chunk.frames[i], context);
+            clock.observe(frames[i], context);
             // The hash's upper half: the lower one may be used by tables behind it.
             const std::size_t share = (static_cast<std::uint64_t>(context.shard_hash) * threads) >> 32;
             if (!context.seen_twice) chunk.shares[share].push_back(static_cast<std::uint16_t>(i));
@@ -78,15 +82,26 @@ struct Analyzer::State {
     void work(std::size_t share, const Chunk& chunk) {
         Worker& worker = *workers[share];
         constexpr std::size_t ahead = 32;
+        const std::span frames = chunk.frames();
         const std::span<const std::uint16_t> all(chunk.shares[share]);
+        // Another thread has read and looked at them: all of it may be in its processor's cache. (Inline, as above.)
+        const auto ask = [&](std::size_t begin) __attribute__((always_inline)) {
+            for (std::size_t i = begin + ahead; i < std::min(begin + 2 * ahead, all.size()); ++i) {
+                __builtin_prefetch(&frames[all[i]]);
+                __builtin_prefetch(&chunk.contexts[all[i]]);
+            }
+            for (std::size_t i = begin; i < std::min(begin + ahead, all.size()); ++i) ask_headers(frames[all[i]].bytes);
+        };
+        ask(0);
         for (std::size_t begin = 0; begin < all.size(); begin += ahead) {
             const auto some = all.subspan(begin, std::min(ahead, all.size() - begin));
-            for (const std::uint16_t i : some) worker.expect(chunk.frames[i], chunk.contexts[i]);
+            ask(begin + ahead);
+            for (const std::uint16_t i : some) worker.expect(frames[i], chunk.contexts[i]);
             worker.fetch();
             for (std::size_t i = 0; i < some.size(); ++i) {
                 const std::size_t later = begin + i + frames_ahead;
-                if (worker.verifies_crc() && later < all.size()) ask_payload(chunk.frames[all[later]].bytes);
-                worker.work(chunk.frames[some[i]], chunk.contexts[some[i]]);
+                if (worker.verifies_crc() && later < all.size()) ask_payload(frames[all[later]].bytes);
+                worker.work(frames[some[i]], chunk.contexts[some[i]]);
             }
         }
     }
@@ -133,6 +148,8 @@ void Analyzer::feed(std::span<const wire::Frame> frames, bool lasting) {
         }
     }
 }
+
+std::span<wire::Frame> Analyzer::room() { return state_->crew ? state_->crew->room() : std::span<wire::Frame>{}; }
 
 void Analyzer::expect_interfaces(std::size_t count) {
     if (count <= state_->interfaces) return;

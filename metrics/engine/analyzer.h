@@ -32,6 +32,9 @@ public:
     /// Frames in the order of the capture. Where `lasting`, their octets stay valid until finish() has returned (a
     /// mapped file); otherwise they are done with, or copied, when this returns.
     void feed(std::span<const wire::Frame> frames, bool lasting = false);
+    /// Where frames that last may be put before they are fed, from its beginning, all of them at once: with several
+    /// threads they need not be copied then. Empty where it makes no difference.
+    std::span<wire::Frame> room();
     /// How many interfaces the capture is known to have so far, before any frame of the latest of them is fed: see
     /// HostClock. Without it, copies of frames that were on their way when a second one shows up may be counted again.
     void expect_interfaces(std::size_t count);

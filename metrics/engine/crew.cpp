@@ -6,6 +6,11 @@
 namespace metrics {
 
 void Chunk::add(std::span<const wire::Frame>& more, bool lasting) {
+    if (lasting && more.data() == room().data() && more.size() <= room().size()) {
+        count += std::exchange(more, {}).size();
+        full = count == frames_max;
+        return;
+    }
     while (!more.empty() && !full) {
         const std::size_t octets = lasting ? 0 : more.front().bytes.size();
         if (kept.capacity() - kept.size() < octets) {
@@ -22,14 +27,14 @@ void Chunk::add(std::span<const wire::Frame>& more, bool lasting) {
             kept.insert(kept.end(), frame.bytes.begin(), frame.bytes.end());
             frame.bytes = wire::Bytes(kept.data() + at, octets);
         }
-        frames.push_back(frame);
+        places[count++] = frame;
         more = more.subspan(1);
-        full = frames.size() == frames_max;
+        full = count == frames_max;
     }
 }
 
 void Chunk::clear() {
-    frames.clear();
+    count = 0;
     contexts.clear();
     for (auto& share : shares) share.clear();
     kept.clear();
@@ -121,7 +126,6 @@ std::unique_ptr<Chunk> Crew::empty_chunk() {
         }
     }
     auto chunk = std::make_unique<Chunk>();
-    chunk->frames.reserve(Chunk::frames_max);
     chunk->contexts.reserve(Chunk::frames_max);
     chunk->shares.resize(worked_.size());
     for (auto& share : chunk->shares) share.reserve(Chunk::frames_max);
@@ -134,6 +138,11 @@ void Crew::feed(std::span<const wire::Frame> frames, bool lasting) {
         filling_->add(frames, lasting);
         if (filling_->full) hand_over();
     }
+}
+
+std::span<wire::Frame> Crew::room() {
+    if (!filling_) filling_ = empty_chunk();
+    return filling_->room();
 }
 
 void Crew::hand_over() {

@@ -22,8 +22,13 @@ struct Chunk {
     /// Takes frames off the front, as many as there is room for. Where `lasting`, their octets need not be copied.
     void add(std::span<const wire::Frame>& more, bool lasting);
     void clear();
+    std::span<const wire::Frame> frames() const { return {places.data(), count}; }
+    /// Where the next frames go.
+    std::span<wire::Frame> room() { return std::span(places).subspan(count); }
 
-    std::vector<wire::Frame> frames;
+    static constexpr std::size_t cache_line = 64;  ///< one a frame: they go from processor to processor
+    alignas(cache_line) std::array<wire::Frame, frames_max> places;  ///< comments are not looked at, and need not last
+    std::size_t count = 0;                                           ///< of the frames
     std::vector<FrameContext> contexts;
     std::vector<std::vector<std::uint16_t>> shares;  ///< which frames are whose
     std::vector<std::byte> kept;                     ///< octets that would not last; never moved once frames point here
@@ -50,6 +55,9 @@ public:
 
     /// Where `lasting`, the frames' octets stay valid until settle() has returned; else they are copied.
     void feed(std::span<const wire::Frame> frames, bool lasting);
+    /// Where frames that last may be put before they are fed, from its beginning, all of them at once: they need not be
+    /// copied then. Never empty.
+    std::span<wire::Frame> room();
     /// Works until nothing is left. Throws what a stage threw.
     void settle();
 

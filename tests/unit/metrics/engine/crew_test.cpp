@@ -35,10 +35,10 @@ struct Log {
     Crew::Stages stages() {
         return {[this](Chunk& chunk) {
                     crowded = crowded || observing++ != 0;
-                    for (std::size_t i = 0; i < chunk.frames.size(); ++i) {
-                        observed.push_back(chunk.frames[i].number);
+                    for (std::size_t i = 0; i < chunk.frames().size(); ++i) {
+                        observed.push_back(chunk.frames()[i].number);
                         chunk.contexts.emplace_back().source_wire_bytes = observed.size();
-                        const auto share = std::to_integer<std::size_t>(chunk.frames[i].bytes[0]);
+                        const auto share = std::to_integer<std::size_t>(chunk.frames()[i].bytes[0]);
                         chunk.shares[share].push_back(static_cast<std::uint16_t>(i));
                     }
                     --observing;
@@ -46,9 +46,9 @@ struct Log {
                 [this](std::size_t share, Chunk& chunk) {
                     crowded = crowded || working[share]++ != 0;
                     for (const std::uint16_t i : chunk.shares[share]) {
-                        EXPECT_EQ(chunk.contexts[i].source_wire_bytes, chunk.frames[i].number);
-                        EXPECT_EQ(std::to_integer<std::size_t>(chunk.frames[i].bytes[0]), share);
-                        worked[share].push_back(chunk.frames[i].number);
+                        EXPECT_EQ(chunk.contexts[i].source_wire_bytes, chunk.frames()[i].number);
+                        EXPECT_EQ(std::to_integer<std::size_t>(chunk.frames()[i].bytes[0]), share);
+                        worked[share].push_back(chunk.frames()[i].number);
                     }
                     --working[share];
                 }};
@@ -78,6 +78,38 @@ TEST(Crew, DoesEverythingOnceAndInOrder) {
             EXPECT_EQ(log.worked, expected);
             EXPECT_FALSE(log.crowded);
         }
+    }
+}
+
+/// What is put where there is room need not be copied; it makes no difference, nor where room and other places mix.
+TEST(Crew, TakesWhatIsPutWhereItHasRoom) {
+    constexpr std::size_t count = 50'000;
+    for (const unsigned threads : {1u, 2u, 3u}) {
+        Log log(threads);
+        Crew crew(threads, log.stages());
+        const Octets given(count, threads);
+        for (std::size_t at = 0, piece = 1, step = 0; at < count; piece = piece * 7 % 499, ++step) {
+            const std::span<wire::Frame> room = crew.room();
+            ASSERT_FALSE(room.empty());
+            const std::size_t size = std::min({piece, count - at, room.size()});
+            const auto some = std::span(given.frames).subspan(at, size);
+            if (step % 3 == 0) {
+                crew.feed(some, true);
+            } else {
+                std::copy(some.begin(), some.end(), room.begin());
+                crew.feed(room.first(size), true);
+            }
+            at += size;
+            if (step % 20 == 0) crew.settle();
+        }
+        crew.settle();
+        ASSERT_EQ(log.observed.size(), count);
+        std::vector<std::vector<std::uint64_t>> expected(threads);
+        for (std::uint64_t i = 0; i < count; ++i) {
+            ASSERT_EQ(log.observed[i], i + 1);
+            expected[i * i % threads].push_back(i + 1);
+        }
+        EXPECT_EQ(log.worked, expected);
     }
 }
 
