@@ -214,11 +214,13 @@ struct Signs {
 Signs signs_of(const Scene& scene) {
     Signs signs;
     for (const FlowSnapshot* flow : scene.flows()) {
+        const bool lossy = lost_on_the_way(scene, *flow);
+        if (!lossy && tells_of_loss(*flow)) signs.lossy.push_back({flow, 0});
         if (!carries_data(*flow)) continue;
         signs.all.push_back({flow, 0});
         signs.repeated = signs.repeated || repeated_packets(*flow) > 0;
         signs.iwarp = signs.iwarp || flow->transport == dissect::Transport::iwarp;
-        if (lost_on_the_way(scene, *flow))
+        if (lossy)
             signs.lossy.push_back(
                 {flow, ratio(static_cast<double>(std::max(flow->missing_packets.value_or(0), repeated_packets(*flow))),
                              static_cast<double>(flow->packets))});
@@ -236,10 +238,10 @@ Answer describe(const Scene& scene) {
     Signs signs = signs_of(scene);
     std::vector<Sick>& sick = !signs.lossy.empty() ? signs.lossy : !signs.queued.empty() ? signs.queued : signs.all;
     std::string_view verdict = "none";
-    if (signs.all.empty())
-        verdict = "undecidable";
-    else if (!signs.lossy.empty())
+    if (!signs.lossy.empty())
         verdict = "loss";
+    else if (signs.all.empty())
+        verdict = "undecidable";
     else if (!signs.queued.empty())
         verdict = "queueing";
     Answer answer = finding(Question::congestion, verdict, sick);
@@ -247,9 +249,12 @@ Answer describe(const Scene& scene) {
     const Flows flows = flows_of(sick);
     const Sums sums = sum_up(flows);
     if (verdict == "loss") {
+        // Of packets that were not found, nothing else is known.
+        const bool seen = lost_on_the_way(scene, *flows.front());
         answer.summary =
             fmt::format("Packets {} were lost, which an overflowing queue can cause; nothing was marked or paused{}.",
-                        scene.from_to({flows.front()}), sums.capable == 0 ? ", but no packet was ECN-capable" : "");
+                        seen ? scene.from_to({flows.front()}) : scene.requests({flows.front()}),
+                        seen && sums.capable == 0 ? ", but no packet was ECN-capable" : "");
         answer.advice =
             "Compare the discard counters of the switch ports (queue full) with their CRC counters (cable). See the "
             "answer about bandwidth.";

@@ -156,6 +156,101 @@ TEST(Bandwidth, ALearntRateMakesJitterLookLikeStalls) {
     EXPECT_EQ(bandwidth_of(flow).verdict, "link_full");
 }
 
+/// One direction alone: nothing tells what is outstanding, however many messages have passed.
+metrics::FlowSnapshot one_sided() {
+    auto flow = healthy();
+    flow.operations[metrics::index_of(metrics::Operation::write)].latency_ns = {};
+    flow.round_trip_min_ns.reset();
+    flow.vantage = metrics::Vantage::unknown;
+    flow.messages_mean = 500;  // none of the 1000 was ever acknowledged
+    flow.messages_max = 1000;
+    flow.state_ns = {};
+    set_state(flow, State::transmit_new, 100'000'000);
+    return flow;
+}
+
+TEST(Bandwidth, WithoutAcknowledgementsNobodyKnowsWhatIsWaitedFor) {
+    for (const State state : {State::read_window, State::credit, State::ack_window, State::application_in_flight,
+                              State::peer_wait, State::application_idle}) {
+        auto flow = one_sided();
+        set_state(flow, state, 900'000'000);
+        const auto answer = bandwidth_of(flow);
+        EXPECT_EQ(answer.verdict, "undecidable") << name_of(state);
+        EXPECT_EQ(answer.confidence, 0);
+        EXPECT_THAT(answer.summary, HasSubstr("32.8 Mbit/s"));  // 4,096,000 octets in a second
+        EXPECT_THAT(answer.summary, HasSubstr("90 % of the time passes between messages"));
+        EXPECT_THAT(answer.summary, HasSubstr("the other direction is not in the capture"));
+        EXPECT_THAT(answer.advice, HasSubstr("Capture both directions"));
+        for (const char* depth : {"messages outstanding, mean", "messages outstanding, most"})
+            EXPECT_EQ(evidence(answer, depth), nullptr);
+        EXPECT_EQ(evidence(answer, "time in " + std::string(name_of(state))), nullptr);
+        ASSERT_NE(evidence(answer, "time between messages"), nullptr);
+        EXPECT_DOUBLE_EQ(evidence(answer, "time between messages")->value, 0.9);
+    }
+}
+
+/// How the time between messages is divided is not known either: two small parts of it may be one large one.
+TEST(Bandwidth, WithoutAcknowledgementsTimeBetweenMessagesIsOne) {
+    auto flow = one_sided();
+    set_state(flow, State::application_in_flight, 200'000'000);
+    set_state(flow, State::application_idle, 200'000'000);
+    set_state(flow, State::nic_stall, 300'000'000);
+    EXPECT_EQ(bandwidth_of(flow).verdict, "undecidable");
+    set_state(flow, State::nic_stall, 401'000'000);
+    EXPECT_EQ(bandwidth_of(flow).verdict, "nic_stall");
+    set_state(flow, State::nic_stall, 300'000'000);
+    flow.vantage = metrics::Vantage::receiver;  // as above
+    EXPECT_EQ(bandwidth_of(flow).verdict, "nic_stall");
+}
+
+TEST(Bandwidth, WithoutAcknowledgementsGapsInsideMessagesStand) {
+    for (const auto& [state, verdict] :
+         {std::pair{State::link_shared, "link_shared"}, std::pair{State::congestion_paced, "congestion_paced"},
+          std::pair{State::nic_stall, "nic_stall"}, std::pair{State::transmit_new, "link_full"}}) {
+        auto flow = one_sided();
+        set_state(flow, state, 900'000'000);
+        EXPECT_EQ(bandwidth_of(flow).verdict, verdict);
+    }
+    EXPECT_EQ(bandwidth_of(one_sided()).verdict, "not_limited") << "a tenth sending, and nothing else";
+}
+
+/// Clocks that disagree keep the two halves apart: both are there.
+TEST(Bandwidth, AnswersThatMatchNoFlowAreNotAbsent) {
+    auto flow = one_sided();
+    set_state(flow, State::application_idle, 900'000'000);
+    auto answers = healthy(2, 1, 2);
+    answers.operations = {};
+    answers.payload_bytes = 0;
+    const auto answer = about(ask(snapshot_of({flow, answers})), Question::bandwidth);
+    EXPECT_EQ(answer.verdict, "undecidable");
+    EXPECT_THAT(answer.summary, HasSubstr("could be matched"));
+    EXPECT_THAT(answer.advice, HasSubstr("one clock"));
+}
+
+/// 4,096,000 octets of READ responses in a second; their requests went another way.
+TEST(Bandwidth, ResponsesAloneAreTheirRequestersRate) {
+    auto flow = healthy(1, 1, 2);
+    flow.operations = {};
+    flow.messages_mean = 0;
+    flow.messages_max = 0;
+    flow.state_ns = {};
+    set_state(flow, State::transmit_new, 100'000'000);
+    set_state(flow, State::application_idle, 900'000'000);
+    const auto answer = bandwidth_of(flow);
+    EXPECT_EQ(answer.verdict, "undecidable");
+    EXPECT_THAT(answer.summary, HasSubstr("READ responses pass from 192.0.2.1"));
+    EXPECT_THAT(answer.summary, HasSubstr("32.8 Mbit/s"));
+    EXPECT_THAT(answer.summary, HasSubstr("whether 192.0.2.2 asks for too little or 192.0.2.1 answers late"));
+    ASSERT_NE(evidence(answer, "payload that passed"), nullptr);
+    EXPECT_DOUBLE_EQ(evidence(answer, "payload that passed")->value, 4'096'000);
+
+    flow.reverse = 9;  // its requests were counted in an earlier interval
+    const auto paired = bandwidth_of(flow);
+    EXPECT_EQ(paired.verdict, "application_idle");
+    EXPECT_THAT(paired.summary, HasSubstr("192.0.2.2 asks for too little"));
+    EXPECT_THAT(paired.summary, HasSubstr("90 % of the time (32.8 Mbit/s)"));
+}
+
 TEST(Bandwidth, FewLongMessagesAreEnough) {
     auto flow = healthy();
     auto& writes = flow.operations[metrics::index_of(metrics::Operation::write)];
