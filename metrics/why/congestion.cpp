@@ -1,6 +1,8 @@
 // Is there congestion in the network? Marks, CNPs, pauses, many to one, loss, and queues.
 #include <algorithm>
 #include <fmt/core.h>
+#include <map>
+#include <tuple>
 
 #include "metrics/why/scene.h"
 #include "metrics/why/thresholds.h"
@@ -26,25 +28,61 @@ struct Sums {
     Histogram interval;
 };
 
-Sums sum_up(const Flows& flows) {
+/// What `flows` carried, and the CNPs of `told`.
+Sums sum_up(const Flows& flows, const Flows& told) {
     Sums sums;
     for (const FlowSnapshot* flow : flows) {
         sums.packets += flow->packets;
         sums.capable += flow->ecn_capable_packets;
         sums.ce += flow->ecn_ce_packets;
-        sums.cnp += flow->cnp_packets;
         sums.ece += echoes(*flow);
         sums.paced_ns += time_in(*flow, {State::congestion_paced});
+    }
+    for (const FlowSnapshot* flow : told) {
+        sums.cnp += flow->cnp_packets;
         sums.interval.merge(flow->cnp_interval_ns);
     }
     return sums;
 }
 
-void add_figures(Answer& answer, const Flows& flows, const Sums& sums) {
+/// From one host to another. CNPs say by themselves who is to slow down, whichever flow shows them.
+struct Way {
+    Address sender;
+    Address receiver;
+    dissect::Transport transport{};
+    Flows flows;  ///< that go this way
+    Flows told;   ///< whose CNPs ask this way's sender to slow down: those, and ones the other way without a partner
+};
+
+std::vector<Way> ways_of(const Scene& scene) {
+    std::vector<Way> ways;
+    std::map<std::tuple<Address, Address, dissect::Transport>, std::size_t> known;
+    const auto way = [&](const Address& sender, const Address& receiver, dissect::Transport transport) -> Way& {
+        const auto [at, fresh] = known.try_emplace({sender, receiver, transport}, ways.size());
+        if (fresh) ways.push_back({sender, receiver, transport, {}, {}});
+        return ways[at->second];
+    };
+    for (const Group& group : scene.groups())
+        way(group.source, group.destination, group.flows.front()->transport).flows = group.flows;
+    for (const FlowSnapshot* flow : scene.flows())
+        if (flow->cnp_packets > 0)
+            way(requester_of(*flow).address, responder_of(*flow).address, flow->transport).told.push_back(flow);
+    return ways;
+}
+
+/// Of them, those that are told of themselves.
+Flows told_among(const Flows& flows) {
+    Flows told;
+    for (const FlowSnapshot* flow : flows)
+        if (!shows_its_own(*flow)) told.push_back(flow);
+    return told;
+}
+
+void add_figures(Answer& answer, const Flows& flows, const Flows& told, const Sums& sums) {
     add_evidence(answer, "packets", static_cast<double>(sums.packets), "packets");
     add_evidence(answer, "of them ECN-capable", static_cast<double>(sums.capable), "packets", {}, true);
     add_evidence(answer, "marked CE", static_cast<double>(sums.ce), "packets", frames_of(flows, {EventKind::ce_mark}));
-    add_evidence(answer, "CNPs", static_cast<double>(sums.cnp), "packets", frames_of(flows, {EventKind::cnp}));
+    add_evidence(answer, "CNPs", static_cast<double>(sums.cnp), "packets", frames_of(told, {EventKind::cnp}));
     add_evidence(answer, "TCP acknowledgements with ECE", static_cast<double>(sums.ece), "ACKs");
     if (const auto median = sums.interval.quantile(0.5))
         add_evidence(answer, "median time between CNPs", static_cast<double>(*median), "ns");
@@ -57,13 +95,13 @@ void add_figures(Answer& answer, const Flows& flows, const Sums& sums) {
 }
 
 /// Which counters show that the marks reach the sender. RFC 3168, 6.1; DCQCN.
-std::string echo_advice(const Scene& scene, const Group& group, const Sums& sums) {
-    const std::string receiver = scene.short_name(group.destination);
-    if (group.flows.front()->transport == dissect::Transport::iwarp)
+std::string echo_advice(const Scene& scene, const Way& way, const Sums& sums) {
+    const std::string receiver = scene.short_name(way.receiver);
+    if (way.transport == dissect::Transport::iwarp)
         return sums.ece > 0 ? fmt::format(
                                   " IpExtInCEPkts on {} and TcpExtTCPDeliveredCE on {} (`nstat`) should grow "
                                   "together.",
-                                  receiver, scene.short_name(group.source))
+                                  receiver, scene.short_name(way.sender))
                             : fmt::format(
                                   " TCP on {} should have echoed the marks: both ends have to agree on ECN "
                                   "(net.ipv4.tcp_ecn=1).",
@@ -77,63 +115,68 @@ std::string echo_advice(const Scene& scene, const Group& group, const Sums& sums
                                "the sender should grow together.");
 }
 
-void find_marks(const Scene& scene, std::vector<Answer>& out) {
-    for (const Group& group : scene.groups()) {
-        std::vector<Sick> sick;
-        for (const FlowSnapshot* flow : group.flows)
-            if (marked(*flow) >= marked_share || (flow->ecn_ce_packets == 0 && echoes(*flow) > 0))
-                sick.push_back({flow, std::max({marked(*flow), paced_share(*flow),
-                                                0.1 * ratio(static_cast<double>(echoes(*flow)),
-                                                            static_cast<double>(flow->packets))})});
-        if (!sick.empty()) {
-            Answer answer = finding(Question::congestion, "marked", sick);
-            const Flows flows = flows_of(sick);
-            const Sums sums = sum_up(flows);
-            const bool seen = sums.ce > 0;
-            const std::string what =
-                seen ? fmt::format("Switches marked {} of {} ({}) {} as having met congestion", number(sums.ce),
-                                   counted(sums.packets, "packet"),
-                                   percent(ratio(static_cast<double>(sums.ce), static_cast<double>(sums.packets))),
-                                   scene.from_to(flows))
-                     : fmt::format("{} tells in {} that packets {} were marked after the capture point",
-                                   scene.short_name(group.destination), counted(sums.ece, "acknowledgement"),
-                                   scene.from_to(flows));
-            answer.summary =
-                fmt::format("{}; {}.", what,
-                            group.flows.front()->transport == dissect::Transport::iwarp
-                                ? (sums.ece > 0 ? std::string("TCP slows the sender down for it")
-                                                : std::string("the receiver did not echo it"))
-                                : (sums.cnp > 0 ? counted(sums.cnp, "CNP") + " asked the sender to slow down"
-                                                : std::string("no CNP told the sender of it")));
-            answer.advice = fmt::format(
-                "A queue builds up {} {}: find the port by its ECN mark counter (switch) and see who shares it in "
-                "`rdmascope flows`.{}",
-                seen ? "between the sender and the capture point, towards" : "after the capture point, towards",
-                scene.short_name(group.destination), echo_advice(scene, group, sums));
-            add_figures(answer, flows, sums);
-            out.push_back(std::move(answer));
-            continue;
-        }
-        for (const FlowSnapshot* flow : group.flows)
-            if (flow->cnp_packets > 0) {
-                const double lost =
-                    flow->rate_drop_after_cnp ? std::clamp(1 - *flow->rate_drop_after_cnp, 0.0, 1.0) : 0;
-                sick.push_back({flow, std::max({paced_share(*flow), 0.1 * lost, 0.02})});
-            }
-        if (sick.empty()) continue;
-        Answer answer = finding(Question::congestion, "throttled", sick);
-        const Flows flows = flows_of(sick);
-        const Sums sums = sum_up(flows);
-        answer.summary = fmt::format("{} asked {} {} to slow down ({}); the marks were made after the capture point.",
-                                     scene.host(group.destination), scene.short_name(group.source),
-                                     counted(sums.cnp, "time"), scene.from_to(flows));
-        answer.advice = fmt::format(
-            "A queue builds up between the capture point and {}: find the switch port by its ECN mark counter, and see "
-            "who else sends there in `rdmascope flows`.",
-            scene.short_name(group.destination));
-        add_figures(answer, flows, sums);
-        out.push_back(std::move(answer));
+/// False where so few packets were marked that it means nothing.
+bool find_marks(const Scene& scene, const Way& way, std::vector<Answer>& out) {
+    std::vector<Sick> sick;
+    for (const FlowSnapshot* flow : way.flows)
+        if (marked(*flow) >= marked_share || (flow->ecn_ce_packets == 0 && echoes(*flow) > 0))
+            sick.push_back({flow, std::max({marked(*flow), paced_share(*flow),
+                                            0.1 * ratio(static_cast<double>(echoes(*flow)),
+                                                        static_cast<double>(flow->packets))})});
+    if (sick.empty()) return false;
+    Answer answer = finding(Question::congestion, "marked", sick);
+    const Flows flows = flows_of(sick);
+    const Flows told = told_among(flows);
+    const Sums sums = sum_up(flows, told);
+    const bool seen = sums.ce > 0;
+    const std::string what =
+        seen ? fmt::format("Switches marked {} of {} ({}) {} as having met congestion", number(sums.ce),
+                           counted(sums.packets, "packet"),
+                           percent(ratio(static_cast<double>(sums.ce), static_cast<double>(sums.packets))),
+                           scene.from_to(flows))
+             : fmt::format("{} tells in {} that packets {} were marked after the capture point",
+                           scene.short_name(way.receiver), counted(sums.ece, "acknowledgement"), scene.from_to(flows));
+    answer.summary = fmt::format("{}; {}.", what,
+                                 way.transport == dissect::Transport::iwarp
+                                     ? (sums.ece > 0 ? std::string("TCP slows the sender down for it")
+                                                     : std::string("the receiver did not echo it"))
+                                     : (sums.cnp > 0 ? counted(sums.cnp, "CNP") + " asked the sender to slow down"
+                                                     : std::string("no CNP told the sender of it")));
+    answer.advice = fmt::format(
+        "A queue builds up {} {}: find the port by its ECN mark counter (switch) and see who shares it in "
+        "`rdmascope flows`.{}",
+        seen ? "between the sender and the capture point, towards" : "after the capture point, towards",
+        scene.short_name(way.receiver), echo_advice(scene, way, sums));
+    add_figures(answer, flows, told, sums);
+    out.push_back(std::move(answer));
+    return true;
+}
+
+void find_notifications(const Scene& scene, const Way& way, std::vector<Answer>& out) {
+    if (way.told.empty()) return;
+    std::vector<Sick> sick;
+    for (const FlowSnapshot* flow : way.told) {
+        const double lost = flow->rate_drop_after_cnp ? std::clamp(1 - *flow->rate_drop_after_cnp, 0.0, 1.0) : 0;
+        // What an unpaired flow itself sends is not what its CNPs slow down.
+        const double paced = shows_its_own(*flow) ? 0 : std::max(paced_share(*flow), 0.1 * lost);
+        sick.push_back({flow, std::max(paced, 0.02)});
     }
+    Answer answer = finding(Question::congestion, "throttled", sick);
+    const Flows flows = flows_of(sick);
+    const Sums sums = sum_up(flows, flows);
+    const bool found =
+        std::none_of(flows.begin(), flows.end(), [](const FlowSnapshot* flow) { return shows_its_own(*flow); });
+    answer.summary = fmt::format(
+        "{} asked {} {} to slow down ({}); {}.", scene.host(way.receiver), scene.short_name(way.sender),
+        counted(sums.cnp, "time"), scene.requests(flows),
+        found ? "the marks were made after the capture point"
+              : "where its packets were marked cannot be told, for the flow that they are of was not found");
+    answer.advice = fmt::format(
+        "A queue builds up between {} and {}: find the switch port by its ECN mark counter, and see who else sends "
+        "there in `rdmascope flows`.",
+        found ? std::string("the capture point") : scene.short_name(way.sender), scene.short_name(way.receiver));
+    add_figures(answer, flows, flows, sums);
+    out.push_back(std::move(answer));
 }
 
 void find_pauses(const Scene& scene, std::vector<Answer>& out) {
@@ -182,9 +225,10 @@ void find_incast(const Scene& scene, std::vector<Answer>& out) {
         if (host.incast_senders_max < incast_senders || !scene.concerns(host.address)) continue;
         std::vector<Sick> sick;
         for (const FlowSnapshot* flow : scene.flows()) {
-            if (flow->destination.address != host.address) continue;
-            const bool shows = flow->ecn_ce_packets > 0 || flow->cnp_packets > 0 || lost_on_the_way(scene, *flow);
-            if (shows) sick.push_back({flow, std::max(marked(*flow), paced_share(*flow))});
+            const bool suffers = flow->destination.address == host.address &&
+                                 (flow->ecn_ce_packets > 0 || lost_on_the_way(scene, *flow));
+            const bool slowed = flow->cnp_packets > 0 && responder_of(*flow).address == host.address;
+            if (suffers || slowed) sick.push_back({flow, std::max(marked(*flow), paced_share(*flow))});
         }
         if (sick.empty()) continue;
         Answer answer = finding(Question::congestion, "incast", sick);
@@ -247,7 +291,7 @@ Answer describe(const Scene& scene) {
     Answer answer = finding(Question::congestion, verdict, sick);
     answer.severity = 0;
     const Flows flows = flows_of(sick);
-    const Sums sums = sum_up(flows);
+    const Sums sums = sum_up(flows, flows);
     if (verdict == "loss") {
         // Of packets that were not found, nothing else is known.
         const bool seen = lost_on_the_way(scene, *flows.front());
@@ -287,7 +331,7 @@ Answer describe(const Scene& scene) {
         answer.confidence = 0;
     }
     if (answer.flows.size() > 16) answer.flows.resize(16);
-    add_figures(answer, flows, sums);
+    add_figures(answer, flows, flows, sums);
     return answer;
 }
 
@@ -295,7 +339,8 @@ Answer describe(const Scene& scene) {
 
 void ask_congestion(const Scene& scene, std::vector<Answer>& out) {
     const std::size_t before = out.size();
-    find_marks(scene, out);
+    for (const Way& way : ways_of(scene))
+        if (!find_marks(scene, way, out)) find_notifications(scene, way, out);
     find_pauses(scene, out);
     find_incast(scene, out);
     if (out.size() == before) out.push_back(describe(scene));

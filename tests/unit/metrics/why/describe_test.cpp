@@ -381,6 +381,70 @@ TEST(Congestion, CnpsWithoutMarksWereMadeBehindTheTap) {
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("congestion:throttled"));
 }
 
+/// An unpaired flow shows the CNPs that it carries: those from .2 to .1 slow down what .1 sends.
+TEST(Congestion, CnpsOfAFlowWithoutAPartnerAreAboutTheOtherDirection) {
+    auto flow = healthy();
+    flow.cnp_packets = 6;
+    exhibit(flow, EventKind::cnp, {4, 15}, 6);
+    const auto answers = ask(snapshot_of({flow}));
+    ASSERT_THAT(alarms(answers), ElementsAre("congestion:throttled"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("192.0.2.2 asked 192.0.2.1 6 times to slow down"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("from 192.0.2.1 to 192.0.2.2"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("cannot be told"));
+    EXPECT_THAT(answers[0].advice, HasSubstr("between 192.0.2.1 and 192.0.2.2"));
+    ASSERT_NE(evidence(answers[0], "CNPs"), nullptr);
+    EXPECT_DOUBLE_EQ(evidence(answers[0], "CNPs")->value, 6);
+    EXPECT_THAT(evidence(answers[0], "CNPs")->frames, ElementsAre(4, 15));
+
+    flow.reverse = 2;  // now it is what they slow down
+    const auto paired = ask(snapshot_of({flow}));
+    ASSERT_THAT(alarms(paired), ElementsAre("congestion:throttled"));
+    EXPECT_THAT(paired[0].summary, HasSubstr("192.0.2.1 asked 192.0.2.2 6 times to slow down"));
+    EXPECT_THAT(paired[0].advice, HasSubstr("between the capture point and 192.0.2.1"));
+}
+
+TEST(Congestion, WhoeverIsAskedToSlowDownIsOneFinding) {
+    auto paired = healthy(1, 1, 2);
+    paired.reverse = 9;
+    paired.cnp_packets = 4;
+    auto alone = healthy(2, 2, 1);
+    alone.cnp_packets = 3;
+    auto other_way = healthy(3, 2, 1);
+    other_way.reverse = 8;
+    other_way.cnp_packets = 5;
+    const auto answers = ask(snapshot_of({paired, alone, other_way}));
+    ASSERT_THAT(alarms(answers), ElementsAre("congestion:throttled", "congestion:throttled"));
+    EXPECT_THAT(answers[0].flows, ElementsAre(1, 2));
+    EXPECT_THAT(answers[0].summary, HasSubstr("192.0.2.2 asked 192.0.2.1 7 times to slow down"));
+    EXPECT_THAT(answers[1].flows, ElementsAre(3));
+    EXPECT_THAT(answers[1].summary, HasSubstr("192.0.2.1 asked 192.0.2.2 5 times to slow down"));
+}
+
+/// Marked packets to .1, whose flow carries CNPs about what .1 sends: nobody told .2.
+TEST(Congestion, CnpsTheOtherWayDoNotAnswerMarks) {
+    auto flow = healthy();
+    flow.ecn_capable_packets = 4000;
+    flow.ecn_ce_packets = 200;
+    flow.cnp_packets = 6;
+    const auto answers = ask(snapshot_of({flow}));
+    ASSERT_THAT(alarms(answers), ElementsAre("congestion:marked", "congestion:throttled"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("no CNP told the sender of it"));
+    EXPECT_THAT(answers[1].summary, HasSubstr("192.0.2.2 asked 192.0.2.1 6 times"));
+}
+
+TEST(Congestion, WhoSlowsSendersDownIsWhereManyCome) {
+    auto flow = healthy(1, 1, 2);  // without a partner, from the host that many send to
+    flow.cnp_packets = 6;
+    auto snapshot = snapshot_of({flow});
+    metrics::HostSnapshot host;
+    host.address = ipv4(1);
+    host.incast_senders_max = 12;
+    snapshot.hosts.push_back(host);
+    EXPECT_THAT(alarms(ask(snapshot)), ElementsAre("congestion:throttled", "congestion:incast"));
+    snapshot.hosts[0].address = ipv4(2);
+    EXPECT_THAT(alarms(ask(snapshot)), ElementsAre("congestion:throttled"));
+}
+
 TEST(Congestion, PauseFramesAlarm) {
     auto snapshot = snapshot_of({healthy()});
     metrics::PauseSnapshot pause;
