@@ -94,6 +94,19 @@ void add_figures(Answer& answer, const Flows& flows, const Flows& told, const Su
         }
 }
 
+std::uint64_t cnps_of(const Flows& told) { return sum_up({}, told).cnp; }
+
+/// What came back of the marks: "6 CNPs asked the sender to slow down". CNPs that were assigned to another flow, or to
+/// none, may be about these marks all the same.
+std::string echo_words(const Scene& scene, const Way& way, const Sums& sums) {
+    if (way.transport == dissect::Transport::iwarp)
+        return sums.ece > 0 ? "TCP slows the sender down for it" : "the receiver did not echo it";
+    if (sums.cnp > 0) return counted(sums.cnp, "CNP") + " asked the sender to slow down";
+    if (way.told.empty()) return "no CNP told the sender of it";
+    return fmt::format("{} on other flows asked {} to slow down", counted(cnps_of(way.told), "CNP"),
+                       scene.short_name(way.sender));
+}
+
 /// Which counters show that the marks reach the sender. RFC 3168, 6.1; DCQCN.
 std::string echo_advice(const Scene& scene, const Way& way, const Sums& sums) {
     const std::string receiver = scene.short_name(way.receiver);
@@ -106,13 +119,14 @@ std::string echo_advice(const Scene& scene, const Way& way, const Sums& sums) {
                                   " TCP on {} should have echoed the marks: both ends have to agree on ECN "
                                   "(net.ipv4.tcp_ecn=1).",
                                   receiver);
-    return sums.cnp == 0 ? fmt::format(
-                               " The receiver should have sent CNPs: switch on DCQCN on {} "
-                               "(np_ecn_marked_roce_packets counts marks, np_cnp_sent stands still).",
-                               receiver)
-                         : std::string(
-                               " np_ecn_marked_roce_packets and np_cnp_sent on the receiver, rp_cnp_handled on "
-                               "the sender should grow together.");
+    return sums.cnp == 0 && way.told.empty()
+               ? fmt::format(
+                     " The receiver should have sent CNPs: switch on DCQCN on {} "
+                     "(np_ecn_marked_roce_packets counts marks, np_cnp_sent stands still).",
+                     receiver)
+               : std::string(
+                     " np_ecn_marked_roce_packets and np_cnp_sent on the receiver, rp_cnp_handled on "
+                     "the sender should grow together.");
 }
 
 /// False where so few packets were marked that it means nothing.
@@ -136,18 +150,16 @@ bool find_marks(const Scene& scene, const Way& way, std::vector<Answer>& out) {
                            scene.from_to(flows))
              : fmt::format("{} tells in {} that packets {} were marked after the capture point",
                            scene.short_name(way.receiver), counted(sums.ece, "acknowledgement"), scene.from_to(flows));
-    answer.summary = fmt::format("{}; {}.", what,
-                                 way.transport == dissect::Transport::iwarp
-                                     ? (sums.ece > 0 ? std::string("TCP slows the sender down for it")
-                                                     : std::string("the receiver did not echo it"))
-                                     : (sums.cnp > 0 ? counted(sums.cnp, "CNP") + " asked the sender to slow down"
-                                                     : std::string("no CNP told the sender of it")));
+    answer.summary = fmt::format("{}; {}.", what, echo_words(scene, way, sums));
     answer.advice = fmt::format(
         "A queue builds up {} {}: find the port by its ECN mark counter (switch) and see who shares it in "
         "`rdmascope flows`.{}",
         seen ? "between the sender and the capture point, towards" : "after the capture point, towards",
         scene.short_name(way.receiver), echo_advice(scene, way, sums));
     add_figures(answer, flows, told, sums);
+    if (sums.cnp == 0)
+        add_evidence(answer, "CNPs on other flows", static_cast<double>(cnps_of(way.told)), "packets",
+                     frames_of(way.told, {EventKind::cnp}));
     out.push_back(std::move(answer));
     return true;
 }

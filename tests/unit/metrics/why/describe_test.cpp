@@ -420,6 +420,27 @@ TEST(Congestion, WhoeverIsAskedToSlowDownIsOneFinding) {
     EXPECT_THAT(answers[1].summary, HasSubstr("192.0.2.1 asked 192.0.2.2 5 times to slow down"));
 }
 
+/// UC names no source, so its CNPs travel on a flow of their own: the sender was told all the same.
+TEST(Congestion, CnpsThatAreAssignedToNoFlowMayAnswerMarks) {
+    auto flow = healthy();
+    flow.service = metrics::Service::uc;
+    flow.ecn_capable_packets = 4000;
+    flow.ecn_ce_packets = 200;
+    auto notifications = healthy(2, 1, 2);
+    notifications.operations = {};
+    notifications.payload_bytes = 0;
+    notifications.cnp_packets = 6;
+    exhibit(notifications, EventKind::cnp, {2, 13}, 6);
+    const auto answers = ask(snapshot_of({flow, notifications}));
+    ASSERT_THAT(alarms(answers), ElementsAre("congestion:marked"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("6 CNPs on other flows asked 192.0.2.2 to slow down"));
+    EXPECT_THAT(answers[0].advice, Not(HasSubstr("DCQCN")));
+    EXPECT_EQ(evidence(answers[0], "CNPs"), nullptr);
+    ASSERT_NE(evidence(answers[0], "CNPs on other flows"), nullptr);
+    EXPECT_DOUBLE_EQ(evidence(answers[0], "CNPs on other flows")->value, 6);
+    EXPECT_THAT(evidence(answers[0], "CNPs on other flows")->frames, ElementsAre(2, 13));
+}
+
 /// Marked packets to .1, whose flow carries CNPs about what .1 sends: nobody told .2.
 TEST(Congestion, CnpsTheOtherWayDoNotAnswerMarks) {
     auto flow = healthy();
