@@ -191,16 +191,20 @@ void find_notifications(const Scene& scene, const Way& way, std::vector<Answer>&
     out.push_back(std::move(answer));
 }
 
+/// Priorities that are stopped together are stopped at the same time; 0 where nothing tells.
+double stopped_ns(const PauseSnapshot& pause) {
+    if (!pause.stopped_ns) return 0;
+    const auto& by_priority = pause.stopped_ns->priority_ns;
+    const std::uint64_t most = *std::max_element(by_priority.begin(), by_priority.end());
+    return static_cast<double>(std::max(most, pause.stopped_ns->all_ns));
+}
+
 void find_pauses(const Scene& scene, std::vector<Answer>& out) {
     const Snapshot& snapshot = scene.snapshot();
     const auto wall = static_cast<double>(snapshot.capture.last_ns) - static_cast<double>(snapshot.capture.first_ns);
-    std::uint64_t link = 0;
-    for (const HostSnapshot& host : snapshot.hosts) link = std::max(link, host.link_bits_per_sec.value_or(0));
     for (const PauseSnapshot& pause : snapshot.pauses) {
         const std::uint64_t frames = pause.pause_frames + pause.pfc_frames;
         if (frames == 0) continue;
-        // Priorities that are stopped together are stopped at the same time.
-        const std::uint64_t quanta = *std::max_element(pause.priority_quanta.begin(), pause.priority_quanta.end());
         std::vector<Sick> sick;
         for (const FlowSnapshot* flow : scene.flows())
             if (flow->interface == pause.interface && carries_data(*flow) && time_in(*flow, {State::nic_stall}) > 0)
@@ -208,8 +212,7 @@ void find_pauses(const Scene& scene, std::vector<Answer>& out) {
                                             static_cast<double>(active_ns(*flow)))});
         if (scene.about_one_flow() && sick.empty()) continue;
         Answer answer = finding(Question::congestion, "pause", sick);
-        // A quantum is 512 bit times. IEEE 802.3, 31B.2.
-        const double asked_ns = link == 0 ? 0 : static_cast<double>(quanta) * 512e9 / static_cast<double>(link);
+        const double asked_ns = std::min(stopped_ns(pause), std::max(wall, 0.0));
         answer.severity = std::max({answer.severity, wall > 0 ? ratio(asked_ns, wall) : 0, 0.02});
         answer.confidence = 1;
         if (answer.flows.size() > 16) answer.flows.resize(16);

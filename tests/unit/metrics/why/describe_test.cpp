@@ -480,6 +480,30 @@ TEST(Congestion, PauseFramesAlarm) {
     ASSERT_THAT(alarms(answers), ElementsAre("congestion:pause"));
     EXPECT_THAT(answers[0].summary, HasSubstr("2 PAUSE frames asked a sender to stop sending in priority 3, 4"));
     EXPECT_EQ(evidence(answers[0], "priority flow control frames")->value, 2);
+    EXPECT_EQ(evidence(answers[0], "stop asked for, at this link's rate"), nullptr) << "which is not known";
+}
+
+/// 0.2 of the second; taken back early, the quanta are no measure.
+TEST(Congestion, PausesHurtAsLongAsTheyHold) {
+    auto snapshot = snapshot_of({healthy()});
+    metrics::PauseSnapshot pause;
+    pause.pfc_frames = pause.priority_frames[3] = pause.priority_frames[4] = 200;
+    pause.priority_quanta[3] = pause.priority_quanta[4] = 200 * 65'535;
+    pause.stopped_ns.emplace().priority_ns[3] = 200'000'000;
+    pause.stopped_ns->priority_ns[4] = 150'000'000;  // at the same time
+    snapshot.pauses.push_back(pause);
+    const auto stop_of = [](const metrics::Answer& answer) {
+        return evidence(answer, "stop asked for, at this link's rate")->value;
+    };
+    auto answer = about(ask(snapshot), Question::congestion);
+    EXPECT_DOUBLE_EQ(stop_of(answer), 200'000'000);
+    EXPECT_DOUBLE_EQ(answer.severity, 0.2);
+    snapshot.pauses[0].stopped_ns->all_ns = 300'000'000;
+    EXPECT_DOUBLE_EQ(stop_of(about(ask(snapshot), Question::congestion)), 300'000'000);
+    snapshot.pauses[0].stopped_ns->all_ns = 3'000'000'000;  // several senders, a second in all
+    answer = about(ask(snapshot), Question::congestion);
+    EXPECT_DOUBLE_EQ(stop_of(answer), 1e9);
+    EXPECT_DOUBLE_EQ(answer.severity, 1);
 }
 
 TEST(Congestion, ResumesAloneArePeaceful) {
