@@ -189,6 +189,8 @@ void append_json(std::string& out, const metrics::PauseSnapshot& pauses) {
     object.put("resume_frames", pauses.resume_frames);
     object.put("priority_frames", list(pauses.priority_frames));
     object.put("priority_quanta", list(pauses.priority_quanta));
+    object.put("pause_ns", pauses.stopped_ns ? Value{pauses.stopped_ns->all_ns} : Value{});
+    object.put("priority_ns", pauses.stopped_ns ? list(pauses.stopped_ns->priority_ns) : Value{});
     object.put("frames", pauses.frames);
     object.finish();
 }

@@ -275,6 +275,14 @@ struct HostSnapshot {
     ReuseFigures pages;
 };
 
+/// For how long pauses held: until the next one from the same sender took their place or ended them, but no longer than
+/// they asked for.
+struct StopTimes {
+    std::uint64_t all_ns = 0;                    ///< by PAUSE; the senders of pauses added up
+    std::array<std::uint64_t, 8> priority_ns{};  ///< by priority flow control, likewise
+    bool operator==(const StopTimes&) const = default;
+};
+
 /// PAUSE and priority flow control, as seen on one interface.
 struct PauseSnapshot {
     std::uint32_t interface = 0;
@@ -284,6 +292,7 @@ struct PauseSnapshot {
     std::array<std::uint64_t, 8> priority_frames{};  ///< of pfc_frames, those that stop this priority
     std::array<std::uint64_t, 8> priority_quanta{};  ///< sum of the times asked for, of 512 bit times each
     std::vector<std::uint64_t> frames;               ///< the first few
+    std::optional<StopTimes> stopped_ns;             ///< absent where the link's rate is not known
 };
 
 /// A connection that did not come about, or one without flows.

@@ -340,10 +340,15 @@ void members(C& c, Of<HostSnapshot> auto& h) {
     optionals(c, h.link_bits_per_sec);
 }
 template <class C>
+void members(C& c, Of<StopTimes> auto& s) {
+    all(c, s.all_ns, s.priority_ns);
+}
+template <class C>
 void members(C& c, Of<PauseSnapshot> auto& p) {
     all(c, p.interface, p.pause_frames, p.resume_frames, p.priority_frames, p.priority_quanta);
     frames(c, p.frames);
     if (c.version() >= 5) all(c, p.pfc_frames);
+    if (c.version() >= 6) optionals(c, p.stopped_ns);
     // What is certain of former versions: the frames that stop one priority may be those that stop another.
     if constexpr (C::reading)
         if (c.version() < 5) p.pfc_frames = *std::max_element(p.priority_frames.begin(), p.priority_frames.end());

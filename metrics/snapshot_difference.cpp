@@ -175,6 +175,16 @@ void count_senders(Snapshot& snapshot) {
     }
 }
 
+/// What was not known before may have passed before.
+void subtract_stops(std::optional<StopTimes>& times, const std::optional<StopTimes>& former) {
+    if (!times || !former) {
+        times.reset();
+        return;
+    }
+    times->all_ns = subtract(times->all_ns, former->all_ns);
+    for (std::size_t i = 0; i < 8; ++i) times->priority_ns[i] = subtract(times->priority_ns[i], former->priority_ns[i]);
+}
+
 void subtract_pauses(std::vector<PauseSnapshot>& pauses, const std::vector<PauseSnapshot>& earlier) {
     for (PauseSnapshot& pause : pauses) {
         const PauseSnapshot* const former =
@@ -184,13 +194,16 @@ void subtract_pauses(std::vector<PauseSnapshot>& pauses, const std::vector<Pause
         for (const auto member : fields::pause_priorities)
             for (std::size_t i = 0; i < (pause.*member).size(); ++i)
                 (pause.*member)[i] = subtract((pause.*member)[i], (former->*member)[i]);
+        subtract_stops(pause.stopped_ns, former->stopped_ns);
         keep_new_frames(pause.frames, former->frames);
     }
     std::erase_if(pauses, [](const PauseSnapshot& pause) {
         const auto none = [](const auto& counts) {
             return std::all_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count == 0; });
         };
-        return pause.pause_frames == 0 && pause.resume_frames == 0 && none(pause.priority_frames);
+        // One that began before may hold still.
+        const bool held = pause.stopped_ns && !(pause.stopped_ns == StopTimes{});
+        return !held && pause.pause_frames == 0 && pause.resume_frames == 0 && none(pause.priority_frames);
     });
 }
 

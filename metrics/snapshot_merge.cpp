@@ -399,6 +399,13 @@ void merge_pause(PauseSnapshot& into, const PauseSnapshot& other) {
     for (const auto member : fields::pause_priorities)
         for (std::size_t i = 0; i < (into.*member).size(); ++i)
             (into.*member)[i] = add((into.*member)[i], (other.*member)[i]);
+    if (!into.stopped_ns || !other.stopped_ns) {
+        into.stopped_ns.reset();
+    } else {
+        into.stopped_ns->all_ns = add(into.stopped_ns->all_ns, other.stopped_ns->all_ns);
+        for (std::size_t i = 0; i < 8; ++i)
+            into.stopped_ns->priority_ns[i] = add(into.stopped_ns->priority_ns[i], other.stopped_ns->priority_ns[i]);
+    }
     merge_frames(into.frames, other.frames, exhibit_frames);
 }
 

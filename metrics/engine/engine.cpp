@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint32_t subnet_management_qp = 0;
 constexpr std::uint32_t general_services_qp = 1;
 constexpr std::size_t max_partners = 1u << 17;
+constexpr std::uint32_t no_queue_pair = 0xffffffff;
 constexpr std::size_t max_connections = 1u << 16;
 constexpr std::size_t max_reuse_keys = 1u << 18;
 
@@ -64,6 +65,20 @@ void limit_responses(FlowStore& store, const Connections& connections, const Flo
     limit(reverse, *to_server);
 }
 
+/// What a CNP to the flow's sender has in common with it: both addresses, and of datagrams the QPN.
+FlowKey sender_key(const Flow& flow) {
+    FlowKey key = flow.key;
+    std::swap(key.source, key.destination);
+    key.selector = flow.key.service == Service::ud ? flow.source_qp : 0;
+    return key;
+}
+
+/// Whether a CNP to the flow's sender may be the first that comes back: nothing acknowledges these services.
+bool waits_for_notifications(const Flow& flow) {
+    if (flow.key.service == Service::uc) return flow.source_qp == no_queue_pair;
+    return flow.key.service == Service::ud && flow.source_qp != no_queue_pair;
+}
+
 }  // namespace
 
 Engine::Engine(const EngineOptions& options)
@@ -72,7 +87,10 @@ Engine::Engine(const EngineOptions& options)
       roce_(store_, options.reuse ? &reuse_ : nullptr),
       streams_(store_),
       connections_(max_connections) {
-    store_.on_leave = [this](FlowIndex index) { streams_.forget(index); };
+    store_.on_leave = [this](FlowIndex index) {
+        forget_sender(store_.table[index]);
+        streams_.forget(index);
+    };
     streams_.on_fpdus = [this](const FlowKey& key) { connections_.on_fpdus(key); };
 }
 
@@ -141,7 +159,7 @@ void Engine::on_plain(const wire::Frame& frame, const FrameContext& context, boo
     PacketRecord& record = waiting_[0];
     make_plain_record(frame, context, crc_bad, record);
     find_flow(record);
-    roce_.on_packet(record);
+    work_off(record);
 }
 
 void Engine::note_expected(const wire::Frame& frame) {
@@ -192,6 +210,56 @@ void Engine::fetch_expected() {
     }
 }
 
+void Engine::note_sender(const Flow& flow) {
+    if (!waits_for_notifications(flow)) return;
+    const FlowKey key = sender_key(flow);
+    if (senders_.size() >= store_.options.max_flows && !senders_.contains(key)) senders_.erase(senders_.begin());
+    const auto [at, fresh] = senders_.try_emplace(key, Sender{flow.key.selector});
+    if (fresh || at->second.destination_qp == flow.key.selector) return;
+    FlowKey other = flow.key;
+    other.selector = at->second.destination_qp;
+    if (store_.table.find(other, hash_of(other)) != no_flow)
+        at->second.several = true;
+    else
+        at->second = {flow.key.selector};
+}
+
+void Engine::forget_sender(const Flow& flow) {
+    if (!waits_for_notifications(flow)) return;
+    if (flow.finished && store_.table.find(flow.key, flow.hash) != no_flow) return;  // another life of it
+    const auto found = senders_.find(sender_key(flow));
+    if (found != senders_.end() && !found->second.several && found->second.destination_qp == flow.key.selector)
+        senders_.erase(found);
+}
+
+/// A CNP to a queue pair to which nothing else was sent: gives it the service that the queue pair has, as far as that
+/// is told. Returns the flow that it slows down, if that is sure.
+FlowIndex Engine::meet_notification(PacketRecord& record) {
+    const auto take = [&record](Service service) {
+        record.key.service = service;
+        record.hash = hash_of(record.key);
+    };
+    const auto flow_of = [&](const Sender& sender) {
+        FlowKey flow = record.key;
+        std::swap(flow.source, flow.destination);
+        flow.selector = sender.destination_qp;
+        return sender.several ? no_flow : store_.table.find(flow, hash_of(flow));
+    };
+    for (const Service service : {Service::uc, Service::xrc, Service::ud}) {
+        take(service);
+        if (partners_.contains(record.key)) return no_flow;  // introduce() knows the other half
+    }
+    if (const auto found = senders_.find(record.key); found != senders_.end()) return flow_of(found->second);
+    // UC names no source: of the only such flow that way the service is believed, and no more.
+    take(Service::uc);
+    FlowKey any = record.key;
+    any.selector = 0;
+    const auto found = senders_.find(any);
+    const FlowIndex only = found == senders_.end() ? no_flow : flow_of(found->second);
+    if (only == no_flow || store_.table[only].reverse != no_flow) take(Service::rc);
+    return no_flow;
+}
+
 /// Looks the flow up, making it where it is new. A CNP names no service: it belongs to whatever flow has its QPN.
 void Engine::find_flow(PacketRecord& record) {
     record.flow = store_.table.find(record.key, record.hash);
@@ -204,10 +272,30 @@ void Engine::find_flow(PacketRecord& record) {
             record.flow = store_.table.find(record.key, record.hash);
             if (record.flow != no_flow) return;
         }
+        const FlowIndex slowed = meet_notification(record);
+        record.flow = store_.obtain(record.key, record.hash, record.frame, record.time_ns);
+        introduce(record.flow);
+        // Making room may have taken the other's place.
+        if (slowed != no_flow && slowed != record.flow && store_.table[slowed].live &&
+            store_.table[slowed].reverse == no_flow)
+            store_.pair(record.flow, slowed, PairingMethod::source_qp, 1.0);
+        return;
     }
     record.flow = store_.obtain(record.key, record.hash, record.frame, record.time_ns);
-    if (record.source_qp != 0xffffffff) store_.table[record.flow].source_qp = record.source_qp;
+    if (record.source_qp != no_queue_pair) store_.table[record.flow].source_qp = record.source_qp;
     introduce(record.flow);
+    note_sender(store_.table[record.flow]);
+}
+
+void Engine::work_off(PacketRecord& record) {
+    Flow& flow = store_.table[record.flow];
+    if (record.source_qp != no_queue_pair && flow.source_qp == no_queue_pair) [[unlikely]] {
+        // A CNP made the flow, or a datagram of which too little was captured; this one says who sends.
+        flow.source_qp = record.source_qp;
+        note_sender(flow);
+        if (flow.reverse == no_flow) introduce(record.flow);
+    }
+    roce_.on_packet(record);
 }
 
 /// A new flow meets the other half that its connection's set-up, or its datagrams' source QPN, has named.
@@ -225,7 +313,7 @@ void Engine::introduce(FlowIndex index) {
         flow.source_qp = partner.key.selector;
         other = partner.key;
         method = PairingMethod::cm;
-    } else if (flow.key.service == Service::ud && flow.source_qp != 0xffffffff) {
+    } else if (flow.key.service == Service::ud && flow.source_qp != no_queue_pair) {
         other = flow.key;
         std::swap(other.source, other.destination);
         other.selector = flow.source_qp;
@@ -242,7 +330,7 @@ void Engine::flush() {
     if (store_.table.live() <= few_flows) {
         for (std::size_t i = 0; i < waiting_count_; ++i) {
             find_flow(waiting_[i]);
-            roce_.on_packet(waiting_[i]);
+            work_off(waiting_[i]);
         }
         waiting_count_ = 0;
         return;
@@ -267,7 +355,7 @@ void Engine::flush() {
         if (record.flow == no_flow || !store_.table[record.flow].live || store_.table[record.flow].finished ||
             store_.table[record.flow].key != record.key)
             find_flow(record);
-        roce_.on_packet(record);
+        work_off(record);
     }
     waiting_count_ = 0;
 }
@@ -397,7 +485,8 @@ void Engine::describe(Snapshot& out, std::int64_t now_ns) const {
     out.capture.flows_seen += store_.seen;
     out.capture.values_misplaced += store_.pages.refused();
     out.memory_octets += store_.octets() + reuse_.octets() + streams_.octets() + connections_.octets() +
-                         partners_.size() * (sizeof(FlowKey) + sizeof(Partner) + 32);
+                         partners_.size() * (sizeof(FlowKey) + sizeof(Partner) + 32) +
+                         senders_.size() * (sizeof(FlowKey) + sizeof(Sender) + 32);
 }
 
 }  // namespace metrics

@@ -83,12 +83,20 @@ private:
         std::uint16_t path_mtu = 0;
         std::uint8_t ack_timeout = 0;  ///< as Flow::ack_timeout
     };
+    struct Sender {
+        std::uint32_t destination_qp = 0;  ///< of the flow
+        bool several = false;              ///< or of another: which one is not known
+    };
 
     void on_management(const dissect::Unit& unit);
     void connect(const Connections::QueuePairs& pairs);
     void note_expected(const wire::Frame& frame);
     void fetch_expected();
     void find_flow(PacketRecord& record);
+    void work_off(PacketRecord& record);
+    FlowIndex meet_notification(PacketRecord& record);
+    void note_sender(const Flow& flow);
+    void forget_sender(const Flow& flow);
     void introduce(FlowIndex index);
     void identify(FlowIndex index, FlowSnapshot& out) const;
     void describe(FlowIndex index, FlowSnapshot& out) const;
@@ -99,6 +107,9 @@ private:
     StreamTracker streams_;
     Connections connections_;
     std::unordered_map<FlowKey, Partner, KeyHash> partners_;
+    /// By what a CNP to its sender has in common with it: the queue pairs that datagrams name as their source, and the
+    /// senders of UC, which name nothing.
+    std::unordered_map<FlowKey, Sender, KeyHash> senders_;
     FrameContext context_;
     std::array<PacketRecord, batch> waiting_;
     std::size_t waiting_count_ = 0;

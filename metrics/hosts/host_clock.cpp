@@ -10,6 +10,7 @@
 #include "metrics/hosts/glance.h"
 #include "metrics/hosts/host_listing.h"
 #include "metrics/hosts/link_rate.h"
+#include "metrics/hosts/pause_timers.h"
 #include "metrics/hosts/repeated_frames.h"
 #include "metrics/hosts/sender_table.h"
 #include "wire/bth_opcode.h"
@@ -98,6 +99,7 @@ struct HostClock::State {
         PauseSnapshot pauses;
         std::uint32_t holding = 0;  ///< pause frames that ask for a time above zero
         bool seen = false;
+        PauseTimers timers;
     };
 
     std::optional<std::uint64_t> given;
@@ -110,6 +112,7 @@ struct HostClock::State {
     }
     Host beyond;
     std::deque<LinkRate> rates;
+    const Host* fastest = nullptr;  ///< of those whose link's rate was learnt
     std::vector<Interface> interfaces = std::vector<Interface>(1);
     static constexpr unsigned pairs_bits = 10;
     std::array<KnownPair, 1u << pairs_bits> pairs;
@@ -124,6 +127,8 @@ struct HostClock::State {
     std::uint64_t twice = 0;
     std::uint64_t beyond_frames = 0;
 
+    /// The rate of the link, 0 while it is not known.
+    std::uint64_t link_rate() const { return given ? *given : fastest == nullptr ? 0 : fastest->bits_per_sec; }
     std::uint32_t holding_at(std::uint32_t index) {
         return index == 0 ? interfaces.front().holding : interface_at(index).holding;
     }
@@ -303,9 +308,13 @@ void HostClock::State::note_pause(const TransportGlance& seen, const wire::Frame
     Interface& interface = interface_at(frame.interface);
     PauseSnapshot& pauses = interface.pauses;
     bool holds = false;
+    constexpr std::size_t source_offset = 6;  // of Ethernet
+    const bool has_source = frame.link_type == wire::LinkType::ethernet && seen.offset >= source_offset + 6;
+    const std::uint64_t sender = has_source ? wire::load_be64(frame.bytes.data() + source_offset) >> 16 : 0;
     const auto pause = *wire::parse<wire::Pause>(control);
     if (pause.opcode == wire::mac_control_opcode::pause) {
         holds = pause.quanta != 0;
+        interface.timers.note(sender, PauseTimers::all, pause.quanta, frame.time_ns, link_rate());
         ++(holds ? pauses.pause_frames : pauses.resume_frames);
     } else if (pause.opcode == wire::mac_control_opcode::priority_pause &&
                control.size() >= wire::size_of<wire::PriorityPause>) {
@@ -313,8 +322,10 @@ void HostClock::State::note_pause(const TransportGlance& seen, const wire::Frame
         constexpr std::size_t quanta_offset = 4;
         const unsigned enabled = wire::load_u8(control.data() + enabled_offset);
         for (unsigned priority = 0; priority < 8; ++priority) {
-            const std::uint32_t quanta = wire::load_be16(control.data() + quanta_offset + std::size_t{priority} * 2);
-            if ((enabled >> priority & 1) == 0 || quanta == 0) continue;
+            if ((enabled >> priority & 1) == 0) continue;
+            const std::uint16_t quanta = wire::load_be16(control.data() + quanta_offset + std::size_t{priority} * 2);
+            interface.timers.note(sender, priority, quanta, frame.time_ns, link_rate());
+            if (quanta == 0) continue;
             holds = true;
             ++pauses.priority_frames[priority];
             pauses.priority_quanta[priority] += quanta;
@@ -342,7 +353,9 @@ void HostClock::State::note_sample(Host& source) {
     run.octets = 0;
     run.frames = 0;
     const std::uint32_t samples = source.rate->samples();
-    if (samples <= again || samples % again == 0) source.bits_per_sec = source.rate->bits_per_sec().value_or(0);
+    if (samples > again && samples % again != 0) return;
+    source.bits_per_sec = source.rate->bits_per_sec().value_or(0);
+    if (fastest == nullptr || source.bits_per_sec > fastest->bits_per_sec) fastest = &source;
 }
 
 void HostClock::State::note_run(const TransportGlance& seen, Host& source, std::uint32_t peer, const wire::Frame& frame,
@@ -425,7 +438,14 @@ void HostClock::describe(std::vector<HostSnapshot>& hosts, std::vector<PauseSnap
         out.incast_frame = host.incast.senders_frame;
     }
     for (const State::Interface& interface : state_->interfaces)
-        if (interface.seen) pauses.push_back(interface.pauses);
+        if (interface.seen) {
+            PauseSnapshot& out = pauses.emplace_back(interface.pauses);
+            if (const auto times = interface.timers.stopped(state_->last_ns, state_->link_rate())) {
+                StopTimes& stopped = out.stopped_ns.emplace();
+                std::copy_n(times->begin(), stopped.priority_ns.size(), stopped.priority_ns.begin());
+                stopped.all_ns = (*times)[PauseTimers::all];
+            }
+        }
     std::sort(pauses.begin(), pauses.end(),
               [](const PauseSnapshot& a, const PauseSnapshot& b) { return a.interface < b.interface; });
 }
@@ -463,10 +483,12 @@ std::uint64_t HostClock::unsorted() const { return state_->unsorted; }
 std::uint64_t HostClock::seen_twice() const { return state_->twice; }
 std::uint64_t HostClock::beyond_hosts() const { return state_->beyond_frames; }
 std::size_t HostClock::octets() const {
+    std::size_t timers = 0;
+    for (const State::Interface& interface : state_->interfaces) timers += interface.timers.octets();
     return sizeof(State) + state_->addresses.octets() + state_->hosts.size() * sizeof(Host) +
            state_->rests.capacity() * sizeof(Rest) + state_->rates.size() * sizeof(LinkRate) +
            state_->senders.octets() + state_->repeated.octets() +
-           state_->interfaces.capacity() * sizeof(State::Interface);
+           state_->interfaces.capacity() * sizeof(State::Interface) + timers;
 }
 
 }  // namespace metrics

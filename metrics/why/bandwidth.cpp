@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/core.h>
+#include <span>
 
 #include "metrics/why/scene.h"
 #include "metrics/why/thresholds.h"
@@ -51,12 +52,56 @@ struct Candidate {
     std::string_view verdict;
 };
 
+const Candidate& most_of(std::span<const Candidate> candidates) {
+    return *std::max_element(candidates.begin(), candidates.end(),
+                             [](const Candidate& a, const Candidate& b) { return a.share < b.share; });
+}
+
+/// READ responses and nothing else. Their sender waits for the requester: what names an application is that one's.
+bool only_responds(const FlowSnapshot& flow) {
+    const bool may_respond = flow.service == Service::rc || flow.service == Service::xrc;
+    return may_respond && flow.payload_bytes > 0 && flow.messages_total() == 0 && !only_begun(flow);
+}
+
+/// States that are told apart by what was outstanding.
+bool rests_on_depth(State state) {
+    return group_of(state) == StateGroup::window || group_of(state) == StateGroup::application;
+}
+
+/// Time in them, less what completions tell all the same.
+std::uint64_t between_messages_ns(const FlowSnapshot& flow) {
+    std::uint64_t sum = 0;
+    for (std::size_t state = 0; state < state_count; ++state)
+        if (rests_on_depth(static_cast<State>(state))) sum += flow.state_ns[state];
+    return sum - unpolled_ns(flow);
+}
+
+/// Where what is outstanding cannot be told. A gap inside a message is the sender's all the same, and posts are posts.
+std::string_view verdict_without_depth(const Scene& scene, const FlowSnapshot& flow) {
+    const auto part = [&flow](std::uint64_t ns) {
+        return ratio(static_cast<double>(ns), static_cast<double>(flow.wall_ns()));
+    };
+    const Candidate stalls{part(time_in(flow, {State::nic_stall}) - held_ns(flow)),
+                           was_paused(scene, flow) ? "pause" : "nic_stall"};
+    const std::array<Candidate, 6> candidates{{{part(between_messages_ns(flow)), "undecidable"},
+                                               {part(time_in(flow, {State::link_shared})), "link_shared"},
+                                               {part(time_in(flow, {State::congestion_paced})), "congestion_paced"},
+                                               stalls,
+                                               {part(held_ns(flow)), "posted_not_sent"},
+                                               {part(unpolled_ns(flow)), "slow_polling"}}};
+    const Candidate& most = most_of(candidates);
+    if (most.share < binding_share) return "not_limited";
+    const bool held_back = flow.vantage == Vantage::receiver && stalls.share >= binding_share;  // as in verdict_of()
+    return most.verdict == "undecidable" && held_back ? stalls.verdict : most.verdict;
+}
+
 /// Whatever takes most of the time names the verdict.
 std::string_view verdict_of(const Scene& scene, const FlowSnapshot& flow) {
     const std::uint64_t wall = flow.wall_ns();
     if (wall == 0 || too_little(flow) || partly_read(flow)) return "undecidable";
     if (share_of(flow, {State::unobserved}, wall) >= unobserved_share) return "undecidable";
     if (fills_link(scene, flow)) return "link_full";
+    if (!knows_depth(flow)) return verdict_without_depth(scene, flow);
     const bool iwarp = flow.transport == dissect::Transport::iwarp;
     const double window = share_of(flow, {State::ack_window}, wall);
     const double queued = ratio(static_cast<double>(flow.queueing_ns), static_cast<double>(wall));
@@ -78,8 +123,7 @@ std::string_view verdict_of(const Scene& scene, const FlowSnapshot& flow) {
         {posting(State::application_idle), "application_idle"},
         {posting(State::peer_wait), "peer_wait"},
     }};
-    const Candidate& most = *std::max_element(candidates.begin(), candidates.end(),
-                                              [](const Candidate& a, const Candidate& b) { return a.share < b.share; });
+    const Candidate& most = most_of(candidates);
     if (most.share < binding_share) return "not_limited";
     // Near the receiver everything is acknowledged at once, so that a sender that is held back between messages looks
     // as if it had nothing to send; one that stops within them has been seen to be held back.
@@ -99,8 +143,15 @@ struct Words {
     std::string advice;
 };
 
+/// Of the messages that ended; where none did, of what passed.
+std::optional<double> rate_of(const FlowSnapshot& flow) {
+    const auto goodput = flow.goodput_bytes_per_sec();
+    if (!goodput || flow.messages_total() > 0) return goodput;
+    return static_cast<double>(flow.payload_bytes) * 1e9 / static_cast<double>(flow.wall_ns());
+}
+
 std::string rate_words(const FlowSnapshot& flow) {
-    const auto rate = flow.goodput_bytes_per_sec();
+    const auto rate = rate_of(flow);
     return rate ? bit_rate(*rate) : std::string("an unknown rate");
 }
 
@@ -263,7 +314,16 @@ Words small_messages(const Told& told) {
             "unsignalled sends and posting in lists make each cheaper."};
 }
 
+/// Of READ responses, what names an application is the requester's.
+Words requester_idle(const Told& told, State state) {
+    return {
+        fmt::format("{} asks for too little at a time: READ responses {} wait for its requests, {} of the time ({}).",
+                    told.receiver, told.way, told.share(state), told.rate),
+        fmt::format("On {} keep more READs outstanding, or read more octets at a time.", told.receiver)};
+}
+
 Words application_depth(const Told& told) {
+    if (only_responds(told.flow)) return requester_idle(told, State::application_in_flight);
     return {fmt::format("The application keeps {} outstanding on average {} and pauses between posts, {} of the time "
                         "({}).",
                         rough(told.flow.messages_mean), told.way, told.share(State::application_in_flight), told.rate),
@@ -273,6 +333,7 @@ Words application_depth(const Told& told) {
 }
 
 Words application_idle(const Told& told) {
+    if (only_responds(told.flow)) return requester_idle(told, State::application_idle);
     return {fmt::format("The application posts nothing {}, {} of the time ({}).", told.way,
                         told.share(State::application_idle), told.rate),
             fmt::format("Nothing is wrong on the way. If more was expected, see on {} what its program waits for.",
@@ -280,6 +341,7 @@ Words application_idle(const Told& told) {
 }
 
 Words peer_wait(const Told& told) {
+    if (only_responds(told.flow)) return requester_idle(told, State::peer_wait);
     return {fmt::format("{} waits for messages of {} before it sends {}, {} of the time ({}): a dialogue.", told.sender,
                         told.receiver, told.way, told.share(State::peer_wait), told.rate),
             "Its rate is one message a round trip; see the answer about latency. More dialogues at a time give more."};
@@ -288,6 +350,38 @@ Words peer_wait(const Told& told) {
 Words not_limited(const Told& told) {
     return {fmt::format("Nothing holds the flow back for long {}: {}.", told.way, told.rate),
             "Nothing needs to be done."};
+}
+
+/// Packets the other way whose flow might be the other half, but found none either.
+bool holds_strangers(const Scene& scene, const FlowSnapshot& flow) {
+    const std::vector<FlowSnapshot>& flows = scene.snapshot().flows;
+    return std::any_of(flows.begin(), flows.end(), [&flow](const FlowSnapshot& other) {
+        return !other.reverse && other.transport == flow.transport && other.service == flow.service &&
+               other.source.address == flow.destination.address && other.destination.address == flow.source.address;
+    });
+}
+
+/// What is outstanding is not known, and most of the time passes between messages.
+Words unknown_depth(const Told& told) {
+    const std::string share = told.share(between_messages_ns(told.flow));
+    const bool strangers = holds_strangers(told.scene, told.flow);
+    const std::string why = strangers ? "none of the answers in the capture could be matched with it"
+                                      : "the other direction is not in the capture";
+    const std::string advice =
+        strangers
+            ? "Capture both directions by one clock (one interface, or a port that mirrors both), from the set-up "
+              "of the connection on."
+            : "Capture both directions: `rdmascope dump -i IFACE -s 128 -w FILE` at either end, or a port that "
+              "mirrors both.";
+    if (only_responds(told.flow))
+        return {fmt::format("READ responses pass {} with {}, and {} of the time none is under way: whether {} asks for "
+                            "too little or {} answers late, its requests would tell, but {}.",
+                            told.way, told.rate, share, told.receiver, told.sender, why),
+                advice};
+    return {fmt::format("What is sent {} moves {}, and {} of the time passes between messages: whether the application "
+                        "posts too little or waits for answers cannot be told, for {}.",
+                        told.way, told.rate, share, why),
+            advice + fmt::format(" Or trace the program on {}: `rdmascope run --trace FILE`.", told.sender)};
 }
 
 Words undecidable(const Told& told) {
@@ -305,6 +399,8 @@ Words undecidable(const Told& told) {
                         cut ? ": their segments hold many, and the capture only the beginning of each segment" : ""),
             unread_advice(told.scene)};
     }
+    if (share_of(flow, {State::unobserved}, flow.wall_ns()) < unobserved_share && !knows_depth(flow))
+        return unknown_depth(told);
     return {fmt::format("Too much of the traffic {} is not in the capture to judge bandwidth.", told.way),
             "Capture again without drops: `rdmascope dump -s 128 -B 65536 -w FILE`, and both directions."};
 }
@@ -345,7 +441,8 @@ Words words_for(const Scene& scene, std::string_view verdict, const FlowSnapshot
 }
 
 void add_figures(const Scene& scene, const FlowSnapshot& flow, Answer& answer) {
-    if (const auto rate = flow.goodput_bytes_per_sec()) add_evidence(answer, "goodput", *rate, "bytes/s");
+    if (const auto rate = rate_of(flow))
+        add_evidence(answer, flow.messages_total() > 0 ? "goodput" : "payload that passed", *rate, "bytes/s");
     if (flow.link_bits_per_sec) {
         add_evidence(answer, "link rate", static_cast<double>(*flow.link_bits_per_sec) / 8, "bytes/s");
         const auto on_wire = static_cast<double>(flow.wire_bytes + 24 * flow.packets);  // preamble, FCS, gap
@@ -356,12 +453,14 @@ void add_figures(const Scene& scene, const FlowSnapshot& flow, Answer& answer) {
                          "bytes/s");
     }
     add_evidence(answer, "mean message", mean_message(flow), "bytes");
-    add_evidence(answer, "messages outstanding, mean", flow.messages_mean, "messages");
-    add_evidence(answer, "messages outstanding, most", static_cast<double>(flow.messages_max), "messages");
+    if (knows_depth(flow)) {
+        add_evidence(answer, "messages outstanding, mean", flow.messages_mean, "messages");
+        add_evidence(answer, "messages outstanding, most", static_cast<double>(flow.messages_max), "messages");
+    }
     if (flow.round_trip_min_ns)
         add_evidence(answer, "least round trip", static_cast<double>(*flow.round_trip_min_ns), "ns");
     // Where TCP's window decides, what was outstanding is no bound of the sender's own.
-    if (const auto bound = window_bound(flow); bound && answer.verdict != "receive_window")
+    if (const auto bound = window_bound(flow); bound && knows_depth(flow) && answer.verdict != "receive_window")
         add_evidence(answer, "possible with this window", *bound, "bytes/s");
     if (answer.verdict == "receive_window" && flow.tcp && flow.tcp->receive_window_min) {
         add_evidence(answer, "receive window, least", static_cast<double>(*flow.tcp->receive_window_min), "bytes");
@@ -369,7 +468,11 @@ void add_figures(const Scene& scene, const FlowSnapshot& flow, Answer& answer) {
                      "bytes");
     }
     const std::uint64_t wall = flow.wall_ns();
+    if (!knows_depth(flow))
+        add_evidence(answer, "time between messages",
+                     ratio(static_cast<double>(between_messages_ns(flow)), static_cast<double>(wall)), "share");
     for (std::size_t state = 0; state < state_count; ++state) {
+        if (!knows_depth(flow) && rests_on_depth(static_cast<State>(state))) continue;
         const double share = ratio(static_cast<double>(flow.state_ns[state]), static_cast<double>(wall));
         if (share < 0.005) continue;
         std::vector<std::uint64_t> frames;

@@ -1,6 +1,8 @@
 // Is there congestion in the network? Marks, CNPs, pauses, many to one, loss, and queues.
 #include <algorithm>
 #include <fmt/core.h>
+#include <map>
+#include <tuple>
 
 #include "metrics/why/scene.h"
 #include "metrics/why/thresholds.h"
@@ -26,25 +28,61 @@ struct Sums {
     Histogram interval;
 };
 
-Sums sum_up(const Flows& flows) {
+/// What `flows` carried, and the CNPs of `told`.
+Sums sum_up(const Flows& flows, const Flows& told) {
     Sums sums;
     for (const FlowSnapshot* flow : flows) {
         sums.packets += flow->packets;
         sums.capable += flow->ecn_capable_packets;
         sums.ce += flow->ecn_ce_packets;
-        sums.cnp += flow->cnp_packets;
         sums.ece += echoes(*flow);
         sums.paced_ns += time_in(*flow, {State::congestion_paced});
+    }
+    for (const FlowSnapshot* flow : told) {
+        sums.cnp += flow->cnp_packets;
         sums.interval.merge(flow->cnp_interval_ns);
     }
     return sums;
 }
 
-void add_figures(Answer& answer, const Flows& flows, const Sums& sums) {
+/// From one host to another. CNPs say by themselves who is to slow down, whichever flow shows them.
+struct Way {
+    Address sender;
+    Address receiver;
+    dissect::Transport transport{};
+    Flows flows;  ///< that go this way
+    Flows told;   ///< whose CNPs ask this way's sender to slow down: those, and ones the other way without a partner
+};
+
+std::vector<Way> ways_of(const Scene& scene) {
+    std::vector<Way> ways;
+    std::map<std::tuple<Address, Address, dissect::Transport>, std::size_t> known;
+    const auto way = [&](const Address& sender, const Address& receiver, dissect::Transport transport) -> Way& {
+        const auto [at, fresh] = known.try_emplace({sender, receiver, transport}, ways.size());
+        if (fresh) ways.push_back({sender, receiver, transport, {}, {}});
+        return ways[at->second];
+    };
+    for (const Group& group : scene.groups())
+        way(group.source, group.destination, group.flows.front()->transport).flows = group.flows;
+    for (const FlowSnapshot* flow : scene.flows())
+        if (flow->cnp_packets > 0)
+            way(requester_of(*flow).address, responder_of(*flow).address, flow->transport).told.push_back(flow);
+    return ways;
+}
+
+/// Of them, those that are told of themselves.
+Flows told_among(const Flows& flows) {
+    Flows told;
+    for (const FlowSnapshot* flow : flows)
+        if (!shows_its_own(*flow)) told.push_back(flow);
+    return told;
+}
+
+void add_figures(Answer& answer, const Flows& flows, const Flows& told, const Sums& sums) {
     add_evidence(answer, "packets", static_cast<double>(sums.packets), "packets");
     add_evidence(answer, "of them ECN-capable", static_cast<double>(sums.capable), "packets", {}, true);
     add_evidence(answer, "marked CE", static_cast<double>(sums.ce), "packets", frames_of(flows, {EventKind::ce_mark}));
-    add_evidence(answer, "CNPs", static_cast<double>(sums.cnp), "packets", frames_of(flows, {EventKind::cnp}));
+    add_evidence(answer, "CNPs", static_cast<double>(sums.cnp), "packets", frames_of(told, {EventKind::cnp}));
     add_evidence(answer, "TCP acknowledgements with ECE", static_cast<double>(sums.ece), "ACKs");
     if (const auto median = sums.interval.quantile(0.5))
         add_evidence(answer, "median time between CNPs", static_cast<double>(*median), "ns");
@@ -56,96 +94,117 @@ void add_figures(Answer& answer, const Flows& flows, const Sums& sums) {
         }
 }
 
+std::uint64_t cnps_of(const Flows& told) { return sum_up({}, told).cnp; }
+
+/// What came back of the marks: "6 CNPs asked the sender to slow down". CNPs that were assigned to another flow, or to
+/// none, may be about these marks all the same.
+std::string echo_words(const Scene& scene, const Way& way, const Sums& sums) {
+    if (way.transport == dissect::Transport::iwarp)
+        return sums.ece > 0 ? "TCP slows the sender down for it" : "the receiver did not echo it";
+    if (sums.cnp > 0) return counted(sums.cnp, "CNP") + " asked the sender to slow down";
+    if (way.told.empty()) return "no CNP told the sender of it";
+    return fmt::format("{} on other flows asked {} to slow down", counted(cnps_of(way.told), "CNP"),
+                       scene.short_name(way.sender));
+}
+
 /// Which counters show that the marks reach the sender. RFC 3168, 6.1; DCQCN.
-std::string echo_advice(const Scene& scene, const Group& group, const Sums& sums) {
-    const std::string receiver = scene.short_name(group.destination);
-    if (group.flows.front()->transport == dissect::Transport::iwarp)
+std::string echo_advice(const Scene& scene, const Way& way, const Sums& sums) {
+    const std::string receiver = scene.short_name(way.receiver);
+    if (way.transport == dissect::Transport::iwarp)
         return sums.ece > 0 ? fmt::format(
                                   " IpExtInCEPkts on {} and TcpExtTCPDeliveredCE on {} (`nstat`) should grow "
                                   "together.",
-                                  receiver, scene.short_name(group.source))
+                                  receiver, scene.short_name(way.sender))
                             : fmt::format(
                                   " TCP on {} should have echoed the marks: both ends have to agree on ECN "
                                   "(net.ipv4.tcp_ecn=1).",
                                   receiver);
-    return sums.cnp == 0 ? fmt::format(
-                               " The receiver should have sent CNPs: switch on DCQCN on {} "
-                               "(np_ecn_marked_roce_packets counts marks, np_cnp_sent stands still).",
-                               receiver)
-                         : std::string(
-                               " np_ecn_marked_roce_packets and np_cnp_sent on the receiver, rp_cnp_handled on "
-                               "the sender should grow together.");
+    return sums.cnp == 0 && way.told.empty()
+               ? fmt::format(
+                     " The receiver should have sent CNPs: switch on DCQCN on {} "
+                     "(np_ecn_marked_roce_packets counts marks, np_cnp_sent stands still).",
+                     receiver)
+               : std::string(
+                     " np_ecn_marked_roce_packets and np_cnp_sent on the receiver, rp_cnp_handled on "
+                     "the sender should grow together.");
 }
 
-void find_marks(const Scene& scene, std::vector<Answer>& out) {
-    for (const Group& group : scene.groups()) {
-        std::vector<Sick> sick;
-        for (const FlowSnapshot* flow : group.flows)
-            if (marked(*flow) >= marked_share || (flow->ecn_ce_packets == 0 && echoes(*flow) > 0))
-                sick.push_back({flow, std::max({marked(*flow), paced_share(*flow),
-                                                0.1 * ratio(static_cast<double>(echoes(*flow)),
-                                                            static_cast<double>(flow->packets))})});
-        if (!sick.empty()) {
-            Answer answer = finding(Question::congestion, "marked", sick);
-            const Flows flows = flows_of(sick);
-            const Sums sums = sum_up(flows);
-            const bool seen = sums.ce > 0;
-            const std::string what =
-                seen ? fmt::format("Switches marked {} of {} ({}) {} as having met congestion", number(sums.ce),
-                                   counted(sums.packets, "packet"),
-                                   percent(ratio(static_cast<double>(sums.ce), static_cast<double>(sums.packets))),
-                                   scene.from_to(flows))
-                     : fmt::format("{} tells in {} that packets {} were marked after the capture point",
-                                   scene.short_name(group.destination), counted(sums.ece, "acknowledgement"),
-                                   scene.from_to(flows));
-            answer.summary =
-                fmt::format("{}; {}.", what,
-                            group.flows.front()->transport == dissect::Transport::iwarp
-                                ? (sums.ece > 0 ? std::string("TCP slows the sender down for it")
-                                                : std::string("the receiver did not echo it"))
-                                : (sums.cnp > 0 ? counted(sums.cnp, "CNP") + " asked the sender to slow down"
-                                                : std::string("no CNP told the sender of it")));
-            answer.advice = fmt::format(
-                "A queue builds up {} {}: find the port by its ECN mark counter (switch) and see who shares it in "
-                "`rdmascope flows`.{}",
-                seen ? "between the sender and the capture point, towards" : "after the capture point, towards",
-                scene.short_name(group.destination), echo_advice(scene, group, sums));
-            add_figures(answer, flows, sums);
-            out.push_back(std::move(answer));
-            continue;
-        }
-        for (const FlowSnapshot* flow : group.flows)
-            if (flow->cnp_packets > 0) {
-                const double lost =
-                    flow->rate_drop_after_cnp ? std::clamp(1 - *flow->rate_drop_after_cnp, 0.0, 1.0) : 0;
-                sick.push_back({flow, std::max({paced_share(*flow), 0.1 * lost, 0.02})});
-            }
-        if (sick.empty()) continue;
-        Answer answer = finding(Question::congestion, "throttled", sick);
-        const Flows flows = flows_of(sick);
-        const Sums sums = sum_up(flows);
-        answer.summary = fmt::format("{} asked {} {} to slow down ({}); the marks were made after the capture point.",
-                                     scene.host(group.destination), scene.short_name(group.source),
-                                     counted(sums.cnp, "time"), scene.from_to(flows));
-        answer.advice = fmt::format(
-            "A queue builds up between the capture point and {}: find the switch port by its ECN mark counter, and see "
-            "who else sends there in `rdmascope flows`.",
-            scene.short_name(group.destination));
-        add_figures(answer, flows, sums);
-        out.push_back(std::move(answer));
+/// False where so few packets were marked that it means nothing.
+bool find_marks(const Scene& scene, const Way& way, std::vector<Answer>& out) {
+    std::vector<Sick> sick;
+    for (const FlowSnapshot* flow : way.flows)
+        if (marked(*flow) >= marked_share || (flow->ecn_ce_packets == 0 && echoes(*flow) > 0))
+            sick.push_back({flow, std::max({marked(*flow), paced_share(*flow),
+                                            0.1 * ratio(static_cast<double>(echoes(*flow)),
+                                                        static_cast<double>(flow->packets))})});
+    if (sick.empty()) return false;
+    Answer answer = finding(Question::congestion, "marked", sick);
+    const Flows flows = flows_of(sick);
+    const Flows told = told_among(flows);
+    const Sums sums = sum_up(flows, told);
+    const bool seen = sums.ce > 0;
+    const std::string what =
+        seen ? fmt::format("Switches marked {} of {} ({}) {} as having met congestion", number(sums.ce),
+                           counted(sums.packets, "packet"),
+                           percent(ratio(static_cast<double>(sums.ce), static_cast<double>(sums.packets))),
+                           scene.from_to(flows))
+             : fmt::format("{} tells in {} that packets {} were marked after the capture point",
+                           scene.short_name(way.receiver), counted(sums.ece, "acknowledgement"), scene.from_to(flows));
+    answer.summary = fmt::format("{}; {}.", what, echo_words(scene, way, sums));
+    answer.advice = fmt::format(
+        "A queue builds up {} {}: find the port by its ECN mark counter (switch) and see who shares it in "
+        "`rdmascope flows`.{}",
+        seen ? "between the sender and the capture point, towards" : "after the capture point, towards",
+        scene.short_name(way.receiver), echo_advice(scene, way, sums));
+    add_figures(answer, flows, told, sums);
+    if (sums.cnp == 0)
+        add_evidence(answer, "CNPs on other flows", static_cast<double>(cnps_of(way.told)), "packets",
+                     frames_of(way.told, {EventKind::cnp}));
+    out.push_back(std::move(answer));
+    return true;
+}
+
+void find_notifications(const Scene& scene, const Way& way, std::vector<Answer>& out) {
+    if (way.told.empty()) return;
+    std::vector<Sick> sick;
+    for (const FlowSnapshot* flow : way.told) {
+        const double lost = flow->rate_drop_after_cnp ? std::clamp(1 - *flow->rate_drop_after_cnp, 0.0, 1.0) : 0;
+        // What an unpaired flow itself sends is not what its CNPs slow down.
+        const double paced = shows_its_own(*flow) ? 0 : std::max(paced_share(*flow), 0.1 * lost);
+        sick.push_back({flow, std::max(paced, 0.02)});
     }
+    Answer answer = finding(Question::congestion, "throttled", sick);
+    const Flows flows = flows_of(sick);
+    const Sums sums = sum_up(flows, flows);
+    const bool found =
+        std::none_of(flows.begin(), flows.end(), [](const FlowSnapshot* flow) { return shows_its_own(*flow); });
+    answer.summary = fmt::format(
+        "{} asked {} {} to slow down ({}); {}.", scene.host(way.receiver), scene.short_name(way.sender),
+        counted(sums.cnp, "time"), scene.requests(flows),
+        found ? "the marks were made after the capture point"
+              : "where its packets were marked cannot be told, for the flow that they are of was not found");
+    answer.advice = fmt::format(
+        "A queue builds up between {} and {}: find the switch port by its ECN mark counter, and see who else sends "
+        "there in `rdmascope flows`.",
+        found ? std::string("the capture point") : scene.short_name(way.sender), scene.short_name(way.receiver));
+    add_figures(answer, flows, flows, sums);
+    out.push_back(std::move(answer));
+}
+
+/// Priorities that are stopped together are stopped at the same time; 0 where nothing tells.
+double stopped_ns(const PauseSnapshot& pause) {
+    if (!pause.stopped_ns) return 0;
+    const auto& by_priority = pause.stopped_ns->priority_ns;
+    const std::uint64_t most = *std::max_element(by_priority.begin(), by_priority.end());
+    return static_cast<double>(std::max(most, pause.stopped_ns->all_ns));
 }
 
 void find_pauses(const Scene& scene, std::vector<Answer>& out) {
     const Snapshot& snapshot = scene.snapshot();
     const auto wall = static_cast<double>(snapshot.capture.last_ns) - static_cast<double>(snapshot.capture.first_ns);
-    std::uint64_t link = 0;
-    for (const HostSnapshot& host : snapshot.hosts) link = std::max(link, host.link_bits_per_sec.value_or(0));
     for (const PauseSnapshot& pause : snapshot.pauses) {
         const std::uint64_t frames = pause.pause_frames + pause.pfc_frames;
         if (frames == 0) continue;
-        // Priorities that are stopped together are stopped at the same time.
-        const std::uint64_t quanta = *std::max_element(pause.priority_quanta.begin(), pause.priority_quanta.end());
         std::vector<Sick> sick;
         for (const FlowSnapshot* flow : scene.flows())
             if (flow->interface == pause.interface && carries_data(*flow) && time_in(*flow, {State::nic_stall}) > 0)
@@ -153,8 +212,7 @@ void find_pauses(const Scene& scene, std::vector<Answer>& out) {
                                             static_cast<double>(active_ns(*flow)))});
         if (scene.about_one_flow() && sick.empty()) continue;
         Answer answer = finding(Question::congestion, "pause", sick);
-        // A quantum is 512 bit times. IEEE 802.3, 31B.2.
-        const double asked_ns = link == 0 ? 0 : static_cast<double>(quanta) * 512e9 / static_cast<double>(link);
+        const double asked_ns = std::min(stopped_ns(pause), std::max(wall, 0.0));
         answer.severity = std::max({answer.severity, wall > 0 ? ratio(asked_ns, wall) : 0, 0.02});
         answer.confidence = 1;
         if (answer.flows.size() > 16) answer.flows.resize(16);
@@ -182,9 +240,10 @@ void find_incast(const Scene& scene, std::vector<Answer>& out) {
         if (host.incast_senders_max < incast_senders || !scene.concerns(host.address)) continue;
         std::vector<Sick> sick;
         for (const FlowSnapshot* flow : scene.flows()) {
-            if (flow->destination.address != host.address) continue;
-            const bool shows = flow->ecn_ce_packets > 0 || flow->cnp_packets > 0 || lost_on_the_way(scene, *flow);
-            if (shows) sick.push_back({flow, std::max(marked(*flow), paced_share(*flow))});
+            const bool suffers = flow->destination.address == host.address &&
+                                 (flow->ecn_ce_packets > 0 || lost_on_the_way(scene, *flow));
+            const bool slowed = flow->cnp_packets > 0 && responder_of(*flow).address == host.address;
+            if (suffers || slowed) sick.push_back({flow, std::max(marked(*flow), paced_share(*flow))});
         }
         if (sick.empty()) continue;
         Answer answer = finding(Question::congestion, "incast", sick);
@@ -214,11 +273,13 @@ struct Signs {
 Signs signs_of(const Scene& scene) {
     Signs signs;
     for (const FlowSnapshot* flow : scene.flows()) {
+        const bool lossy = lost_on_the_way(scene, *flow);
+        if (!lossy && tells_of_loss(*flow)) signs.lossy.push_back({flow, 0});
         if (!carries_data(*flow)) continue;
         signs.all.push_back({flow, 0});
         signs.repeated = signs.repeated || repeated_packets(*flow) > 0;
         signs.iwarp = signs.iwarp || flow->transport == dissect::Transport::iwarp;
-        if (lost_on_the_way(scene, *flow))
+        if (lossy)
             signs.lossy.push_back(
                 {flow, ratio(static_cast<double>(std::max(flow->missing_packets.value_or(0), repeated_packets(*flow))),
                              static_cast<double>(flow->packets))});
@@ -236,20 +297,23 @@ Answer describe(const Scene& scene) {
     Signs signs = signs_of(scene);
     std::vector<Sick>& sick = !signs.lossy.empty() ? signs.lossy : !signs.queued.empty() ? signs.queued : signs.all;
     std::string_view verdict = "none";
-    if (signs.all.empty())
-        verdict = "undecidable";
-    else if (!signs.lossy.empty())
+    if (!signs.lossy.empty())
         verdict = "loss";
+    else if (signs.all.empty())
+        verdict = "undecidable";
     else if (!signs.queued.empty())
         verdict = "queueing";
     Answer answer = finding(Question::congestion, verdict, sick);
     answer.severity = 0;
     const Flows flows = flows_of(sick);
-    const Sums sums = sum_up(flows);
+    const Sums sums = sum_up(flows, flows);
     if (verdict == "loss") {
+        // Of packets that were not found, nothing else is known.
+        const bool seen = lost_on_the_way(scene, *flows.front());
         answer.summary =
             fmt::format("Packets {} were lost, which an overflowing queue can cause; nothing was marked or paused{}.",
-                        scene.from_to({flows.front()}), sums.capable == 0 ? ", but no packet was ECN-capable" : "");
+                        seen ? scene.from_to({flows.front()}) : scene.requests({flows.front()}),
+                        seen && sums.capable == 0 ? ", but no packet was ECN-capable" : "");
         answer.advice =
             "Compare the discard counters of the switch ports (queue full) with their CRC counters (cable). See the "
             "answer about bandwidth.";
@@ -282,7 +346,7 @@ Answer describe(const Scene& scene) {
         answer.confidence = 0;
     }
     if (answer.flows.size() > 16) answer.flows.resize(16);
-    add_figures(answer, flows, sums);
+    add_figures(answer, flows, flows, sums);
     return answer;
 }
 
@@ -290,7 +354,8 @@ Answer describe(const Scene& scene) {
 
 void ask_congestion(const Scene& scene, std::vector<Answer>& out) {
     const std::size_t before = out.size();
-    find_marks(scene, out);
+    for (const Way& way : ways_of(scene))
+        if (!find_marks(scene, way, out)) find_notifications(scene, way, out);
     find_pauses(scene, out);
     find_incast(scene, out);
     if (out.size() == before) out.push_back(describe(scene));

@@ -13,14 +13,26 @@ namespace metrics::why {
 
 namespace {
 
-enum class Illness { none, rnr, corruption, reordering, loss_before, loss_after, timeout, duplication };
+enum class Illness { none, rnr, corruption, reordering, loss_before, loss_after, timeout, duplication, loss_elsewhere };
 
-constexpr std::array<std::string_view, 8> verdict_of{
-    "", "rnr", "corruption", "reordering", "loss_before_tap", "loss_after_tap", "timeout_recovery", "duplication"};
+// No hole was seen of what another flow lost: as far as this capture point can tell, it was lost behind it.
+constexpr std::array<std::string_view, 9> verdict_of{"",
+                                                     "rnr",
+                                                     "corruption",
+                                                     "reordering",
+                                                     "loss_before_tap",
+                                                     "loss_after_tap",
+                                                     "timeout_recovery",
+                                                     "duplication",
+                                                     "loss_after_tap"};
 
-std::uint64_t sequence_naks(const FlowSnapshot& flow) {
+std::uint64_t all_sequence_naks(const FlowSnapshot& flow) {
     return flow.naks[static_cast<std::size_t>(NakCode::psn_sequence_error)];
 }
+/// Those that ask for packets of the flow itself.
+std::uint64_t sequence_naks(const FlowSnapshot& flow) { return shows_its_own(flow) ? 0 : all_sequence_naks(flow); }
+/// Those that ask for packets of another, which was not found.
+std::uint64_t naks_of_another(const FlowSnapshot& flow) { return shows_its_own(flow) ? all_sequence_naks(flow) : 0; }
 
 std::uint64_t bad_checksums(const FlowSnapshot& flow) { return flow.icrc_bad + flow.crc_bad; }
 
@@ -79,7 +91,7 @@ Illness illness_of(const Scene& scene, const FlowSnapshot& flow) {
         return !signalled && flow.timeouts > 0 ? Illness::timeout : Illness::loss_after;
     }
     if (flow.duplicate_packets.value_or(0) > 0) return Illness::duplication;
-    return Illness::none;
+    return tells_of_loss(flow) ? Illness::loss_elsewhere : Illness::none;
 }
 
 /// By what share of the time, or of the traffic, repairs hurt.
@@ -94,6 +106,7 @@ double hurt_of(const FlowSnapshot& flow, Illness illness) {
     if (illness == Illness::reordering) cause = static_cast<double>(flow.reordered_packets.value_or(0));
     if (illness == Illness::corruption) cause = static_cast<double>(bad_checksums(flow));
     if (illness == Illness::rnr) cause = static_cast<double>(flow.rnr_naks);
+    if (illness == Illness::loss_elsewhere) cause = static_cast<double>(naks_of_another(flow));
     return std::max({time, repeats, ratio(cause, packets)});
 }
 
@@ -104,14 +117,17 @@ bool is_worth_an_alarm(const FlowSnapshot& flow, Illness illness, double hurt) {
     if (illness == Illness::corruption || illness == Illness::rnr) return true;
     // For a late packet RC repeats its window, TCP one segment at most.
     if (illness == Illness::reordering && flow.tcp) return hurt >= alarming_time_share;
+    // What was lost of another flow is measured by the answers that were seen.
+    const std::uint64_t elsewhere = illness == Illness::loss_elsewhere ? naks_of_another(flow) : 0;
     return hurt >= alarming_time_share ||
-           ratio(static_cast<double>(repeated_packets(flow) + flow.missing_packets.value_or(0)),
+           ratio(static_cast<double>(repeated_packets(flow) + flow.missing_packets.value_or(0) + elsewhere),
                  static_cast<double>(flow.packets)) >= alarming_loss_share;
 }
 
 struct Sums {
     std::uint64_t packets = 0, again = 0, missing = 0, late = 0, doubled = 0, icrc = 0, crc = 0, rnr = 0, naks = 0,
-                  timeouts = 0, duplicate_acks = 0, repair_ns = 0, rnr_ns = 0, timeout_ns = 0, busy_ns = 0;
+                  naks_of_another = 0, timeouts = 0, duplicate_acks = 0, repair_ns = 0, rnr_ns = 0, timeout_ns = 0,
+                  busy_ns = 0;
     Histogram repair, rnr_timer;
 };
 
@@ -127,6 +143,7 @@ Sums sum_up(const Flows& flows) {
         sums.crc += flow->crc_bad;
         sums.rnr += flow->rnr_naks;
         sums.naks += sequence_naks(*flow);
+        sums.naks_of_another += naks_of_another(*flow);
         sums.timeouts += flow->timeouts;
         if (flow->tcp) sums.duplicate_acks += flow->tcp->duplicate_acks;
         sums.repair_ns += repair_ns(*flow);
@@ -226,6 +243,20 @@ void explain_loss_after(const Patient& patient, Answer& answer) {
         patient.receiver, host_counters(patient));
 }
 
+/// Which packets were lost is not known, nor where: only that their receiver asked for them.
+void explain_loss_elsewhere(const Patient& patient, Answer& answer) {
+    const Address& requester = requester_of(*patient.flows.front()).address;
+    answer.summary = fmt::format(
+        "Packets {} were lost: {} asked for some again ({}). The flow that lost them was not found in this capture, so "
+        "on which side of the capture point that was cannot be told.",
+        patient.scene.requests(patient.flows), patient.responder, counted(patient.sums.naks_of_another, "time"));
+    answer.advice = fmt::format(
+        "Capture both directions to learn where they are lost. Until then look for drops all the way from {0} to {1}: "
+        "on both {2} for drops, discards and CRC errors, and the same counters of each switch port between them.",
+        patient.scene.short_name(requester), patient.responder, host_counters(patient));
+    answer.confidence *= 0.6;
+}
+
 void explain_reordering(const Patient& patient, Answer& answer) {
     const Sums& sums = patient.sums;
     answer.summary =
@@ -314,6 +345,7 @@ void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums
         case Illness::none: return;
         case Illness::loss_before: return explain_loss_before(patient, answer);
         case Illness::loss_after: return explain_loss_after(patient, answer);
+        case Illness::loss_elsewhere: return explain_loss_elsewhere(patient, answer);
         case Illness::reordering: return explain_reordering(patient, answer);
         case Illness::duplication: return explain_duplication(patient, answer);
         case Illness::corruption: return explain_corruption(patient, answer);
@@ -337,7 +369,8 @@ void add_figures(Illness illness, const Flows& flows, const Sums& sums, Answer& 
     add("receiver-not-ready NAKs", sums.rnr, "NAKs", {EventKind::rnr_nak});
     if (illness == Illness::rnr && sums.rnr_timer.max())
         add_evidence(answer, "longest RNR timer asked for", static_cast<double>(*sums.rnr_timer.max()), "ns");
-    add("sequence error NAKs", sums.naks, "NAKs", {EventKind::nak});
+    const bool of_another = illness == Illness::loss_elsewhere || illness == Illness::rnr;
+    add("sequence error NAKs", sums.naks + (of_another ? sums.naks_of_another : 0), "NAKs", {EventKind::nak});
     add("duplicate TCP acknowledgements", sums.duplicate_acks, "ACKs", {});
     add("packets retransmitted", sums.again, "packets", {EventKind::retransmission});
     add("recoveries that waited for a timer", sums.timeouts, "recoveries", {EventKind::timeout});
@@ -404,6 +437,9 @@ bool lost_on_the_way(const Scene& scene, const FlowSnapshot& flow) {
     const Illness illness = illness_of(scene, flow);
     return illness == Illness::loss_before || illness == Illness::loss_after;
 }
+
+/// Every RNR NAK makes what follows out of sequence: those explain as many.
+bool tells_of_loss(const FlowSnapshot& flow) { return naks_of_another(flow) > flow.rnr_naks; }
 
 void find_repairs(const Scene& scene, std::vector<Answer>& out) {
     for (const Group& group : scene.groups()) {

@@ -69,15 +69,16 @@ std::string Scene::from_to(const Flows& flows) const {
 }
 
 std::string Scene::requests(const Flows& flows) const {
-    if (flows.empty() || &responder_of(*flows.front()) != &flows.front()->source) return from_to(flows);
+    if (flows.empty() || !shows_its_own(*flows.front())) return from_to(flows);
     const FlowSnapshot& first = *flows.front();
     return fmt::format("from {} to {}", host(first.destination.address), host(first.source.address));
 }
 
-const Endpoint& responder_of(const FlowSnapshot& flow) {
-    const bool shows_its_own = !flow.reverse && flow.transport != dissect::Transport::iwarp;
-    return shows_its_own ? flow.source : flow.destination;
-}
+bool shows_its_own(const FlowSnapshot& flow) { return !flow.reverse && flow.transport != dissect::Transport::iwarp; }
+
+const Endpoint& responder_of(const FlowSnapshot& flow) { return shows_its_own(flow) ? flow.source : flow.destination; }
+
+const Endpoint& requester_of(const FlowSnapshot& flow) { return shows_its_own(flow) ? flow.destination : flow.source; }
 
 Flows flows_of(const std::vector<Sick>& sick) {
     Flows out;

@@ -72,11 +72,15 @@ std::uint64_t repair_ns(const FlowSnapshot& flow);
 double ratio(double part, double whole);  ///< 0 where the whole is 0; at most 1
 bool carries_data(const FlowSnapshot& flow);
 bool only_requests_responses(const FlowSnapshot& flow);  ///< READ and atomics and nothing else
-/// Who answers the requests that a flow's NAKs are about: its destination; of an unpaired flow, which shows those that
-/// travelled on it, its source.
+/// An unpaired flow shows the NAKs, RNR NAKs and CNPs that travelled on it: they are about the other direction.
+bool shows_its_own(const FlowSnapshot& flow);
+/// Who answers the requests that a flow's NAKs are about: its destination; of one that shows_its_own(), its source.
 const Endpoint& responder_of(const FlowSnapshot& flow);
+const Endpoint& requester_of(const FlowSnapshot& flow);
 /// Whether packets of it were lost between sender and receiver, before the capture point or after it.
 bool lost_on_the_way(const Scene& scene, const FlowSnapshot& flow);
+/// Whether NAKs travelled on it that tell of packets lost in the other direction, of a flow that was not found.
+bool tells_of_loss(const FlowSnapshot& flow);
 /// Whether messages of a flow that is asked about are known in part only, for want of octets to read; and what helps.
 bool is_partly_read(const Scene& scene);
 std::string unread_advice(const Scene& scene);

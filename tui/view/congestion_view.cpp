@@ -94,6 +94,10 @@ TableCell pause_cell(const PauseSnapshot& pause, std::size_t priority, std::opti
     const std::uint64_t frames = pause.priority_frames[priority];
     if (frames == 0) return {"-", {Role::dim}};
     if (brief_one) return {short_count(frames), {Role::warning}};
+    if (pause.stopped_ns) {
+        const auto held_ns = static_cast<double>(pause.stopped_ns->priority_ns[priority]);
+        return {fmt::format("{}: {}", short_count(frames), duration(held_ns, letters)), {Role::warning}};
+    }
     const auto quanta = static_cast<double>(pause.priority_quanta[priority]);
     const bool timed = link && *link > 0;
     const std::string asked =

@@ -237,6 +237,13 @@ TEST(FlowsDocument, pauses_are_counted_by_frame_and_by_priority) {
     EXPECT_EQ(whole["pfc_frames"], 3);
     EXPECT_EQ(whole["resume_frames"], 4);
     EXPECT_EQ(whole["priority_frames"], json({0, 0, 0, 3, 2, 0, 0, 0}));
+    EXPECT_TRUE(whole["pause_ns"].is_null()) << "the link's rate is not known";
+    EXPECT_TRUE(whole["priority_ns"].is_null());
+    pauses.stopped_ns = {5, {0, 0, 0, 700, 0, 0, 0, 0}};
+    out.clear();
+    append_json(out, pauses);
+    EXPECT_EQ(json::parse(out)["pause_ns"], 5);
+    EXPECT_EQ(json::parse(out)["priority_ns"], json({0, 0, 0, 700, 0, 0, 0, 0}));
 }
 
 TEST(FlowsDocument, a_capture_without_packets_has_no_times) {

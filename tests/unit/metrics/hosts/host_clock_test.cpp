@@ -398,6 +398,42 @@ TEST(HostClock, PausesOfACapture) {
     EXPECT_EQ(pauses[0].frames, (std::vector<std::uint64_t>{2, 4, 6}));
 }
 
+/// 200 times a switch stops priority 3, and lets it go on a microsecond later: 0.2 ms. What it asked for is 67 ms.
+TEST(HostClock, PausesHoldUntilTheyAreTakenBack) {
+    const auto priority_pause = [](std::uint8_t sender, std::uint8_t quanta) {
+        Octets out(60);
+        out[6] = std::byte{2};
+        out[11] = std::byte{sender};
+        out[12] = std::byte{0x88};
+        out[13] = std::byte{0x08};
+        out[14] = out[15] = std::byte{1};
+        out[17] = std::byte{1 << 3};
+        out[24] = out[25] = std::byte{quanta};
+        return out;
+    };
+    const auto stops = [&](std::optional<std::uint64_t> rate, std::uint8_t resumed_by) {
+        Feeder feed(rate);
+        for (std::int64_t i = 0; i < 200; ++i) {
+            feed(priority_pause(2, 0xff), i * 50'000);
+            feed(priority_pause(resumed_by, 0), i * 50'000 + 1000);
+        }
+        feed(roce({}), 10'000'000);
+        std::vector<HostSnapshot> hosts;
+        std::vector<PauseSnapshot> pauses;
+        feed.clock.describe(hosts, pauses);
+        EXPECT_EQ(pauses.at(0).priority_quanta[3], 200u * 65'535);
+        return pauses.at(0).stopped_ns;
+    };
+    constexpr std::uint64_t fast = 100'000'000'000;
+    StopTimes expected;
+    expected.priority_ns[3] = 200'000;
+    EXPECT_EQ(stops(fast, 2), expected);
+    // Another's resume ends nothing: each holds until the next, the last one until the capture ends 50 us later.
+    expected.priority_ns[3] = 10'000'000;
+    EXPECT_EQ(stops(fast, 3), expected);
+    EXPECT_EQ(stops(std::nullopt, 2), std::nullopt) << "a quantum takes as long as the link's rate says";
+}
+
 TEST(HostClock, PausesCountOnTheirOwnInterface) {
     Feeder feed;
     Octets pause(60);

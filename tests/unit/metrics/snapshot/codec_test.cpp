@@ -264,20 +264,36 @@ TEST(SnapshotCodec, reads_pauses_that_the_fourth_version_wrote) {
     snapshot.pauses[0].pfc_frames = 12;
     Octets octets = octets_of(snapshot);
     EXPECT_EQ(decoded(octets).pauses.at(0).pfc_frames, 12u);
-    // Behind it are an empty list and the octets in use, of one octet each.
-    ASSERT_EQ(octets.at(octets.size() - 3), std::byte{12});
-    octets.erase(octets.end() - 3);
+    // Behind it are how long they held (unknown), an empty list and the octets in use, of one octet each.
+    ASSERT_EQ(octets.at(octets.size() - 4), std::byte{12});
+    octets.erase(octets.end() - 4, octets.end() - 2);
     octets[0] = std::byte{4};
     EXPECT_EQ(decoded(octets).pauses.at(0).pfc_frames, 9u);
 }
 
+/// The fifth version did not say how long they held.
+TEST(SnapshotCodec, reads_pauses_that_the_fifth_version_wrote) {
+    Snapshot snapshot;
+    snapshot.pauses.resize(1);
+    snapshot.pauses[0].pfc_frames = 12;
+    snapshot.pauses[0].stopped_ns.emplace().priority_ns[3] = 7;
+    Octets octets = octets_of(snapshot);
+    EXPECT_EQ(decoded(octets).pauses.at(0).stopped_ns, snapshot.pauses[0].stopped_ns);
+    snapshot.pauses[0].stopped_ns.reset();
+    octets = octets_of(snapshot);
+    octets.erase(octets.end() - 3);
+    octets[0] = std::byte{5};
+    EXPECT_EQ(decoded(octets).pauses.at(0).pfc_frames, 12u);
+    EXPECT_FALSE(decoded(octets).pauses.at(0).stopped_ns);
+}
+
 TEST(SnapshotCodec, says_which_version_it_does_not_know) {
     Octets octets = octets_of({});
-    EXPECT_EQ(octets[0], std::byte{5});
+    EXPECT_EQ(octets[0], std::byte{6});
     octets[0] = std::byte{7};
     const auto later = decode_snapshot(octets);
     ASSERT_FALSE(later.ok());
-    EXPECT_EQ(later.error().message, "made by a later version (7; this one reads up to 5)");
+    EXPECT_EQ(later.error().message, "made by a later version (7; this one reads up to 6)");
     octets[0] = std::byte{0};
     ASSERT_FALSE(decode_snapshot(octets).ok());
     ASSERT_FALSE(decode_snapshot({}).ok());

@@ -219,6 +219,9 @@ Snapshot RandomSnapshots::around(std::vector<FlowSnapshot> flows, std::int64_t f
             p.priority_frames[i] = below(10);
             p.priority_quanta[i] = below(1000);
         }
+        StopTimes& stopped = p.stopped_ns.emplace();
+        stopped.all_ns = below(1000);
+        for (std::uint64_t& ns : stopped.priority_ns) ns = below(1000);
         for (std::uint64_t i = below(5); i > 0; --i) p.frames.push_back(++frame_);
         s.pauses.push_back(p);
     }

@@ -141,6 +141,7 @@ struct Writer {
             out << "pause";
             all(p.interface, p.pause_frames, p.pfc_frames, p.resume_frames, p.priority_frames, p.priority_quanta,
                 p.frames);
+            if (p.stopped_ns) all(p.stopped_ns->all_ns, p.stopped_ns->priority_ns);
             out << '\n';
         }
         for (const ConnectionAttempt& a : s.attempts) {
@@ -250,7 +251,10 @@ std::vector<std::uint64_t> additive_figures(const Snapshot& snapshot) {
     for (const PauseSnapshot& p : snapshot.pauses) {
         pauses.place = 0;
         pauses.all(p.pause_frames, p.pfc_frames, p.resume_frames);
-        for (std::size_t i = 0; i < 8; ++i) pauses.all(p.priority_frames[i], p.priority_quanta[i]);
+        const StopTimes stopped = p.stopped_ns.value_or(StopTimes{});
+        pauses.all(stopped.all_ns);
+        for (std::size_t i = 0; i < 8; ++i)
+            pauses.all(p.priority_frames[i], p.priority_quanta[i], stopped.priority_ns[i]);
     }
     pauses.sums.resize(64);
     keep(pauses);

@@ -156,6 +156,101 @@ TEST(Bandwidth, ALearntRateMakesJitterLookLikeStalls) {
     EXPECT_EQ(bandwidth_of(flow).verdict, "link_full");
 }
 
+/// One direction alone: nothing tells what is outstanding, however many messages have passed.
+metrics::FlowSnapshot one_sided() {
+    auto flow = healthy();
+    flow.operations[metrics::index_of(metrics::Operation::write)].latency_ns = {};
+    flow.round_trip_min_ns.reset();
+    flow.vantage = metrics::Vantage::unknown;
+    flow.messages_mean = 500;  // none of the 1000 was ever acknowledged
+    flow.messages_max = 1000;
+    flow.state_ns = {};
+    set_state(flow, State::transmit_new, 100'000'000);
+    return flow;
+}
+
+TEST(Bandwidth, WithoutAcknowledgementsNobodyKnowsWhatIsWaitedFor) {
+    for (const State state : {State::read_window, State::credit, State::ack_window, State::application_in_flight,
+                              State::peer_wait, State::application_idle}) {
+        auto flow = one_sided();
+        set_state(flow, state, 900'000'000);
+        const auto answer = bandwidth_of(flow);
+        EXPECT_EQ(answer.verdict, "undecidable") << name_of(state);
+        EXPECT_EQ(answer.confidence, 0);
+        EXPECT_THAT(answer.summary, HasSubstr("32.8 Mbit/s"));  // 4,096,000 octets in a second
+        EXPECT_THAT(answer.summary, HasSubstr("90 % of the time passes between messages"));
+        EXPECT_THAT(answer.summary, HasSubstr("the other direction is not in the capture"));
+        EXPECT_THAT(answer.advice, HasSubstr("Capture both directions"));
+        for (const char* depth : {"messages outstanding, mean", "messages outstanding, most"})
+            EXPECT_EQ(evidence(answer, depth), nullptr);
+        EXPECT_EQ(evidence(answer, "time in " + std::string(name_of(state))), nullptr);
+        ASSERT_NE(evidence(answer, "time between messages"), nullptr);
+        EXPECT_DOUBLE_EQ(evidence(answer, "time between messages")->value, 0.9);
+    }
+}
+
+/// How the time between messages is divided is not known either: two small parts of it may be one large one.
+TEST(Bandwidth, WithoutAcknowledgementsTimeBetweenMessagesIsOne) {
+    auto flow = one_sided();
+    set_state(flow, State::application_in_flight, 200'000'000);
+    set_state(flow, State::application_idle, 200'000'000);
+    set_state(flow, State::nic_stall, 300'000'000);
+    EXPECT_EQ(bandwidth_of(flow).verdict, "undecidable");
+    set_state(flow, State::nic_stall, 401'000'000);
+    EXPECT_EQ(bandwidth_of(flow).verdict, "nic_stall");
+    set_state(flow, State::nic_stall, 300'000'000);
+    flow.vantage = metrics::Vantage::receiver;  // as above
+    EXPECT_EQ(bandwidth_of(flow).verdict, "nic_stall");
+}
+
+TEST(Bandwidth, WithoutAcknowledgementsGapsInsideMessagesStand) {
+    for (const auto& [state, verdict] :
+         {std::pair{State::link_shared, "link_shared"}, std::pair{State::congestion_paced, "congestion_paced"},
+          std::pair{State::nic_stall, "nic_stall"}, std::pair{State::transmit_new, "link_full"}}) {
+        auto flow = one_sided();
+        set_state(flow, state, 900'000'000);
+        EXPECT_EQ(bandwidth_of(flow).verdict, verdict);
+    }
+    EXPECT_EQ(bandwidth_of(one_sided()).verdict, "not_limited") << "a tenth sending, and nothing else";
+}
+
+/// Clocks that disagree keep the two halves apart: both are there.
+TEST(Bandwidth, AnswersThatMatchNoFlowAreNotAbsent) {
+    auto flow = one_sided();
+    set_state(flow, State::application_idle, 900'000'000);
+    auto answers = healthy(2, 1, 2);
+    answers.operations = {};
+    answers.payload_bytes = 0;
+    const auto answer = about(ask(snapshot_of({flow, answers})), Question::bandwidth);
+    EXPECT_EQ(answer.verdict, "undecidable");
+    EXPECT_THAT(answer.summary, HasSubstr("could be matched"));
+    EXPECT_THAT(answer.advice, HasSubstr("one clock"));
+}
+
+/// 4,096,000 octets of READ responses in a second; their requests went another way.
+TEST(Bandwidth, ResponsesAloneAreTheirRequestersRate) {
+    auto flow = healthy(1, 1, 2);
+    flow.operations = {};
+    flow.messages_mean = 0;
+    flow.messages_max = 0;
+    flow.state_ns = {};
+    set_state(flow, State::transmit_new, 100'000'000);
+    set_state(flow, State::application_idle, 900'000'000);
+    const auto answer = bandwidth_of(flow);
+    EXPECT_EQ(answer.verdict, "undecidable");
+    EXPECT_THAT(answer.summary, HasSubstr("READ responses pass from 192.0.2.1"));
+    EXPECT_THAT(answer.summary, HasSubstr("32.8 Mbit/s"));
+    EXPECT_THAT(answer.summary, HasSubstr("whether 192.0.2.2 asks for too little or 192.0.2.1 answers late"));
+    ASSERT_NE(evidence(answer, "payload that passed"), nullptr);
+    EXPECT_DOUBLE_EQ(evidence(answer, "payload that passed")->value, 4'096'000);
+
+    flow.reverse = 9;  // its requests were counted in an earlier interval
+    const auto paired = bandwidth_of(flow);
+    EXPECT_EQ(paired.verdict, "application_idle");
+    EXPECT_THAT(paired.summary, HasSubstr("192.0.2.2 asks for too little"));
+    EXPECT_THAT(paired.summary, HasSubstr("90 % of the time (32.8 Mbit/s)"));
+}
+
 TEST(Bandwidth, FewLongMessagesAreEnough) {
     auto flow = healthy();
     auto& writes = flow.operations[metrics::index_of(metrics::Operation::write)];
@@ -286,6 +381,91 @@ TEST(Congestion, CnpsWithoutMarksWereMadeBehindTheTap) {
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("congestion:throttled"));
 }
 
+/// An unpaired flow shows the CNPs that it carries: those from .2 to .1 slow down what .1 sends.
+TEST(Congestion, CnpsOfAFlowWithoutAPartnerAreAboutTheOtherDirection) {
+    auto flow = healthy();
+    flow.cnp_packets = 6;
+    exhibit(flow, EventKind::cnp, {4, 15}, 6);
+    const auto answers = ask(snapshot_of({flow}));
+    ASSERT_THAT(alarms(answers), ElementsAre("congestion:throttled"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("192.0.2.2 asked 192.0.2.1 6 times to slow down"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("from 192.0.2.1 to 192.0.2.2"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("cannot be told"));
+    EXPECT_THAT(answers[0].advice, HasSubstr("between 192.0.2.1 and 192.0.2.2"));
+    ASSERT_NE(evidence(answers[0], "CNPs"), nullptr);
+    EXPECT_DOUBLE_EQ(evidence(answers[0], "CNPs")->value, 6);
+    EXPECT_THAT(evidence(answers[0], "CNPs")->frames, ElementsAre(4, 15));
+
+    flow.reverse = 2;  // now it is what they slow down
+    const auto paired = ask(snapshot_of({flow}));
+    ASSERT_THAT(alarms(paired), ElementsAre("congestion:throttled"));
+    EXPECT_THAT(paired[0].summary, HasSubstr("192.0.2.1 asked 192.0.2.2 6 times to slow down"));
+    EXPECT_THAT(paired[0].advice, HasSubstr("between the capture point and 192.0.2.1"));
+}
+
+TEST(Congestion, WhoeverIsAskedToSlowDownIsOneFinding) {
+    auto paired = healthy(1, 1, 2);
+    paired.reverse = 9;
+    paired.cnp_packets = 4;
+    auto alone = healthy(2, 2, 1);
+    alone.cnp_packets = 3;
+    auto other_way = healthy(3, 2, 1);
+    other_way.reverse = 8;
+    other_way.cnp_packets = 5;
+    const auto answers = ask(snapshot_of({paired, alone, other_way}));
+    ASSERT_THAT(alarms(answers), ElementsAre("congestion:throttled", "congestion:throttled"));
+    EXPECT_THAT(answers[0].flows, ElementsAre(1, 2));
+    EXPECT_THAT(answers[0].summary, HasSubstr("192.0.2.2 asked 192.0.2.1 7 times to slow down"));
+    EXPECT_THAT(answers[1].flows, ElementsAre(3));
+    EXPECT_THAT(answers[1].summary, HasSubstr("192.0.2.1 asked 192.0.2.2 5 times to slow down"));
+}
+
+/// UC names no source, so its CNPs travel on a flow of their own: the sender was told all the same.
+TEST(Congestion, CnpsThatAreAssignedToNoFlowMayAnswerMarks) {
+    auto flow = healthy();
+    flow.service = metrics::Service::uc;
+    flow.ecn_capable_packets = 4000;
+    flow.ecn_ce_packets = 200;
+    auto notifications = healthy(2, 1, 2);
+    notifications.operations = {};
+    notifications.payload_bytes = 0;
+    notifications.cnp_packets = 6;
+    exhibit(notifications, EventKind::cnp, {2, 13}, 6);
+    const auto answers = ask(snapshot_of({flow, notifications}));
+    ASSERT_THAT(alarms(answers), ElementsAre("congestion:marked"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("6 CNPs on other flows asked 192.0.2.2 to slow down"));
+    EXPECT_THAT(answers[0].advice, Not(HasSubstr("DCQCN")));
+    EXPECT_EQ(evidence(answers[0], "CNPs"), nullptr);
+    ASSERT_NE(evidence(answers[0], "CNPs on other flows"), nullptr);
+    EXPECT_DOUBLE_EQ(evidence(answers[0], "CNPs on other flows")->value, 6);
+    EXPECT_THAT(evidence(answers[0], "CNPs on other flows")->frames, ElementsAre(2, 13));
+}
+
+/// Marked packets to .1, whose flow carries CNPs about what .1 sends: nobody told .2.
+TEST(Congestion, CnpsTheOtherWayDoNotAnswerMarks) {
+    auto flow = healthy();
+    flow.ecn_capable_packets = 4000;
+    flow.ecn_ce_packets = 200;
+    flow.cnp_packets = 6;
+    const auto answers = ask(snapshot_of({flow}));
+    ASSERT_THAT(alarms(answers), ElementsAre("congestion:marked", "congestion:throttled"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("no CNP told the sender of it"));
+    EXPECT_THAT(answers[1].summary, HasSubstr("192.0.2.2 asked 192.0.2.1 6 times"));
+}
+
+TEST(Congestion, WhoSlowsSendersDownIsWhereManyCome) {
+    auto flow = healthy(1, 1, 2);  // without a partner, from the host that many send to
+    flow.cnp_packets = 6;
+    auto snapshot = snapshot_of({flow});
+    metrics::HostSnapshot host;
+    host.address = ipv4(1);
+    host.incast_senders_max = 12;
+    snapshot.hosts.push_back(host);
+    EXPECT_THAT(alarms(ask(snapshot)), ElementsAre("congestion:throttled", "congestion:incast"));
+    snapshot.hosts[0].address = ipv4(2);
+    EXPECT_THAT(alarms(ask(snapshot)), ElementsAre("congestion:throttled"));
+}
+
 TEST(Congestion, PauseFramesAlarm) {
     auto snapshot = snapshot_of({healthy()});
     metrics::PauseSnapshot pause;
@@ -300,6 +480,30 @@ TEST(Congestion, PauseFramesAlarm) {
     ASSERT_THAT(alarms(answers), ElementsAre("congestion:pause"));
     EXPECT_THAT(answers[0].summary, HasSubstr("2 PAUSE frames asked a sender to stop sending in priority 3, 4"));
     EXPECT_EQ(evidence(answers[0], "priority flow control frames")->value, 2);
+    EXPECT_EQ(evidence(answers[0], "stop asked for, at this link's rate"), nullptr) << "which is not known";
+}
+
+/// 0.2 of the second; taken back early, the quanta are no measure.
+TEST(Congestion, PausesHurtAsLongAsTheyHold) {
+    auto snapshot = snapshot_of({healthy()});
+    metrics::PauseSnapshot pause;
+    pause.pfc_frames = pause.priority_frames[3] = pause.priority_frames[4] = 200;
+    pause.priority_quanta[3] = pause.priority_quanta[4] = 200 * 65'535;
+    pause.stopped_ns.emplace().priority_ns[3] = 200'000'000;
+    pause.stopped_ns->priority_ns[4] = 150'000'000;  // at the same time
+    snapshot.pauses.push_back(pause);
+    const auto stop_of = [](const metrics::Answer& answer) {
+        return evidence(answer, "stop asked for, at this link's rate")->value;
+    };
+    auto answer = about(ask(snapshot), Question::congestion);
+    EXPECT_DOUBLE_EQ(stop_of(answer), 200'000'000);
+    EXPECT_DOUBLE_EQ(answer.severity, 0.2);
+    snapshot.pauses[0].stopped_ns->all_ns = 300'000'000;
+    EXPECT_DOUBLE_EQ(stop_of(about(ask(snapshot), Question::congestion)), 300'000'000);
+    snapshot.pauses[0].stopped_ns->all_ns = 3'000'000'000;  // several senders, a second in all
+    answer = about(ask(snapshot), Question::congestion);
+    EXPECT_DOUBLE_EQ(stop_of(answer), 1e9);
+    EXPECT_DOUBLE_EQ(answer.severity, 1);
 }
 
 TEST(Congestion, ResumesAloneArePeaceful) {

@@ -54,6 +54,44 @@ TEST(Repairs, RepeatsWithoutAHoleAreLossDownstream) {
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:loss_after_tap"));
 }
 
+/// Acknowledgements alone, from .2 to .1: their NAKs are about what .1 sent.
+TEST(Repairs, NaksWithoutTheFlowTheyAreAboutAreItsLoss) {
+    auto answers_alone = healthy();
+    answers_alone.operations = {};
+    answers_alone.payload_bytes = 0;
+    answers_alone.packets = 66;
+    nak(answers_alone, NakCode::psn_sequence_error, 6);
+    exhibit(answers_alone, EventKind::nak, {5, 16}, 6);
+    const auto answers = ask(snapshot_of({answers_alone}));
+    ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:loss_after_tap"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("Packets from 192.0.2.1 to 192.0.2.2 were lost"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("192.0.2.2 asked for some again (6 times)"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("on which side of the capture point that was cannot be told"));
+    EXPECT_THAT(answers[0].advice, HasSubstr("from 192.0.2.1 to 192.0.2.2"));
+    EXPECT_DOUBLE_EQ(answers[0].confidence, 0.6);
+    EXPECT_DOUBLE_EQ(answers[0].severity, 6.0 / 66);
+    ASSERT_NE(evidence(answers[0], "sequence error NAKs"), nullptr);
+    EXPECT_DOUBLE_EQ(evidence(answers[0], "sequence error NAKs")->value, 6);
+    EXPECT_THAT(evidence(answers[0], "sequence error NAKs")->frames, ElementsAre(5, 16));
+    EXPECT_EQ(about(answers, Question::congestion).verdict, "loss");
+    EXPECT_THAT(about(answers, Question::congestion).summary, HasSubstr("from 192.0.2.1 to 192.0.2.2"));
+
+    answers_alone.rnr_naks = 6;  // each of them makes what follows out of sequence
+    EXPECT_THAT(alarms(ask(snapshot_of({answers_alone}))), ElementsAre("bandwidth:rnr"));
+}
+
+/// Of 100 repeats no NAK tells; those that travel on the flow, while its partner is not known, are about another.
+TEST(Repairs, NaksOfAnotherFlowExplainNoRepeats) {
+    auto flow = healthy();
+    flow.retransmitted_packets = 100;
+    flow.timeouts = 3;
+    set_state(flow, State::recover_timeout, 300'000'000);
+    nak(flow, NakCode::psn_sequence_error, 8);
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:timeout_recovery"));
+    flow.reverse = 2;
+    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:loss_after_tap"));
+}
+
 TEST(Repairs, LatePacketsExplainNaksAndRepeats) {
     auto flow = healthy();
     flow.reordered_packets = 300;

@@ -247,6 +247,17 @@ TEST(GoldenCongestion, pauses_by_priority) {
     screen.go(View::congestion);
     expect_golden("congestion-pause-80", screen, 80, 24);
     expect_golden("congestion-pause-300", screen, 300, 30);
+
+    // Half of it was taken back: the picture is the same.
+    for (std::uint64_t& quanta : pause.priority_quanta) quanta *= 2;
+    pause.stopped_ns.emplace().priority_ns = {0, 0, 0, 200'000'000, 4'000'000, 0, 0, 0};
+    snapshot = many_flows(200);
+    for (metrics::FlowSnapshot& flow : snapshot.flows) flow.link_bits_per_sec = 100'000'000'000;
+    snapshot.pauses.push_back(pause);
+    Screen taken_back(feed_of(std::move(snapshot)));
+    taken_back.show_all();
+    taken_back.go(View::congestion);
+    expect_golden("congestion-pause-300", taken_back, 300, 30);
 }
 
 TEST(GoldenCounters, errors_that_grow_first) {
