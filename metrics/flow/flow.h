@@ -123,6 +123,7 @@ struct MissingRanges {
         bool counted = true;               ///< as missing; not where the capture began in its midst
         bool refused = false;              ///< the receiver has asked for it: it was lost
         bool acknowledged = false;         ///< it was received, so the capture alone has lost it
+        bool answered = false;             ///< its acknowledgement showed it: nothing behind it had passed
     };
     std::array<Range, 8> ranges{};
     /// Positions of stretches for which there was no room, and where these lie.

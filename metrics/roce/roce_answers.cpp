@@ -55,14 +55,28 @@ Flow* RoceTracker::requester_of(FlowIndex& carrier, const PacketRecord& record) 
     return &store_.table[finding.requester];
 }
 
-/// The responder has had what lies before `position` and at it: `packets` packets that have not passed.
-void RoceTracker::beyond_seen(Flow& requester, std::uint64_t position, std::uint64_t packets, std::uint64_t frame) {
+/// The responder has had what lies before `position` and at it: `packets` packets that have not passed. They may only
+/// be stamped later.
+void RoceTracker::beyond_seen(Flow& requester, std::uint64_t position, std::uint64_t packets,
+                              const PacketRecord& answer) {
     RequestState& request = requester.request;
     FlowTrouble& trouble = store_.trouble(requester);
     cut_message(requester);
+    if (request.in_message) {
+        // Its end was received, whenever it was; that measures nothing.
+        requester.ledger.end(store_.rings, answer.time_ns, request.operation, request.next - 1, 0);
+        requester.ledger.mark_again(store_.rings, request.next - 1);
+        leave_message(requester);
+    }
     if (packets > 0) {
+        note_answered(trouble.missing, {.begin = request.next,
+                                        .end = position + 1,
+                                        .noticed_ns = answer.time_ns,
+                                        .identification = request.identification,
+                                        .acknowledged = true,
+                                        .answered = true});
         trouble.unseen_acknowledged += static_cast<std::uint32_t>(std::min<std::uint64_t>(packets, 1u << 24));
-        store_.show(requester, EventKind::ack_unseen, frame, packets);
+        store_.show(requester, EventKind::ack_unseen, answer.frame, packets);
         request.unobserved = true;
     }
     if (request.recovering) {
@@ -71,7 +85,6 @@ void RoceTracker::beyond_seen(Flow& requester, std::uint64_t position, std::uint
     }
     request.next = position + 1;
     request.read_slack = 0;
-    request.in_message = false;
 }
 
 /// The responder has had all before `end`. It takes requests in their order only (IBTA vol. 1, 9.7.4.1.2), so what had
@@ -128,7 +141,7 @@ void RoceTracker::request_of_response(Flow& requester, Flow& carrier, const Pack
     const std::uint64_t position = psn::position_of(record.psn, request.next);
     if (position >= request.next) {
         const std::uint64_t requests = continues ? 0 : position - request.next + 1;
-        return beyond_seen(requester, position, requests, record.frame);
+        return beyond_seen(requester, position, requests, record);
     }
     if (!request.lacking || opcode.starts_message() || requester.trouble == Flow::no_block) return;
     // One behind the first that passed of these responses is no request's own.
@@ -138,25 +151,25 @@ void RoceTracker::request_of_response(Flow& requester, Flow& carrier, const Pack
     request.missing -= std::min(request.missing, taken);
 }
 
-void RoceTracker::acknowledge(Flow& requester, std::uint64_t position, std::int64_t now_ns, std::uint64_t frame) {
+void RoceTracker::acknowledge(Flow& requester, std::uint64_t position, const PacketRecord& answer) {
     RequestState& request = requester.request;
     if (request.next == 0) return;
     if (position >= request.next && position - request.next < request.read_slack) extend_read(requester, position + 1);
-    if (position >= request.next) beyond_seen(requester, position, position + 1 - request.next, frame);
+    if (position >= request.next) beyond_seen(requester, position, position + 1 - request.next, answer);
     if (position < request.acknowledged) return;
     request.acknowledged = position + 1;
-    if (request.lacking) settle_holes(requester, position + 1, frame);
+    if (request.lacking) settle_holes(requester, position + 1, answer.frame);
     if (request.recovering) {
         const std::uint64_t doubtful = store_.trouble(requester).doubtful;
         if (doubtful != 0 && doubtful <= position) requester.ledger.mark_again(store_.rings, doubtful);
     }
     if (store_.watch != nullptr) [[unlikely]]
-        store_.watch->acknowledged(requester, position, now_ns, true);
-    settle(requester, position, now_ns);
+        store_.watch->acknowledged(requester, position, answer.time_ns, true);
+    settle(requester, position, answer.time_ns);
     if (request.recovering) {
         FlowTrouble& trouble = store_.trouble(requester);
         trouble.recovery.acknowledged(position, [&](auto what, std::uint64_t value) {
-            if constexpr (std::is_same_v<decltype(what), EventKind>) store_.show(requester, what, frame, value);
+            if constexpr (std::is_same_v<decltype(what), EventKind>) store_.show(requester, what, answer.frame, value);
         });
         request.recovering = trouble.recovery.busy();
     }
@@ -336,7 +349,7 @@ void RoceTracker::answered(Flow& requester, Flow& carrier, const PacketRecord& r
             if (!gap_known(requester))
                 lost_response(requester, record, std::max(oldest->position, request.acknowledged));
         } else if (position <= request.next) {
-            acknowledge(requester, position - 1, record.time_ns, record.frame);
+            acknowledge(requester, position - 1, record);
         }
         OutstandingMessage* const read = requester.ledger.oldest_response(store_.rings, position);
         if (read != nullptr && !read->responded && !read->again && !read->merged && !skipped &&
@@ -365,7 +378,7 @@ void RoceTracker::answered(Flow& requester, Flow& carrier, const PacketRecord& r
         gap_ns = Situation::never;
     }
     const std::uint32_t responses_before = requester.ledger.responses();
-    acknowledge(requester, position, record.time_ns, record.frame);
+    acknowledge(requester, position, record);
     if (requester.ledger.responses() < responses_before) request.response_ns = record.time_ns;
 }
 
@@ -389,7 +402,7 @@ void RoceTracker::refused(Flow& carrier, Flow* requester, const PacketRecord& re
     RequestState& request = requester->request;
     const std::uint64_t position = psn::position_of(record.psn, request.next);
     if (position > request.next) {
-        acknowledge(*requester, position - 1, record.time_ns, record.frame);
+        acknowledge(*requester, position - 1, record);
         return;
     }
     const NakKind kind = rnr ? NakKind::rnr : value == 0 ? NakKind::sequence : NakKind::other;
@@ -417,7 +430,7 @@ void RoceTracker::refused(Flow& carrier, Flow* requester, const PacketRecord& re
     if (kind == NakKind::sequence && request.lacking && requester->trouble != Flow::no_block)
         refuse_missing(recovering.missing, position);
     // It acknowledges what lies before it; recovery knows that already.
-    acknowledge(*requester, position - 1, record.time_ns, record.frame);
+    acknowledge(*requester, position - 1, record);
 }
 
 void RoceTracker::acknowledgement(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode) {
@@ -441,7 +454,7 @@ void RoceTracker::acknowledgement(FlowIndex index, const PacketRecord& record, c
     }
     if (requester == nullptr || requester->request.next == 0) return;
     const bool atomic = opcode.operation == wire::BthOperation::atomic_acknowledge;
-    acknowledge(*requester, psn::position_of(record.psn, requester->request.next), record.time_ns, record.frame);
+    acknowledge(*requester, psn::position_of(record.psn, requester->request.next), record);
     if (lacked && !lacks_credit(flow, *requester)) requester->request.credit_freed_ns = record.time_ns;
     if (atomic) requester->request.response_ns = record.time_ns;
 }

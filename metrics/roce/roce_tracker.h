@@ -63,11 +63,11 @@ private:
                          std::uint64_t position);
     RepeatCause tell_recovery(Flow& flow, const PacketRecord& record, std::uint64_t position, std::uint32_t span,
                               bool read, bool late);
-    void acknowledge(Flow& requester, std::uint64_t position, std::int64_t now_ns, std::uint64_t frame);
+    void acknowledge(Flow& requester, std::uint64_t position, const PacketRecord& answer);
     void refused(Flow& carrier, Flow* requester, const PacketRecord& record);
     void notice_reuse(Flow& flow, const Progress& packet);
     void decide_doubt(Flow& flow, std::uint64_t position);
-    void beyond_seen(Flow& requester, std::uint64_t position, std::uint64_t packets, std::uint64_t frame);
+    void beyond_seen(Flow& requester, std::uint64_t position, std::uint64_t packets, const PacketRecord& answer);
     void settle_holes(Flow& requester, std::uint64_t end, std::uint64_t frame);
     void settle_responses(Flow& requester, std::int64_t now_ns, std::uint64_t frame);
     bool gap_known(const Flow& requester) const;
@@ -89,6 +89,10 @@ private:
     void damaged(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode);
     bool is_late(const Flow& flow, const FlowTrouble& trouble, const PacketRecord& record, std::uint64_t position,
                  const MissingRanges::Range* hole) const;
+    static bool was_answered_early(const Flow& flow, const FlowTrouble& trouble, std::int64_t now_ns,
+                                   std::uint64_t position, const MissingRanges::Range& hole);
+    void answered_early(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode,
+                        const Progress& packet, std::uint64_t position, const MissingRanges::Range& hole);
     bool is_another_life(const Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode) const;
     FlowIndex begin_another_life(FlowIndex index, const PacketRecord& record);
     Flow* requester_of(FlowIndex& carrier, const PacketRecord& record);
