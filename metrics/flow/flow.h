@@ -186,6 +186,9 @@ struct FlowTrouble {
     std::array<std::uint64_t, 4> damaged{};  ///< positions of packets whose CRC was bad
     std::uint8_t damaged_next = 0;
     std::int64_t response_gap_ns = Situation::never;  ///< since when an answered READ of this flow lacks responses
+    /// Responses that the flow's sender has asked for again, when it last went back; positions of its own.
+    std::uint64_t asked_begin = 0;
+    std::uint64_t asked_end = 0;
     std::uint64_t doubtful = 0;  ///< position that was taken for one sent again, unless new data follows it; 0 = none
     bool doubtful_timeout = false;
     Recovery recovery;

@@ -329,7 +329,9 @@ bool Recovery::see_nak(std::int64_t now_ns, std::uint64_t position, NakKind kind
 }
 
 bool Recovery::response_missing(std::int64_t now_ns, std::uint64_t missing) {
-    if (missing >= next_ || (pending_ != RepeatCause::none && !passed_)) return false;
+    // An earlier one may have come late.
+    const bool came = implied_ && oldest_ > signal_;
+    if (missing >= next_ || (pending_ != RepeatCause::none && !passed_ && !came)) return false;
     pending_ = RepeatCause::nak;
     implied_ = true;
     passed_ = false;

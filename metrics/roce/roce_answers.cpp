@@ -190,23 +190,12 @@ void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wi
     if (known) learn_extent(*requester, record, opcode);
     Situation situation;
     situation.response = true;
+    const bool past = ahead < 0 && ahead > psn::another_life_behind;
+    if (past && !past_response(known ? requester : nullptr, flow, record, opcode, here)) return;
     if (opcode.starts_message()) responses.incomplete = false;
     const bool continues = responses.in_response && !opcode.starts_message();
-    if (ahead < 0 && ahead > psn::another_life_behind) {
-        MissingRanges::Range hole;
+    if (past) {
         // Responses come again because their request did: the responder was told.
-        if (take_missing(store_.trouble(flow).missing_responses, here, hole)) {
-            flow.counts.payload_bytes += record.payload_length;
-            FlowTrouble& trouble = store_.trouble(flow);
-            if (hole.acknowledged && trouble.unseen_acknowledged > 0) {
-                // The requester noticed late that it lacks them.
-                --trouble.unseen_acknowledged;
-                ++responses.missing;
-            } else if (known && was_overtaken(*requester, hole, record.time_ns)) {
-                --responses.missing;
-            }
-        } else if (store_.watch != nullptr)
-            store_.watch->witness.repeats(flow.id, record.frame, record.repeats_frame);
         ++responses.repeated;
         situation.again = true;
         if (!responses.repeating) {
@@ -237,12 +226,73 @@ void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wi
     answered(*requester, flow, record, opcode);
 }
 
-/// Nobody can have asked so soon for what was missing: later responses have overtaken it. An earlier gap may have had
-/// it repeated.
-bool RoceTracker::was_overtaken(const Flow& requester, const MissingRanges::Range& hole, std::int64_t now_ns) const {
+/// A response behind others that have passed: whether it was sent again. A responder does that where its requester asks
+/// again, and for nothing else; where no such request has passed, the network has delayed or doubled it. Much later the
+/// capture may have lost the request.
+bool RoceTracker::past_response(Flow* requester, Flow& carrier, const PacketRecord& record,
+                                const wire::BthOpcode& opcode, std::uint64_t here) {
+    ResponseState& responses = store_.responder(carrier);
+    FlowTrouble& trouble = store_.trouble(carrier);
+    MissingRanges::Range hole;
+    const bool fills = take_missing(trouble.missing_responses, here, hole);
+    const std::uint64_t position = requester == nullptr ? 0 : psn::position_of(record.psn, requester->request.next);
+    const std::int64_t since_ns = fills ? hole.noticed_ns : carrier.request.last_data_ns;
+    const bool asked = requester == nullptr || is_asked_again(*requester, position) || hole.refused || hole.acknowledged;
+    const bool again = asked || psn::elapsed(since_ns, record.time_ns) >= psn::network_disorder_ns;
+    if (fills)
+        carrier.counts.payload_bytes += record.payload_length;
+    else if (store_.watch != nullptr)
+        store_.watch->witness.repeats(carrier.id, record.frame, record.repeats_frame);
+    if (again) {
+        if (hole.acknowledged && trouble.unseen_acknowledged > 0) {
+            // The requester noticed late that it lacks them.
+            --trouble.unseen_acknowledged;
+            ++responses.missing;
+        }
+        // Then those that follow were asked for by the same request.
+        if (!asked) ask_again(store_.trouble(*requester), position + 1, position + (responses.next - here), false);
+    } else if (fills) {
+        ++carrier.request.reordered;
+        if (hole.counted && responses.missing > 0) --responses.missing;
+        store_.show(carrier, EventKind::reordered, record.frame, responses.next - here);
+        late_response(*requester, carrier, record, opcode, here);
+    } else {
+        ++carrier.request.duplicates;
+        store_.show(carrier, EventKind::duplicate, record.frame);
+    }
+    return again;
+}
+
+/// Whether its requester has asked again for that response. It may have done so more than once.
+bool RoceTracker::is_asked_again(const Flow& requester, std::uint64_t position) const {
     const FlowTrouble* const trouble = store_.trouble_of(requester);
-    return hole.counted && !hole.refused && trouble != nullptr && trouble->response_gap_ns == hole.noticed_ns &&
-           psn::elapsed(hole.noticed_ns, now_ns) < requester.request.round_trip_min_ns;
+    return trouble != nullptr && position >= trouble->asked_begin && position < trouble->asked_end;
+}
+
+/// Later responses had overtaken it. What waited for it alone is complete now.
+void RoceTracker::late_response(Flow& requester, Flow& carrier, const PacketRecord& record,
+                                const wire::BthOpcode& opcode, std::uint64_t here) {
+    RequestState& request = requester.request;
+    ResponseState& responses = store_.responder(carrier);
+    const std::uint64_t position = psn::position_of(record.psn, request.next);
+    const std::uint64_t apart = here - position;
+    const OutstandingMessage* const oldest = requester.ledger.oldest_response(store_.rings, 0);
+    if (opcode.starts_message() && (oldest == nullptr || oldest->position >= position))
+        first_response(requester, position, record);
+    if (opcode.ends_message()) responses.message_end_ns = psn::later(responses.message_end_ns, record.time_ns);
+    std::uint64_t end = responses.next;
+    responses.incomplete = false;
+    for (const MissingRanges::Range& range : store_.trouble(carrier).missing_responses.ranges) {
+        if (range.begin == range.end || range.acknowledged || range.end <= request.acknowledged + apart) continue;
+        end = std::min(end, range.begin);
+        if (range.end > responses.message_position + apart && range.begin < responses.next)
+            responses.incomplete = true;
+    }
+    if (end == responses.next && gap_known(requester))
+        store_.troubles[requester.trouble].response_gap_ns = Situation::never;
+    const std::uint32_t responses_before = requester.ledger.responses();
+    if (end > here) acknowledge(requester, end - apart - 1, record);
+    if (requester.ledger.responses() < responses_before) request.response_ns = record.time_ns;
 }
 
 /// How many PSNs before the first response seen its requester may still wait for.
@@ -336,6 +386,19 @@ bool RoceTracker::gap_known(const Flow& requester) const {
     return trouble != nullptr && trouble->response_gap_ns != Situation::never;
 }
 
+/// The response begins with the packet at `position`.
+void RoceTracker::first_response(Flow& requester, std::uint64_t position, const PacketRecord& record) {
+    OutstandingMessage* const read = requester.ledger.oldest_response(store_.rings, position);
+    if (read == nullptr || read->responded || read->again || read->merged ||
+        static_cast<Operation>(static_cast<unsigned>(read->operation)) != Operation::read)
+        return;
+    read->responded = 1;
+    if (record.time_ns < read->last_ns) return;
+    const std::uint64_t latency = psn::elapsed(read->last_ns, record.time_ns);
+    store_.record(requester, FlowHistogram::first_response, latency);
+    psn::keep_least(requester.request.round_trip_min_ns, latency);
+}
+
 void RoceTracker::answered(Flow& requester, Flow& carrier, const PacketRecord& record, const wire::BthOpcode& opcode) {
     ResponseState& responses = store_.responder(carrier);
     RequestState& request = requester.request;
@@ -351,16 +414,7 @@ void RoceTracker::answered(Flow& requester, Flow& carrier, const PacketRecord& r
         } else if (position <= request.next) {
             acknowledge(requester, position - 1, record);
         }
-        OutstandingMessage* const read = requester.ledger.oldest_response(store_.rings, position);
-        if (read != nullptr && !read->responded && !read->again && !read->merged && !skipped &&
-            static_cast<Operation>(static_cast<unsigned>(read->operation)) == Operation::read) {
-            read->responded = 1;
-            if (record.time_ns >= read->last_ns) {
-                const std::uint64_t latency = psn::elapsed(read->last_ns, record.time_ns);
-                store_.record(requester, FlowHistogram::first_response, latency);
-                psn::keep_least(request.round_trip_min_ns, latency);
-            }
-        }
+        if (!skipped) first_response(requester, position, record);
     }
     if (!opcode.ends_message() || responses.incomplete) return;
     if (gap_known(requester)) {

@@ -145,6 +145,14 @@ void RoceTracker::answered_early(FlowIndex index, const PacketRecord& record, co
     request.last_data_ns = psn::later(request.last_data_ns, record.time_ns);
 }
 
+/// The responses in [begin, end) will come again. A sender that goes back repeats all READs that followed: `running`
+/// says that it was at it already.
+void RoceTracker::ask_again(FlowTrouble& trouble, std::uint64_t begin, std::uint64_t end, bool running) {
+    const bool another = trouble.asked_begin >= trouble.asked_end || (begin > trouble.asked_end && !running);
+    trouble.asked_begin = another ? begin : std::min(trouble.asked_begin, begin);
+    trouble.asked_end = another ? end : std::max(trouble.asked_end, end);
+}
+
 /// A position that a new packet has had already. Returns false where nothing is to be attributed: the network's doing.
 bool RoceTracker::past_request(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode,
                                std::uint64_t position, std::uint32_t span, Situation& situation) {
@@ -188,6 +196,10 @@ bool RoceTracker::past_request(FlowIndex index, const PacketRecord& record, cons
     }
     if (late) return false;
     repeat_missing(trouble.missing, position);
+    if (wants_response(packet.operation)) {
+        const std::uint64_t open = span == 0 ? psn::slack_of(record.dma_length, request.mtu_exponent) : 0;
+        ask_again(trouble, position, packet.last + 1 + open, running);
+    }
     if (request.lacks_responses && flow.reverse != no_flow && opcode.operation == wire::BthOperation::read_request) {
         refuse_all_missing(store_.trouble(store_.table[flow.reverse]).missing_responses);
         request.lacks_responses = false;

@@ -61,6 +61,7 @@ private:
     void unreliable_part(Flow& flow, const Progress& packet);
     void past_unreliable(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode,
                          std::uint64_t position);
+    static void ask_again(FlowTrouble& trouble, std::uint64_t begin, std::uint64_t end, bool running);
     RepeatCause tell_recovery(Flow& flow, const PacketRecord& record, std::uint64_t position, std::uint32_t span,
                               bool read, bool late);
     void acknowledge(Flow& requester, std::uint64_t position, const PacketRecord& answer);
@@ -83,7 +84,12 @@ private:
     };
     void miss_responses(Flow* requester, Flow& carrier, const PacketRecord& record, const Skipped& skipped,
                         bool continues);
-    bool was_overtaken(const Flow& requester, const MissingRanges::Range& hole, std::int64_t now_ns) const;
+    bool past_response(Flow* requester, Flow& carrier, const PacketRecord& record, const wire::BthOpcode& opcode,
+                       std::uint64_t here);
+    bool is_asked_again(const Flow& requester, std::uint64_t position) const;
+    void late_response(Flow& requester, Flow& carrier, const PacketRecord& record, const wire::BthOpcode& opcode,
+                       std::uint64_t here);
+    void first_response(Flow& requester, std::uint64_t position, const PacketRecord& record);
     void lost_response(Flow& requester, const PacketRecord& record, std::uint64_t position);
     void answered(Flow& requester, Flow& carrier, const PacketRecord& record, const wire::BthOpcode& opcode);
     void damaged(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode);

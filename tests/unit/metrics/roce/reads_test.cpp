@@ -234,7 +234,25 @@ TEST(RoceReads, AResponseBeforeTheCapture) {
     EXPECT_EQ(responses_missing(script), 0u);
 }
 
-/// Of 1 and 2 the network has changed the order: 10 us are a round trip, and after 1 us nobody has asked again.
+/// What the network has done to responses: nobody has asked for any of them again.
+void expect_shuffled(Script& script, std::uint64_t late, std::uint64_t doubled) {
+    const metrics::RequestState& carrier = script.responder().request;
+    EXPECT_EQ(carrier.reordered, late);
+    EXPECT_EQ(carrier.duplicates, doubled);
+    EXPECT_EQ(responses_missing(script), 0u);
+    EXPECT_EQ(responses_repeated(script), 0u);
+    EXPECT_EQ(repeated(script), 0u);
+    EXPECT_EQ(script.responder().attribution.time_in(metrics::State::recover_nak), 0u);
+    EXPECT_EQ(script.requester().ledger.messages(), 0u);
+}
+
+/// A response of READs that take four PSNs each, from 0 on.
+void answer_of_four(Script& script, std::int64_t index) {
+    const std::uint8_t opcode = index % 4 == 0 ? response_first : index % 4 == 3 ? response_last : response_middle;
+    script.answer(index, opcode, ack_syndrome, 1024);
+}
+
+/// Of 1 and 2 the network has changed the order: nobody has asked again.
 TEST(RoceReads, AResponseThatIsOvertakenIsNotLost) {
     Script script;
     for (const std::int64_t index : {0, 1, 2}) script.read(index, 1024);
@@ -243,8 +261,126 @@ TEST(RoceReads, AResponseThatIsOvertakenIsNotLost) {
     answer_all(script, 2, 1);
     EXPECT_EQ(responses_missing(script), 1u);
     answer_all(script, 1, 1);
-    EXPECT_EQ(responses_missing(script), 0u);
     EXPECT_EQ(payload(script), 3u * 1024);
+    EXPECT_EQ(script.latencies(Operation::read), 3u);
+    expect_shuffled(script, 1, 0);
+}
+
+/// Two READs of four responses each, and then a third one: of two neighbours among the eight responses the network
+/// changes the order. READs pass at 1 and 2 us, responses from 3 to 10 us; a READ is complete when all of it has passed.
+TEST(RoceReads, AnyTwoResponsesChangePlaces) {
+    for (std::int64_t swapped = 0; swapped < 7; ++swapped) {
+        SCOPED_TRACE(swapped);
+        Script script;
+        script.read(-4, 4096);
+        answer_all(script, -4, 4);
+        script.after_us(20);
+        script.read(0, 4096);
+        script.read(4, 4096);
+        for (std::int64_t i = 0; i < 8; ++i) {
+            answer_of_four(script, i == swapped ? i + 1 : i == swapped + 1 ? i - 1 : i);
+        }
+        expect_shuffled(script, 1, 0);
+        EXPECT_EQ(payload(script), 12u * 1024);
+        // 0 is the first READ's 4 us, then 5 us and 8 us, each 1 us more where its last response was late.
+        const metrics::Histogram latency =
+            script.store.unpack(script.requester(), metrics::latency_of(Operation::read));
+        EXPECT_EQ(latency.count(), 3u);
+        EXPECT_EQ(latency.sum(), 4000u + 5000 + 8000 + (swapped == 3 ? 1000 : 0));
+        EXPECT_EQ(script.requester().ledger.messages_max(), 2u);
+        script.after_us(20);
+        script.read(8, 4096);
+        answer_all(script, 8, 4);
+        expect_shuffled(script, 1, 0);
+        EXPECT_EQ(script.latencies(Operation::read), 4u);
+    }
+}
+
+/// A mirror delivers each frame twice, the second time after two others.
+TEST(RoceReads, ResponsesThatPassTwiceAreNotSentAgain) {
+    Script script;
+    for (std::int64_t first = 0; first < 40; first += 4) {
+        script.read(first, 4096);
+        script.read(first, 4096);
+        for (const std::int64_t i : {0, 1, 2, 0, 3, 1, 2, 3}) answer_of_four(script, first + i);
+        script.after_us(20);
+    }
+    expect_shuffled(script, 0, 40);
+    EXPECT_EQ(script.shown().duplicate_packets, 10u);
+    EXPECT_EQ(payload(script), 40u * 1024);
+    EXPECT_EQ(script.latencies(Operation::read), 10u);
+}
+
+/// The requester sees the hole, too, and asks again before the late one is with it: that and what follows is repeated.
+TEST(RoceReads, AResponseThatIsOvertakenMayBeAskedForAgain) {
+    Script script;
+    script.read(0, 4096);
+    for (const std::int64_t index : {0, 2, 1, 3}) answer_of_four(script, index);
+    script.read(1, 3072);
+    answer_all(script, 1, 3);
+    EXPECT_EQ(repeated(script), 1u);
+    EXPECT_EQ(script.shown().timeouts, 0u);
+    EXPECT_EQ(script.responder().request.reordered, 1u);
+    EXPECT_EQ(script.responder().request.duplicates, 0u);
+    EXPECT_EQ(responses_missing(script), 0u);
+    EXPECT_EQ(responses_repeated(script), 3u);
+    EXPECT_EQ(payload(script), 4u * 1024);
+}
+
+/// The second response of six READs is lost, and asked for again with all that follows. While responses come again, the
+/// requester notices that it lacks the third one, too, and goes back there.
+TEST(RoceReads, ResponsesAreAskedForTwice) {
+    Script script;
+    for (std::int64_t first = 0; first < 24; first += 4) script.read(first, 4096);
+    for (std::int64_t index = 0; index < 24; ++index)
+        if (index != 1) answer_of_four(script, index);
+    script.read(1, 3072);
+    for (std::int64_t first = 4; first < 24; first += 4) script.read(first, 4096);
+    answer_all(script, 1, 3);
+    for (std::int64_t index = 4; index < 16; ++index) answer_of_four(script, index);
+    script.read(2, 2048);
+    for (std::int64_t first = 4; first < 24; first += 4) script.read(first, 4096);
+    for (std::int64_t index = 16; index < 24; ++index) answer_of_four(script, index);
+    answer_all(script, 2, 2);
+    for (std::int64_t index = 4; index < 24; ++index) answer_of_four(script, index);
+    EXPECT_EQ(responses_missing(script), 1u);
+    EXPECT_EQ(responses_repeated(script), 23u + 22);
+    EXPECT_EQ(script.responder().request.duplicates, 0u);
+    EXPECT_EQ(repeated(script), 12u);
+    EXPECT_EQ(payload(script), 24u * 1024);
+}
+
+/// One was late; 20 us later one is lost, and the READ that asks for it begins where it should.
+TEST(RoceReads, AResponseIsLostAfterOneThatWasLate) {
+    Script script;
+    script.direction = wire::Direction::outbound;
+    for (std::int64_t first = 0; first < 8; first += 4) {
+        script.read(first, 4096);
+        for (const std::int64_t i : {0, 2, 1, 3})
+            if (first == 0 || i != 1) answer_of_four(script, first + i);
+        script.after_us(20);
+    }
+    script.read(5, 3072);
+    answer_all(script, 5, 3);
+    EXPECT_EQ(responses_missing(script), 1u);
+    EXPECT_EQ(responses_repeated(script), 3u);
+    EXPECT_EQ(repeated(script), 1u);
+    EXPECT_EQ(script.latencies(Operation::read), 1u);
+    EXPECT_EQ(script.shown().exhibit(metrics::EventKind::read_restart_wrong), nullptr);
+    EXPECT_EQ(script.requester().ledger.messages(), 0u);
+}
+
+/// What passes so long after has been asked for by a request that the capture has lost.
+TEST(RoceReads, AResponseThatPassesMuchLaterWasSentAgain) {
+    Script script;
+    script.read(0, 4096);
+    answer_all(script, 0, 4, 1);
+    script.after_us(1000);
+    answer_all(script, 1, 3);
+    EXPECT_EQ(responses_missing(script), 1u);
+    EXPECT_EQ(responses_repeated(script), 3u);
+    EXPECT_EQ(script.responder().request.reordered, 0u);
+    EXPECT_EQ(script.responder().request.duplicates, 0u);
 }
 
 }  // namespace
