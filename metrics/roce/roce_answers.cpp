@@ -4,6 +4,7 @@
 
 #include "metrics/roce/credit.h"
 #include "metrics/roce/missing.h"
+#include "metrics/roce/moved.h"
 #include "metrics/roce/progress.h"
 #include "metrics/roce/psn.h"
 #include "metrics/roce/roce_tracker.h"
@@ -115,14 +116,18 @@ void RoceTracker::settle_holes(Flow& requester, std::uint64_t end, std::uint64_t
 /// The conversation goes on though responses have not passed: their requester would have asked for them again, had it
 /// noticed that it lacks them. IBTA vol. 1, 9.7.5.2.8.
 void RoceTracker::settle_responses(Flow& requester, std::int64_t now_ns, std::uint64_t frame) {
+    const std::uint64_t patience = std::max(patience_ns(requester.request), psn::network_disorder_ns);
+    responses_received(requester, now_ns - static_cast<std::int64_t>(patience), frame);
+}
+
+/// The requester has had all responses that were found missing before `since_ns`.
+void RoceTracker::responses_received(Flow& requester, std::int64_t since_ns, std::uint64_t frame) {
     RequestState& request = requester.request;
     if (requester.reverse == no_flow) return;
     Flow& carrier = store_.table[requester.reverse];
     if (carrier.trouble == Flow::no_block) return;
     FlowTrouble& trouble = store_.troubles[carrier.trouble];
     bool remains = false;
-    const std::uint64_t patience = std::max(patience_ns(request), psn::network_disorder_ns);
-    const std::int64_t since_ns = now_ns - static_cast<std::int64_t>(patience);
     const std::uint32_t count = received_missing(trouble.missing_responses, since_ns, remains);
     request.lacks_responses = remains;
     if (count == 0) return;
@@ -151,14 +156,20 @@ void RoceTracker::request_of_response(Flow& requester, Flow& carrier, const Pack
     request.missing -= std::min(request.missing, taken);
 }
 
+/// The responder has had what lies before `position` and at it; the requester may still lack responses.
+void RoceTracker::received(Flow& requester, std::uint64_t position, const PacketRecord& answer) {
+    RequestState& request = requester.request;
+    if (position >= request.next && position - request.next < request.read_slack) extend_read(requester, position + 1);
+    if (position >= request.next) beyond_seen(requester, position, position + 1 - request.next, answer);
+    if (request.lacking && position >= request.acknowledged) settle_holes(requester, position + 1, answer.frame);
+}
+
 void RoceTracker::acknowledge(Flow& requester, std::uint64_t position, const PacketRecord& answer) {
     RequestState& request = requester.request;
     if (request.next == 0) return;
-    if (position >= request.next && position - request.next < request.read_slack) extend_read(requester, position + 1);
-    if (position >= request.next) beyond_seen(requester, position, position + 1 - request.next, answer);
+    received(requester, position, answer);
     if (position < request.acknowledged) return;
     request.acknowledged = position + 1;
-    if (request.lacking) settle_holes(requester, position + 1, answer.frame);
     if (request.recovering) {
         const std::uint64_t doubtful = store_.trouble(requester).doubtful;
         if (doubtful != 0 && doubtful <= position) requester.ledger.mark_again(store_.rings, doubtful);
@@ -237,7 +248,8 @@ bool RoceTracker::past_response(Flow* requester, Flow& carrier, const PacketReco
     const bool fills = take_missing(trouble.missing_responses, here, hole);
     const std::uint64_t position = requester == nullptr ? 0 : psn::position_of(record.psn, requester->request.next);
     const std::int64_t since_ns = fills ? hole.noticed_ns : carrier.request.last_data_ns;
-    const bool asked = requester == nullptr || is_asked_again(*requester, position) || hole.refused || hole.acknowledged;
+    const bool asked =
+        requester == nullptr || is_asked_again(*requester, position) || hole.refused || hole.acknowledged;
     const bool again = asked || psn::elapsed(since_ns, record.time_ns) >= psn::network_disorder_ns;
     if (fills)
         carrier.counts.payload_bytes += record.payload_length;
@@ -252,9 +264,18 @@ bool RoceTracker::past_response(Flow* requester, Flow& carrier, const PacketReco
         // Then those that follow were asked for by the same request.
         if (!asked) ask_again(store_.trouble(*requester), position + 1, position + (responses.next - here), false);
     } else if (fills) {
-        ++carrier.request.reordered;
         if (hole.counted && responses.missing > 0) --responses.missing;
-        store_.show(carrier, EventKind::reordered, record.frame, responses.next - here);
+        if (hole.answered && here == hole.begin) {
+            // An acknowledgement alone has passed it, or is stamped early: among responses it is the next one.
+            Situation situation;
+            situation.response = true;
+            situation.mid_message = !opcode.starts_message();
+            close_gap(carrier, record, situation);
+            carrier.request.last_data_ns = psn::later(carrier.request.last_data_ns, record.time_ns);
+        } else {
+            ++carrier.request.reordered;
+            store_.show(carrier, EventKind::reordered, record.frame, responses.next - here);
+        }
         late_response(*requester, carrier, record, opcode, here);
     } else {
         ++carrier.request.duplicates;
@@ -285,8 +306,7 @@ void RoceTracker::late_response(Flow& requester, Flow& carrier, const PacketReco
     for (const MissingRanges::Range& range : store_.trouble(carrier).missing_responses.ranges) {
         if (range.begin == range.end || range.acknowledged || range.end <= request.acknowledged + apart) continue;
         end = std::min(end, range.begin);
-        if (range.end > responses.message_position + apart && range.begin < responses.next)
-            responses.incomplete = true;
+        if (range.end > responses.message_position + apart && range.begin < responses.next) responses.incomplete = true;
     }
     if (end == responses.next && gap_known(requester))
         store_.troubles[requester.trouble].response_gap_ns = Situation::never;
@@ -308,8 +328,16 @@ bool RoceTracker::skips_read(Flow& requester, const PacketRecord& response) {
     return oldest != nullptr && oldest->position < psn::position_of(response.psn, requester.request.next);
 }
 
-/// Calls found(begin, end, sure) for each stretch of [from, to) that responses to READs take that are waited for; all
-/// in the requester's positions. Of READs that were merged it is not known which PSNs were other requests'.
+/// How many PSNs the response to a READ or atomic takes, at the most.
+std::uint64_t RoceTracker::awaited_span(const Flow& requester, const OutstandingMessage& message) const {
+    const bool read = static_cast<Operation>(static_cast<unsigned>(message.operation)) == Operation::read;
+    if (!read && message.merged == 0) return 1;
+    const std::uint64_t span = read_span(requester, message.bytes);
+    return span != 0 ? span : psn::slack_of(message.bytes, requester.request.mtu_exponent) + 1u;
+}
+
+/// Calls found(begin, end, sure) for each stretch of [from, to) that responses take that are waited for; all in the
+/// requester's positions. Of READs that were merged it is not known which PSNs were other requests'.
 template <class Found>
 void RoceTracker::awaited_responses(const Flow& requester, std::uint64_t from, std::uint64_t to, Found&& found) const {
     std::uint64_t before = from;
@@ -318,10 +346,8 @@ void RoceTracker::awaited_responses(const Flow& requester, std::uint64_t from, s
         std::uint64_t begin = before;
         before = std::max(before, behind);
         const bool merged = message.merged != 0;
-        const auto operation = static_cast<Operation>(static_cast<unsigned>(message.operation));
-        if (message.responses == 0 || (!merged && operation != Operation::read)) return;
-        std::uint64_t span = read_span(requester, message.bytes);
-        if (span == 0) span = psn::slack_of(message.bytes, requester.request.mtu_exponent) + 1u;
+        if (message.responses == 0) return;
+        const std::uint64_t span = awaited_span(requester, message);
         if (!merged && behind > span) begin = std::max(begin, behind - span);
         const std::uint64_t end = std::min(behind, to);
         if (begin < end) found(begin, end, !merged);
@@ -332,7 +358,7 @@ void RoceTracker::awaited_responses(const Flow& requester, std::uint64_t from, s
 /// READs wait for, as the ledger has them; else those from `skipped.sure` on.
 void RoceTracker::miss_responses(Flow* requester, Flow& carrier, const PacketRecord& record, const Skipped& skipped,
                                  bool continues) {
-    MissingRanges::Range stretch{0, 0, record.time_ns};
+    MissingRanges::Range stretch{.noticed_ns = record.time_ns, .answered = skipped.answered};
     std::uint64_t first = 0;
     std::uint32_t count = 0;
     const auto note = [&] {
@@ -368,6 +394,86 @@ void RoceTracker::miss_responses(Flow* requester, Flow& carrier, const PacketRec
     // While one is missing the requester drops responses to later READs.
     if (continues || !gap_known(*requester))
         lost_response(*requester, record, psn::position_of(static_cast<std::uint32_t>(first), requester->request.next));
+}
+
+/// Whether an answer to the request at `position` leaves out the response to a READ or atomic before it. Of merged ones
+/// it is not known which they were.
+bool RoceTracker::skips_response(Flow& requester, std::uint64_t position) {
+    const OutstandingMessage* const oldest = requester.ledger.oldest_response(store_.rings, 0);
+    return oldest != nullptr && oldest->position < position && oldest->merged == 0;
+}
+
+/// The first PSN of the responses that an entry of the ledger waits for.
+std::uint64_t RoceTracker::awaited_from(const Flow& requester, const OutstandingMessage& message) const {
+    const std::uint64_t behind = message.position + 1;
+    return behind - std::min<std::uint64_t>(std::max<std::uint64_t>(awaited_span(requester, message), 1), behind);
+}
+
+/// An answer to the request at `position`, with which all before `end` has been received, while the response to a READ
+/// or atomic before it has not passed. Responders answer in the order of PSNs, so that response was lost, and its
+/// requester asks again. IBTA vol. 1, 9.7.5.2.8. Returns whether anything waits for it.
+bool RoceTracker::waits_for_response(Flow& requester, Flow& carrier, const PacketRecord& record, std::uint64_t position,
+                                     std::uint64_t end) {
+    if (!skips_response(requester, position)) return false;
+    if (gap_known(requester)) {
+        std::int64_t newest_ns = Situation::never;
+        requester.ledger.look(position, [&](const OutstandingMessage& message) { newest_ns = message.last_ns; });
+        if (went_on(requester, newest_ns)) {
+            give_up_responses(requester, position);
+            return false;
+        }
+    }
+    const OutstandingMessage oldest = *requester.ledger.oldest_response(store_.rings, 0);
+    const std::uint64_t begin = std::max(awaited_from(requester, oldest), requester.request.acknowledged);
+    ResponseState& responses = store_.responder(carrier);
+    if (responses.next == 0) responses.next = psn::first_position + record.psn - awaited_before(requester, record);
+    const std::uint64_t here = psn::position_of(record.psn, responses.next);
+    if (here > responses.next) {
+        miss_responses(&requester, carrier, record, {responses.next, here, here, true}, false);
+        // An acknowledgement of a READ is none of its responses.
+        const OutstandingMessage* const mine = requester.ledger.oldest_response(store_.rings, position);
+        const std::uint64_t behind = mine == nullptr ? end : std::min(end, awaited_from(requester, *mine));
+        responses.next = here - position + behind;
+        responses.in_response = false;
+    }
+    if (!gap_known(requester)) lost_response(requester, record, begin);
+    received(requester, end - 1, record);
+    // How long others took to be acknowledged will not be known: their requester cannot complete them before.
+    requester.ledger.mark_again(store_.rings, oldest.position, end - 1);
+    acknowledge(requester, begin - 1, record);
+    return true;
+}
+
+/// Whether the requester sent something so long after responses began to be missing that it would have asked again
+/// before, had it lacked them: the tap has missed what it got.
+bool RoceTracker::went_on(const Flow& requester, std::int64_t sent_ns) const {
+    const std::int64_t gap_ns = store_.troubles[requester.trouble].response_gap_ns;
+    return sent_ns > gap_ns && psn::elapsed(gap_ns, sent_ns) > patience_ns(requester.request);
+}
+
+/// What waits for responses up to `position` has had them, nobody knows when.
+void RoceTracker::give_up_responses(Flow& requester, std::uint64_t position) {
+    store_.troubles[requester.trouble].response_gap_ns = Situation::never;
+    OutstandingMessage* waiting = requester.ledger.oldest_response(store_.rings, 0);
+    for (; waiting != nullptr && waiting->position < position;
+         waiting = requester.ledger.oldest_response(store_.rings, waiting->position + 1))
+        waiting->again = 1;
+}
+
+/// A new message, with which more would be outstanding than ever before, while a response is missing: its requester has
+/// had that, and the tap has missed it. So has it whatever else it had answers to.
+void RoceTracker::release_responses(Flow& requester, const PacketRecord& record, const wire::BthOpcode& opcode) {
+    const Ledger& ledger = requester.ledger;
+    const bool full = ledger.messages() >= ledger.messages_max() ||
+                      (wants_response(operation_of(opcode)) && ledger.responses() >= ledger.responses_max());
+    if (!full || !opcode.starts_message() || requester.reverse == no_flow) return;
+    const ResponseState* const responses = store_.responder_of(store_.table[requester.reverse]);
+    if (responses == nullptr) return;
+    const std::uint64_t end = psn::position_of(static_cast<std::uint32_t>(responses->next), requester.request.next);
+    if (end > requester.request.next || !skips_response(requester, end)) return;
+    give_up_responses(requester, end);
+    responses_received(requester, record.time_ns, record.frame);
+    acknowledge(requester, end - 1, record);
 }
 
 /// A response to a later READ, or a later response to the same, while one is missing: as good as a NAK. IBTA 9.7.5.2.8.
@@ -418,18 +524,16 @@ void RoceTracker::answered(Flow& requester, Flow& carrier, const PacketRecord& r
     }
     if (!opcode.ends_message() || responses.incomplete) return;
     if (gap_known(requester)) {
-        std::int64_t& gap_ns = store_.troubles[requester.trouble].response_gap_ns;
         // Until the missing one has come, the requester drops what follows. Where it goes on all the same, for READs
         // that it posted long after, the tap has missed what the requester got.
         const OutstandingMessage* const waiting = requester.ledger.oldest_response(store_.rings, 0);
         if (waiting != nullptr && waiting->merged == 0 && waiting->position < responses.message_position) {
             const OutstandingMessage* const mine =
                 requester.ledger.oldest_response(store_.rings, responses.message_position);
-            const bool long_after =
-                mine != nullptr && mine->last_ns > gap_ns && psn::elapsed(gap_ns, mine->last_ns) > patience_ns(request);
-            if (!long_after) return;
+            if (mine == nullptr || !went_on(requester, mine->last_ns)) return;
+            give_up_responses(requester, responses.message_position);
         }
-        gap_ns = Situation::never;
+        store_.troubles[requester.trouble].response_gap_ns = Situation::never;
     }
     const std::uint32_t responses_before = requester.ledger.responses();
     acknowledge(requester, position, record);
@@ -484,10 +588,11 @@ void RoceTracker::refused(Flow& carrier, Flow* requester, const PacketRecord& re
     if (kind == NakKind::sequence && request.lacking && requester->trouble != Flow::no_block)
         refuse_missing(recovering.missing, position);
     // It acknowledges what lies before it; recovery knows that already.
-    acknowledge(*requester, position - 1, record);
+    if (!waits_for_response(*requester, carrier, record, position, position))
+        acknowledge(*requester, position - 1, record);
 }
 
-void RoceTracker::acknowledgement(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode) {
+void RoceTracker::acknowledgement(FlowIndex index, const PacketRecord& record) {
     Flow* const requester = requester_of(index, record);
     Flow& flow = store_.table[index];
     flow.count_acknowledgement();
@@ -507,10 +612,10 @@ void RoceTracker::acknowledgement(FlowIndex index, const PacketRecord& record, c
         flow.credits = credits;
     }
     if (requester == nullptr || requester->request.next == 0) return;
-    const bool atomic = opcode.operation == wire::BthOperation::atomic_acknowledge;
-    acknowledge(*requester, psn::position_of(record.psn, requester->request.next), record);
+    const std::uint64_t position = psn::position_of(record.psn, requester->request.next);
+    if (!waits_for_response(*requester, flow, record, position, position + 1))
+        acknowledge(*requester, position, record);
     if (lacked && !lacks_credit(flow, *requester)) requester->request.credit_freed_ns = record.time_ns;
-    if (atomic) requester->request.response_ns = record.time_ns;
 }
 
 /// A CNP tells the sender of the reverse flow to slow down. IBTA annex A17.
