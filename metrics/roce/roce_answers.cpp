@@ -228,6 +228,10 @@ void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wi
         responses.next = here + 1;
     }
     close_gap(flow, record, situation);
+    const bool lacked = requester != nullptr && lacks_credit(flow, *requester);
+    const bool has_aeth = opcode.starts_message() || opcode.ends_message();
+    if (has_aeth && wire::kind_of_syndrome(record.syndrome) == wire::AethKind::ack)
+        take_credits(flow, requester, record);
     responses.in_response = !opcode.ends_message();
     if (opcode.ends_message()) responses.message_end_ns = record.time_ns;
     flow.request.last_data_ns = psn::later(flow.request.last_data_ns, record.time_ns);
@@ -235,6 +239,7 @@ void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wi
     if (requester->request.lacks_responses) settle_responses(*requester, record.time_ns, record.frame);
     if (!situation.again) request_of_response(*requester, flow, record, opcode, continues);
     answered(*requester, flow, record, opcode);
+    if (lacked && !lacks_credit(flow, *requester)) requester->request.credit_freed_ns = record.time_ns;
 }
 
 /// A response behind others that have passed: whether it was sent again. A responder does that where its requester asks
@@ -540,6 +545,13 @@ void RoceTracker::answered(Flow& requester, Flow& carrier, const PacketRecord& r
     if (requester.ledger.responses() < responses_before) request.response_ns = record.time_ns;
 }
 
+/// Acknowledgements have credits, and so has each response with an AETH. IBTA vol. 1, 9.7.7.2.
+void RoceTracker::take_credits(Flow& carrier, Flow* requester, const PacketRecord& record) {
+    if (!note_credits(carrier, record.syndrome) || requester == nullptr) return;
+    ++store_.trouble(carrier).credits_exhausted;
+    store_.show(*requester, EventKind::credit_exhausted, record.frame);
+}
+
 /// A NAK or RNR NAK: it acknowledges what lies before it and names what must come again. IBTA vol. 1, 9.7.5.2.8.
 void RoceTracker::refused(Flow& carrier, Flow* requester, const PacketRecord& record) {
     FlowTrouble& trouble = store_.trouble(carrier);
@@ -603,14 +615,7 @@ void RoceTracker::acknowledgement(FlowIndex index, const PacketRecord& record) {
     }
     if (kind == wire::AethKind::reserved) return;
     const bool lacked = requester != nullptr && lacks_credit(flow, *requester);
-    const std::uint8_t credits = wire::value_of_syndrome(record.syndrome);
-    if (credits != wire::no_credit_limit) {
-        if (credits == 0 && flow.credits != 0 && requester != nullptr) {
-            ++store_.trouble(flow).credits_exhausted;
-            store_.show(*requester, EventKind::credit_exhausted, record.frame);
-        }
-        flow.credits = credits;
-    }
+    take_credits(flow, requester, record);
     if (requester == nullptr || requester->request.next == 0) return;
     const std::uint64_t position = psn::position_of(record.psn, requester->request.next);
     if (!waits_for_response(*requester, flow, record, position, position + 1))

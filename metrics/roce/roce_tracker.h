@@ -66,6 +66,7 @@ private:
                               bool read, bool late);
     void received(Flow& requester, std::uint64_t position, const PacketRecord& answer);
     void acknowledge(Flow& requester, std::uint64_t position, const PacketRecord& answer);
+    void take_credits(Flow& carrier, Flow* requester, const PacketRecord& record);
     void refused(Flow& carrier, Flow* requester, const PacketRecord& record);
     void notice_reuse(Flow& flow, const Progress& packet);
     void decide_doubt(Flow& flow, std::uint64_t position);
