@@ -371,6 +371,20 @@ TEST(RoceReads, AResponseIsLostAfterOneThatWasLate) {
     EXPECT_EQ(script.requester().ledger.messages(), 0u);
 }
 
+/// One was late, and 70 ms later a WRITE comes again: that is a timer's doing.
+TEST(RoceReads, AResponseThatWasLateAsksForNothing) {
+    Script script;
+    script.read(0, 4096);
+    for (const std::int64_t index : {0, 2, 1, 3}) answer_of_four(script, index);
+    script.request(4);
+    script.after_us(70'000);
+    script.request(4);
+    script.ack(4);
+    EXPECT_EQ(repeated(script), 1u);
+    EXPECT_EQ(script.shown().timeouts, 1u);
+    EXPECT_EQ(script.requester().attribution.last_state(), metrics::State::recover_timeout);
+}
+
 /// What passes so long after has been asked for by a request that the capture has lost.
 TEST(RoceReads, AResponseThatPassesMuchLaterWasSentAgain) {
     Script script;
