@@ -123,6 +123,7 @@ struct MissingRanges {
         bool counted = true;               ///< as missing; not where the capture began in its midst
         bool refused = false;              ///< the receiver has asked for it: it was lost
         bool acknowledged = false;         ///< it was received, so the capture alone has lost it
+        bool answered = false;             ///< its acknowledgement showed it: nothing behind it had passed
     };
     std::array<Range, 8> ranges{};
     /// Positions of stretches for which there was no room, and where these lie.
@@ -185,6 +186,9 @@ struct FlowTrouble {
     std::array<std::uint64_t, 4> damaged{};  ///< positions of packets whose CRC was bad
     std::uint8_t damaged_next = 0;
     std::int64_t response_gap_ns = Situation::never;  ///< since when an answered READ of this flow lacks responses
+    /// Responses that the flow's sender has asked for again, when it last went back; positions of its own.
+    std::uint64_t asked_begin = 0;
+    std::uint64_t asked_end = 0;
     std::uint64_t doubtful = 0;  ///< position that was taken for one sent again, unless new data follows it; 0 = none
     bool doubtful_timeout = false;
     Recovery recovery;

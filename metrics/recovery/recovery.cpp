@@ -123,9 +123,10 @@ void Recovery::receive(const RecoveryPacket& packet) {
 }
 
 /// Whether the pending NAK asks for nothing any more: its packet was acknowledged, or came within an earlier run, and
-/// the sender has had time to heed it.
+/// the sender has had time to heed it. A missing response that came late is asked for at once, or not at all.
 bool Recovery::is_spent(const RecoveryPacket& packet, const RecoveryVantage& vantage) const {
     const std::uint64_t since_ns = elapsed(signal_ns_, packet.now_ns);
+    if (implied_ && oldest_ > signal_ && since_ns >= shortest_timer_ns) return true;
     return (passed_ && since_ns >= timer_of(vantage)) || (oldest_ > signal_ && since_ns > stale_signal_ns);
 }
 
@@ -329,7 +330,9 @@ bool Recovery::see_nak(std::int64_t now_ns, std::uint64_t position, NakKind kind
 }
 
 bool Recovery::response_missing(std::int64_t now_ns, std::uint64_t missing) {
-    if (missing >= next_ || (pending_ != RepeatCause::none && !passed_)) return false;
+    // An earlier one may have come late.
+    const bool came = implied_ && oldest_ > signal_;
+    if (missing >= next_ || (pending_ != RepeatCause::none && !passed_ && !came)) return false;
     pending_ = RepeatCause::nak;
     implied_ = true;
     passed_ = false;

@@ -106,12 +106,14 @@ struct RoceTracker::CommonPacket {
         return false;
     const std::uint8_t credits = wire::value_of_syndrome(packet.syndrome);
     if (credits == 0 && flow.credits != 0) return false;
+    const std::uint64_t position = request.next + static_cast<std::uint64_t>(static_cast<std::int64_t>(ahead));
+    if (requester.ledger.responses() != 0 && skips_response(requester, position)) [[unlikely]]
+        return false;
 
     packet.count(flow);
     flow.count_acknowledgement();
     const bool lacked = lacks_credit(flow, requester);
     if (credits != wire::no_credit_limit) flow.credits = credits;
-    const std::uint64_t position = request.next + static_cast<std::uint64_t>(static_cast<std::int64_t>(ahead));
     if (position >= request.acknowledged) {
         request.acknowledged = position + 1;
         settle(requester, position, packet.now_ns);

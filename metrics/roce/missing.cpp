@@ -32,6 +32,16 @@ void note_missing(MissingRanges& missing, const MissingRanges::Range& hole) {
     *place = hole;
 }
 
+void note_answered(MissingRanges& missing, const MissingRanges::Range& hole) {
+    for (MissingRanges::Range& range : missing.ranges) {
+        if (!range.answered || range.refused || range.begin == range.end || range.end != hole.begin) continue;
+        range.end = hole.end;
+        range.noticed_ns = hole.noticed_ns;
+        return;
+    }
+    note_missing(missing, hole);
+}
+
 bool take_missing(MissingRanges& missing, std::uint64_t position, MissingRanges::Range& out) {
     for (MissingRanges::Range& range : missing.ranges) {
         if (position < range.begin || position >= range.end) continue;

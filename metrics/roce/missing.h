@@ -7,6 +7,8 @@ namespace metrics {
 
 /// The positions of `hole` did not pass when later ones did. Where there is no room the oldest stretch is given up.
 void note_missing(MissingRanges& missing, const MissingRanges::Range& hole);
+/// The positions of `hole`, behind all that had passed, were acknowledged first. Such a stretch right before it grows.
+void note_answered(MissingRanges& missing, const MissingRanges::Range& hole);
 /// Whether the position was missing; it no longer is. `out` is the stretch that it lay in.
 bool take_missing(MissingRanges& missing, std::uint64_t position, MissingRanges::Range& out);
 /// The receiver asks for the position: it has not received it.

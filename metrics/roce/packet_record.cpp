@@ -6,6 +6,7 @@
 #include "metrics/flow/flow_table.h"
 #include "metrics/hosts/glance.h"
 #include "metrics/opcode_traits.h"
+#include "wire/aeth.h"
 #include "wire/bth_opcode.h"
 #include "wire/bytes.h"
 #include "wire/icrc.h"
@@ -53,7 +54,7 @@ bool make_record(const dissect::Unit& unit, const FrameContext& context, PacketR
     out.remote_key = out.has_remote_key ? bth.remote_key : 0;
     out.virtual_address = out.has_remote_key ? bth.virtual_address : 0;
     out.source_qp = dissection.has(dissect::LayerId::deth) ? bth.source_qp : 0xffffffff;
-    out.syndrome = dissection.has(dissect::LayerId::aeth) ? bth.syndrome : 0;
+    out.syndrome = dissection.has(dissect::LayerId::aeth) ? bth.syndrome : wire::no_credit_limit;
     return true;
 }
 
@@ -115,7 +116,7 @@ void make_plain_record(const wire::Frame& frame, const FrameContext& context, bo
     out.virtual_address = 0;
     out.identification = identification;
     out.opcode = number;
-    out.syndrome = 0;
+    out.syndrome = wire::no_credit_limit;
     out.traffic_class = traffic_class;
     out.hop_limit = hop_limit;
     out.direction = frame.direction;

@@ -28,7 +28,7 @@ struct PacketRecord {
     std::uint64_t virtual_address = 0;
     std::uint16_t identification = 0;  ///< IPv4's; 0 = none
     std::uint8_t opcode = 0;
-    std::uint8_t syndrome = 0;
+    std::uint8_t syndrome = 0;  ///< where there is no AETH: one that says nothing
     std::uint8_t traffic_class = 0;
     std::uint8_t hop_limit = 0;  ///< 0 = none
     wire::Direction direction = wire::Direction::unknown;

@@ -1,4 +1,4 @@
-// What responders send: acknowledgements, NAKs, READ responses, notifications.
+// What responders send but for responses to READs and atomics: acknowledgements, NAKs, notifications.
 #include <algorithm>
 #include <optional>
 
@@ -10,16 +10,6 @@
 #include "wire/aeth.h"
 
 namespace metrics {
-
-namespace {
-
-/// A requester that lacks responses asks for them again within this.
-std::uint64_t patience_ns(const RequestState& request) {
-    return 10 * (request.round_trip_min_ns != 0xffffffff ? std::uint64_t{request.round_trip_min_ns}
-                                                         : psn::network_disorder_ns);
-}
-
-}  // namespace
 
 /// Whose requests the packet on `carrier` answers; nullptr where that is not known. The carrier may turn out to be
 /// another life of its key: then its index changes.
@@ -55,14 +45,28 @@ Flow* RoceTracker::requester_of(FlowIndex& carrier, const PacketRecord& record) 
     return &store_.table[finding.requester];
 }
 
-/// The responder has had what lies before `position` and at it: `packets` packets that have not passed.
-void RoceTracker::beyond_seen(Flow& requester, std::uint64_t position, std::uint64_t packets, std::uint64_t frame) {
+/// The responder has had what lies before `position` and at it: `packets` packets that have not passed. They may only
+/// be stamped later.
+void RoceTracker::beyond_seen(Flow& requester, std::uint64_t position, std::uint64_t packets,
+                              const PacketRecord& answer) {
     RequestState& request = requester.request;
     FlowTrouble& trouble = store_.trouble(requester);
     cut_message(requester);
+    if (request.in_message) {
+        // Its end was received, whenever it was; that measures nothing.
+        requester.ledger.end(store_.rings, answer.time_ns, request.operation, request.next - 1, 0);
+        requester.ledger.mark_again(store_.rings, request.next - 1);
+        leave_message(requester);
+    }
     if (packets > 0) {
+        note_answered(trouble.missing, {.begin = request.next,
+                                        .end = position + 1,
+                                        .noticed_ns = answer.time_ns,
+                                        .identification = request.identification,
+                                        .acknowledged = true,
+                                        .answered = true});
         trouble.unseen_acknowledged += static_cast<std::uint32_t>(std::min<std::uint64_t>(packets, 1u << 24));
-        store_.show(requester, EventKind::ack_unseen, frame, packets);
+        store_.show(requester, EventKind::ack_unseen, answer.frame, packets);
         request.unobserved = true;
     }
     if (request.recovering) {
@@ -71,7 +75,6 @@ void RoceTracker::beyond_seen(Flow& requester, std::uint64_t position, std::uint
     }
     request.next = position + 1;
     request.read_slack = 0;
-    request.in_message = false;
 }
 
 /// The responder has had all before `end`. It takes requests in their order only (IBTA vol. 1, 9.7.4.1.2), so what had
@@ -99,274 +102,41 @@ void RoceTracker::settle_holes(Flow& requester, std::uint64_t end, std::uint64_t
         acknowledge_missing(trouble.missing, end, received, [&](std::uint32_t packets) { unseen(packets, false); });
 }
 
-/// The conversation goes on though responses have not passed: their requester would have asked for them again, had it
-/// noticed that it lacks them. IBTA vol. 1, 9.7.5.2.8.
-void RoceTracker::settle_responses(Flow& requester, std::int64_t now_ns, std::uint64_t frame) {
+/// The responder has had what lies before `position` and at it; the requester may still lack responses.
+void RoceTracker::received(Flow& requester, std::uint64_t position, const PacketRecord& answer) {
     RequestState& request = requester.request;
-    if (requester.reverse == no_flow) return;
-    Flow& carrier = store_.table[requester.reverse];
-    if (carrier.trouble == Flow::no_block) return;
-    FlowTrouble& trouble = store_.troubles[carrier.trouble];
-    bool remains = false;
-    const std::uint64_t patience = std::max(patience_ns(request), psn::network_disorder_ns);
-    const std::int64_t since_ns = now_ns - static_cast<std::int64_t>(patience);
-    const std::uint32_t count = received_missing(trouble.missing_responses, since_ns, remains);
-    request.lacks_responses = remains;
-    if (count == 0) return;
-    ResponseState& responses = store_.responder(carrier);
-    responses.missing -= std::min(responses.missing, count);
-    trouble.unseen_acknowledged += count;
-    store_.show(carrier, EventKind::ack_unseen, frame, count);
-    carrier.request.unobserved = true;
+    if (position >= request.next && position - request.next < request.read_slack) extend_read(requester, position + 1);
+    if (position >= request.next) beyond_seen(requester, position, position + 1 - request.next, answer);
+    if (request.lacking && position >= request.acknowledged) settle_holes(requester, position + 1, answer.frame);
 }
 
-/// What a response tells of its request where the tap has not seen that: the responder has had it. Of the PSNs that a
-/// READ takes, one is a packet of the requester's.
-void RoceTracker::request_of_response(Flow& requester, Flow& carrier, const PacketRecord& record,
-                                      const wire::BthOpcode& opcode, bool continues) {
-    RequestState& request = requester.request;
-    const std::uint64_t position = psn::position_of(record.psn, request.next);
-    if (position >= request.next) {
-        const std::uint64_t requests = continues ? 0 : position - request.next + 1;
-        return beyond_seen(requester, position, requests, record.frame);
-    }
-    if (!request.lacking || opcode.starts_message() || requester.trouble == Flow::no_block) return;
-    // One behind the first that passed of these responses is no request's own.
-    const std::uint64_t first = store_.responder(carrier).message_position;
-    const std::uint64_t begin = continues && first < position ? first + 1 : position;
-    const std::uint32_t taken = forget_missing(store_.troubles[requester.trouble].missing, begin, position + 1);
-    request.missing -= std::min(request.missing, taken);
-}
-
-void RoceTracker::acknowledge(Flow& requester, std::uint64_t position, std::int64_t now_ns, std::uint64_t frame) {
+void RoceTracker::acknowledge(Flow& requester, std::uint64_t position, const PacketRecord& answer) {
     RequestState& request = requester.request;
     if (request.next == 0) return;
-    if (position >= request.next && position - request.next < request.read_slack) extend_read(requester, position + 1);
-    if (position >= request.next) beyond_seen(requester, position, position + 1 - request.next, frame);
+    received(requester, position, answer);
     if (position < request.acknowledged) return;
     request.acknowledged = position + 1;
-    if (request.lacking) settle_holes(requester, position + 1, frame);
     if (request.recovering) {
         const std::uint64_t doubtful = store_.trouble(requester).doubtful;
         if (doubtful != 0 && doubtful <= position) requester.ledger.mark_again(store_.rings, doubtful);
     }
     if (store_.watch != nullptr) [[unlikely]]
-        store_.watch->acknowledged(requester, position, now_ns, true);
-    settle(requester, position, now_ns);
+        store_.watch->acknowledged(requester, position, answer.time_ns, true);
+    settle(requester, position, answer.time_ns);
     if (request.recovering) {
         FlowTrouble& trouble = store_.trouble(requester);
         trouble.recovery.acknowledged(position, [&](auto what, std::uint64_t value) {
-            if constexpr (std::is_same_v<decltype(what), EventKind>) store_.show(requester, what, frame, value);
+            if constexpr (std::is_same_v<decltype(what), EventKind>) store_.show(requester, what, answer.frame, value);
         });
         request.recovering = trouble.recovery.busy();
     }
 }
 
-void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode) {
-    Flow* const requester = requester_of(index, record);
-    Flow& flow = store_.table[index];
-    ResponseState& responses = store_.responder(flow);
-    const bool known = requester != nullptr && requester->request.next != 0;
-    const bool first_seen = responses.next == 0;
-    if (first_seen)
-        responses.next = psn::first_position + record.psn - (known ? awaited_before(*requester, record) : 0);
-    const std::int32_t ahead = psn::difference(record.psn, responses.next);
-    const std::uint64_t here = psn::position_of(record.psn, responses.next);
-    if (!opcode.ends_message())
-        responses.mtu_payload = static_cast<std::uint16_t>(std::min<std::uint32_t>(record.payload_length, 0xffff));
-    if (known) learn_extent(*requester, record, opcode);
-    Situation situation;
-    situation.response = true;
-    if (opcode.starts_message()) responses.incomplete = false;
-    const bool continues = responses.in_response && !opcode.starts_message();
-    if (ahead < 0 && ahead > psn::another_life_behind) {
-        MissingRanges::Range hole;
-        // Responses come again because their request did: the responder was told.
-        if (take_missing(store_.trouble(flow).missing_responses, here, hole)) {
-            flow.counts.payload_bytes += record.payload_length;
-            FlowTrouble& trouble = store_.trouble(flow);
-            if (hole.acknowledged && trouble.unseen_acknowledged > 0) {
-                // The requester noticed late that it lacks them.
-                --trouble.unseen_acknowledged;
-                ++responses.missing;
-            } else if (known && was_overtaken(*requester, hole, record.time_ns)) {
-                --responses.missing;
-            }
-        } else if (store_.watch != nullptr)
-            store_.watch->witness.repeats(flow.id, record.frame, record.repeats_frame);
-        ++responses.repeated;
-        situation.again = true;
-        if (!responses.repeating) {
-            situation.cause = RepeatCause::nak;
-            store_.show(flow, EventKind::retransmission, record.frame, 1);
-        }
-        responses.repeating = true;
-    } else {
-        responses.repeating = false;
-        if (ahead > 0 && (!opcode.starts_message() || (known && skips_read(*requester, record)))) {
-            // What goes on with a response follows another packet of it.
-            const bool surely = !opcode.starts_message() && !first_seen;
-            const std::uint64_t sure = continues ? responses.next : surely ? here - 1 : here;
-            miss_responses(known ? requester : nullptr, flow, record, {responses.next, sure, here}, continues);
-            if (surely) responses.incomplete = true;
-        }
-        flow.counts.payload_bytes += record.payload_length;
-        situation.mid_message = continues;
-        responses.next = here + 1;
-    }
-    close_gap(flow, record, situation);
-    responses.in_response = !opcode.ends_message();
-    if (opcode.ends_message()) responses.message_end_ns = record.time_ns;
-    flow.request.last_data_ns = psn::later(flow.request.last_data_ns, record.time_ns);
-    if (!known) return;
-    if (requester->request.lacks_responses) settle_responses(*requester, record.time_ns, record.frame);
-    if (!situation.again) request_of_response(*requester, flow, record, opcode, continues);
-    answered(*requester, flow, record, opcode);
-}
-
-/// Nobody can have asked so soon for what was missing: later responses have overtaken it. An earlier gap may have had
-/// it repeated.
-bool RoceTracker::was_overtaken(const Flow& requester, const MissingRanges::Range& hole, std::int64_t now_ns) const {
-    const FlowTrouble* const trouble = store_.trouble_of(requester);
-    return hole.counted && !hole.refused && trouble != nullptr && trouble->response_gap_ns == hole.noticed_ns &&
-           psn::elapsed(hole.noticed_ns, now_ns) < requester.request.round_trip_min_ns;
-}
-
-/// How many PSNs before the first response seen its requester may still wait for.
-std::uint64_t RoceTracker::awaited_before(const Flow& requester, const PacketRecord& response) {
-    const RequestState& request = requester.request;
-    const std::uint64_t position = psn::position_of(response.psn, request.next);
-    return position > request.acknowledged && position <= request.next ? position - request.acknowledged : 0;
-}
-
-/// Whether one that starts a response leaves out an older READ, and not only other requests' PSNs.
-bool RoceTracker::skips_read(Flow& requester, const PacketRecord& response) {
-    const OutstandingMessage* const oldest = requester.ledger.oldest_response(store_.rings, 0);
-    return oldest != nullptr && oldest->position < psn::position_of(response.psn, requester.request.next);
-}
-
-/// Calls found(begin, end, sure) for each stretch of [from, to) that responses to READs take that are waited for; all
-/// in the requester's positions. Of READs that were merged it is not known which PSNs were other requests'.
-template <class Found>
-void RoceTracker::awaited_responses(const Flow& requester, std::uint64_t from, std::uint64_t to, Found&& found) const {
-    std::uint64_t before = from;
-    requester.ledger.look(Ledger::max_position, [&](const OutstandingMessage& message) {
-        const std::uint64_t behind = message.position + 1;
-        std::uint64_t begin = before;
-        before = std::max(before, behind);
-        const bool merged = message.merged != 0;
-        const auto operation = static_cast<Operation>(static_cast<unsigned>(message.operation));
-        if (message.responses == 0 || (!merged && operation != Operation::read)) return;
-        std::uint64_t span = read_span(requester, message.bytes);
-        if (span == 0) span = psn::slack_of(message.bytes, requester.request.mtu_exponent) + 1u;
-        if (!merged && behind > span) begin = std::max(begin, behind - span);
-        const std::uint64_t end = std::min(behind, to);
-        if (begin < end) found(begin, end, !merged);
-    });
-}
-
-/// The response packet is ahead of what was expected, `skipped.begin`: which responses have not passed? Those that
-/// READs wait for, as the ledger has them; else those from `skipped.sure` on.
-void RoceTracker::miss_responses(Flow* requester, Flow& carrier, const PacketRecord& record, const Skipped& skipped,
-                                 bool continues) {
-    MissingRanges::Range stretch{0, 0, record.time_ns};
-    std::uint64_t first = 0;
-    std::uint32_t count = 0;
-    const auto note = [&] {
-        if (stretch.begin == stretch.end) return;
-        if (first == 0) first = stretch.begin;
-        if (stretch.counted) count += static_cast<std::uint32_t>(stretch.end - stretch.begin);
-        note_missing(store_.trouble(carrier).missing_responses, stretch);
-    };
-    const auto found = [&](std::uint64_t begin, std::uint64_t end, bool sure) {
-        if (begin != stretch.end || sure != stretch.counted) {
-            note();
-            stretch.begin = begin;
-            stretch.counted = sure;
-        }
-        stretch.end = end;
-    };
-    if (requester != nullptr) {
-        // The requester's positions are others.
-        const std::uint64_t apart = skipped.end - psn::position_of(record.psn, requester->request.next);
-        awaited_responses(*requester, skipped.begin - apart, skipped.end - apart,
-                          [&](std::uint64_t begin, std::uint64_t end, bool sure) {
-                              found(begin + apart, end + apart, sure || continues);
-                          });
-    }
-    if (stretch.end == 0 && skipped.sure < skipped.end) found(skipped.sure, skipped.end, true);
-    note();
-    if (count > 0) {
-        store_.responder(carrier).missing += count;
-        store_.show(carrier, EventKind::gap, record.frame, count);
-    }
-    if (requester == nullptr || first == 0) return;
-    if (count > 0) requester->request.lacks_responses = true;
-    // While one is missing the requester drops responses to later READs.
-    if (continues || !gap_known(*requester))
-        lost_response(*requester, record, psn::position_of(static_cast<std::uint32_t>(first), requester->request.next));
-}
-
-/// A response to a later READ, or a later response to the same, while one is missing: as good as a NAK. IBTA 9.7.5.2.8.
-void RoceTracker::lost_response(Flow& requester, const PacketRecord& record, std::uint64_t position) {
-    FlowTrouble& trouble = store_.trouble(requester);
-    if (!requester.request.recovering)
-        trouble.recovery.resume(requester.request.next, requester.request.acknowledged, requester.request.last_data_ns);
-    const bool heeded = trouble.recovery.response_missing(record.time_ns, position);
-    if (heeded && store_.watch != nullptr) store_.watch->signals(requester).response_frame = record.frame;
-    requester.request.recovering = trouble.recovery.busy();
-    if (trouble.response_gap_ns == Situation::never) trouble.response_gap_ns = record.time_ns;
-}
-
-bool RoceTracker::gap_known(const Flow& requester) const {
-    const FlowTrouble* const trouble = store_.trouble_of(requester);
-    return trouble != nullptr && trouble->response_gap_ns != Situation::never;
-}
-
-void RoceTracker::answered(Flow& requester, Flow& carrier, const PacketRecord& record, const wire::BthOpcode& opcode) {
-    ResponseState& responses = store_.responder(carrier);
-    RequestState& request = requester.request;
-    const std::uint64_t position = psn::position_of(record.psn, request.next);
-    OutstandingMessage* const oldest = requester.ledger.oldest_response(store_.rings, 0);
-    if (opcode.starts_message()) {
-        responses.message_position = position;
-        const bool skipped = oldest != nullptr && oldest->position < position && oldest->merged == 0;
-        if (skipped) {
-            // The oldest READ or atomic was not answered to its end: its responses were lost, here or before the tap.
-            if (!gap_known(requester))
-                lost_response(requester, record, std::max(oldest->position, request.acknowledged));
-        } else if (position <= request.next) {
-            acknowledge(requester, position - 1, record.time_ns, record.frame);
-        }
-        OutstandingMessage* const read = requester.ledger.oldest_response(store_.rings, position);
-        if (read != nullptr && !read->responded && !read->again && !read->merged && !skipped &&
-            static_cast<Operation>(static_cast<unsigned>(read->operation)) == Operation::read) {
-            read->responded = 1;
-            if (record.time_ns >= read->last_ns) {
-                const std::uint64_t latency = psn::elapsed(read->last_ns, record.time_ns);
-                store_.record(requester, FlowHistogram::first_response, latency);
-                psn::keep_least(request.round_trip_min_ns, latency);
-            }
-        }
-    }
-    if (!opcode.ends_message() || responses.incomplete) return;
-    if (gap_known(requester)) {
-        std::int64_t& gap_ns = store_.troubles[requester.trouble].response_gap_ns;
-        // Until the missing one has come, the requester drops what follows. Where it goes on all the same, for READs
-        // that it posted long after, the tap has missed what the requester got.
-        const OutstandingMessage* const waiting = requester.ledger.oldest_response(store_.rings, 0);
-        if (waiting != nullptr && waiting->merged == 0 && waiting->position < responses.message_position) {
-            const OutstandingMessage* const mine =
-                requester.ledger.oldest_response(store_.rings, responses.message_position);
-            const bool long_after =
-                mine != nullptr && mine->last_ns > gap_ns && psn::elapsed(gap_ns, mine->last_ns) > patience_ns(request);
-            if (!long_after) return;
-        }
-        gap_ns = Situation::never;
-    }
-    const std::uint32_t responses_before = requester.ledger.responses();
-    acknowledge(requester, position, record.time_ns, record.frame);
-    if (requester.ledger.responses() < responses_before) request.response_ns = record.time_ns;
+/// Acknowledgements have credits, and so has each response with an AETH. IBTA vol. 1, 9.7.7.2.
+void RoceTracker::take_credits(Flow& carrier, Flow* requester, const PacketRecord& record) {
+    if (!note_credits(carrier, record.syndrome) || requester == nullptr) return;
+    ++store_.trouble(carrier).credits_exhausted;
+    store_.show(*requester, EventKind::credit_exhausted, record.frame);
 }
 
 /// A NAK or RNR NAK: it acknowledges what lies before it and names what must come again. IBTA vol. 1, 9.7.5.2.8.
@@ -389,7 +159,7 @@ void RoceTracker::refused(Flow& carrier, Flow* requester, const PacketRecord& re
     RequestState& request = requester->request;
     const std::uint64_t position = psn::position_of(record.psn, request.next);
     if (position > request.next) {
-        acknowledge(*requester, position - 1, record.time_ns, record.frame);
+        acknowledge(*requester, position - 1, record);
         return;
     }
     const NakKind kind = rnr ? NakKind::rnr : value == 0 ? NakKind::sequence : NakKind::other;
@@ -417,10 +187,11 @@ void RoceTracker::refused(Flow& carrier, Flow* requester, const PacketRecord& re
     if (kind == NakKind::sequence && request.lacking && requester->trouble != Flow::no_block)
         refuse_missing(recovering.missing, position);
     // It acknowledges what lies before it; recovery knows that already.
-    acknowledge(*requester, position - 1, record.time_ns, record.frame);
+    if (!waits_for_response(*requester, carrier, record, position, position))
+        acknowledge(*requester, position - 1, record);
 }
 
-void RoceTracker::acknowledgement(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode) {
+void RoceTracker::acknowledgement(FlowIndex index, const PacketRecord& record) {
     Flow* const requester = requester_of(index, record);
     Flow& flow = store_.table[index];
     flow.count_acknowledgement();
@@ -431,19 +202,12 @@ void RoceTracker::acknowledgement(FlowIndex index, const PacketRecord& record, c
     }
     if (kind == wire::AethKind::reserved) return;
     const bool lacked = requester != nullptr && lacks_credit(flow, *requester);
-    const std::uint8_t credits = wire::value_of_syndrome(record.syndrome);
-    if (credits != wire::no_credit_limit) {
-        if (credits == 0 && flow.credits != 0 && requester != nullptr) {
-            ++store_.trouble(flow).credits_exhausted;
-            store_.show(*requester, EventKind::credit_exhausted, record.frame);
-        }
-        flow.credits = credits;
-    }
+    take_credits(flow, requester, record);
     if (requester == nullptr || requester->request.next == 0) return;
-    const bool atomic = opcode.operation == wire::BthOperation::atomic_acknowledge;
-    acknowledge(*requester, psn::position_of(record.psn, requester->request.next), record.time_ns, record.frame);
+    const std::uint64_t position = psn::position_of(record.psn, requester->request.next);
+    if (!waits_for_response(*requester, flow, record, position, position + 1))
+        acknowledge(*requester, position, record);
     if (lacked && !lacks_credit(flow, *requester)) requester->request.credit_freed_ns = record.time_ns;
-    if (atomic) requester->request.response_ns = record.time_ns;
 }
 
 /// A CNP tells the sender of the reverse flow to slow down. IBTA annex A17.

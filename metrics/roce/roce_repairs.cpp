@@ -15,6 +15,11 @@ namespace {
 /// How far before the first packet seen its neighbours may come after it.
 constexpr std::uint64_t reach_before = 64;
 
+/// A NAK, or what implies one, has named the packet, and the sender may go back to it.
+bool is_asked_for(const FlowTrouble& trouble, std::uint64_t position) {
+    return trouble.recovery.pending() != RepeatCause::none && trouble.recovery.signalled(position);
+}
+
 }  // namespace
 
 RepeatCause RoceTracker::tell_recovery(Flow& flow, const PacketRecord& record, std::uint64_t position,
@@ -66,13 +71,18 @@ bool RoceTracker::is_late(const Flow& flow, const FlowTrouble& trouble, const Pa
     const bool copied = is_recent(request, position, record.identification);
     if (counted && copied) return true;
     if (hole != nullptr) {
-        const Made order = made(request, record.identification, hole->identification);
-        if (order != Made::unknown) return order != Made::later;
+        // Where its acknowledgement showed the hole, the newest packet tells, if that came from behind it.
+        const bool behind = !hole->answered || position < request.last_position;
+        const Made order =
+            made(request, record.identification, hole->answered ? request.identification : hole->identification);
+        if (behind && order != Made::unknown) return order != Made::later;
     } else if (counted || (!copied && position == request.last_position && record.identification != 0)) {
         return false;  // not the packet that passed before, so its sender has made it again
     }
     if (trouble.recovery.running()) return false;
     const std::uint64_t silence = psn::elapsed(request.last_data_ns, record.time_ns);
+    if (hole != nullptr && hole->answered && !is_asked_for(trouble, position))
+        return psn::elapsed(hole->noticed_ns, record.time_ns) < psn::network_disorder_ns;
     if (trouble.recovery.pending() == RepeatCause::none) {
         // Without a signal only a timer makes the sender repeat, and no timer is shorter than the round trip.
         std::uint64_t quiet =
@@ -105,6 +115,44 @@ bool RoceTracker::take_hole(Flow& flow, const PacketRecord& record, std::uint64_
     return take_missing(trouble.missing, position, hole);
 }
 
+/// Whether a packet whose acknowledgement passed first is the next one of its sender's all the same: stamps are from
+/// different clocks, as adapters have one for each queue. Longer after the acknowledgement it may be sent again.
+bool RoceTracker::was_answered_early(const Flow& flow, const FlowTrouble& trouble, std::int64_t now_ns,
+                                     std::uint64_t position, const MissingRanges::Range& hole) {
+    return hole.answered && !hole.refused && position > flow.request.last_position && !trouble.recovery.running() &&
+           !is_asked_for(trouble, position) && psn::elapsed(hole.noticed_ns, now_ns) < psn::network_disorder_ns;
+}
+
+/// Such a packet: nothing was lost, nor sent again, nor out of its order.
+void RoceTracker::answered_early(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode,
+                                 const Progress& packet, std::uint64_t position, const MissingRanges::Range& hole) {
+    Flow& flow = store_.table[index];
+    RequestState& request = flow.request;
+    FlowTrouble& trouble = store_.trouble(flow);
+    if (store_.watch != nullptr) watch_past(index, record, packet, true);
+    fill_hole(flow, packet);
+    if (packet.ends) request.message_end_ns = record.time_ns;
+    if (trouble.unseen_acknowledged > 0) --trouble.unseen_acknowledged;
+    // What the gap before it lacks are older ones of the stretch; the younger ones may come yet.
+    request.unobserved = request.unobserved && position != hole.begin;
+    Situation situation;
+    situation.mid_message = !packet.starts && position == request.last_position + 1;
+    situation.wants_response = wants_response(operation_of(opcode));
+    note_identification(request, position, record.identification);
+    close_gap(flow, record, situation);
+    request.unobserved = position + 1 < hole.end;
+    request.last_position = position;
+    request.last_data_ns = psn::later(request.last_data_ns, record.time_ns);
+}
+
+/// The responses in [begin, end) will come again. A sender that goes back repeats all READs that followed: `running`
+/// says that it was at it already.
+void RoceTracker::ask_again(FlowTrouble& trouble, std::uint64_t begin, std::uint64_t end, bool running) {
+    const bool another = trouble.asked_begin >= trouble.asked_end || (begin > trouble.asked_end && !running);
+    trouble.asked_begin = another ? begin : std::min(trouble.asked_begin, begin);
+    trouble.asked_end = another ? end : std::max(trouble.asked_end, end);
+}
+
 /// A position that a new packet has had already. Returns false where nothing is to be attributed: the network's doing.
 bool RoceTracker::past_request(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode,
                                std::uint64_t position, std::uint32_t span, Situation& situation) {
@@ -116,6 +164,13 @@ bool RoceTracker::past_request(FlowIndex index, const PacketRecord& record, cons
         shorten_read(flow, position, record);
     MissingRanges::Range hole;
     const bool fills = take_hole(flow, record, position, hole);
+    const Progress packet = progress_of(record, opcode, position, span);
+    if (fills && was_answered_early(flow, trouble, record.time_ns, position, hole)) {
+        if (request.recovering)
+            tell_recovery(flow, record, position, span, opcode.operation == wire::BthOperation::read_request, true);
+        answered_early(index, record, opcode, packet, position, hole);
+        return false;
+    }
     const bool counted = fills && hole.counted;
     const std::uint64_t silence = psn::elapsed(request.last_data_ns, record.time_ns);
     const bool late = is_late(flow, trouble, record, position, fills ? &hole : nullptr);
@@ -124,7 +179,6 @@ bool RoceTracker::past_request(FlowIndex index, const PacketRecord& record, cons
     if (!busy) trouble.recovery.resume(request.next, request.acknowledged, request.last_data_ns);
     const RepeatCause cause =
         tell_recovery(flow, record, position, span, opcode.operation == wire::BthOperation::read_request, late);
-    const Progress packet = progress_of(record, opcode, position, span);
     if (store_.watch != nullptr) watch_past(index, record, packet, fills);
     if (fills) {
         fill_hole(flow, packet);
@@ -142,7 +196,11 @@ bool RoceTracker::past_request(FlowIndex index, const PacketRecord& record, cons
     }
     if (late) return false;
     repeat_missing(trouble.missing, position);
-    if (request.lacks_responses && flow.reverse != no_flow && opcode.operation == wire::BthOperation::read_request) {
+    if (wants_response(packet.operation)) {
+        const std::uint64_t open = span == 0 ? psn::slack_of(record.dma_length, request.mtu_exponent) : 0;
+        ask_again(trouble, position, packet.last + 1 + open, running);
+    }
+    if (request.lacks_responses && flow.reverse != no_flow && wants_response(packet.operation)) {
         refuse_all_missing(store_.trouble(store_.table[flow.reverse]).missing_responses);
         request.lacks_responses = false;
     }

@@ -53,7 +53,7 @@ void RoceTracker::on_packet(const PacketRecord& record) {
                 unreliable_request(index, record, opcode);
             break;
         case wire::BthRole::response: response(index, record, opcode); break;
-        case wire::BthRole::acknowledgement: acknowledgement(index, record, opcode); break;
+        case wire::BthRole::acknowledgement: acknowledgement(index, record); break;
         case wire::BthRole::notification: notification(flow, record); break;
     }
 }
@@ -257,6 +257,8 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
     situation.wants_response = wants_response(operation_of(opcode));
     if (request.lacks_responses && ahead >= 0) [[unlikely]]
         settle_responses(flow, record.time_ns, record.frame);
+    if (ahead == 0 && gap_known(flow)) [[unlikely]]
+        release_responses(flow, record, opcode);
     if (flow.trouble != Flow::no_block) decide_doubt(flow, position);
     if (ahead == 0) [[likely]] {
         situation.mid_message = request.in_message && !opcode.starts_message();

@@ -36,7 +36,7 @@ private:
     void reliable_request(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode);
     void unreliable_request(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode);
     void response(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode);
-    void acknowledgement(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode);
+    void acknowledgement(FlowIndex index, const PacketRecord& record);
     void notification(Flow& flow, const PacketRecord& record);
 
     void close_gap(Flow& flow, const PacketRecord& record, Situation& situation);
@@ -61,18 +61,24 @@ private:
     void unreliable_part(Flow& flow, const Progress& packet);
     void past_unreliable(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode,
                          std::uint64_t position);
+    static void ask_again(FlowTrouble& trouble, std::uint64_t begin, std::uint64_t end, bool running);
     RepeatCause tell_recovery(Flow& flow, const PacketRecord& record, std::uint64_t position, std::uint32_t span,
                               bool read, bool late);
-    void acknowledge(Flow& requester, std::uint64_t position, std::int64_t now_ns, std::uint64_t frame);
+    void received(Flow& requester, std::uint64_t position, const PacketRecord& answer);
+    void acknowledge(Flow& requester, std::uint64_t position, const PacketRecord& answer);
+    void take_credits(Flow& carrier, Flow* requester, const PacketRecord& record);
     void refused(Flow& carrier, Flow* requester, const PacketRecord& record);
     void notice_reuse(Flow& flow, const Progress& packet);
     void decide_doubt(Flow& flow, std::uint64_t position);
-    void beyond_seen(Flow& requester, std::uint64_t position, std::uint64_t packets, std::uint64_t frame);
+    void beyond_seen(Flow& requester, std::uint64_t position, std::uint64_t packets, const PacketRecord& answer);
     void settle_holes(Flow& requester, std::uint64_t end, std::uint64_t frame);
     void settle_responses(Flow& requester, std::int64_t now_ns, std::uint64_t frame);
+    void responses_received(Flow& requester, std::int64_t since_ns, std::uint64_t frame);
     bool gap_known(const Flow& requester) const;
     bool skips_read(Flow& requester, const PacketRecord& response);
     static std::uint64_t awaited_before(const Flow& requester, const PacketRecord& response);
+    std::uint64_t awaited_from(const Flow& requester, const OutstandingMessage& message) const;
+    std::uint64_t awaited_span(const Flow& requester, const OutstandingMessage& message) const;
     template <class Found>
     void awaited_responses(const Flow& requester, std::uint64_t from, std::uint64_t to, Found&& found) const;
     /// Positions of responses.
@@ -80,15 +86,31 @@ private:
         std::uint64_t begin = 0;
         std::uint64_t sure = 0;  ///< from here on they are, whatever the ledger says
         std::uint64_t end = 0;
+        bool answered = false;  ///< no response, but an acknowledgement has skipped them
     };
     void miss_responses(Flow* requester, Flow& carrier, const PacketRecord& record, const Skipped& skipped,
                         bool continues);
-    bool was_overtaken(const Flow& requester, const MissingRanges::Range& hole, std::int64_t now_ns) const;
+    bool past_response(Flow* requester, Flow& carrier, const PacketRecord& record, const wire::BthOpcode& opcode,
+                       std::uint64_t here);
+    bool is_asked_again(const Flow& requester, std::uint64_t position) const;
+    void late_response(Flow& requester, Flow& carrier, const PacketRecord& record, const wire::BthOpcode& opcode,
+                       std::uint64_t here);
+    void first_response(Flow& requester, std::uint64_t position, const PacketRecord& record);
+    bool skips_response(Flow& requester, std::uint64_t position);
+    bool waits_for_response(Flow& requester, Flow& carrier, const PacketRecord& record, std::uint64_t position,
+                            std::uint64_t end);
+    bool went_on(const Flow& requester, std::int64_t sent_ns) const;
+    void release_responses(Flow& requester, const PacketRecord& record, const wire::BthOpcode& opcode);
+    void give_up_responses(Flow& requester, std::uint64_t position);
     void lost_response(Flow& requester, const PacketRecord& record, std::uint64_t position);
     void answered(Flow& requester, Flow& carrier, const PacketRecord& record, const wire::BthOpcode& opcode);
     void damaged(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode);
     bool is_late(const Flow& flow, const FlowTrouble& trouble, const PacketRecord& record, std::uint64_t position,
                  const MissingRanges::Range* hole) const;
+    static bool was_answered_early(const Flow& flow, const FlowTrouble& trouble, std::int64_t now_ns,
+                                   std::uint64_t position, const MissingRanges::Range& hole);
+    void answered_early(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode,
+                        const Progress& packet, std::uint64_t position, const MissingRanges::Range& hole);
     bool is_another_life(const Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode) const;
     FlowIndex begin_another_life(FlowIndex index, const PacketRecord& record);
     Flow* requester_of(FlowIndex& carrier, const PacketRecord& record);

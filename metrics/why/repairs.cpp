@@ -71,6 +71,8 @@ bool follows_from_reverse(const Scene& scene, const FlowSnapshot& flow) {
     const FlowSnapshot* other = scene.reverse(flow);
     if (other == nullptr || repeated_packets(*other) == 0 || flow.tcp) return false;
     if (sequence_naks(flow) > 0) return false;
+    // A NAK that is implied by a response's loss has what followed repeated, too.
+    if (requests_responses(flow) && flow.timeouts == 0 && other->missing_packets.value_or(0) > 0) return true;
     if (only_requests_responses(flow)) return flow.timeouts == 0 || other->missing_packets.value_or(0) > 0;
     return flow.messages_total() == 0 && only_requests_responses(*other) && other->timeouts > 0;
 }

@@ -154,6 +154,12 @@ double ratio(double part, double whole) { return whole > 0 ? std::min(part / who
 
 bool carries_data(const FlowSnapshot& flow) { return flow.messages_total() > 0 || flow.payload_bytes > 0; }
 
+bool requests_responses(const FlowSnapshot& flow) {
+    for (std::size_t i = 0; i < operation_count; ++i)
+        if (flow.operations[i].count != 0 && wants_response(static_cast<Operation>(i))) return true;
+    return false;
+}
+
 bool only_requests_responses(const FlowSnapshot& flow) {
     bool any = false;
     for (std::size_t i = 0; i < operation_count; ++i) {

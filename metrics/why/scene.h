@@ -71,6 +71,7 @@ std::uint64_t time_in(const FlowSnapshot& flow, std::initializer_list<State> sta
 std::uint64_t repair_ns(const FlowSnapshot& flow);
 double ratio(double part, double whole);  ///< 0 where the whole is 0; at most 1
 bool carries_data(const FlowSnapshot& flow);
+bool requests_responses(const FlowSnapshot& flow);       ///< READs or atomics are among its messages
 bool only_requests_responses(const FlowSnapshot& flow);  ///< READ and atomics and nothing else
 /// An unpaired flow shows the NAKs, RNR NAKs and CNPs that travelled on it: they are about the other direction.
 bool shows_its_own(const FlowSnapshot& flow);

@@ -186,6 +186,64 @@ TEST(RoceMessages, CreditsThatRunOutAreCountedOnce) {
     EXPECT_EQ(script.complaints().credits_exhausted, 1u);
 }
 
+/// The AETH of the last acknowledgement says 0, that of the response behind it 1024 (code 20), and then the application
+/// thinks for a millisecond. IBTA vol. 1, 9.7.7.2.
+TEST(RoceMessages, ResponsesGiveCredits) {
+    for (const bool atomic : {false, true}) {
+        SCOPED_TRACE(atomic ? "FETCH_ADD" : "READ");
+        Script script;
+        for (std::int64_t index = 0; index < 10; index += 2) {
+            script.request(index, send_only);
+            script.answer(index, acknowledge, 0);
+            if (atomic)
+                script.request(index + 1, fetch_add, 0);
+            else
+                script.read(index + 1, 64);
+            script.answer(index + 1, atomic ? atomic_acknowledge : response_only, 20, atomic ? 0 : 64);
+            script.after_us(1000);
+        }
+        EXPECT_EQ(script.responder().credits, 20u);
+        EXPECT_EQ(script.complaints().credits_exhausted, 5u);
+        EXPECT_EQ(script.requester().attribution.time_in(metrics::State::credit), 0u);
+        script.request(10, send_only);
+        script.ack(10);
+        EXPECT_EQ(script.requester().attribution.time_in(metrics::State::credit), 0u);
+    }
+}
+
+/// The SEND at 3 waits until the response says that there is a receive for it: 1003 us of silence, of which that told
+/// is the last.
+TEST(RoceMessages, AResponseEndsTheWaitForCredits) {
+    Script script;
+    script.request(0, send_only);
+    script.answer(0, acknowledge, 0);
+    script.read(1, 2048);
+    script.after_us(1000);
+    script.answer(1, response_first, 0, 1024);
+    script.answer(2, response_last, 1, 1024);
+    script.request(3, send_only);
+    EXPECT_EQ(script.requester().attribution.last_state(), metrics::State::credit);
+    EXPECT_EQ(script.requester().attribution.time_in(metrics::State::credit), 1'003'000u);
+}
+
+/// In the midst of a response there is no AETH, and what the network has held back or doubled is no news.
+TEST(RoceMessages, OnlyTheNewestAethGivesCredits) {
+    Script script;
+    script.request(0, send_only);
+    script.answer(0, acknowledge, 5);
+    script.read(1, 4096);
+    script.answer(1, response_first, 6, 1024);
+    EXPECT_EQ(script.responder().credits, 6u);
+    script.answer(2, response_middle, 0, 1024);
+    script.answer(3, response_middle, 0, 1024);
+    EXPECT_EQ(script.responder().credits, 6u);
+    script.answer(1, response_first, 0, 1024);
+    EXPECT_EQ(script.responder().credits, 6u);
+    script.answer(4, response_last, 7, 1024);
+    EXPECT_EQ(script.responder().credits, 7u);
+    EXPECT_EQ(script.complaints().credits_exhausted, 0u);
+}
+
 TEST(RoceMessages, NotificationsAreCountedWithTheirInterval) {
     Script script;
     script.request(0);

@@ -234,7 +234,25 @@ TEST(RoceReads, AResponseBeforeTheCapture) {
     EXPECT_EQ(responses_missing(script), 0u);
 }
 
-/// Of 1 and 2 the network has changed the order: 10 us are a round trip, and after 1 us nobody has asked again.
+/// What the network has done to responses: nobody has asked for any of them again.
+void expect_shuffled(Script& script, std::uint64_t late, std::uint64_t doubled) {
+    const metrics::RequestState& carrier = script.responder().request;
+    EXPECT_EQ(carrier.reordered, late);
+    EXPECT_EQ(carrier.duplicates, doubled);
+    EXPECT_EQ(responses_missing(script), 0u);
+    EXPECT_EQ(responses_repeated(script), 0u);
+    EXPECT_EQ(repeated(script), 0u);
+    EXPECT_EQ(script.responder().attribution.time_in(metrics::State::recover_nak), 0u);
+    EXPECT_EQ(script.requester().ledger.messages(), 0u);
+}
+
+/// A response of READs that take four PSNs each, from 0 on.
+void answer_of_four(Script& script, std::int64_t index) {
+    const std::uint8_t opcode = index % 4 == 0 ? response_first : index % 4 == 3 ? response_last : response_middle;
+    script.answer(index, opcode, ack_syndrome, 1024);
+}
+
+/// Of 1 and 2 the network has changed the order: nobody has asked again.
 TEST(RoceReads, AResponseThatIsOvertakenIsNotLost) {
     Script script;
     for (const std::int64_t index : {0, 1, 2}) script.read(index, 1024);
@@ -243,8 +261,321 @@ TEST(RoceReads, AResponseThatIsOvertakenIsNotLost) {
     answer_all(script, 2, 1);
     EXPECT_EQ(responses_missing(script), 1u);
     answer_all(script, 1, 1);
-    EXPECT_EQ(responses_missing(script), 0u);
     EXPECT_EQ(payload(script), 3u * 1024);
+    EXPECT_EQ(script.latencies(Operation::read), 3u);
+    expect_shuffled(script, 1, 0);
+}
+
+/// Two READs of four responses each, and then a third one: of two neighbours among the eight responses the network
+/// changes the order. READs pass at 1 and 2 us, responses from 3 to 10 us; a READ is complete when all of it has
+/// passed.
+TEST(RoceReads, AnyTwoResponsesChangePlaces) {
+    for (std::int64_t swapped = 0; swapped < 7; ++swapped) {
+        SCOPED_TRACE(swapped);
+        Script script;
+        script.read(-4, 4096);
+        answer_all(script, -4, 4);
+        script.after_us(20);
+        script.read(0, 4096);
+        script.read(4, 4096);
+        for (std::int64_t i = 0; i < 8; ++i) {
+            answer_of_four(script, i == swapped ? i + 1 : i == swapped + 1 ? i - 1 : i);
+        }
+        expect_shuffled(script, 1, 0);
+        EXPECT_EQ(payload(script), 12u * 1024);
+        // 0 is the first READ's 4 us, then 5 us and 8 us, each 1 us more where its last response was late.
+        const metrics::Histogram latency =
+            script.store.unpack(script.requester(), metrics::latency_of(Operation::read));
+        EXPECT_EQ(latency.count(), 3u);
+        EXPECT_EQ(latency.sum(), 4000u + 5000 + 8000 + (swapped == 3 ? 1000 : 0));
+        EXPECT_EQ(script.requester().ledger.messages_max(), 2u);
+        script.after_us(20);
+        script.read(8, 4096);
+        answer_all(script, 8, 4);
+        expect_shuffled(script, 1, 0);
+        EXPECT_EQ(script.latencies(Operation::read), 4u);
+    }
+}
+
+/// A mirror delivers each frame twice, the second time after two others.
+TEST(RoceReads, ResponsesThatPassTwiceAreNotSentAgain) {
+    Script script;
+    for (std::int64_t first = 0; first < 40; first += 4) {
+        script.read(first, 4096);
+        script.read(first, 4096);
+        for (const std::int64_t i : {0, 1, 2, 0, 3, 1, 2, 3}) answer_of_four(script, first + i);
+        script.after_us(20);
+    }
+    expect_shuffled(script, 0, 40);
+    EXPECT_EQ(script.shown().duplicate_packets, 10u);
+    EXPECT_EQ(payload(script), 40u * 1024);
+    EXPECT_EQ(script.latencies(Operation::read), 10u);
+}
+
+/// The requester sees the hole, too, and asks again before the late one is with it: that and what follows is repeated.
+TEST(RoceReads, AResponseThatIsOvertakenMayBeAskedForAgain) {
+    Script script;
+    script.read(0, 4096);
+    for (const std::int64_t index : {0, 2, 1, 3}) answer_of_four(script, index);
+    script.read(1, 3072);
+    answer_all(script, 1, 3);
+    EXPECT_EQ(repeated(script), 1u);
+    EXPECT_EQ(script.shown().timeouts, 0u);
+    EXPECT_EQ(script.responder().request.reordered, 1u);
+    EXPECT_EQ(script.responder().request.duplicates, 0u);
+    EXPECT_EQ(responses_missing(script), 0u);
+    EXPECT_EQ(responses_repeated(script), 3u);
+    EXPECT_EQ(payload(script), 4u * 1024);
+}
+
+/// The second response of six READs is lost, and asked for again with all that follows. While responses come again, the
+/// requester notices that it lacks the third one, too, and goes back there.
+TEST(RoceReads, ResponsesAreAskedForTwice) {
+    Script script;
+    for (std::int64_t first = 0; first < 24; first += 4) script.read(first, 4096);
+    for (std::int64_t index = 0; index < 24; ++index)
+        if (index != 1) answer_of_four(script, index);
+    script.read(1, 3072);
+    for (std::int64_t first = 4; first < 24; first += 4) script.read(first, 4096);
+    answer_all(script, 1, 3);
+    for (std::int64_t index = 4; index < 16; ++index) answer_of_four(script, index);
+    script.read(2, 2048);
+    for (std::int64_t first = 4; first < 24; first += 4) script.read(first, 4096);
+    for (std::int64_t index = 16; index < 24; ++index) answer_of_four(script, index);
+    answer_all(script, 2, 2);
+    for (std::int64_t index = 4; index < 24; ++index) answer_of_four(script, index);
+    EXPECT_EQ(responses_missing(script), 1u);
+    EXPECT_EQ(responses_repeated(script), 23u + 22);
+    EXPECT_EQ(script.responder().request.duplicates, 0u);
+    EXPECT_EQ(repeated(script), 12u);
+    EXPECT_EQ(payload(script), 24u * 1024);
+}
+
+/// One was late; 20 us later one is lost, and the READ that asks for it begins where it should.
+TEST(RoceReads, AResponseIsLostAfterOneThatWasLate) {
+    Script script;
+    script.direction = wire::Direction::outbound;
+    for (std::int64_t first = 0; first < 8; first += 4) {
+        script.read(first, 4096);
+        for (const std::int64_t i : {0, 2, 1, 3})
+            if (first == 0 || i != 1) answer_of_four(script, first + i);
+        script.after_us(20);
+    }
+    script.read(5, 3072);
+    answer_all(script, 5, 3);
+    EXPECT_EQ(responses_missing(script), 1u);
+    EXPECT_EQ(responses_repeated(script), 3u);
+    EXPECT_EQ(repeated(script), 1u);
+    EXPECT_EQ(script.latencies(Operation::read), 1u);
+    EXPECT_EQ(script.shown().exhibit(metrics::EventKind::read_restart_wrong), nullptr);
+    EXPECT_EQ(script.requester().ledger.messages(), 0u);
+}
+
+/// One was late, and 70 ms later a WRITE comes again: that is a timer's doing.
+TEST(RoceReads, AResponseThatWasLateAsksForNothing) {
+    Script script;
+    script.read(0, 4096);
+    for (const std::int64_t index : {0, 2, 1, 3}) answer_of_four(script, index);
+    script.request(4);
+    script.after_us(70'000);
+    script.request(4);
+    script.ack(4);
+    EXPECT_EQ(repeated(script), 1u);
+    EXPECT_EQ(script.shown().timeouts, 1u);
+    EXPECT_EQ(script.requester().attribution.last_state(), metrics::State::recover_timeout);
+}
+
+/// What passes so long after has been asked for by a request that the capture has lost.
+TEST(RoceReads, AResponseThatPassesMuchLaterWasSentAgain) {
+    Script script;
+    script.read(0, 4096);
+    answer_all(script, 0, 4, 1);
+    script.after_us(1000);
+    answer_all(script, 1, 3);
+    EXPECT_EQ(responses_missing(script), 1u);
+    EXPECT_EQ(responses_repeated(script), 3u);
+    EXPECT_EQ(script.responder().request.reordered, 0u);
+    EXPECT_EQ(script.responder().request.duplicates, 0u);
+}
+
+/// A READ or an atomic of one PSN, and its response.
+void ask(Script& script, std::int64_t index, bool atomic) {
+    if (atomic)
+        script.request(index, fetch_add, 0);
+    else
+        script.read(index, 1024);
+}
+void respond(Script& script, std::int64_t index, bool atomic) {
+    if (atomic)
+        script.answer(index, atomic_acknowledge);
+    else
+        script.answer(index, response_only, ack_syndrome, 1024);
+}
+
+/// Pairs of a READ or atomic and a WRITE. Of the second one the response is lost before the tap: what is heard is the
+/// acknowledgement of the WRITE, and both come again. IBTA vol. 1, 9.7.5.2.8. A response passes 2 us after its request,
+/// an acknowledgement 2 us after its WRITE.
+TEST(RoceReads, AnAcknowledgementImpliesThatAResponseWasLost) {
+    for (const bool atomic : {false, true}) {
+        SCOPED_TRACE(atomic ? "FETCH_ADD" : "READ");
+        Script script;
+        const auto pair = [&](std::int64_t index, bool lost) {
+            ask(script, index, atomic);
+            script.request(index + 1);
+            if (!lost) respond(script, index, atomic);
+            script.ack(index + 1);
+        };
+        pair(0, false);
+        pair(2, true);
+        EXPECT_EQ(responses_missing(script), 1u);
+        EXPECT_EQ(script.requester().ledger.messages(), 2u);
+        pair(2, false);
+        pair(4, false);
+        const Operation operation = atomic ? Operation::fetch_add : Operation::read;
+        EXPECT_EQ(responses_missing(script), 1u);
+        EXPECT_EQ(responses_repeated(script), 1u);
+        EXPECT_EQ(script.responder().request.reordered, 0u);
+        EXPECT_EQ(missing(script), 0u);
+        EXPECT_EQ(repeated(script), 2u);
+        EXPECT_EQ(script.shown().timeouts, 0u);
+        EXPECT_EQ(script.requester().attribution.time_in(metrics::State::recover_timeout), 0u);
+        EXPECT_GT(script.requester().attribution.time_in(metrics::State::recover_nak), 0u);
+        EXPECT_EQ(script.messages(operation), 3u);
+        EXPECT_EQ(script.messages(Operation::write), 3u);
+        for (const Operation each : {operation, Operation::write}) {  // Karn
+            const metrics::Histogram latency = script.store.unpack(script.requester(), metrics::latency_of(each));
+            EXPECT_EQ(latency.count(), 2u);
+            EXPECT_EQ(latency.sum(), 4000u);
+        }
+        EXPECT_EQ(script.requester().ledger.messages(), 0u);
+        EXPECT_EQ(script.requester().ledger.messages_max(), 2u);
+    }
+}
+
+/// A NAK implies it as well. Of the READ's four responses, 0 to 3, the last two are lost, and the WRITE at 4.
+TEST(RoceReads, ANakImpliesThatResponsesWereLost) {
+    Script script;
+    script.read(0, 4096);
+    script.request(5);
+    answer_of_four(script, 0);
+    answer_of_four(script, 1);
+    script.nak(4);
+    EXPECT_EQ(responses_missing(script), 2u);
+    EXPECT_EQ(missing(script), 1u);
+    script.after_us(20);
+    script.read(2, 2048);
+    script.requests(4, 5);
+    answer_all(script, 2, 2);
+    script.ack(5);
+    EXPECT_EQ(responses_missing(script), 2u);
+    EXPECT_EQ(responses_repeated(script), 2u);
+    EXPECT_EQ(payload(script), 4u * 1024);
+    EXPECT_EQ(missing(script), 1u);
+    EXPECT_EQ(repeated(script), 3u);
+    EXPECT_EQ(script.shown().timeouts, 0u);
+    EXPECT_EQ(script.latencies(Operation::read), 0u);
+    EXPECT_EQ(script.latencies(Operation::write), 0u);
+    EXPECT_EQ(script.requester().ledger.messages(), 0u);
+}
+
+/// The network, or a clock for each queue, has the acknowledgement overtake the response before it, which took 3 us.
+/// Responses alone are in their order.
+TEST(RoceReads, AnAcknowledgementThatOvertakesAResponse) {
+    for (const bool atomic : {false, true}) {
+        SCOPED_TRACE(atomic ? "FETCH_ADD" : "READ");
+        Script script;
+        ask(script, 0, atomic);
+        script.request(1);
+        script.ack(1);
+        EXPECT_EQ(responses_missing(script), 1u);
+        respond(script, 0, atomic);
+        expect_shuffled(script, 0, 0);
+        const metrics::Histogram latency = script.store.unpack(
+            script.requester(), metrics::latency_of(atomic ? Operation::fetch_add : Operation::read));
+        EXPECT_EQ(latency.count(), 1u);
+        EXPECT_EQ(latency.sum(), 3000u);
+        ask(script, 2, atomic);
+        respond(script, 2, atomic);
+        expect_shuffled(script, 0, 0);
+    }
+}
+
+/// Its requester goes on without asking again: the capture alone has lost the response. How long READ and WRITE took is
+/// not known.
+TEST(RoceReads, AnImpliedResponseThatNobodyMissesIsTheCaptures) {
+    for (const bool atomic : {false, true}) {
+        SCOPED_TRACE(atomic ? "FETCH_ADD" : "READ");
+        Script script;
+        ask(script, 0, atomic);
+        script.request(1);
+        script.ack(1);
+        EXPECT_EQ(responses_missing(script), 1u);
+        script.after_us(20'000);
+        script.request(2);
+        EXPECT_EQ(responses_missing(script), 0u);
+        EXPECT_EQ(script.complaints().unseen_acknowledged, 1u);
+        script.ack(2);
+        EXPECT_EQ(script.requester().ledger.messages(), 0u);
+        EXPECT_EQ(script.latencies(atomic ? Operation::fetch_add : Operation::read), 0u);
+        EXPECT_EQ(script.latencies(Operation::write), 1u);
+    }
+}
+
+/// A requester that has never had more than two messages outstanding sends two more, and so on: it has had that
+/// response.
+TEST(RoceReads, AnImpliedResponseMakesNoQueueDeeper) {
+    for (const bool atomic : {false, true}) {
+        SCOPED_TRACE(atomic ? "FETCH_ADD" : "READ");
+        Script script;
+        for (std::int64_t index = 0; index < 20; index += 2) {
+            ask(script, index, atomic);
+            script.request(index + 1);
+            if (index != 4) respond(script, index, atomic);
+            script.ack(index + 1);
+        }
+        EXPECT_EQ(script.requester().ledger.messages(), 0u);
+        EXPECT_EQ(script.requester().ledger.messages_max(), 2u);
+        EXPECT_EQ(responses_missing(script), 0u);
+        EXPECT_EQ(script.complaints().unseen_acknowledged, 1u);
+        EXPECT_EQ(script.latencies(atomic ? Operation::fetch_add : Operation::read), 9u);
+        EXPECT_EQ(script.latencies(Operation::write), 9u);
+        EXPECT_EQ(script.messages(Operation::write), 10u);
+    }
+}
+
+/// More is outstanding than ever before, but the requester asks again all the same: it was lost.
+TEST(RoceReads, AnImpliedResponseThatIsAskedForLate) {
+    Script script;
+    script.read(0, 1024);
+    script.request(1);
+    script.ack(1);
+    script.requests(2, 3);
+    EXPECT_EQ(script.complaints().unseen_acknowledged, 1u);
+    script.after_us(20);
+    script.read(0, 1024);
+    script.requests(1, 3);
+    answer_all(script, 0, 1);
+    script.ack(3);
+    EXPECT_EQ(responses_missing(script), 1u);
+    EXPECT_EQ(responses_repeated(script), 1u);
+    EXPECT_EQ(script.complaints().unseen_acknowledged, 0u);
+    EXPECT_EQ(repeated(script), 4u);
+    EXPECT_EQ(script.shown().timeouts, 0u);
+    EXPECT_EQ(script.latencies(Operation::read), 0u);
+    EXPECT_EQ(script.latencies(Operation::write), 0u);
+    EXPECT_EQ(script.requester().ledger.messages(), 0u);
+}
+
+/// READs behind a WRITE wait for nothing that its acknowledgement tells.
+TEST(RoceReads, AnAcknowledgementOfWhatCameBeforeAReadImpliesNothing) {
+    Script script;
+    script.request(0);
+    script.read(1, 1024);
+    script.ack(0);
+    EXPECT_EQ(script.latencies(Operation::write), 1u);
+    answer_all(script, 1, 1);
+    expect_shuffled(script, 0, 0);
+    EXPECT_EQ(script.latencies(Operation::read), 1u);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <string>
 
 #include "metrics/flow/vantage.h"
 #include "script.h"
@@ -271,6 +272,125 @@ TEST(RoceRepairs, AnAcknowledgementThatOvertakesItsPacket) {
     script.request(8);
     expect(script, {0, 0, 1, 0, 0});
     EXPECT_EQ(script.shown().unseen_acknowledged_packets, 0u);
+}
+
+/// An adapter with a clock for each queue stamps an acknowledgement a microsecond before the packet that it covers. Of
+/// ten messages, one at a time, that happens to two; those have no latency.
+TEST(RoceRepairs, AnAcknowledgementThatIsStampedEarlyLosesNothing) {
+    for (const bool counted : {true, false}) {
+        for (const std::uint8_t opcode : {write_only, send_only}) {
+            SCOPED_TRACE((counted ? "with identifications, " : "without, ") + std::to_string(opcode));
+            Script script;
+            script.identification = counted ? 100 : 0;
+            for (std::int64_t index = 0; index < 10; ++index) {
+                const bool early = index == 5 || index == 7;
+                if (early) script.ack(index);
+                script.request(index, opcode);
+                if (!early) script.ack(index);
+                script.after_us(8);
+            }
+            const Operation operation = opcode == send_only ? Operation::send : Operation::write;
+            expect(script, {0, 0, 0, 0, 0});
+            EXPECT_EQ(script.shown().unseen_acknowledged_packets, 0u);
+            EXPECT_EQ(script.requester().attribution.time_in(metrics::State::unobserved), 0u);
+            EXPECT_EQ(script.messages(operation), 10u);
+            EXPECT_EQ(script.bytes(operation), 10u * 1024);
+            EXPECT_EQ(script.requester().counts.payload_bytes, 10u * 1024);
+            EXPECT_EQ(script.latencies(operation), 8u);
+            EXPECT_EQ(script.requester().ledger.messages(), 0u);
+            EXPECT_EQ(script.requester().ledger.messages_max(), 1u);
+        }
+    }
+}
+
+/// The same where the message has more packets: its size is 3 KiB, and it takes from packet 1 at 3 us to packet 3 at
+/// 6 us.
+TEST(RoceRepairs, AnAcknowledgementThatIsStampedBeforeItsMessagesEnd) {
+    Script script;
+    script.request(0);
+    script.ack(0);
+    script.request(1, write_first);
+    script.request(2, write_middle);
+    script.ack(3);
+    EXPECT_EQ(script.requester().ledger.messages(), 0u);
+    script.request(3, write_last);
+    script.request(4);
+    script.ack(4);
+    expect(script, {0, 0, 0, 0, 0});
+    EXPECT_EQ(script.shown().unseen_acknowledged_packets, 0u);
+    EXPECT_EQ(script.messages(Operation::write), 3u);
+    EXPECT_EQ(script.bytes(Operation::write), 5u * 1024);
+    EXPECT_EQ(script.latencies(Operation::write), 2u);
+    EXPECT_EQ(script.shown().message_bytes.max(), 3u * 1024);
+    EXPECT_EQ(script.shown().message_duration_ns.sum(), 3000u);
+    EXPECT_EQ(script.requester().ledger.messages(), 0u);
+    EXPECT_EQ(script.requester().ledger.messages_max(), 1u);
+}
+
+/// Of two that were acknowledged early, one after the other, only the second one passes.
+TEST(RoceRepairs, OfWhatWasAcknowledgedEarlyOneIsTheCaptures) {
+    Script script;
+    script.requests(0, 3);
+    script.ack(3);
+    script.ack(4);
+    script.ack(5);
+    EXPECT_EQ(script.shown().unseen_acknowledged_packets, 2u);
+    script.request(5);
+    expect(script, {0, 0, 0, 0, 0});
+    EXPECT_EQ(script.shown().unseen_acknowledged_packets, 1u);
+    EXPECT_EQ(script.requester().attribution.last_state(), metrics::State::unobserved);
+    script.request(6);
+    EXPECT_NE(script.requester().attribution.last_state(), metrics::State::unobserved);
+}
+
+/// Newer ones have passed before it: the network held it back. What its identification says counts.
+TEST(RoceRepairs, WhatWasAcknowledgedEarlyIsOvertaken) {
+    for (const bool late : {true, false}) {
+        SCOPED_TRACE(late);
+        Script script;
+        script.identification = 100;
+        script.requests(0, 7);  // 100 to 107
+        script.ack(8);
+        script.identification = 109;
+        script.request(9);
+        script.after_us(2000);
+        script.identification = late ? 108 : 110;
+        script.request(8);
+        expect(script, late ? Repairs{0, 0, 1, 0, 0} : Repairs{1, 0, 0, 0, 1});
+        EXPECT_EQ(script.shown().unseen_acknowledged_packets, late ? 0u : 1u);
+        EXPECT_EQ(script.messages(Operation::write), 10u);
+    }
+}
+
+/// The capture has lost 4 and 5. Their acknowledgement is lost behind the tap, and the sender's timer runs out.
+TEST(RoceRepairs, WhatTheCaptureLostMayBeSentAgain) {
+    Script script;
+    script.requests(0, 3);
+    script.ack(5);
+    script.after_us(70'000);
+    script.requests(4, 6);
+    script.ack(6);
+    expect(script, {2, 0, 0, 0, 1});
+    EXPECT_EQ(script.shown().unseen_acknowledged_packets, 2u);
+    EXPECT_EQ(script.messages(Operation::write), 7u);
+}
+
+/// The response is stamped before its request.
+TEST(RoceRepairs, AReadThatIsStampedAfterItsResponse) {
+    Script script;
+    script.request(0);
+    script.ack(0);
+    script.answer(1, response_only, ack_syndrome, 1024);
+    EXPECT_EQ(script.shown().unseen_acknowledged_packets, 1u);
+    script.read(1, 1024);
+    script.request(2);
+    script.ack(2);
+    expect(script, {0, 0, 0, 0, 0});
+    EXPECT_EQ(script.shown().unseen_acknowledged_packets, 0u);
+    EXPECT_EQ(script.messages(Operation::read), 1u);
+    EXPECT_EQ(script.bytes(Operation::read), 1024u);
+    EXPECT_EQ(script.latencies(Operation::read), 0u);
+    EXPECT_EQ(script.requester().ledger.messages(), 0u);
 }
 
 /// READs of four responses each: 2 to 5, 6 to 9, 10 to 13. The request for the second is not in the capture.

@@ -92,6 +92,24 @@ TEST(Repairs, NaksOfAnotherFlowExplainNoRepeats) {
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:loss_after_tap"));
 }
 
+/// An acknowledgement behind it showed that a response was lost; its READ comes again, and the WRITE that followed.
+TEST(Repairs, AnImpliedNakIsTheLossOfAResponse) {
+    auto flow = healthy(1, 2, 1);
+    flow.reverse = 2;
+    flow.operations[metrics::index_of(metrics::Operation::read)].count = 1000;
+    flow.retransmitted_packets = 40;
+    set_state(flow, State::recover_nak, 100'000'000);
+    auto responses = healthy(2, 1, 2);
+    responses.reverse = 1;
+    responses.operations = {};
+    responses.missing_packets = 20;
+    responses.retransmitted_packets = 20;
+    EXPECT_THAT(alarms(ask(snapshot_of({flow, responses}))), ElementsAre("bandwidth:loss_before_tap"));
+    flow.timeouts = 20;
+    EXPECT_THAT(alarms(ask(snapshot_of({flow, responses}))),
+                testing::UnorderedElementsAre("bandwidth:loss_before_tap", "bandwidth:timeout_recovery"));
+}
+
 TEST(Repairs, LatePacketsExplainNaksAndRepeats) {
     auto flow = healthy();
     flow.reordered_packets = 300;
