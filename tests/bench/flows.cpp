@@ -15,7 +15,7 @@ namespace {
 /// Frames are made by patching a few buffers, so that the memory they come from is not what is measured.
 class Traffic {
 public:
-    Traffic(std::uint32_t flows, std::size_t payload) : flows_(flows), psns_(flows) {
+    Traffic(std::uint32_t flows, std::size_t payload) : flows_(flows) {
         for (std::size_t i = 0; i < batch; ++i) {
             requests_[i] = frame_of(0x04, payload);  // RC SEND Only
             answers_[i] = frame_of(0x11, 4);         // RC Acknowledge: its AETH
@@ -27,13 +27,13 @@ public:
     const std::vector<wire::Frame>& next() {
         frames_.clear();
         for (std::size_t i = 0; i < batch; ++i) {
+            // A prime: every flow has one turn in each round.
             const auto flow = static_cast<std::uint32_t>(turn_ * 2654435761u % flows_);
-            const std::uint32_t psn = psns_[flow];
+            const auto psn = static_cast<std::uint32_t>(turn_ / flows_);
             if (psn % 5 != 4)
                 add(requests_[i], flow, psn - psn / 5, false);
             else
                 add(answers_[i], flow, psn - psn / 5 - 1, true);
-            ++psns_[flow];
             ++turn_;
         }
         return frames_;
@@ -74,7 +74,6 @@ private:
     }
 
     std::uint32_t flows_;
-    std::vector<std::uint32_t> psns_;
     std::array<std::vector<std::byte>, batch> requests_;
     std::array<std::vector<std::byte>, batch> answers_;
     std::vector<wire::Frame> frames_;

@@ -111,12 +111,12 @@ void statistics(const Source& source) {
 constexpr std::chrono::milliseconds wait_time{10};
 
 /// `wait` returns when there may be more, after `wait_time` at the latest. A machine that stands still for a second has
-/// not been quiet for a second: so many waits in vain are counted, not what the clock says.
+/// not been quiet for a second: of each wait in vain, no more than it should have taken counts.
 template <class Wait>
 void read(Source& source, std::uint64_t frames, std::chrono::milliseconds idle, bool show, const Wait& wait) {
     std::vector<wire::Frame> batch(64);
     std::uint64_t got = 0;
-    auto quiet = std::chrono::milliseconds::zero();
+    auto quiet = Clock::duration::zero();
     ReadStatus status = ReadStatus::timeout;
     while (got < frames && quiet < idle) {
         const auto begun = Clock::now();
@@ -125,7 +125,7 @@ void read(Source& source, std::uint64_t frames, std::chrono::milliseconds idle, 
         if (status == ReadStatus::end || status == ReadStatus::error) break;
         if (status == ReadStatus::timeout) {
             wait();
-            quiet += std::min(std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - begun), wait_time);
+            quiet += std::min<Clock::duration>(Clock::now() - begun, wait_time);
             continue;
         }
         for (std::size_t i = 0; show && i < some.count; ++i) print(batch[i]);
