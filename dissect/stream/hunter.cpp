@@ -105,7 +105,8 @@ bool Hunter::check_body(Candidate& c, const SegmentStore& store, const HuntRules
             c.proven = c.body_end;
             return true;
         }
-        if (rules.crc_on || c.crc_good) return false;
+        // Zero is what a CRC is before an adapter fills it in: no proof, and no disproof either.
+        if ((rules.crc_on && on_wire != 0) || c.crc_good) return false;
     }
     if (on_wire == 0) c.evidence += evidence_of_zero_crc;
     return true;

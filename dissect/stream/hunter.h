@@ -13,7 +13,7 @@ struct HuntRules {
     bool markers_known = false;
     bool markers = false;
     std::uint32_t marker_origin = 0;
-    bool crc_on = false;   ///< a complete FPDU with a wrong CRC is none
+    bool crc_on = false;   ///< a complete FPDU with a wrong CRC, other than zero, is none
     bool crc_off = false;  ///< do not compute any
     bool hurry = false;    ///< nothing more will come: decide on what there is
     FpduHead before;       ///< of the last FPDU in step

@@ -148,6 +148,34 @@ TEST(Stream, lost_segments_cost_only_what_was_in_them) {
     }
 }
 
+/// The start frames ask for CRCs, and the tap is in front of who fills them in.
+TEST(Stream, lost_segments_of_a_stream_whose_crcs_are_not_filled_in) {
+    for (unsigned seed = 0; seed < 100; ++seed) {
+        std::mt19937 random{seed};
+        Wire wire;
+        wire.client.start(true, false, true);
+        wire.server.start(false, false, true);
+        wire.client.crc = false;
+        wire.client.mixture(random, 40, 500);
+        wire.handshake();
+        const std::uint32_t request = wire.client.units.front().length;
+        wire.segment(true, {0, request});
+        wire.segment(false, {0, wire.server.units.front().length}, request);
+        auto pieces = cut(wire.client, static_cast<std::uint32_t>(100 + random() % 500), request);
+        const std::size_t lost = 2 + random() % (pieces.size() - 4);
+        const Cut gone = pieces[lost];
+        pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(lost));
+        wire.segments(true, pieces);
+        wire.acknowledge(false, static_cast<std::uint32_t>(wire.client.octets.size()));
+        const Found found = find(wire);
+        unsigned missing = 0;
+        const auto whole = untouched(wire.client.units, gone.offset, gone.offset + gone.length);
+        contains_all(found.client, whole, missing);
+        EXPECT_LE(missing, 2u) << seed << " of " << whole.size();
+        EXPECT_EQ(found.gap_octets, gone.length) << seed;
+    }
+}
+
 /// Octets that are missing of a connection whose fourth segment of `size` comes behind so many others. The end of a
 /// capture gives up what is missing then: only one that comes at last tells whether it was waited for.
 std::uint64_t missing_of(Wire wire, std::uint32_t size, std::size_t others, const dissect::DissectorOptions& options) {
