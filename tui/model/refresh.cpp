@@ -77,7 +77,7 @@ bool widen_at_the_end(Workings& w) {
     const Window window = whole ? Window::total : w.state.settings.window;
     if (w.state.choice.window == window) return false;
     w.state.choice.window = window;
-    if (whole) w.say("the end: figures are of all of it now; t shows the last interval");
+    if (whole) w.say("figures of all of it; t: the last interval");
     return true;
 }
 

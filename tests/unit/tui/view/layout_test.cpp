@@ -61,11 +61,17 @@ TEST(Layout, messages_have_the_line_that_they_need) {
     Screen screen(support::FakeFeed::of_capture("rxe-rping.pcap", second_ns));
     screen.show_all();
     const std::string message = screen.model.state().message;
-    ASSERT_EQ(message, "the end: figures are of all of it now; t shows the last interval");
-    EXPECT_NE(screen.draw(80, 24).grid.plain().find(message), std::string::npos);
-    const std::string wide = screen.draw(120, 24).grid.plain();
-    EXPECT_NE(wide.find(message), std::string::npos);
-    EXPECT_NE(wide.find("since the start"), std::string::npos);
+    ASSERT_EQ(message, "figures of all of it; t: the last interval");
+    // " END  " and two blanks about it; what stands at the right, and a blank behind that.
+    const int alone = static_cast<int>(6 + message.size() + 2 + 1);
+    const std::string standing = fmt::format("since the start   1 of {}", screen.model.state().place().count);
+    const int beside = alone + static_cast<int>(standing.size());
+    for (int width = alone; width <= 120; ++width) {
+        const std::string text = screen.draw(width, 24).grid.plain();
+        EXPECT_NE(text.find(message), std::string::npos) << width;
+        EXPECT_EQ(text.find(standing) != std::string::npos, width >= beside) << width;
+    }
+    EXPECT_LE(beside, 80);
     for (int width = 5; width < 40; ++width) {
         const Picture picture = screen.draw(width, 5);
         std::string line;  // the last but one
