@@ -34,19 +34,32 @@ Hole* Holes::find(std::uint64_t begin, std::uint64_t end, bool repaired) {
     return nullptr;
 }
 
-std::uint64_t Holes::fill(Hole& hole, std::uint64_t begin, std::uint64_t end) {
+std::uint32_t Holes::share(const Hole& hole, std::uint64_t octets) {
+    const std::uint64_t whole = hole.end - hole.begin;
+    const std::uint64_t segment = (whole + hole.packets - 1) / std::max<std::uint64_t>(hole.packets, 1);
+    return static_cast<std::uint32_t>((octets + segment - 1) / std::max<std::uint64_t>(segment, 1));
+}
+
+Holes::Filled Holes::fill(Hole& hole, std::uint64_t begin, std::uint64_t end) {
     const Hole whole = hole;
     Hole before = whole;
     before.end = std::clamp(begin, whole.begin, whole.end);
     Hole after = whole;
     after.begin = std::clamp(end, whole.begin, whole.end);
+    // What fills it was one of its segments, however long they were taken to be.
+    const bool both = before.begin < before.end && after.begin < after.end;
+    const std::uint32_t least = both ? 2 : 1;
+    const std::uint32_t left = std::max(whole.packets, least + 1) - 1;
+    before.packets = std::min(share(whole, before.end - before.begin), both ? left - 1 : left);
+    after.packets = std::min(share(whole, after.end - after.begin), left - before.packets);
     if (before.begin < before.end) {
         hole = before;
         if (after.begin < after.end) note(after);
     } else {
         hole = after;
     }
-    return after.begin - before.end;
+    const std::int64_t packets = std::int64_t{whole.packets} - before.packets - after.packets;
+    return {after.begin - before.end, packets};
 }
 
 bool Holes::empty() const {

@@ -131,12 +131,19 @@ void Sender::forget(Direction& direction) {
     direction.responses.clear(store_.rings, direction.level.changed_ns);
 }
 
+/// How many segments so many octets will have been, as the sender makes them: not every one fills the MSS. Of the start
+/// frame alone nothing is known of that.
+std::uint32_t Sender::segments_of(const Direction& direction, std::uint32_t length, std::uint64_t octets) {
+    std::uint64_t segment = std::max<std::uint64_t>({direction.largest_segment, length, 1});
+    if (direction.last_unit_octets == 0) segment = std::max<std::uint64_t>(segment, direction.mss);
+    return static_cast<std::uint32_t>((octets + segment - 1) / segment);
+}
+
 void Sender::note_hole(const Half& half, const Arrival& arrival, std::uint64_t begin, std::uint64_t end) {
     Direction& direction = *half.direction;
     const std::uint64_t octets = end - begin;
-    const auto segment =
-        std::max<std::uint64_t>({direction.largest_segment, arrival.segment.tcp().payload_length, direction.mss, 1});
-    half.request().missing += static_cast<std::uint32_t>((octets + segment - 1) / segment);
+    const std::uint32_t packets = segments_of(direction, arrival.segment.tcp().payload_length, octets);
+    half.request().missing += packets;
     ++direction.out_of_order;
     store_.show(*half.flow, EventKind::gap, arrival.frame(), octets);
     if (direction.holes == Flow::no_block) {
@@ -146,7 +153,7 @@ void Sender::note_hole(const Half& half, const Arrival& arrival, std::uint64_t b
     Holes* const holes = holes_of(direction);
     if (store_.watch != nullptr) store_.watch->signals(*half.flow).note_hole(arrival.now_ns(), arrival.frame());
     const bool kept =
-        holes != nullptr && holes->note({begin, end, arrival.now_ns(), order_of(direction, arrival), false});
+        holes != nullptr && holes->note({begin, end, arrival.now_ns(), order_of(direction, arrival), false, packets});
     if (!kept) direction.holes_lost = arrival.end;
 }
 
@@ -195,6 +202,11 @@ bool Sender::doubled(const Half& half, const Arrival& arrival) const {
     return false;
 }
 
+/// So many fewer are counted as lost before the tap; more of them where it is below zero.
+void Sender::not_missing(RequestState& request, std::int64_t packets) {
+    request.missing -= static_cast<std::uint32_t>(std::min<std::int64_t>(request.missing, packets));
+}
+
 /// True where the segment was sent again; false where the network was late with it or doubled it.
 bool Sender::past_data(const Half& half, const Arrival& arrival, Situation& situation) {
     Direction& direction = *half.direction;
@@ -204,16 +216,24 @@ bool Sender::past_data(const Half& half, const Arrival& arrival, Situation& situ
     std::int64_t hole_ns = Situation::never;
     if (Hole* hole = holes == nullptr ? nullptr : holes->find(arrival.begin, arrival.end, false); hole != nullptr) {
         if (late(half, *hole, arrival)) {
-            if (request.missing > 0) --request.missing;
+            const Holes::Filled filled = holes->fill(*hole, arrival.begin, arrival.end);
+            not_missing(request, filled.packets);
             overtaken(half, arrival);
-            direction.new_octets += holes->fill(*hole, arrival.begin, arrival.end);
+            direction.new_octets += filled.octets;
             return false;
         }
         hole_ns = hole->noticed_ns;
         store_.record(*half.flow, FlowHistogram::recovery_total, elapsed(hole_ns, arrival.now_ns()));
-        for (; hole != nullptr; hole = holes->find(arrival.begin, arrival.end, false))
-            direction.new_octets += holes->fill(*hole, arrival.begin, arrival.end);
-        holes->note({arrival.begin, arrival.end, arrival.now_ns(), order, true});
+        std::int64_t repaired = 0;
+        for (; hole != nullptr; hole = holes->find(arrival.begin, arrival.end, false)) {
+            const Holes::Filled filled = holes->fill(*hole, arrival.begin, arrival.end);
+            direction.new_octets += filled.octets;
+            repaired += filled.packets;
+        }
+        // It is one of those that were lost, though more of them were than the hole was taken for.
+        if (repaired < 1) not_missing(request, repaired - 1);
+        const auto packets = static_cast<std::uint32_t>(std::max<std::int64_t>(repaired, 1));
+        holes->note({arrival.begin, arrival.end, arrival.now_ns(), order, true, packets});
     } else {
         if (doubled(half, arrival)) {
             ++request.duplicates;
@@ -225,9 +245,11 @@ bool Sender::past_data(const Half& half, const Arrival& arrival, Situation& situ
         const bool perhaps_missing = arrival.begin < direction.holes_lost && order.compare(direction.newest) < 0;
         if (original_late || perhaps_missing) {
             // What had been taken for lost before the tap.
-            if (request.missing > 0) --request.missing;
+            std::int64_t packets = 1;
+            if (repaired != nullptr)
+                packets = std::max<std::int64_t>(holes->fill(*repaired, arrival.begin, arrival.end).packets, 0);
+            not_missing(request, packets);
             overtaken(half, arrival);
-            if (repaired != nullptr) holes->fill(*repaired, arrival.begin, arrival.end);
             return false;
         }
     }
@@ -384,14 +406,11 @@ void Sender::dropped(const Half& half, std::uint64_t frame) {
 
 // ---- what the receiver says ----
 
-/// The receiver has octets that the capture does not. Returns how many segments they will have been.
-std::uint32_t Sender::unseen(const Half& half, std::uint64_t octets, std::uint64_t frame) {
-    const auto segment = std::max<std::uint64_t>({half.direction->largest_segment, half.direction->mss, 1});
-    const auto packets = static_cast<std::uint32_t>((octets + segment - 1) / segment);
+/// The receiver has segments that the capture does not.
+void Sender::unseen(const Half& half, std::uint32_t packets, std::uint64_t frame) {
     store_.trouble(*half.flow).unseen_acknowledged += packets;
     store_.show(*half.flow, EventKind::ack_unseen, frame, packets);
     half.request().unobserved = true;
-    return packets;
 }
 
 /// The receiver has said that octets before `end` are missing.
@@ -405,8 +424,9 @@ void Sender::lost_holes(const Half& half, std::uint64_t position, std::uint64_t 
     Direction& direction = *half.direction;
     RequestState& request = half.request();
     Holes& holes = holes_[direction.holes];
-    holes.acknowledge(position, [&](std::uint64_t octets) {
-        request.missing -= std::min(request.missing, unseen(half, octets, frame));
+    holes.acknowledge(position, [&](std::uint64_t, std::uint32_t packets, std::uint32_t settled) {
+        unseen(half, packets, frame);
+        not_missing(request, settled);
     });
     if (position >= request.next && holes.empty()) drop_holes(direction);
 }
@@ -419,7 +439,9 @@ bool Sender::beyond_sent(const Half& half, const Segment& segment, std::int32_t 
     if (!(ahead == 1 && (direction.fin_sent || direction.probed))) {
         if (dissect::stream::verify_tcp_checksum(segment.dissection, segment.frame.bytes) == ChecksumVerdict::wrong)
             return false;
-        unseen(half, static_cast<std::uint64_t>(ahead), segment.frame.number);
+        const auto largest = std::max<std::uint32_t>({direction.largest_segment, direction.mss, 1});
+        const std::uint32_t octets = static_cast<std::uint32_t>(ahead);
+        unseen(half, (octets - 1) / largest + 1, segment.frame.number);
         direction.walk.lose();
     }
     request.next = position;

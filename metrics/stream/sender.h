@@ -70,6 +70,8 @@ private:
     bool probes(const Half& half, const Arrival& arrival);
     bool doubled(const Half& half, const Arrival& arrival) const;
     void note_hole(const Half& half, const Arrival& arrival, std::uint64_t begin, std::uint64_t end);
+    static std::uint32_t segments_of(const Direction& direction, std::uint32_t length, std::uint64_t octets);
+    static void not_missing(RequestState& request, std::int64_t packets);
     Holes* holes_of(const Direction& direction);
     void drop_holes(Direction& direction);
     void lost_holes(const Half& half, std::uint64_t position, std::uint64_t frame);
@@ -88,7 +90,7 @@ private:
     bool beyond_sent(const Half& half, const Segment& segment, std::int32_t ahead);
     void repeated(const Half& half, const Segment& segment, std::uint64_t position);
     void selective(const Half& half, const Segment& segment, std::uint64_t position);
-    std::uint32_t unseen(const Half& half, std::uint64_t octets, std::uint64_t frame);
+    void unseen(const Half& half, std::uint32_t packets, std::uint64_t frame);
     static void believe(Direction& direction, std::uint64_t end, std::int64_t now_ns);
     void take_round_trip(const Half& half, std::uint64_t position, std::int64_t now_ns);
     void receive_window(const Half& half, const Segment& segment, std::uint64_t position);

@@ -151,6 +151,90 @@ TEST(Sender, octets_that_fill_a_hole_have_passed) {
     }
 }
 
+/// The MSS is 1460, a message 124: six of them are one hole of 744 octets.
+struct Six {
+    Script script;
+    std::int64_t at = 0;
+    Six() {
+        script.establish();
+        for (std::uint32_t i = 1; i <= 6; ++i) script.data(true, message(i));  // 104 to 109, so that order is known
+        at = script.sent(true);
+    }
+    void pass(std::uint32_t which, std::uint16_t identification) {
+        Extras extras;
+        extras.identification = identification;
+        script.segment(true, at + which * unit, message(7 + which), script.sent(false), extras);
+    }
+};
+
+TEST(Sender, late_segments_take_back_their_own_hole_and_no_other) {
+    Six six;
+    Script& script = six.script;
+    // One is lost, and repaired by a timer: 110 never passes, 112 brings the same octets.
+    six.pass(1, 111);
+    EXPECT_EQ(script.flow(true)->request.missing, 1u);
+    script.after_us(250'000);
+    six.pass(0, 112);
+    EXPECT_EQ(script.flow(true)->request.repeated, 1u);
+    script.after_us(100);
+    script.ack(false, script.sent(true));
+    // Four that a fifth overtook: 113 to 116 behind 117.
+    six.pass(6, 117);
+    EXPECT_EQ(script.flow(true)->request.missing, 5u);
+    for (std::uint32_t i = 2; i < 6; ++i) six.pass(i, static_cast<std::uint16_t>(111 + i));
+    EXPECT_EQ(script.flow(true)->request.reordered, 4u);
+    EXPECT_EQ(script.flow(true)->request.missing, 1u);
+}
+
+TEST(Sender, segments_smaller_than_the_mss_are_missing_one_by_one) {
+    Six six;
+    Script& script = six.script;
+    six.pass(6, 116);
+    EXPECT_EQ(script.flow(true)->request.missing, 6u);
+    script.after_us(250'000);
+    for (std::uint32_t i = 0; i < 6; ++i) six.pass(i, static_cast<std::uint16_t>(117 + i));
+    EXPECT_EQ(script.flow(true)->request.repeated, 6u);
+    EXPECT_EQ(script.flow(true)->request.missing, 6u);
+
+    // Lost by the capture, if they are acknowledged.
+    Six captured;
+    captured.pass(6, 116);
+    captured.script.ack(false, captured.script.sent(true));
+    EXPECT_EQ(captured.script.flow(true)->request.missing, 0u);
+    EXPECT_EQ(captured.script.store.trouble_of(*captured.script.flow(true))->unseen_acknowledged, 6u);
+}
+
+/// A message of 744 + 24 octets has passed before: the hole is taken for one segment until six have filled it.
+TEST(Sender, as_many_were_missing_as_fill_a_hole_one_by_one) {
+    for (const bool late : {false, true}) {
+        Script script;
+        script.establish();
+        script.data(true, send_of(1, 744));
+        for (std::uint32_t i = 2; i <= 6; ++i) script.data(true, message(i));  // up to 109
+        const std::int64_t at = script.sent(true);
+        Extras extras;
+        extras.identification = 116;
+        script.segment(true, at + 6 * unit, message(13), script.sent(false), extras);
+        EXPECT_EQ(script.flow(true)->request.missing, 1u);
+        script.after_us(250'000);
+        for (std::uint32_t i = 0; i < 6; ++i) {
+            extras.identification = static_cast<std::uint16_t>((late ? 110 : 117) + i);
+            script.segment(true, at + i * unit, message(7 + i), script.sent(false), extras);
+        }
+        EXPECT_EQ(script.flow(true)->request.reordered, late ? 6u : 0u);
+        EXPECT_EQ(script.flow(true)->request.repeated, late ? 0u : 6u);
+        EXPECT_EQ(script.flow(true)->request.missing, late ? 0u : 6u);
+    }
+}
+
+/// Of its sender's segments the start frame, 20 octets, tells nothing: the MSS does.
+TEST(Sender, before_the_first_message_a_segment_is_taken_for_as_long_as_may_be) {
+    Script script;
+    script.establish();
+    script.segment(true, script.sent(true) + 1400, message(2), script.sent(false));
+    EXPECT_EQ(script.flow(true)->request.missing, 1u);
+}
+
 TEST(Sender, octets_made_before_those_that_overtook_them_are_late) {
     Script script;
     script.establish();
