@@ -118,6 +118,8 @@ struct Direction {
     // as it is answered
     std::int64_t ece_ns = Situation::never;
     std::int64_t first_duplicate_ns = Situation::never;  ///< ACK that repeats `acknowledged`
+    std::int64_t freed_before_ns = Situation::never;     ///< RequestState::freed_ns but for octets that have not passed
+    std::uint32_t freed_before_messages = 0;
     std::uint32_t duplicate_acks = 0;
     std::uint32_t duplicate_run = 0;
     std::uint32_t sack_blocks = 0;

@@ -21,17 +21,34 @@ bool Holes::note(const Hole& hole) {
             return true;
         }
         const bool older = candidate.noticed_ns < place->noticed_ns;
-        if (candidate.repaired != place->repaired ? candidate.repaired : older) place = &candidate;
+        if (candidate.open() != place->open() ? !candidate.open() : older) place = &candidate;
     }
-    const bool spare = place->repaired;
+    const bool spare = !place->open();
+    if (!spare && hole.acknowledged) return false;
     *place = hole;
     return spare;
 }
 
 Hole* Holes::find(std::uint64_t begin, std::uint64_t end, bool repaired) {
     for (Hole& hole : holes_)
-        if (hole.begin < hole.end && hole.repaired == repaired && begin < hole.end && end > hole.begin) return &hole;
+        if (hole.begin < hole.end && !hole.acknowledged && hole.repaired == repaired && begin < hole.end &&
+            end > hole.begin)
+            return &hole;
     return nullptr;
+}
+
+Hole* Holes::find_acknowledged(std::uint64_t begin, std::uint64_t end) {
+    for (Hole& hole : holes_)
+        if (hole.begin < hole.end && hole.acknowledged && begin < hole.end && end > hole.begin) return &hole;
+    return nullptr;
+}
+
+bool Holes::expect_acknowledged(std::int64_t now_ns, std::uint64_t within_ns) const {
+    return std::any_of(holes_.begin(), holes_.end(), [&](const Hole& hole) {
+        if (hole.begin >= hole.end || !hole.acknowledged) return false;
+        return now_ns <= hole.noticed_ns ||
+               static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(hole.noticed_ns) < within_ns;
+    });
 }
 
 std::uint32_t Holes::share(const Hole& hole, std::uint64_t octets) {
@@ -63,8 +80,7 @@ Holes::Filled Holes::fill(Hole& hole, std::uint64_t begin, std::uint64_t end) {
 }
 
 bool Holes::empty() const {
-    return std::none_of(holes_.begin(), holes_.end(),
-                        [](const Hole& hole) { return hole.begin < hole.end && !hole.repaired; });
+    return std::none_of(holes_.begin(), holes_.end(), [](const Hole& hole) { return hole.open(); });
 }
 
 }  // namespace metrics::stream

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "dissect/stream/tcp_checksum.h"
 #include "metrics/stream/sender_usual.h"
@@ -14,7 +15,7 @@ namespace {
 
 /// Three of them are taken for a loss. RFC 5681, 3.2.
 constexpr std::uint32_t duplicates_that_tell = 3;
-/// How late a segment may be on a path whose round trip is not known yet.
+/// How late a segment may be on a path whose round trip is not known yet, or behind its acknowledgement.
 constexpr std::uint64_t network_disorder_ns = 1'000'000;
 /// Data from the first octet on must begin this close to the SYN, or octets passed before RDMA was known.
 constexpr std::uint32_t early_octets = 65536;
@@ -88,6 +89,8 @@ void Sender::any_payload(const Half& half, const Half& back, const Segment& segm
         // acknowledgement will tell.
         if (ahead > 0) note_hole(half, arrival, request.next, begin);
         fresh(half, back, arrival);
+    } else if (answered_early(half, back, arrival)) {
+        return;
     } else {
         Situation situation;
         if (!past_data(half, arrival, situation)) return;
@@ -120,6 +123,15 @@ Holes* Sender::holes_of(const Direction& direction) {
     return direction.holes == Flow::no_block ? nullptr : &holes_[direction.holes];
 }
 
+/// nullptr where there are too many already.
+Holes* Sender::take_holes(Direction& direction) {
+    if (direction.holes == Flow::no_block) {
+        direction.holes = holes_.take();
+        if (direction.holes == Slab<Holes>::none) direction.holes = Flow::no_block;
+    }
+    return holes_of(direction);
+}
+
 void Sender::drop_holes(Direction& direction) {
     if (direction.holes == Flow::no_block) return;
     holes_.give_back(direction.holes);
@@ -146,11 +158,7 @@ void Sender::note_hole(const Half& half, const Arrival& arrival, std::uint64_t b
     half.request().missing += packets;
     ++direction.out_of_order;
     store_.show(*half.flow, EventKind::gap, arrival.frame(), octets);
-    if (direction.holes == Flow::no_block) {
-        direction.holes = holes_.take();
-        if (direction.holes == Slab<Holes>::none) direction.holes = Flow::no_block;
-    }
-    Holes* const holes = holes_of(direction);
+    Holes* const holes = take_holes(direction);
     if (store_.watch != nullptr) store_.watch->signals(*half.flow).note_hole(arrival.now_ns(), arrival.frame());
     const bool kept =
         holes != nullptr && holes->note({begin, end, arrival.now_ns(), order_of(direction, arrival), false, packets});
@@ -200,6 +208,69 @@ bool Sender::doubled(const Half& half, const Arrival& arrival) const {
         return elapsed(request.last_data_ns, arrival.now_ns()) < round_trip_ns;
     }
     return false;
+}
+
+/// Octets that the receiver has, and that have not passed: stamps are from different clocks, as adapters have one for
+/// each queue. They may be the next ones of their sender's all the same.
+void Sender::note_answered(const Half& half, std::uint64_t begin, std::uint64_t end, std::uint32_t packets,
+                           std::int64_t now_ns) {
+    Holes* const holes = take_holes(*half.direction);
+    if (holes == nullptr) return;
+    if (!holes->expect_acknowledged(now_ns, network_disorder_ns)) {
+        half.direction->freed_before_ns = half.request().freed_ns;
+        half.direction->freed_before_messages = half.request().freed_messages;
+    }
+    holes->note({begin, end, now_ns, {}, false, packets, true});
+}
+
+/// Such octets, soon enough to be no repeat: nothing was lost, nor sent again. False where it is something else.
+bool Sender::answered_early(const Half& half, const Half& back, const Arrival& arrival) {
+    Direction& direction = *half.direction;
+    RequestState& request = half.request();
+    Holes* const holes = holes_of(direction);
+    if (holes == nullptr || direction.running || direction.recovering(request)) return false;
+    Hole* hole = holes->find_acknowledged(arrival.begin, arrival.begin + 1);
+    if (hole == nullptr || elapsed(hole->noticed_ns, arrival.now_ns()) >= network_disorder_ns) return false;
+    std::int64_t packets = 0;
+    for (; hole != nullptr; hole = holes->find_acknowledged(arrival.begin, arrival.end)) {
+        const Holes::Filled filled = holes->fill(*hole, arrival.begin, arrival.end);
+        direction.new_octets += filled.octets;
+        packets += filled.packets;
+    }
+    std::uint64_t& unseen = store_.trouble(*half.flow).unseen_acknowledged;
+    unseen -= std::min(unseen, static_cast<std::uint64_t>(std::max<std::int64_t>(packets, 0)));
+    const bool lacks_younger = holes->find_acknowledged(arrival.end, request.next) != nullptr;
+    const bool lacks_older = arrival.begin > request.last_position &&
+                             holes->find_acknowledged(request.last_position, arrival.begin) != nullptr;
+    if (holes->empty() && holes->find_acknowledged(0, request.next) == nullptr) drop_holes(direction);
+    if (arrival.begin < request.last_position) {
+        overtaken(half, arrival);
+        return true;
+    }
+    // What the gap before it lacks are older ones; the younger ones may come yet.
+    request.unobserved = request.unobserved && lacks_older;
+    direction.walk.find_again(arrival.begin);
+    Situation situation;
+    situation.mid_message = direction.walk.inside_message(arrival.begin);
+    const std::uint8_t opcode = direction.walk.advance(arrival.begin, arrival.end, arrival.segment.payload());
+    situation.response = is_response(opcode);
+    situation.wants_response = wants_answer(opcode);
+    // Its own acknowledgement has not let it go.
+    const std::int64_t freed_ns = std::exchange(request.freed_ns, direction.freed_before_ns);
+    const std::uint32_t freed_messages = std::exchange(request.freed_messages, direction.freed_before_messages);
+    close_gap(half, back, arrival, situation);
+    request.freed_ns = freed_ns;
+    request.freed_messages = freed_messages;
+    request.unobserved = lacks_younger;
+    learn_order(direction, order_of(direction, arrival));
+    direction.largest_segment = std::max(direction.largest_segment, arrival.segment.tcp().payload_length);
+    if (arrival.end > request.next) {
+        direction.new_octets += arrival.end - request.next;
+        request.next = arrival.end;
+        direction.marks.sent(arrival.end, arrival.now_ns());
+    }
+    passed(half, arrival);
+    return true;
 }
 
 /// So many fewer are counted as lost before the tap; more of them where it is below zero.
@@ -420,7 +491,7 @@ void Sender::believe(Direction& direction, std::uint64_t end, std::int64_t now_n
 }
 
 /// Holes that are acknowledged were not lost before the tap, but by it.
-void Sender::lost_holes(const Half& half, std::uint64_t position, std::uint64_t frame) {
+void Sender::lost_holes(const Half& half, std::uint64_t position, std::uint64_t frame, std::int64_t now_ns) {
     Direction& direction = *half.direction;
     RequestState& request = half.request();
     Holes& holes = holes_[direction.holes];
@@ -428,7 +499,9 @@ void Sender::lost_holes(const Half& half, std::uint64_t position, std::uint64_t 
         unseen(half, packets, frame);
         not_missing(request, settled);
     });
-    if (position >= request.next && holes.empty()) drop_holes(direction);
+    // What was acknowledged too early passes soon, or never.
+    const bool expects = holes.expect_acknowledged(now_ns, network_disorder_ns);
+    if (position >= request.next && holes.empty() && !expects) drop_holes(direction);
 }
 
 /// Acknowledges octets that have not been seen. False where the segment is not to be believed.
@@ -441,7 +514,9 @@ bool Sender::beyond_sent(const Half& half, const Segment& segment, std::int32_t 
             return false;
         const auto largest = std::max<std::uint32_t>({direction.largest_segment, direction.mss, 1});
         const std::uint32_t octets = static_cast<std::uint32_t>(ahead);
-        unseen(half, (octets - 1) / largest + 1, segment.frame.number);
+        const std::uint32_t packets = (octets - 1) / largest + 1;
+        unseen(half, packets, segment.frame.number);
+        note_answered(half, request.next, position, packets, segment.now_ns());
         direction.walk.lose();
     }
     request.next = position;

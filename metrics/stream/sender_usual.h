@@ -271,7 +271,7 @@ inline void Sender::acknowledged(const Half& half, const Segment& segment) {
     if (ahead > furthest || ahead < -furthest) return;
     if (ahead > 0 && !beyond_sent(half, segment, ahead)) return;
     if (position > request.acknowledged) {
-        if (direction.holes != Flow::no_block) lost_holes(half, position, segment.frame.number);
+        if (direction.holes != Flow::no_block) lost_holes(half, position, segment.frame.number, now_ns);
         request.acknowledged = position;
         request.freed_ns = now_ns;
         request.freed_messages = 0;

@@ -461,6 +461,122 @@ TEST(Sender, an_acknowledgement_of_octets_never_seen_says_so) {
     EXPECT_EQ(script.flow(true)->request.missing, 0u);
 }
 
+/// An adapter with a clock for each queue stamps an acknowledgement before the segment that it covers.
+TEST(Sender, a_segment_stamped_behind_its_acknowledgement_is_neither_lost_nor_sent_again) {
+    Script script;
+    script.establish();
+    script.data(true, message(1));
+    script.after_us(20);
+    script.ack(false, script.sent(true));
+    script.after_us(75);
+    const std::int64_t at = script.sent(true);
+    script.ack(false, at + unit);
+    EXPECT_EQ(script.store.trouble_of(*script.flow(true))->unseen_acknowledged, 1u);
+    script.after_us(5);
+    script.segment(true, at, message(2), script.sent(false));
+    EXPECT_EQ(script.store.trouble_of(*script.flow(true))->unseen_acknowledged, 0u);
+    EXPECT_EQ(script.store.trouble_of(*script.flow(true))->timeouts, 0u);
+    EXPECT_EQ(script.flow(true)->request.repeated, 0u);
+    EXPECT_EQ(script.flow(true)->request.reordered, 0u);
+    EXPECT_EQ(script.flow(true)->request.missing, 0u);
+    EXPECT_FALSE(script.flow(true)->request.unobserved);
+    EXPECT_EQ(script.flow(true)->attribution.last_gap_ns(), 100'000u);
+    EXPECT_EQ(script.flow(true)->attribution.last_state(), State::application_idle);
+    EXPECT_EQ(script.shown(true).tcp->retransmitted_bytes, 0u);
+    EXPECT_EQ(script.shown(true).tcp->connection_bytes, 288u) << "20 each way, and two messages of 124";
+    EXPECT_EQ(script.messages(true, Operation::send), 2u);
+    EXPECT_EQ(script.latency(true, Operation::send).count(), 1u) << "of the second there is none";
+    EXPECT_EQ(script.flow(true)->ledger.messages(), 0u);
+    // Once there, it is sent again like any other.
+    script.after_us(200);
+    script.segment(true, at, message(2), script.sent(false));
+    EXPECT_EQ(script.flow(true)->request.repeated, 1u);
+}
+
+TEST(Sender, several_segments_may_be_stamped_behind_their_acknowledgements) {
+    Script script;
+    script.establish();
+    script.data(true, message(1));
+    script.after_us(95);
+    const std::int64_t at = script.sent(true);
+    script.ack(false, at + unit);
+    script.after_us(1);
+    script.ack(false, at + 3 * unit);  // of two segments
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        script.after_us(3);
+        script.segment(true, at + i * unit, message(2 + i), script.sent(false));
+        EXPECT_EQ(script.flow(true)->request.unobserved, i != 2);
+        EXPECT_NE(script.flow(true)->attribution.last_state(), State::unobserved);
+    }
+    script.data(true, message(5));
+    EXPECT_EQ(script.store.trouble_of(*script.flow(true))->unseen_acknowledged, 0u);
+    EXPECT_EQ(script.flow(true)->request.repeated, 0u);
+    EXPECT_EQ(script.flow(true)->request.reordered, 0u);
+    EXPECT_EQ(script.messages(true, Operation::send), 5u);
+    EXPECT_EQ(script.shown(true).tcp->connection_bytes, 40u + 5u * 124u);
+}
+
+/// Of three that were acknowledged the capture has lost the first: the gap before the second is not its sender's.
+TEST(Sender, what_the_capture_lost_among_those_acknowledged_early_stays_unseen) {
+    Script script;
+    script.establish();
+    script.data(true, message(1));
+    script.after_us(95);
+    const std::int64_t at = script.sent(true);
+    for (std::uint32_t i = 1; i <= 3; ++i) script.ack(false, at + i * unit);
+    script.after_us(5);
+    script.segment(true, at + unit, message(3), script.sent(false));
+    EXPECT_EQ(script.flow(true)->attribution.last_state(), State::unobserved);
+    script.after_us(100);
+    script.segment(true, at + 2 * unit, message(4), script.sent(false));
+    EXPECT_NE(script.flow(true)->attribution.last_state(), State::unobserved);
+    EXPECT_EQ(script.store.trouble_of(*script.flow(true))->unseen_acknowledged, 1u);
+    EXPECT_EQ(script.flow(true)->request.repeated, 0u);
+    // The first was late, if it comes now.
+    script.after_us(100);
+    script.segment(true, at, message(2), script.sent(false));
+    EXPECT_EQ(script.store.trouble_of(*script.flow(true))->unseen_acknowledged, 0u);
+    EXPECT_EQ(script.flow(true)->request.reordered, 1u);
+    EXPECT_EQ(script.flow(true)->request.repeated, 0u);
+}
+
+/// A millisecond after its acknowledgement it is one that the capture had lost, sent again.
+TEST(Sender, long_after_its_acknowledgement_a_segment_was_sent_again) {
+    for (const bool early : {true, false}) {
+        Script script;
+        script.establish();
+        script.data(true, message(1));
+        script.after_us(100);
+        const std::int64_t at = script.sent(true);
+        script.ack(false, at + unit);
+        script.now_ns += early ? 999'999 : 1'000'000;
+        script.segment(true, at, message(2), script.sent(false));
+        EXPECT_EQ(script.flow(true)->request.repeated, early ? 0u : 1u);
+        EXPECT_EQ(script.store.trouble_of(*script.flow(true))->unseen_acknowledged, early ? 0u : 1u);
+    }
+}
+
+TEST(Sender, early_acknowledgements_allocate_nothing) {
+    Script script;
+    script.establish();
+    script.data(true, message(1));
+    std::uint64_t allocations = 0;
+    for (std::uint32_t i = 2; i < 100; ++i) {
+        script.after_us(100);
+        script.ack(false, script.sent(true) + unit);
+        script.after_us(5);
+        const bool lost = i == 50;
+        if (lost)
+            script.skip(true, unit);
+        else
+            script.data(true, message(i));
+        if (i == 60) allocations = script.allocations;
+    }
+    EXPECT_EQ(script.allocations, allocations);
+    EXPECT_EQ(script.store.trouble_of(*script.flow(true))->unseen_acknowledged, 1u);
+    EXPECT_EQ(script.flow(true)->request.repeated, 0u);
+}
+
 TEST(Sender, a_hole_that_is_acknowledged_was_not_lost_on_the_way) {
     Script script;
     script.establish();
