@@ -367,9 +367,8 @@ void Sender::sent_again(const Half& half, const Arrival& arrival, std::int64_t h
     Direction& direction = *half.direction;
     RequestState& request = half.request();
     situation.again = true;
-    // The receiver's word may be older than its last acknowledgement: that one the sender had not yet, perhaps.
-    const bool head_lost_again =
-        direction.head_again == arrival.begin && direction.evidence_ns <= direction.head_again_ns;
+    // Further duplicates from the flight that it was lost of tell nothing of its repeat. RFC 6582, 3.2; RFC 8985, 6.2.
+    const bool head_lost_again = direction.head_again == arrival.begin && !direction.head_overtaken;
     const bool begins = !direction.running || arrival.begin <= direction.run_position || head_lost_again;
     Repair repair;
     if (begins) {
@@ -392,7 +391,8 @@ void Sender::sent_again(const Half& half, const Arrival& arrival, std::int64_t h
         watch_repair(half, arrival, hole_ns, repair);
     if (arrival.begin <= request.acknowledged) {
         direction.head_again = arrival.begin;
-        direction.head_again_ns = arrival.now_ns();
+        direction.head_again_next = request.next;
+        direction.head_overtaken = false;
     }
     direction.running = true;
     direction.run_position = arrival.begin;
@@ -485,9 +485,8 @@ void Sender::unseen(const Half& half, std::uint32_t packets, std::uint64_t frame
 }
 
 /// The receiver has said that octets before `end` are missing.
-void Sender::believe(Direction& direction, std::uint64_t end, std::int64_t now_ns) {
+void Sender::believe(Direction& direction, std::uint64_t end) {
     direction.evidence_end = std::max(direction.evidence_end, end);
-    direction.evidence_ns = now_ns;
 }
 
 /// Holes that are acknowledged were not lost before the tap, but by it.
@@ -543,7 +542,7 @@ void Sender::repeated(const Half& half, const Segment& segment, std::uint64_t po
         }
         if (store_.watch != nullptr) store_.watch->signals(*half.flow).note_nak(segment.frame.number, 0, generation_ns);
     }
-    if (direction.duplicate_run >= duplicates_that_tell) believe(direction, request.next, now_ns);
+    if (direction.duplicate_run >= duplicates_that_tell) believe(direction, request.next);
 }
 
 /// What SACK says. RFC 2018.
@@ -553,7 +552,13 @@ void Sender::selective(const Half& half, const Segment& segment, std::uint64_t p
     const TcpOptions options = segment.options();
     direction.sack_blocks += options.sack_blocks;
     if (!options.sack_above || position != request.acknowledged) return;
-    believe(direction, std::min(position_of(request.next, options.sack_top), request.next), segment.now_ns());
+    const std::uint64_t top = std::min(position_of(request.next, options.sack_top), request.next);
+    believe(direction, top);
+    // The newest block comes first: it may hold what was sent again after the head.
+    const bool again = direction.run_position > direction.head_again &&
+                       position_of(request.next, options.sack_newest_left) <= direction.run_position &&
+                       position_of(request.next, options.sack_newest_right) > direction.run_position;
+    if (again || top > direction.head_again_next) direction.head_overtaken = true;
     if (direction.first_duplicate_ns != Situation::never) return;
     direction.first_duplicate_ns = segment.now_ns();
     if (store_.watch != nullptr) store_.watch->signals(*half.flow).note_nak(segment.frame.number, 0, {});

@@ -95,7 +95,7 @@ private:
     void repeated(const Half& half, const Segment& segment, std::uint64_t position);
     void selective(const Half& half, const Segment& segment, std::uint64_t position);
     void unseen(const Half& half, std::uint32_t packets, std::uint64_t frame);
-    static void believe(Direction& direction, std::uint64_t end, std::int64_t now_ns);
+    static void believe(Direction& direction, std::uint64_t end);
     void take_round_trip(const Half& half, std::uint64_t position, std::int64_t now_ns);
     void receive_window(const Half& half, const Segment& segment, std::uint64_t position);
     std::uint64_t way_to_sender_ns(const Half& half) const;

@@ -91,6 +91,67 @@ TEST(Sender, a_sack_explains_a_repetition_and_a_second_one_without_news_is_a_tim
     EXPECT_EQ(script.flow(true)->request.repeated, 2u);
 }
 
+/// Of twelve in flight the first is lost, and its fast retransmit: eleven repeat the acknowledgement, of which three
+/// passed before the repeat. RFC 6582, 3.2: none of the others begins another one.
+TEST(Sender, duplicates_from_the_flight_of_a_loss_explain_no_second_repetition) {
+    for (const bool selective : {false, true}) {
+        Script script;
+        script.establish();
+        const std::int64_t at = script.sent(true);
+        script.ack(false, at);
+        for (std::uint32_t i = 1; i <= 12; ++i) script.data(true, message(i));
+        script.after_us(20);
+        for (int i = 1; i <= 11; ++i) {
+            script.after_us(1);
+            script.ack(false, at, selective ? sacked(at + unit, at + (i + 1) * unit) : Extras{});
+            if (i == 3) {
+                script.segment(true, at, message(1), script.sent(false));
+                EXPECT_EQ(script.flow(true)->attribution.last_state(), State::recover_nak);
+                EXPECT_EQ(script.count(true, EventKind::timeout), 0u);
+            }
+        }
+        script.after_us(199'992);  // 8 µs behind the repeat
+        script.segment(true, at, message(1), script.sent(false));
+        EXPECT_EQ(script.flow(true)->attribution.last_state(), State::recover_timeout);
+        EXPECT_EQ(script.count(true, EventKind::timeout), 1u);
+        EXPECT_EQ(script.value_max(true, EventKind::timeout), 200'000'000u);
+        EXPECT_EQ(script.flow(true)->request.repeated, 2u);
+    }
+}
+
+/// RFC 8985, 6.2: what was sent behind the repeat has arrived, new or itself sent again, and the repeat has not.
+TEST(Sender, a_sack_of_what_was_sent_behind_a_repetition_explains_the_next_one) {
+    Script fresh;
+    fresh.establish();
+    const std::int64_t at = fresh.sent(true);
+    for (std::uint32_t i = 1; i <= 3; ++i) fresh.data(true, message(i));
+    fresh.after_us(100);
+    fresh.ack(false, at, sacked(at + unit, at + 3 * unit));
+    fresh.segment(true, at, message(1), fresh.sent(false));
+    fresh.data(true, message(4));
+    fresh.after_us(100);
+    fresh.ack(false, at, sacked(at + unit, at + 4 * unit));
+    fresh.segment(true, at, message(1), fresh.sent(false));
+    EXPECT_EQ(fresh.flow(true)->attribution.last_state(), State::recover_nak);
+    EXPECT_EQ(fresh.count(true, EventKind::timeout), 0u);
+
+    Script again;
+    again.establish();
+    for (std::uint32_t i = 1; i <= 5; ++i) again.data(true, message(i));
+    again.after_us(100);
+    Extras two = sacked(at + 3 * unit, at + 5 * unit);
+    two.sack.emplace_back(at + unit, at + 2 * unit);
+    again.ack(false, at, two);
+    again.segment(true, at, message(1), again.sent(false));
+    again.segment(true, at + 2 * unit, message(3), again.sent(false));
+    again.after_us(100);
+    again.ack(false, at, sacked(at + unit, at + 5 * unit));
+    again.segment(true, at, message(1), again.sent(false));
+    EXPECT_EQ(again.flow(true)->attribution.last_state(), State::recover_nak);
+    EXPECT_EQ(again.count(true, EventKind::timeout), 0u);
+    EXPECT_EQ(again.flow(true)->request.repeated, 3u);
+}
+
 TEST(Sender, a_sack_below_the_acknowledgement_reports_a_double_and_no_loss) {
     Script script;
     script.establish();
