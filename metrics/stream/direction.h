@@ -97,15 +97,14 @@ struct Direction {
     std::uint64_t retransmitted_bytes = 0;
     std::uint64_t recover = 0;  ///< while `acknowledged` is below, a loss is being repaired
     std::uint64_t run_position = 0;
-    std::uint64_t head_again = 0;  ///< the first unacknowledged octet when it was last sent again
-    std::int64_t head_again_ns = Situation::never;
-    std::uint64_t evidence_end = 0;  ///< the receiver has said that octets before it are missing
-    std::int64_t evidence_ns = Situation::never;
-    std::uint64_t holes_lost = 0;      ///< up to here a hole may have been given up
-    std::uint64_t probe_end = 0;       ///< `next` when the newest segment was last sent again as a probe
-    std::uint64_t new_octets = 0;      ///< of the stream, that passed for the first time
-    std::uint64_t unit_octets = 0;     ///< of the FPDUs and MPA frames that the dissector found in it
-    std::uint64_t skipped_octets = 0;  ///< captured, at least in part, between those
+    std::uint64_t head_again = 0;       ///< the first unacknowledged octet when it was last sent again
+    std::uint64_t head_again_next = 0;  ///< `next` at that time
+    std::uint64_t evidence_end = 0;     ///< the receiver has said that octets before it are missing
+    std::uint64_t holes_lost = 0;       ///< up to here a hole may have been given up
+    std::uint64_t probe_end = 0;        ///< `next` when the newest segment was last sent again as a probe
+    std::uint64_t new_octets = 0;       ///< of the stream, that passed for the first time
+    std::uint64_t unit_octets = 0;      ///< of the FPDUs and MPA frames that the dissector found in it
+    std::uint64_t skipped_octets = 0;   ///< captured, at least in part, between those
     SentMarks marks;
     std::array<SegmentPrint, 4> prints{};
     std::uint32_t largest_segment = 0;
@@ -118,6 +117,8 @@ struct Direction {
     // as it is answered
     std::int64_t ece_ns = Situation::never;
     std::int64_t first_duplicate_ns = Situation::never;  ///< ACK that repeats `acknowledged`
+    std::int64_t freed_before_ns = Situation::never;     ///< RequestState::freed_ns but for octets that have not passed
+    std::uint32_t freed_before_messages = 0;
     std::uint32_t duplicate_acks = 0;
     std::uint32_t duplicate_run = 0;
     std::uint32_t sack_blocks = 0;
@@ -151,6 +152,7 @@ struct Direction {
     bool sequence_known : 1 = false;        ///< `initial_sequence` holds
     bool running : 1 = false;               ///< the last data segment was one of a run of repeated ones
     bool probed : 1 = false;                ///< an octet beyond a closed window was sent
+    bool head_overtaken : 1 = false;        ///< the receiver has told of what was sent behind `head_again` since
     bool fin_sent : 1 = false;
     bool closed : 1 = false;  ///< both FINs, or a RST
 

@@ -61,6 +61,8 @@ public:
         known_ = true;
     }
     void lose() { known_ = false; }
+    /// Octets from `position` on pass after all, though they had been taken for lost.
+    void find_again(std::uint64_t position) { known_ = known_ || end_ >= position; }
     void move_back(std::uint64_t by) { end_ = end_ > by ? end_ - by : 0; }
 
     /// Octets from `position` on go on with a message that was begun before.

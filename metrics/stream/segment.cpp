@@ -28,7 +28,10 @@ TcpOptions Segment::read_options(wire::Bytes rest) const {
         if (kind == wire::tcp_option::sack) {
             for (std::size_t at = 2; at + 8 <= length; at += 8) {
                 const std::uint32_t right = wire::load_be32(rest.data() + at + 4);
-                ++out.sack_blocks;
+                if (out.sack_blocks++ == 0) {
+                    out.sack_newest_left = wire::load_be32(rest.data() + at);
+                    out.sack_newest_right = right;
+                }
                 if (static_cast<std::int32_t>(right - dissection.tcp.acknowledgment) <= 0) continue;
                 if (!out.sack_above || static_cast<std::int32_t>(right - out.sack_top) > 0) out.sack_top = right;
                 out.sack_above = true;

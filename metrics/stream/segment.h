@@ -26,7 +26,9 @@ struct TcpOptions {
     std::optional<std::uint8_t> window_scale;  ///< at most 14
     std::optional<std::uint32_t> timestamp;    ///< TSval
     std::uint32_t sack_top = 0;                ///< highest right edge of the blocks
-    std::uint8_t sack_blocks = 0;              ///< D-SACK's among them
+    std::uint32_t sack_newest_left = 0;        ///< of the first block. RFC 2018, 4
+    std::uint32_t sack_newest_right = 0;
+    std::uint8_t sack_blocks = 0;  ///< D-SACK's among them
     bool sack_permitted = false;
     bool sack_above = false;  ///< a block lies above the acknowledgement: octets below it are missing. RFC 2883
 };

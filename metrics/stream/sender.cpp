@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "dissect/stream/tcp_checksum.h"
 #include "metrics/stream/sender_usual.h"
@@ -14,7 +15,7 @@ namespace {
 
 /// Three of them are taken for a loss. RFC 5681, 3.2.
 constexpr std::uint32_t duplicates_that_tell = 3;
-/// How late a segment may be on a path whose round trip is not known yet.
+/// How late a segment may be on a path whose round trip is not known yet, or behind its acknowledgement.
 constexpr std::uint64_t network_disorder_ns = 1'000'000;
 /// Data from the first octet on must begin this close to the SYN, or octets passed before RDMA was known.
 constexpr std::uint32_t early_octets = 65536;
@@ -88,6 +89,8 @@ void Sender::any_payload(const Half& half, const Half& back, const Segment& segm
         // acknowledgement will tell.
         if (ahead > 0) note_hole(half, arrival, request.next, begin);
         fresh(half, back, arrival);
+    } else if (answered_early(half, back, arrival)) {
+        return;
     } else {
         Situation situation;
         if (!past_data(half, arrival, situation)) return;
@@ -120,6 +123,15 @@ Holes* Sender::holes_of(const Direction& direction) {
     return direction.holes == Flow::no_block ? nullptr : &holes_[direction.holes];
 }
 
+/// nullptr where there are too many already.
+Holes* Sender::take_holes(Direction& direction) {
+    if (direction.holes == Flow::no_block) {
+        direction.holes = holes_.take();
+        if (direction.holes == Slab<Holes>::none) direction.holes = Flow::no_block;
+    }
+    return holes_of(direction);
+}
+
 void Sender::drop_holes(Direction& direction) {
     if (direction.holes == Flow::no_block) return;
     holes_.give_back(direction.holes);
@@ -131,22 +143,25 @@ void Sender::forget(Direction& direction) {
     direction.responses.clear(store_.rings, direction.level.changed_ns);
 }
 
+/// How many segments so many octets will have been, as the sender makes them: not every one fills the MSS. Of the start
+/// frame alone nothing is known of that.
+std::uint32_t Sender::segments_of(const Direction& direction, std::uint32_t length, std::uint64_t octets) {
+    std::uint64_t segment = std::max<std::uint64_t>({direction.largest_segment, length, 1});
+    if (direction.last_unit_octets == 0) segment = std::max<std::uint64_t>(segment, direction.mss);
+    return static_cast<std::uint32_t>((octets + segment - 1) / segment);
+}
+
 void Sender::note_hole(const Half& half, const Arrival& arrival, std::uint64_t begin, std::uint64_t end) {
     Direction& direction = *half.direction;
     const std::uint64_t octets = end - begin;
-    const auto segment =
-        std::max<std::uint64_t>({direction.largest_segment, arrival.segment.tcp().payload_length, direction.mss, 1});
-    half.request().missing += static_cast<std::uint32_t>((octets + segment - 1) / segment);
+    const std::uint32_t packets = segments_of(direction, arrival.segment.tcp().payload_length, octets);
+    half.request().missing += packets;
     ++direction.out_of_order;
     store_.show(*half.flow, EventKind::gap, arrival.frame(), octets);
-    if (direction.holes == Flow::no_block) {
-        direction.holes = holes_.take();
-        if (direction.holes == Slab<Holes>::none) direction.holes = Flow::no_block;
-    }
-    Holes* const holes = holes_of(direction);
+    Holes* const holes = take_holes(direction);
     if (store_.watch != nullptr) store_.watch->signals(*half.flow).note_hole(arrival.now_ns(), arrival.frame());
     const bool kept =
-        holes != nullptr && holes->note({begin, end, arrival.now_ns(), order_of(direction, arrival), false});
+        holes != nullptr && holes->note({begin, end, arrival.now_ns(), order_of(direction, arrival), false, packets});
     if (!kept) direction.holes_lost = arrival.end;
 }
 
@@ -195,6 +210,74 @@ bool Sender::doubled(const Half& half, const Arrival& arrival) const {
     return false;
 }
 
+/// Octets that the receiver has, and that have not passed: stamps are from different clocks, as adapters have one for
+/// each queue. They may be the next ones of their sender's all the same.
+void Sender::note_answered(const Half& half, std::uint64_t begin, std::uint64_t end, std::uint32_t packets,
+                           std::int64_t now_ns) {
+    Holes* const holes = take_holes(*half.direction);
+    if (holes == nullptr) return;
+    if (!holes->expect_acknowledged(now_ns, network_disorder_ns)) {
+        half.direction->freed_before_ns = half.request().freed_ns;
+        half.direction->freed_before_messages = half.request().freed_messages;
+    }
+    holes->note({begin, end, now_ns, {}, false, packets, true});
+}
+
+/// Such octets, soon enough to be no repeat: nothing was lost, nor sent again. False where it is something else.
+bool Sender::answered_early(const Half& half, const Half& back, const Arrival& arrival) {
+    Direction& direction = *half.direction;
+    RequestState& request = half.request();
+    Holes* const holes = holes_of(direction);
+    if (holes == nullptr || direction.running || direction.recovering(request)) return false;
+    Hole* hole = holes->find_acknowledged(arrival.begin, arrival.begin + 1);
+    if (hole == nullptr || elapsed(hole->noticed_ns, arrival.now_ns()) >= network_disorder_ns) return false;
+    std::int64_t packets = 0;
+    for (; hole != nullptr; hole = holes->find_acknowledged(arrival.begin, arrival.end)) {
+        const Holes::Filled filled = holes->fill(*hole, arrival.begin, arrival.end);
+        direction.new_octets += filled.octets;
+        packets += filled.packets;
+    }
+    std::uint64_t& unseen = store_.trouble(*half.flow).unseen_acknowledged;
+    unseen -= std::min(unseen, static_cast<std::uint64_t>(std::max<std::int64_t>(packets, 0)));
+    const bool lacks_younger = holes->find_acknowledged(arrival.end, request.next) != nullptr;
+    const bool lacks_older = arrival.begin > request.last_position &&
+                             holes->find_acknowledged(request.last_position, arrival.begin) != nullptr;
+    if (holes->empty() && holes->find_acknowledged(0, request.next) == nullptr) drop_holes(direction);
+    if (arrival.begin < request.last_position) {
+        overtaken(half, arrival);
+        return true;
+    }
+    // What the gap before it lacks are older ones; the younger ones may come yet.
+    request.unobserved = request.unobserved && lacks_older;
+    direction.walk.find_again(arrival.begin);
+    Situation situation;
+    situation.mid_message = direction.walk.inside_message(arrival.begin);
+    const std::uint8_t opcode = direction.walk.advance(arrival.begin, arrival.end, arrival.segment.payload());
+    situation.response = is_response(opcode);
+    situation.wants_response = wants_answer(opcode);
+    // Its own acknowledgement has not let it go.
+    const std::int64_t freed_ns = std::exchange(request.freed_ns, direction.freed_before_ns);
+    const std::uint32_t freed_messages = std::exchange(request.freed_messages, direction.freed_before_messages);
+    close_gap(half, back, arrival, situation);
+    request.freed_ns = freed_ns;
+    request.freed_messages = freed_messages;
+    request.unobserved = lacks_younger;
+    learn_order(direction, order_of(direction, arrival));
+    direction.largest_segment = std::max(direction.largest_segment, arrival.segment.tcp().payload_length);
+    if (arrival.end > request.next) {
+        direction.new_octets += arrival.end - request.next;
+        request.next = arrival.end;
+        direction.marks.sent(arrival.end, arrival.now_ns());
+    }
+    passed(half, arrival);
+    return true;
+}
+
+/// So many fewer are counted as lost before the tap; more of them where it is below zero.
+void Sender::not_missing(RequestState& request, std::int64_t packets) {
+    request.missing -= static_cast<std::uint32_t>(std::min<std::int64_t>(request.missing, packets));
+}
+
 /// True where the segment was sent again; false where the network was late with it or doubled it.
 bool Sender::past_data(const Half& half, const Arrival& arrival, Situation& situation) {
     Direction& direction = *half.direction;
@@ -204,16 +287,24 @@ bool Sender::past_data(const Half& half, const Arrival& arrival, Situation& situ
     std::int64_t hole_ns = Situation::never;
     if (Hole* hole = holes == nullptr ? nullptr : holes->find(arrival.begin, arrival.end, false); hole != nullptr) {
         if (late(half, *hole, arrival)) {
-            if (request.missing > 0) --request.missing;
+            const Holes::Filled filled = holes->fill(*hole, arrival.begin, arrival.end);
+            not_missing(request, filled.packets);
             overtaken(half, arrival);
-            direction.new_octets += holes->fill(*hole, arrival.begin, arrival.end);
+            direction.new_octets += filled.octets;
             return false;
         }
         hole_ns = hole->noticed_ns;
         store_.record(*half.flow, FlowHistogram::recovery_total, elapsed(hole_ns, arrival.now_ns()));
-        for (; hole != nullptr; hole = holes->find(arrival.begin, arrival.end, false))
-            direction.new_octets += holes->fill(*hole, arrival.begin, arrival.end);
-        holes->note({arrival.begin, arrival.end, arrival.now_ns(), order, true});
+        std::int64_t repaired = 0;
+        for (; hole != nullptr; hole = holes->find(arrival.begin, arrival.end, false)) {
+            const Holes::Filled filled = holes->fill(*hole, arrival.begin, arrival.end);
+            direction.new_octets += filled.octets;
+            repaired += filled.packets;
+        }
+        // It is one of those that were lost, though more of them were than the hole was taken for.
+        if (repaired < 1) not_missing(request, repaired - 1);
+        const auto packets = static_cast<std::uint32_t>(std::max<std::int64_t>(repaired, 1));
+        holes->note({arrival.begin, arrival.end, arrival.now_ns(), order, true, packets});
     } else {
         if (doubled(half, arrival)) {
             ++request.duplicates;
@@ -225,9 +316,11 @@ bool Sender::past_data(const Half& half, const Arrival& arrival, Situation& situ
         const bool perhaps_missing = arrival.begin < direction.holes_lost && order.compare(direction.newest) < 0;
         if (original_late || perhaps_missing) {
             // What had been taken for lost before the tap.
-            if (request.missing > 0) --request.missing;
+            std::int64_t packets = 1;
+            if (repaired != nullptr)
+                packets = std::max<std::int64_t>(holes->fill(*repaired, arrival.begin, arrival.end).packets, 0);
+            not_missing(request, packets);
             overtaken(half, arrival);
-            if (repaired != nullptr) holes->fill(*repaired, arrival.begin, arrival.end);
             return false;
         }
     }
@@ -274,9 +367,8 @@ void Sender::sent_again(const Half& half, const Arrival& arrival, std::int64_t h
     Direction& direction = *half.direction;
     RequestState& request = half.request();
     situation.again = true;
-    // The receiver's word may be older than its last acknowledgement: that one the sender had not yet, perhaps.
-    const bool head_lost_again =
-        direction.head_again == arrival.begin && direction.evidence_ns <= direction.head_again_ns;
+    // Further duplicates from the flight that it was lost of tell nothing of its repeat. RFC 6582, 3.2; RFC 8985, 6.2.
+    const bool head_lost_again = direction.head_again == arrival.begin && !direction.head_overtaken;
     const bool begins = !direction.running || arrival.begin <= direction.run_position || head_lost_again;
     Repair repair;
     if (begins) {
@@ -299,7 +391,8 @@ void Sender::sent_again(const Half& half, const Arrival& arrival, std::int64_t h
         watch_repair(half, arrival, hole_ns, repair);
     if (arrival.begin <= request.acknowledged) {
         direction.head_again = arrival.begin;
-        direction.head_again_ns = arrival.now_ns();
+        direction.head_again_next = request.next;
+        direction.head_overtaken = false;
     }
     direction.running = true;
     direction.run_position = arrival.begin;
@@ -384,31 +477,30 @@ void Sender::dropped(const Half& half, std::uint64_t frame) {
 
 // ---- what the receiver says ----
 
-/// The receiver has octets that the capture does not. Returns how many segments they will have been.
-std::uint32_t Sender::unseen(const Half& half, std::uint64_t octets, std::uint64_t frame) {
-    const auto segment = std::max<std::uint64_t>({half.direction->largest_segment, half.direction->mss, 1});
-    const auto packets = static_cast<std::uint32_t>((octets + segment - 1) / segment);
+/// The receiver has segments that the capture does not.
+void Sender::unseen(const Half& half, std::uint32_t packets, std::uint64_t frame) {
     store_.trouble(*half.flow).unseen_acknowledged += packets;
     store_.show(*half.flow, EventKind::ack_unseen, frame, packets);
     half.request().unobserved = true;
-    return packets;
 }
 
 /// The receiver has said that octets before `end` are missing.
-void Sender::believe(Direction& direction, std::uint64_t end, std::int64_t now_ns) {
+void Sender::believe(Direction& direction, std::uint64_t end) {
     direction.evidence_end = std::max(direction.evidence_end, end);
-    direction.evidence_ns = now_ns;
 }
 
 /// Holes that are acknowledged were not lost before the tap, but by it.
-void Sender::lost_holes(const Half& half, std::uint64_t position, std::uint64_t frame) {
+void Sender::lost_holes(const Half& half, std::uint64_t position, std::uint64_t frame, std::int64_t now_ns) {
     Direction& direction = *half.direction;
     RequestState& request = half.request();
     Holes& holes = holes_[direction.holes];
-    holes.acknowledge(position, [&](std::uint64_t octets) {
-        request.missing -= std::min(request.missing, unseen(half, octets, frame));
+    holes.acknowledge(position, [&](std::uint64_t, std::uint32_t packets, std::uint32_t settled) {
+        unseen(half, packets, frame);
+        not_missing(request, settled);
     });
-    if (position >= request.next && holes.empty()) drop_holes(direction);
+    // What was acknowledged too early passes soon, or never.
+    const bool expects = holes.expect_acknowledged(now_ns, network_disorder_ns);
+    if (position >= request.next && holes.empty() && !expects) drop_holes(direction);
 }
 
 /// Acknowledges octets that have not been seen. False where the segment is not to be believed.
@@ -419,7 +511,11 @@ bool Sender::beyond_sent(const Half& half, const Segment& segment, std::int32_t 
     if (!(ahead == 1 && (direction.fin_sent || direction.probed))) {
         if (dissect::stream::verify_tcp_checksum(segment.dissection, segment.frame.bytes) == ChecksumVerdict::wrong)
             return false;
-        unseen(half, static_cast<std::uint64_t>(ahead), segment.frame.number);
+        const auto largest = std::max<std::uint32_t>({direction.largest_segment, direction.mss, 1});
+        const std::uint32_t octets = static_cast<std::uint32_t>(ahead);
+        const std::uint32_t packets = (octets - 1) / largest + 1;
+        unseen(half, packets, segment.frame.number);
+        note_answered(half, request.next, position, packets, segment.now_ns());
         direction.walk.lose();
     }
     request.next = position;
@@ -446,7 +542,7 @@ void Sender::repeated(const Half& half, const Segment& segment, std::uint64_t po
         }
         if (store_.watch != nullptr) store_.watch->signals(*half.flow).note_nak(segment.frame.number, 0, generation_ns);
     }
-    if (direction.duplicate_run >= duplicates_that_tell) believe(direction, request.next, now_ns);
+    if (direction.duplicate_run >= duplicates_that_tell) believe(direction, request.next);
 }
 
 /// What SACK says. RFC 2018.
@@ -456,7 +552,13 @@ void Sender::selective(const Half& half, const Segment& segment, std::uint64_t p
     const TcpOptions options = segment.options();
     direction.sack_blocks += options.sack_blocks;
     if (!options.sack_above || position != request.acknowledged) return;
-    believe(direction, std::min(position_of(request.next, options.sack_top), request.next), segment.now_ns());
+    const std::uint64_t top = std::min(position_of(request.next, options.sack_top), request.next);
+    believe(direction, top);
+    // The newest block comes first: it may hold what was sent again after the head.
+    const bool again = direction.run_position > direction.head_again &&
+                       position_of(request.next, options.sack_newest_left) <= direction.run_position &&
+                       position_of(request.next, options.sack_newest_right) > direction.run_position;
+    if (again || top > direction.head_again_next) direction.head_overtaken = true;
     if (direction.first_duplicate_ns != Situation::never) return;
     direction.first_duplicate_ns = segment.now_ns();
     if (store_.watch != nullptr) store_.watch->signals(*half.flow).note_nak(segment.frame.number, 0, {});

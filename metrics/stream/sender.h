@@ -67,12 +67,18 @@ private:
     void sent_again(const Half& half, const Arrival& arrival, std::int64_t hole_ns, Situation& situation);
     void watch_repair(const Half& half, const Arrival& arrival, std::int64_t hole_ns, Repair repair);
     void repeats(const Half& half, const Arrival& arrival);
+    bool answered_early(const Half& half, const Half& back, const Arrival& arrival);
+    void note_answered(const Half& half, std::uint64_t begin, std::uint64_t end, std::uint32_t packets,
+                       std::int64_t now_ns);
     bool probes(const Half& half, const Arrival& arrival);
     bool doubled(const Half& half, const Arrival& arrival) const;
     void note_hole(const Half& half, const Arrival& arrival, std::uint64_t begin, std::uint64_t end);
+    static std::uint32_t segments_of(const Direction& direction, std::uint32_t length, std::uint64_t octets);
+    static void not_missing(RequestState& request, std::int64_t packets);
+    Holes* take_holes(Direction& direction);
     Holes* holes_of(const Direction& direction);
     void drop_holes(Direction& direction);
-    void lost_holes(const Half& half, std::uint64_t position, std::uint64_t frame);
+    void lost_holes(const Half& half, std::uint64_t position, std::uint64_t frame, std::int64_t now_ns);
     bool late(const Half& half, const Hole& hole, const Arrival& arrival) const;
     void overtaken(const Half& half, const Arrival& arrival);
     static void learn_order(Direction& direction, const SendOrder& now);
@@ -88,8 +94,8 @@ private:
     bool beyond_sent(const Half& half, const Segment& segment, std::int32_t ahead);
     void repeated(const Half& half, const Segment& segment, std::uint64_t position);
     void selective(const Half& half, const Segment& segment, std::uint64_t position);
-    std::uint32_t unseen(const Half& half, std::uint64_t octets, std::uint64_t frame);
-    static void believe(Direction& direction, std::uint64_t end, std::int64_t now_ns);
+    void unseen(const Half& half, std::uint32_t packets, std::uint64_t frame);
+    static void believe(Direction& direction, std::uint64_t end);
     void take_round_trip(const Half& half, std::uint64_t position, std::int64_t now_ns);
     void receive_window(const Half& half, const Segment& segment, std::uint64_t position);
     std::uint64_t way_to_sender_ns(const Half& half) const;

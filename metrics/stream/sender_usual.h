@@ -271,7 +271,7 @@ inline void Sender::acknowledged(const Half& half, const Segment& segment) {
     if (ahead > furthest || ahead < -furthest) return;
     if (ahead > 0 && !beyond_sent(half, segment, ahead)) return;
     if (position > request.acknowledged) {
-        if (direction.holes != Flow::no_block) lost_holes(half, position, segment.frame.number);
+        if (direction.holes != Flow::no_block) lost_holes(half, position, segment.frame.number, now_ns);
         request.acknowledged = position;
         request.freed_ns = now_ns;
         request.freed_messages = 0;
@@ -280,8 +280,7 @@ inline void Sender::acknowledged(const Half& half, const Segment& segment) {
         direction.duplicate_run = 0;
         direction.first_duplicate_ns = Situation::never;
         // A partial acknowledgement tells of the next loss. RFC 6582, 3.2.
-        if (direction.recovering(request) && direction.cause == RepeatCause::nak)
-            believe(direction, direction.recover, now_ns);
+        if (direction.recovering(request) && direction.cause == RepeatCause::nak) believe(direction, direction.recover);
     } else if (position == request.acknowledged && segment.tcp().payload_length == 0) {
         repeated(half, segment, position);
     }

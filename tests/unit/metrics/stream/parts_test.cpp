@@ -79,10 +79,42 @@ TEST(Holes, are_filled_from_any_side) {
     ASSERT_NE(holes.find(130, 131, false), nullptr);
     EXPECT_EQ(holes.find(130, 131, false)->noticed_ns, 5);
     std::uint64_t lost = 0;
-    holes.acknowledge(150, [&](std::uint64_t octets) { lost += octets; });
+    holes.acknowledge(150, [&](std::uint64_t octets, std::uint32_t, std::uint32_t) { lost += octets; });
     EXPECT_EQ(lost, 20u + 20u);
     holes.fill(*holes.find(199, 200, false), 0, 1000);
     EXPECT_TRUE(holes.empty());
+}
+
+/// Of what fills a hole each piece was one segment, however many the whole was taken for.
+TEST(Holes, know_how_many_segments_they_lack) {
+    Holes holes;
+    ASSERT_TRUE(holes.note({0, 1000, 5, {}, false, 10}));
+    EXPECT_EQ(holes.fill(*holes.find(300, 400, false), 300, 400).packets, 1);
+    EXPECT_EQ(holes.find(0, 300, false)->packets, 3u);
+    EXPECT_EQ(holes.find(400, 1000, false)->packets, 6u);
+    EXPECT_EQ(holes.fill(*holes.find(400, 1000, false), 400, 1000).packets, 6) << "joined segments";
+    EXPECT_EQ(holes.fill(*holes.find(0, 300, false), 0, 300).packets, 3);
+    EXPECT_TRUE(holes.empty());
+
+    // Taken for one; a piece out of its middle leaves two.
+    ASSERT_TRUE(holes.note({0, 1000, 5, {}, false, 1}));
+    EXPECT_EQ(holes.fill(*holes.find(300, 400, false), 300, 400).packets, -1);
+    EXPECT_EQ(holes.fill(*holes.find(0, 300, false), 0, 100).packets, 0);
+    EXPECT_EQ(holes.fill(*holes.find(0, 300, false), 100, 300).packets, 1);
+    EXPECT_EQ(holes.fill(*holes.find(400, 1000, false), 400, 1000).packets, 1);
+    EXPECT_TRUE(holes.empty());
+
+    // Ten segments of 100, of which 250 octets are acknowledged: three of them.
+    ASSERT_TRUE(holes.note({0, 1000, 5, {}, false, 10}));
+    std::uint32_t lost = 0;
+    const auto count = [&](std::uint64_t, std::uint32_t packets, std::uint32_t settled) {
+        lost += packets;
+        EXPECT_EQ(settled, packets);
+    };
+    holes.acknowledge(250, count);
+    EXPECT_EQ(lost, 3u);
+    holes.acknowledge(1000, count);
+    EXPECT_EQ(lost, 10u);
 }
 
 TEST(Holes, the_oldest_gives_way_and_repaired_ones_before_it) {
