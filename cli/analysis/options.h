@@ -81,7 +81,7 @@ std::string take_sort(const std::string& value, std::string& into);
 template <class Own>
 std::string parse(const std::vector<std::string>& arguments, std::span<const OptionRow<Own>> own, Own& out) {
     std::string words;
-    const std::string reason = parse_options(arguments, shared_options(), own, out, words);
+    std::string reason = parse_options(arguments, shared_options(), own, out, words);
     if (!reason.empty()) return reason;
     if (!out.expression_path) out.expression = words;  // as tcpdump: -F goes first
     if (out.help || out.version) return {};
