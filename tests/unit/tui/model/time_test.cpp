@@ -209,7 +209,7 @@ TEST(Refresh, a_finished_file_is_shown_as_a_whole) {
     bench.all();
     EXPECT_EQ(bench.state().choice.window, Window::total);
     EXPECT_EQ(bench.state().settings.window, Window::interval) << "that is not what the user chose";
-    EXPECT_THAT(bench.state().message, HasSubstr("the end"));
+    EXPECT_THAT(bench.state().message, HasSubstr("figures of all of it"));
     bench.press("t");
     EXPECT_EQ(bench.state().choice.window, Window::interval);
     bench.model.refresh(0);
