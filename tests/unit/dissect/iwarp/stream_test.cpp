@@ -121,21 +121,27 @@ bool contains_all(const std::vector<SentUnit>& found, const std::vector<SentUnit
     return missing == 0;
 }
 
+/// The whole connection but for one of the client's segments, which the server acknowledges all the same: that one.
+Cut play_without_one(Wire& wire, std::mt19937& random) {
+    wire.handshake();
+    const std::uint32_t request = wire.client.units.front().length;
+    wire.segment(true, {0, request});
+    wire.segment(false, {0, wire.server.units.front().length}, request);
+    auto pieces = cut(wire.client, static_cast<std::uint32_t>(100 + random() % 500), request);
+    const std::size_t lost = 2 + random() % (pieces.size() - 4);
+    const Cut gone = pieces[lost];
+    pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(lost));
+    wire.segments(true, pieces);
+    wire.acknowledge(false, static_cast<std::uint32_t>(wire.client.octets.size()));
+    return gone;
+}
+
 TEST(Stream, lost_segments_cost_only_what_was_in_them) {
     for (unsigned seed = 0; seed < 400; ++seed) {
         std::mt19937 random{seed};
         const bool crc = seed % 2 == 0;
         Wire wire = connection(seed, seed % 3 == 1, false, crc, 30, 500);
-        wire.handshake();
-        const std::uint32_t request = wire.client.units.front().length;
-        wire.segment(true, {0, request});
-        wire.segment(false, {0, wire.server.units.front().length}, request);
-        auto pieces = cut(wire.client, static_cast<std::uint32_t>(100 + random() % 500), request);
-        const std::size_t lost = 2 + random() % (pieces.size() - 4);
-        const Cut gone = pieces[lost];
-        pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(lost));
-        wire.segments(true, pieces);
-        wire.acknowledge(false, static_cast<std::uint32_t>(wire.client.octets.size()));
+        const Cut gone = play_without_one(wire, random);
         const Found found = find(wire);
         unsigned missing = 0;
         const auto whole = untouched(wire.client.units, gone.offset, gone.offset + gone.length);
@@ -157,16 +163,7 @@ TEST(Stream, lost_segments_of_a_stream_whose_crcs_are_not_filled_in) {
         wire.server.start(false, false, true);
         wire.client.crc = false;
         wire.client.mixture(random, 40, 500);
-        wire.handshake();
-        const std::uint32_t request = wire.client.units.front().length;
-        wire.segment(true, {0, request});
-        wire.segment(false, {0, wire.server.units.front().length}, request);
-        auto pieces = cut(wire.client, static_cast<std::uint32_t>(100 + random() % 500), request);
-        const std::size_t lost = 2 + random() % (pieces.size() - 4);
-        const Cut gone = pieces[lost];
-        pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(lost));
-        wire.segments(true, pieces);
-        wire.acknowledge(false, static_cast<std::uint32_t>(wire.client.octets.size()));
+        const Cut gone = play_without_one(wire, random);
         const Found found = find(wire);
         unsigned missing = 0;
         const auto whole = untouched(wire.client.units, gone.offset, gone.offset + gone.length);

@@ -55,6 +55,17 @@ struct Log {
     }
 };
 
+/// All frames of Octets, once, by the stage and by each share.
+void expect_all_in_order(const Log& log, std::size_t count) {
+    ASSERT_EQ(log.observed.size(), count);
+    std::vector<std::vector<std::uint64_t>> expected(log.worked.size());
+    for (std::uint64_t i = 0; i < count; ++i) {
+        ASSERT_EQ(log.observed[i], i + 1);
+        expected[i * i % expected.size()].push_back(i + 1);
+    }
+    EXPECT_EQ(log.worked, expected);
+}
+
 TEST(Crew, DoesEverythingOnceAndInOrder) {
     constexpr std::size_t count = 100'000;
     for (const unsigned threads : {1u, 2u, 3u, 7u}) {
@@ -69,13 +80,7 @@ TEST(Crew, DoesEverythingOnceAndInOrder) {
                 if (!lasting) std::fill_n(given.octets.begin() + static_cast<std::ptrdiff_t>(at), size, std::byte{99});
             }
             crew.settle();
-            ASSERT_EQ(log.observed.size(), count);
-            std::vector<std::vector<std::uint64_t>> expected(threads);
-            for (std::uint64_t i = 0; i < count; ++i) {
-                ASSERT_EQ(log.observed[i], i + 1);
-                expected[i * i % threads].push_back(i + 1);
-            }
-            EXPECT_EQ(log.worked, expected);
+            ASSERT_NO_FATAL_FAILURE(expect_all_in_order(log, count));
             EXPECT_FALSE(log.crowded);
         }
     }
@@ -103,13 +108,7 @@ TEST(Crew, TakesWhatIsPutWhereItHasRoom) {
             if (step % 20 == 0) crew.settle();
         }
         crew.settle();
-        ASSERT_EQ(log.observed.size(), count);
-        std::vector<std::vector<std::uint64_t>> expected(threads);
-        for (std::uint64_t i = 0; i < count; ++i) {
-            ASSERT_EQ(log.observed[i], i + 1);
-            expected[i * i % threads].push_back(i + 1);
-        }
-        EXPECT_EQ(log.worked, expected);
+        ASSERT_NO_FATAL_FAILURE(expect_all_in_order(log, count));
     }
 }
 

@@ -41,6 +41,12 @@ struct Extras {
     bool wrong_checksum = false;
     std::size_t snap_length = 262'144;  ///< octets of the frame that the capture holds
 };
+/// Acknowledgements that name what came behind the hole. RFC 2018.
+inline Extras sacked(std::int64_t left, std::int64_t right) {
+    Extras extras;
+    extras.sack = {{static_cast<std::uint32_t>(left), static_cast<std::uint32_t>(right)}};
+    return extras;
+}
 
 class Script {
 public:
