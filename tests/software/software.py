@@ -61,17 +61,15 @@ class Program:
 
     def __init__(self, *command, options=(), environment=None, prefix=()):
         self.command = [str(word) for word in command]
-        self.output, self.errors = (tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace") for _ in range(2))
+        self.output, self.errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()
         self.process = subprocess.Popen([*prefix, BINARY, "run", "--software", *options, "--", *self.command], stdin=subprocess.DEVNULL,
                                         stdout=self.output, stderr=self.errors, env={**ENVIRONMENT, **(environment or {})})
 
     def text(self):
-        """What it said so far: standard output, then standard error."""
-        whole = ""
-        for file in (self.output, self.errors):
-            file.seek(0)
-            whole += file.read()
-        return whole
+        """What it said so far: standard output, then standard error. By pread: the program writes where the files' position is, which
+        is one for both processes, so that whoever seeks to read has it write over what it said before."""
+        return "".join(os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode("utf-8", "replace")
+                       for file in (self.output, self.errors))
 
     def wait(self, seconds=60):
         """Its exit status; a program that does not end is killed, and a failure."""
