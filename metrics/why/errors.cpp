@@ -43,33 +43,37 @@ constexpr std::array<Refusal, 4> refusals{{
      "Compare the EE contexts of both ends; RD is rarely implemented."},
 }};
 
-void find_refusals(const Scene& scene, const Group& group, std::vector<Answer>& out) {
-    for (const Refusal& refusal : refusals) {
-        std::vector<Sick> sick;
-        std::uint64_t naks = 0;
-        for (const FlowSnapshot* flow : group.flows) {
-            const std::uint64_t count = flow->naks[static_cast<std::size_t>(refusal.code)];
-            naks += count;
-            if (count > 0) sick.push_back({flow, 1.0});
-        }
-        if (sick.empty()) continue;
-        Answer answer = finding(Question::bandwidth, refusal.verdict, sick);
-        const Flows flows = flows_of(sick);
-        answer.severity = fatal(sick.size(), group.flows.size());
-        const std::string responder = scene.short_name(responder_of(*flows.front()).address);
-        answer.summary = fmt::format("{} {} {} ({}): such a queue pair goes into error and carries nothing more.",
-                                     responder, refusal.sentence, scene.requests(flows), counted(naks, "NAK"));
-        answer.advice = fmt::format(fmt::runtime(refusal.advice), responder);
-        add_evidence(answer, "NAKs of this kind", static_cast<double>(naks), "NAKs",
-                     frames_of(flows, {EventKind::nak}));
-        for (const FlowSnapshot* flow : flows)
-            if (!flow->connection.end.empty() && flow->connection.end_frame != 0) {
-                add_evidence(answer, "connection ended by " + flow->connection.end, 1, "",
-                             {flow->connection.end_frame});
-                break;
-            }
-        out.push_back(std::move(answer));
+void find_refusal(const Scene& scene, const Group& group, const Refusal& refusal, bool elsewhere,
+                  std::vector<Answer>& out) {
+    std::vector<Sick> sick;
+    std::uint64_t naks = 0;
+    for (const FlowSnapshot* flow : group.flows) {
+        const std::uint64_t count = flow->naks[static_cast<std::size_t>(refusal.code)];
+        if (count == 0 || shows_its_own(*flow) != elsewhere) continue;
+        naks += count;
+        sick.push_back({flow, 1.0});
     }
+    if (sick.empty()) return;
+    Answer answer = finding(Question::bandwidth, refusal.verdict, sick);
+    const Flows flows = flows_of(sick);
+    answer.severity = fatal(sick.size(), group.flows.size());
+    const std::string responder = scene.short_name(responder_of(*flows.front()).address);
+    answer.summary = fmt::format("{} {} {} ({}): such a queue pair goes into error and carries nothing more.",
+                                 responder, refusal.sentence, scene.requests(flows), counted(naks, "NAK"));
+    answer.advice = fmt::format(fmt::runtime(refusal.advice), responder);
+    add_evidence(answer, "NAKs of this kind", static_cast<double>(naks), "NAKs", frames_of(flows, {EventKind::nak}));
+    for (const FlowSnapshot* flow : flows)
+        if (!flow->connection.end.empty() && flow->connection.end_frame != 0) {
+            add_evidence(answer, "connection ended by " + flow->connection.end, 1, "", {flow->connection.end_frame});
+            break;
+        }
+    out.push_back(std::move(answer));
+}
+
+/// NAKs that travelled on a flow whose partner was not found are another host's than those that are about a flow.
+void find_refusals(const Scene& scene, const Group& group, std::vector<Answer>& out) {
+    for (const Refusal& refusal : refusals)
+        for (const bool elsewhere : {false, true}) find_refusal(scene, group, refusal, elsewhere, out);
 }
 
 /// What a Terminate said, as EventKind::terminate has it; the dissector has put siw's order of octets right.

@@ -162,7 +162,7 @@ std::string what_was_measured(const FlowSnapshot& flow) {
 const FlowSnapshot* most_repaired(const Scene& scene) {
     const FlowSnapshot* worst = nullptr;
     for (const FlowSnapshot* flow : scene.flows())
-        if (!partly_read(*flow) && (repeated_packets(*flow) > 0 || flow->rnr_naks > 0) &&
+        if (!partly_read(*flow) && (repeated_packets(*flow) > 0 || (flow->rnr_naks > 0 && !shows_its_own(*flow))) &&
             ratio(static_cast<double>(repair_ns(*flow)), static_cast<double>(active_ns(*flow))) >=
                 hurting_repair_share &&
             (worst == nullptr || repair_ns(*flow) > repair_ns(*worst)))
@@ -202,7 +202,7 @@ std::string others(const Measured& measured) {
 }
 
 std::optional<Ruling> waits_for_receives(const Measured& measured) {
-    if (measured.flow.rnr_naks == 0) return std::nullopt;
+    if (measured.flow.rnr_naks == 0 || shows_its_own(measured.flow)) return std::nullopt;
     return Ruling{
         "rnr",
         fmt::format("Messages {} waited for receives to be posted, {} in all; {}.", measured.way,

@@ -13,18 +13,31 @@ namespace metrics::why {
 
 namespace {
 
-enum class Illness { none, rnr, corruption, reordering, loss_before, loss_after, timeout, duplication, loss_elsewhere };
+/// "elsewhere": of the other direction, which was not found.
+enum class Illness {
+    none,
+    rnr,
+    corruption,
+    reordering,
+    loss_before,
+    loss_after,
+    timeout,
+    duplication,
+    rnr_elsewhere,
+    loss_elsewhere
+};
 
 // No hole was seen of what another flow lost: as far as this capture point can tell, it was lost behind it.
-constexpr std::array<std::string_view, 9> verdict_of{"",
-                                                     "rnr",
-                                                     "corruption",
-                                                     "reordering",
-                                                     "loss_before_tap",
-                                                     "loss_after_tap",
-                                                     "timeout_recovery",
-                                                     "duplication",
-                                                     "loss_after_tap"};
+constexpr std::array<std::string_view, 10> verdict_of{"",
+                                                      "rnr",
+                                                      "corruption",
+                                                      "reordering",
+                                                      "loss_before_tap",
+                                                      "loss_after_tap",
+                                                      "timeout_recovery",
+                                                      "duplication",
+                                                      "rnr",
+                                                      "loss_after_tap"};
 
 std::uint64_t all_sequence_naks(const FlowSnapshot& flow) {
     return flow.naks[static_cast<std::size_t>(NakCode::psn_sequence_error)];
@@ -33,6 +46,8 @@ std::uint64_t all_sequence_naks(const FlowSnapshot& flow) {
 std::uint64_t sequence_naks(const FlowSnapshot& flow) { return shows_its_own(flow) ? 0 : all_sequence_naks(flow); }
 /// Those that ask for packets of another, which was not found.
 std::uint64_t naks_of_another(const FlowSnapshot& flow) { return shows_its_own(flow) ? all_sequence_naks(flow) : 0; }
+
+bool is_elsewhere(Illness illness) { return illness == Illness::rnr_elsewhere || illness == Illness::loss_elsewhere; }
 
 std::uint64_t bad_checksums(const FlowSnapshot& flow) { return flow.icrc_bad + flow.crc_bad; }
 
@@ -83,7 +98,7 @@ Illness illness_of(const Scene& scene, const FlowSnapshot& flow) {
     const std::uint64_t missing = flow.missing_packets.value_or(0);
     if (is_reordered(flow)) return Illness::reordering;
     // Every RNR NAK makes the packets behind it go again, and some responders NAK those as well.
-    if (flow.rnr_naks > 0 && flow.rnr_naks >= missing) return Illness::rnr;
+    if (flow.rnr_naks > 0 && flow.rnr_naks >= missing && !shows_its_own(flow)) return Illness::rnr;
     if (missing > 0) return Illness::loss_before;
     if (again > 0) {
         if (follows_from_reverse(scene, flow)) return Illness::none;
@@ -92,7 +107,13 @@ Illness illness_of(const Scene& scene, const FlowSnapshot& flow) {
             sequence_naks(flow) > 0 || (flow.tcp && flow.tcp->duplicate_acks > 0 && !waited_for_timers(flow));
         return !signalled && flow.timeouts > 0 ? Illness::timeout : Illness::loss_after;
     }
-    if (flow.duplicate_packets.value_or(0) > 0) return Illness::duplication;
+    return flow.duplicate_packets.value_or(0) > 0 ? Illness::duplication : Illness::none;
+}
+
+/// What the answers that travelled on the flow tell of another, which was not found: whatever the flow itself suffers.
+Illness illness_elsewhere(const FlowSnapshot& flow) {
+    if (!shows_its_own(flow)) return Illness::none;
+    if (flow.rnr_naks > 0) return Illness::rnr_elsewhere;
     return tells_of_loss(flow) ? Illness::loss_elsewhere : Illness::none;
 }
 
@@ -102,13 +123,15 @@ double hurt_of(const FlowSnapshot& flow, Illness illness) {
     const auto busy = static_cast<double>(active_ns(flow));
     if (illness == Illness::duplication)
         return 0.5 * ratio(static_cast<double>(flow.duplicate_packets.value_or(0)), packets);
+    // How long another flow waited, and what it repeated, is not known.
+    if (illness == Illness::rnr_elsewhere) return ratio(static_cast<double>(flow.rnr_naks), packets);
+    if (illness == Illness::loss_elsewhere) return ratio(static_cast<double>(naks_of_another(flow)), packets);
     const double time = ratio(static_cast<double>(repair_ns(flow)), busy);
     const double repeats = ratio(static_cast<double>(repeated_packets(flow)), packets);
     double cause = static_cast<double>(flow.missing_packets.value_or(0));
     if (illness == Illness::reordering) cause = static_cast<double>(flow.reordered_packets.value_or(0));
     if (illness == Illness::corruption) cause = static_cast<double>(bad_checksums(flow));
     if (illness == Illness::rnr) cause = static_cast<double>(flow.rnr_naks);
-    if (illness == Illness::loss_elsewhere) cause = static_cast<double>(naks_of_another(flow));
     return std::max({time, repeats, ratio(cause, packets)});
 }
 
@@ -116,16 +139,17 @@ bool is_worth_an_alarm(const FlowSnapshot& flow, Illness illness, double hurt) {
     if (illness == Illness::duplication)
         return ratio(static_cast<double>(flow.duplicate_packets.value_or(0)), static_cast<double>(flow.packets)) >=
                alarming_loss_share;
-    if (illness == Illness::corruption || illness == Illness::rnr) return true;
+    if (illness == Illness::corruption || illness == Illness::rnr || illness == Illness::rnr_elsewhere) return true;
     // For a late packet RC repeats its window, TCP one segment at most.
     if (illness == Illness::reordering && flow.tcp) return hurt >= alarming_time_share;
     // What was lost of another flow is measured by the answers that were seen.
-    const std::uint64_t elsewhere = illness == Illness::loss_elsewhere ? naks_of_another(flow) : 0;
+    if (illness == Illness::loss_elsewhere) return hurt >= alarming_loss_share;
     return hurt >= alarming_time_share ||
-           ratio(static_cast<double>(repeated_packets(flow) + flow.missing_packets.value_or(0) + elsewhere),
+           ratio(static_cast<double>(repeated_packets(flow) + flow.missing_packets.value_or(0)),
                  static_cast<double>(flow.packets)) >= alarming_loss_share;
 }
 
+/// Of an illness that is elsewhere, only what the answers tell of it.
 struct Sums {
     std::uint64_t packets = 0, again = 0, missing = 0, late = 0, doubled = 0, icrc = 0, crc = 0, rnr = 0, naks = 0,
                   naks_of_another = 0, timeouts = 0, duplicate_acks = 0, repair_ns = 0, rnr_ns = 0, timeout_ns = 0,
@@ -133,19 +157,25 @@ struct Sums {
     Histogram repair, rnr_timer;
 };
 
-Sums sum_up(const Flows& flows) {
+Sums sum_up(const Flows& flows, Illness illness) {
     Sums sums;
     for (const FlowSnapshot* flow : flows) {
         sums.packets += flow->packets;
+        if (is_elsewhere(illness) == shows_its_own(*flow)) {
+            sums.rnr += flow->rnr_naks;
+            sums.rnr_timer.merge(flow->rnr_timer_ns);
+        }
+        if (is_elsewhere(illness)) {
+            sums.naks_of_another += naks_of_another(*flow);
+            continue;
+        }
         sums.again += repeated_packets(*flow);
         sums.missing += flow->missing_packets.value_or(0);
         sums.late += flow->reordered_packets.value_or(0);
         sums.doubled += flow->duplicate_packets.value_or(0);
         sums.icrc += flow->icrc_bad;
         sums.crc += flow->crc_bad;
-        sums.rnr += flow->rnr_naks;
         sums.naks += sequence_naks(*flow);
-        sums.naks_of_another += naks_of_another(*flow);
         sums.timeouts += flow->timeouts;
         if (flow->tcp) sums.duplicate_acks += flow->tcp->duplicate_acks;
         sums.repair_ns += repair_ns(*flow);
@@ -153,7 +183,6 @@ Sums sum_up(const Flows& flows) {
         sums.timeout_ns += time_in(*flow, {State::recover_timeout});
         sums.busy_ns += active_ns(*flow);
         sums.repair.merge(flow->recovery.total_ns);
-        sums.rnr_timer.merge(flow->rnr_timer_ns);
     }
     return sums;
 }
@@ -296,14 +325,18 @@ void explain_corruption(const Patient& patient, Answer& answer) {
         host_counters(patient));
 }
 
-void explain_rnr(const Patient& patient, Answer& answer) {
+void explain_rnr(const Patient& patient, Illness illness, Answer& answer) {
     const Sums& sums = patient.sums;
-    answer.summary =
-        fmt::format("{} was not ready: it refused {} {}{}, and the sender waited {} for it ({} of its busy time).",
-                    patient.responder, sums.rnr == 1 ? "1 message" : "messages", patient.scene.requests(patient.flows),
-                    sums.rnr == 1 ? std::string() : fmt::format(" {}", counted(sums.rnr, "time")),
-                    duration(static_cast<double>(sums.rnr_ns)),
-                    percent(ratio(static_cast<double>(sums.rnr_ns), static_cast<double>(sums.busy_ns))));
+    const std::string waited =
+        illness == Illness::rnr_elsewhere
+            ? std::string("how long the sender waited for it cannot be told, for the flow was not found")
+            : fmt::format("and the sender waited {} for it ({} of its busy time)",
+                          duration(static_cast<double>(sums.rnr_ns)),
+                          percent(ratio(static_cast<double>(sums.rnr_ns), static_cast<double>(sums.busy_ns))));
+    answer.summary = fmt::format("{} was not ready: it refused {} {}{}{} {}.", patient.responder,
+                                 sums.rnr == 1 ? "1 message" : "messages", patient.scene.requests(patient.flows),
+                                 sums.rnr == 1 ? std::string() : fmt::format(" {}", counted(sums.rnr, "time")),
+                                 illness == Illness::rnr_elsewhere ? ";" : ",", waited);
     const std::string& requester = patient.responder == patient.receiver ? patient.sender : patient.receiver;
     answer.advice = fmt::format(
         "On {} post receives earlier and more of them (a deeper receive queue, or an SRQ with a limit event); a "
@@ -351,7 +384,8 @@ void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums
         case Illness::reordering: return explain_reordering(patient, answer);
         case Illness::duplication: return explain_duplication(patient, answer);
         case Illness::corruption: return explain_corruption(patient, answer);
-        case Illness::rnr: return explain_rnr(patient, answer);
+        case Illness::rnr:
+        case Illness::rnr_elsewhere: return explain_rnr(patient, illness, answer);
         case Illness::timeout: return explain_timeout(patient, answer);
     }
 }
@@ -369,10 +403,10 @@ void add_figures(Illness illness, const Flows& flows, const Sums& sums, Answer& 
     add("packets with a bad ICRC", sums.icrc, "packets", {EventKind::icrc_bad});
     add("FPDUs with a bad CRC", sums.crc, "FPDUs", {EventKind::crc_bad});
     add("receiver-not-ready NAKs", sums.rnr, "NAKs", {EventKind::rnr_nak});
-    if (illness == Illness::rnr && sums.rnr_timer.max())
+    if ((illness == Illness::rnr || illness == Illness::rnr_elsewhere) && sums.rnr_timer.max())
         add_evidence(answer, "longest RNR timer asked for", static_cast<double>(*sums.rnr_timer.max()), "ns");
-    const bool of_another = illness == Illness::loss_elsewhere || illness == Illness::rnr;
-    add("sequence error NAKs", sums.naks + (of_another ? sums.naks_of_another : 0), "NAKs", {EventKind::nak});
+    add("sequence error NAKs", sums.naks + sums.naks_of_another, "NAKs", {EventKind::nak});
+    if (is_elsewhere(illness)) return;
     add("duplicate TCP acknowledgements", sums.duplicate_acks, "ACKs", {});
     add("packets retransmitted", sums.again, "packets", {EventKind::retransmission});
     add("recoveries that waited for a timer", sums.timeouts, "recoveries", {EventKind::timeout});
@@ -447,15 +481,16 @@ void find_repairs(const Scene& scene, std::vector<Answer>& out) {
     for (const Group& group : scene.groups()) {
         std::map<Illness, std::vector<Sick>> by_illness;
         for (const FlowSnapshot* flow : group.flows) {
-            const Illness illness = illness_of(scene, *flow);
-            if (illness == Illness::none) continue;
-            const double hurt = hurt_of(*flow, illness);
-            if (is_worth_an_alarm(*flow, illness, hurt)) by_illness[illness].push_back({flow, hurt});
+            for (const Illness illness : {illness_of(scene, *flow), illness_elsewhere(*flow)}) {
+                if (illness == Illness::none) continue;
+                const double hurt = hurt_of(*flow, illness);
+                if (is_worth_an_alarm(*flow, illness, hurt)) by_illness[illness].push_back({flow, hurt});
+            }
         }
         for (auto& [illness, sick] : by_illness) {
             Answer answer = finding(Question::bandwidth, verdict_of[static_cast<std::size_t>(illness)], sick);
             const Flows flows = flows_of(sick);
-            const Sums sums = sum_up(flows);
+            const Sums sums = sum_up(flows, illness);
             explain(scene, illness, flows, sums, answer);
             add_figures(illness, flows, sums, answer);
             if (illness == Illness::loss_after && sums.naks + sums.duplicate_acks == 0) answer.confidence *= 0.6;

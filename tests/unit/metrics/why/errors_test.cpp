@@ -45,6 +45,23 @@ TEST(Refusals, LeadBeforeLossOfTheSameFlow) {
                 ElementsAre("bandwidth:remote_access_error", "bandwidth:loss_before_tap"));
 }
 
+/// A NAK about the flow is its destination's; one that travelled on a flow without a partner is its source's.
+TEST(Refusals, OfBothSidesAreToldOfEach) {
+    auto about_it = healthy(1);
+    about_it.naks[static_cast<std::size_t>(NakCode::remote_access_error)] = 1;
+    about_it.reverse = 9;
+    auto carries_it = healthy(2);
+    carries_it.naks[static_cast<std::size_t>(NakCode::remote_access_error)] = 1;
+    const auto answers = ask(snapshot_of({about_it, carries_it}));
+    ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:remote_access_error", "bandwidth:remote_access_error"));
+    EXPECT_THAT(answers[0].flows, ElementsAre(1));
+    EXPECT_THAT(answers[0].summary, testing::StartsWith("192.0.2.1 refused access to its memory from 192.0.2.2"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("(1 NAK)"));
+    EXPECT_THAT(answers[1].flows, ElementsAre(2));
+    EXPECT_THAT(answers[1].summary, testing::StartsWith("192.0.2.2 refused access to its memory from 192.0.2.1"));
+    EXPECT_THAT(answers[1].advice, HasSubstr("with what 192.0.2.2 registered"));
+}
+
 struct TerminateCase {
     std::uint64_t value;  ///< layer << 12 | type << 8 | code
     const char* alarm;

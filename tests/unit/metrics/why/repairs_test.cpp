@@ -19,6 +19,13 @@ void nak(metrics::FlowSnapshot& flow, NakCode code, std::uint64_t count) {
     flow.naks[static_cast<std::size_t>(code)] = count;
 }
 
+/// A flow whose partner is known, so that NAKs are about it; the partner need not be in the snapshot.
+metrics::FlowSnapshot paired() {
+    auto flow = healthy();
+    flow.reverse = 9;
+    return flow;
+}
+
 TEST(Repairs, HealthyTrafficIsSilent) {
     const auto answers = ask(snapshot_of({healthy()}));
     EXPECT_THAT(alarms(answers), IsEmpty());
@@ -27,7 +34,7 @@ TEST(Repairs, HealthyTrafficIsSilent) {
 }
 
 TEST(Repairs, LossThatTheTapSeesIsUpstream) {
-    auto flow = healthy();
+    auto flow = paired();
     flow.missing_packets = 8;
     flow.retransmitted_packets = 40;
     nak(flow, NakCode::psn_sequence_error, 8);
@@ -48,7 +55,7 @@ TEST(Repairs, LossThatTheTapSeesIsUpstream) {
 }
 
 TEST(Repairs, RepeatsWithoutAHoleAreLossDownstream) {
-    auto flow = healthy();
+    auto flow = paired();
     flow.retransmitted_packets = 40;
     nak(flow, NakCode::psn_sequence_error, 8);
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:loss_after_tap"));
@@ -87,7 +94,13 @@ TEST(Repairs, NaksOfAnotherFlowExplainNoRepeats) {
     flow.timeouts = 3;
     set_state(flow, State::recover_timeout, 300'000'000);
     nak(flow, NakCode::psn_sequence_error, 8);
-    EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:timeout_recovery"));
+    const auto answers = ask(snapshot_of({flow}));
+    ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:timeout_recovery", "bandwidth:loss_after_tap"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("192.0.2.2 had to retransmit 100 packets from 192.0.2.2"));
+    EXPECT_EQ(evidence(answers[0], "sequence error NAKs"), nullptr);
+    EXPECT_THAT(answers[1].summary, HasSubstr("Packets from 192.0.2.1 to 192.0.2.2 were lost"));
+    EXPECT_DOUBLE_EQ(answers[1].severity, 8.0 / 4000) << "its time is not the other's";
+    EXPECT_EQ(evidence(answers[1], "packets retransmitted"), nullptr);
     flow.reverse = 2;
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:loss_after_tap"));
 }
@@ -111,7 +124,7 @@ TEST(Repairs, AnImpliedNakIsTheLossOfAResponse) {
 }
 
 TEST(Repairs, LatePacketsExplainNaksAndRepeats) {
-    auto flow = healthy();
+    auto flow = paired();
     flow.reordered_packets = 300;
     flow.missing_packets = 5;
     flow.retransmitted_packets = 2000;
@@ -126,7 +139,7 @@ TEST(Repairs, AFewLatePacketsThatHurtNobodyAreNoAlarm) {
 }
 
 TEST(Repairs, ReceiverNotReadyExplainsTheNakBehindIt) {
-    auto flow = healthy();
+    auto flow = paired();
     flow.rnr_naks = 1;
     flow.rnr_timer_ns.record(655'360'000);
     flow.retransmitted_packets = 2;
@@ -342,6 +355,49 @@ TEST(Repairs, CountersOfAReceiverThatIsNotReadyStandOnTheirOwnHosts) {
     const std::string advice = ask(snapshot_of({flow, back}))[0].advice;
     EXPECT_THAT(advice, HasSubstr("On 192.0.2.1 post receives earlier"));
     EXPECT_THAT(advice, HasSubstr("out_of_buffer there, and rnr_nak_retry_err on 192.0.2.2,"));
+}
+
+/// Of two flows from .2 to .1, the RNR NAKs of one are .1's, about its own messages; those of the other, whose partner
+/// was not found, travelled on it: .2 sent them, about messages of .1.
+TEST(Repairs, ReceiversThatAreNotReadyOnBothSidesAreAskedEachForItsOwn) {
+    auto first = healthy(1);
+    first.rnr_naks = 5;
+    first.rnr_timer_ns.record(655'360'000, 5);
+    auto second = healthy(2);
+    second.rnr_naks = 3;
+    second.rnr_timer_ns.record(10'240'000, 3);
+    set_state(second, State::rnr_wait, 400'000'000);
+    set_state(second, State::application_in_flight, 100'000'000);
+    second.reverse = 9;
+    const auto answers = ask(snapshot_of({first, second}));
+    ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:rnr", "bandwidth:rnr"));
+    EXPECT_THAT(answers[0].flows, ElementsAre(2));
+    EXPECT_THAT(answers[0].summary,
+                HasSubstr("192.0.2.1 was not ready: it refused messages from 192.0.2.2 (qp 0x000012) to 192.0.2.1"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("3 times, and the sender waited 400 ms for it (40 % of its busy time)."));
+    EXPECT_THAT(answers[0].advice, HasSubstr("On 192.0.2.1 post receives"));
+    EXPECT_THAT(answers[0].advice, HasSubstr("10.2 ms"));
+    EXPECT_THAT(answers[1].flows, ElementsAre(1));
+    EXPECT_THAT(answers[1].summary,
+                HasSubstr("192.0.2.2 was not ready: it refused messages from 192.0.2.1 to 192.0.2.2 "
+                          "5 times; how long the sender waited for it cannot be told"));
+    EXPECT_THAT(answers[1].advice, HasSubstr("On 192.0.2.2 post receives"));
+    EXPECT_THAT(answers[1].advice, HasSubstr("655 ms"));
+    EXPECT_EQ(about(answers, Question::latency).flows.front(), 2);
+}
+
+/// What it carries about another flow does not hide what a flow suffers itself.
+TEST(Repairs, AnotherFlowsReceiverThatIsNotReadyHidesNoLoss) {
+    auto flow = healthy();
+    flow.missing_packets = 8;
+    flow.retransmitted_packets = 40;
+    flow.rnr_naks = 20;
+    exhibit(flow, EventKind::rnr_nak, {7}, 20);
+    const auto answers = ask(snapshot_of({flow}));
+    ASSERT_THAT(alarms(answers), testing::UnorderedElementsAre("bandwidth:rnr", "bandwidth:loss_before_tap"));
+    const auto& lost = answers[answers[0].verdict == "rnr" ? 1 : 0];
+    EXPECT_EQ(evidence(lost, "receiver-not-ready NAKs"), nullptr);
+    EXPECT_EQ(about(answers, Question::latency).verdict, "retransmission") << "others' messages waited for receives";
 }
 
 }  // namespace
