@@ -48,10 +48,12 @@ struct FlowGauge {
     enum class Source : std::uint8_t { difference, now } source;
     double (*take)(const metrics::FlowSnapshot&, double share);
 };
+/// Of an interface's difference; added up, then multiplied.
 struct PauseCounter {
     Series series;
     Dimension dimension;
-    std::uint64_t (*take)(const metrics::PauseSnapshot&, std::size_t value);
+    double factor;
+    Taken (*take)(const metrics::PauseSnapshot&, std::size_t value);
 };
 struct HostGauge {
     Series series;

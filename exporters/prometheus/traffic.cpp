@@ -99,8 +99,8 @@ struct TrafficTotals::State {
     LabelSets label_sets;
     Taking taking;
     std::map<LabelSet, Group> groups;
-    std::map<std::uint16_t, std::vector<std::uint64_t>> pauses;  ///< by the interface's number
-    std::map<std::string, std::vector<std::uint64_t>> hosts;     ///< by label
+    std::map<std::uint16_t, std::vector<Taken>> pauses;       ///< by the interface's number
+    std::map<std::string, std::vector<std::uint64_t>> hosts;  ///< by label
     struct Settling {
         std::uint64_t least = 0;  ///< since
         std::int64_t since_ns = 0;
@@ -197,7 +197,8 @@ void TrafficTotals::State::add_pauses(const metrics::Snapshot& difference) {
         sums.resize(values_of(rows));
         auto sum = sums.begin();
         for (const PauseCounter& row : rows)
-            for (std::size_t i = 0; i < row.dimension.size(); ++i) *sum++ += row.take(pause, i);
+            for (std::size_t i = 0; i < row.dimension.size(); ++i, ++sum)
+                if (const Taken more = row.take(pause, i)) *sum = sum->value_or(0) + *more;
     }
 }
 
@@ -265,9 +266,10 @@ void TrafficTotals::State::append_pauses(std::vector<MetricFamily>& all) const {
         MetricFamily family = family_of(row.series);
         for (const auto& [number, sums] : pauses)
             for (std::size_t i = 0; i < row.dimension.size(); ++i)
-                family.metric.push_back(
-                    sample(family, static_cast<double>(sums[column + i]),
-                           with({{"interface", std::string(label_sets.interface_name(number))}}, row.dimension, i)));
+                if (const Taken& sum = sums[column + i])
+                    family.metric.push_back(sample(
+                        family, static_cast<double>(*sum) * row.factor,
+                        with({{"interface", std::string(label_sets.interface_name(number))}}, row.dimension, i)));
         column += row.dimension.size();
         all.push_back(std::move(family));
     }

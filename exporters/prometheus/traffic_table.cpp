@@ -206,8 +206,21 @@ std::vector<PauseCounter> pause_counters() {
           Type::Counter,
           {"interface", "priority"}},
          by_priority_or_global,
+         1,
          [](const PauseSnapshot& pause, std::size_t i) {
-             return i == global_pause ? pause.pause_frames : pause.priority_frames[i];
+             return Taken{i == global_pause ? pause.pause_frames : pause.priority_frames[i]};
+         }},
+        {{"rdma_pause_seconds_total",
+          "seconds",
+          "Time for which pauses held, by priority or global; several senders on one interface add up. None where the "
+          "link's rate is not known.",
+          Type::Counter,
+          {"interface", "priority"}},
+         by_priority_or_global,
+         nanosecond,
+         [](const PauseSnapshot& pause, std::size_t i) {
+             if (!pause.stopped_ns) return Taken{};
+             return Taken{i == global_pause ? pause.stopped_ns->all_ns : pause.stopped_ns->priority_ns[i]};
          }},
         {{"rdma_pause_quanta_total",
           "",
@@ -215,14 +228,16 @@ std::vector<PauseCounter> pause_counters() {
           Type::Counter,
           {"interface", "priority"}},
          by_priority,
-         [](const PauseSnapshot& pause, std::size_t i) { return pause.priority_quanta[i]; }},
+         1,
+         [](const PauseSnapshot& pause, std::size_t i) { return Taken{pause.priority_quanta[i]}; }},
         {{"rdma_pause_resume_frames_total",
           "frames",
           "Pause frames with a time of zero: go on.",
           Type::Counter,
           {"interface"}},
          none,
-         [](const PauseSnapshot& pause, std::size_t) { return pause.resume_frames; }},
+         1,
+         [](const PauseSnapshot& pause, std::size_t) { return Taken{pause.resume_frames}; }},
     };
 }
 

@@ -64,11 +64,11 @@ std::string program_text(const metrics::Snapshot& snapshot) {
 }
 
 /// Feeds a capture as the daemon does, interval by interval of the capture's clock.
-void feed(const std::string& path, std::int64_t interval_ns, prom::TrafficTotals& totals, metrics::Snapshot& last,
-          const std::function<void()>& after_each) {
+void feed(const std::string& path, std::int64_t interval_ns, const metrics::AnalyzerOptions& options,
+          prom::TrafficTotals& totals, metrics::Snapshot& last, const std::function<void()>& after_each) {
     std::vector<support::KeptFrame> kept;
     support::load_capture(path, ~std::size_t{0}, kept);
-    metrics::Analyzer analyzer;
+    metrics::Analyzer analyzer(options);
     const NoNames names;
     const auto step = [&](std::int64_t later_ns = 0) {
         metrics::Snapshot now = analyzer.snapshot();
@@ -137,7 +137,9 @@ int serve(const prom::TrafficTotals& totals, const metrics::Snapshot& snapshot, 
 int main(int argc, char** argv) {
     const std::vector<std::string> words(argv + 1, argv + argc);
     if (words.size() == 1 && words[0] == "series") return list_series();
-    if (words.size() != 3) return 2;
+    if (words.size() != 3 && words.size() != 4) return 2;
+    metrics::AnalyzerOptions analyzer;
+    if (words.size() == 4) analyzer.engine.link_bits_per_sec = std::strtoull(words[3].c_str(), nullptr, 10);
     prom::TrafficOptions options;
     options.interfaces = {"eth0"};
     prom::TrafficTotals totals(options);
@@ -145,7 +147,7 @@ int main(int argc, char** argv) {
     const bool serves = words[0] == "serve";
     const bool steps = words[0] == "steps";
     const std::int64_t interval_ns = serves ? 0 : std::strtoll(words[2].c_str(), nullptr, 10) * 1'000'000;
-    feed(words[1], interval_ns, totals, last, [&] {
+    feed(words[1], interval_ns, analyzer, totals, last, [&] {
         if (steps) print(stdout, prom::text(totals.families()) + "# ----\n");
     });
     if (serves) return serve(totals, last, words[2]);

@@ -57,7 +57,10 @@ CASES = {
         [(of_instance("rdma_pause_quanta_total", ',interface="eth0",priority="3"'), per_second(195312500 // 10)),
          (of_instance("rdmascope_interface_speed_bytes_per_second", ',interface="eth0"'), "12500000000x60")],
         [(of_instance("rdma_pause_quanta_total", ',interface="eth0",priority="3"'), per_second(195312500 // 100)),
-         (of_instance("rdmascope_interface_speed_bytes_per_second", ',interface="eth0"'), "12500000000x60")], 15),
+         (of_instance("rdmascope_interface_speed_bytes_per_second", ',interface="eth0"'), "12500000000x60"),
+         # Asked for most of the time, and taken back at once.
+         (of_instance("rdma_pause_quanta_total", ',interface="eth0",priority="4"'), per_second(195312500 // 2)),
+         (of_instance("rdma_pause_seconds_total", ',interface="eth0",priority="4"'), per_second(0.01))], 15),
     "RdmaPauseFrames": (
         [(of_instance("rdma_pause_frames_total", ',interface="eth0",priority="3"'), per_second(200))],
         [(of_instance("rdma_pause_frames_total", ',interface="eth0",priority="3"'), per_second(200)),

@@ -163,7 +163,7 @@ class Format(unittest.TestCase):
     def test_every_sample_is_declared_with_its_labels(self):
         known, seen = table(), set()
         for name in self.CAPTURES:
-            for sample, labels, _ in samples(totals("text", PCAPS / name, 0)):
+            for sample, labels, _ in samples(totals("text", PCAPS / name, 0, 10 ** 11)):
                 base = sample
                 for suffix in ("_bucket", "_sum", "_count"):
                     if sample.endswith(suffix) and known.get(sample[:-len(suffix)], None):
@@ -174,6 +174,16 @@ class Format(unittest.TestCase):
                 seen.add(base)
         # What no capture here shows would be a name that nobody tried.
         self.assertEqual(sorted(set(known) - seen), [])
+
+    def test_pauses_hold_as_long_as_flows_says(self):
+        pauses = PCAPS / "made-pause.pcap"
+        self.assertIsNone(total(totals("text", pauses, 0), "rdma_pause_seconds_total"), "the link's rate is not known")
+        found = json.loads(run(BINARY, "flows", "--json", "--link-rate", "1G", "-r", pauses).stdout)["pauses"][0]
+        held = {"global": found["pause_ns"], **{str(i): ns for i, ns in enumerate(found["priority_ns"])}}
+        self.assertGreater(held["3"], 0)
+        text = totals("text", pauses, 0, 10 ** 9)
+        for priority, ns in held.items():
+            self.assertAlmostEqual(total(text, "rdma_pause_seconds_total", priority=priority), ns / 1e9, msg=priority)
 
     def test_buckets_are_powers_of_two_and_grow(self):
         text = totals("text", PCAPS / "rxe-rxdrop1pct-write-bw.pcap.gz", 0)

@@ -390,6 +390,26 @@ TEST(PrometheusTraffic, PausesByPriorityAndInterface) {
     EXPECT_EQ(bench.sum("rdma_pause_resume_frames_total"), 6);
 }
 
+TEST(PrometheusTraffic, PausesHoldForSecondsWhereTheLinksRateIsKnown) {
+    Bench bench;
+    metrics::Snapshot snapshot;
+    metrics::PauseSnapshot pause;
+    pause.pause_frames = 1;
+    pause.priority_frames[3] = 1;
+    snapshot.pauses = {pause};
+    bench.totals.add(snapshot, snapshot, bench.names, {});
+    for (const auto& family : bench.totals.families()) EXPECT_NE(family.name, "rdma_pause_seconds_total");
+    snapshot.pauses[0].stopped_ns = {250'000'000, {0, 0, 0, 500'000'000, 0, 0, 0, 0}};
+    bench.totals.add(snapshot, snapshot, bench.names, {});
+    bench.totals.add(snapshot, snapshot, bench.names, {});
+    EXPECT_EQ(bench.sum("rdma_pause_seconds_total", {{"interface", "eth0"}, {"priority", "3"}}), 1);
+    EXPECT_EQ(bench.sum("rdma_pause_seconds_total", {{"interface", "eth0"}, {"priority", "global"}}), 0.5);
+    EXPECT_EQ(bench.sum("rdma_pause_seconds_total"), 1.5);
+    snapshot.pauses[0].stopped_ns.reset();  // it is not known any more: what was counted stays
+    bench.totals.add(snapshot, snapshot, bench.names, {});
+    EXPECT_EQ(bench.sum("rdma_pause_seconds_total"), 1.5);
+}
+
 TEST(PrometheusTraffic, AttemptsCountOnceByTheirOutcome) {
     Bench bench;
     const auto look = [&](const char* outcome, std::int64_t now_s, bool changed, bool known = true) {
