@@ -79,6 +79,13 @@ bool waits_for_notifications(const Flow& flow) {
     return flow.key.service == Service::ud && flow.source_qp != no_queue_pair;
 }
 
+/// Whether nothing but CNPs has told of the flow: what service it has is a guess then.
+bool carries_notifications_alone(const FlowStore& store, FlowIndex index) {
+    const Flow& flow = store.table[index];
+    const FlowTrouble* const trouble = store.trouble_of(flow);
+    return trouble != nullptr && flow.reverse == no_flow && flow.counts.packets == trouble->cnps;
+}
+
 }  // namespace
 
 Engine::Engine(const EngineOptions& options)
@@ -260,6 +267,56 @@ FlowIndex Engine::meet_notification(PacketRecord& record) {
     return no_flow;
 }
 
+/// CNPs came before anything told which service their queue pair has: now that more has passed, they may find it.
+void Engine::meet_notification_again(PacketRecord& record) {
+    if (!carries_notifications_alone(store_, record.flow)) return;
+    const FlowIndex slowed = meet_notification(record);
+    if (record.key.service == Service::rc) return;
+    if (const FlowIndex known = store_.table.find(record.key, record.hash); known != no_flow) {
+        record.flow = known;
+        return;
+    }
+    store_.table.rename(record.flow, record.key, record.hash);
+    introduce(record.flow);
+    pair_notifications(record.flow, slowed);
+}
+
+/// CNPs alone have made a flow to the queue pair of `key`, of another service: a QPN has but one, so it is this flow.
+FlowIndex Engine::adopt_notifications(const FlowKey& key, std::uint32_t hash) {
+    if (!guessed_services_) return no_flow;
+    FlowKey guessed = key;
+    for (const Service service : {Service::rc, Service::uc, Service::xrc, Service::ud}) {
+        guessed.service = service;
+        const FlowIndex index = service == key.service ? no_flow : store_.table.find(guessed, hash_of(guessed));
+        if (index == no_flow || !carries_notifications_alone(store_, index)) continue;
+        store_.table.rename(index, key, hash);
+        return index;
+    }
+    return no_flow;
+}
+
+/// `slowed` is the flow that the CNPs are about, if that is sure.
+void Engine::pair_notifications(FlowIndex notifications, FlowIndex slowed) {
+    // Making room may have taken the other's place.
+    if (slowed == no_flow || slowed == notifications || !store_.table[slowed].live) return;
+    if (store_.table[notifications].reverse == no_flow && store_.table[slowed].reverse == no_flow)
+        store_.pair(notifications, slowed, PairingMethod::source_qp, 1.0);
+}
+
+/// A flow whose sender has become known: CNPs to that may have come before.
+void Engine::meet_sender(FlowIndex index) {
+    const Flow& flow = store_.table[index];
+    note_sender(flow);
+    if (flow.key.service != Service::ud || flow.source_qp == no_queue_pair) return;
+    const FlowKey key = sender_key(flow);
+    const auto sender = senders_.find(key);
+    if (sender == senders_.end() || sender->second.several) return;
+    const std::uint32_t hash = hash_of(key);
+    if (store_.table.find(key, hash) != no_flow) return;
+    if (const FlowIndex adopted = adopt_notifications(key, hash); adopted != no_flow)
+        pair_notifications(adopted, index);
+}
+
 /// Looks the flow up, making it where it is new. A CNP names no service: it belongs to whatever flow has its QPN.
 void Engine::find_flow(PacketRecord& record) {
     record.flow = store_.table.find(record.key, record.hash);
@@ -274,17 +331,16 @@ void Engine::find_flow(PacketRecord& record) {
         }
         const FlowIndex slowed = meet_notification(record);
         record.flow = store_.obtain(record.key, record.hash, record.frame, record.time_ns);
+        guessed_services_ = true;
         introduce(record.flow);
-        // Making room may have taken the other's place.
-        if (slowed != no_flow && slowed != record.flow && store_.table[slowed].live &&
-            store_.table[slowed].reverse == no_flow)
-            store_.pair(record.flow, slowed, PairingMethod::source_qp, 1.0);
+        pair_notifications(record.flow, slowed);
         return;
     }
-    record.flow = store_.obtain(record.key, record.hash, record.frame, record.time_ns);
+    record.flow = adopt_notifications(record.key, record.hash);
+    if (record.flow == no_flow) record.flow = store_.obtain(record.key, record.hash, record.frame, record.time_ns);
     if (record.source_qp != no_queue_pair) store_.table[record.flow].source_qp = record.source_qp;
     introduce(record.flow);
-    note_sender(store_.table[record.flow]);
+    meet_sender(record.flow);
 }
 
 void Engine::work_off(PacketRecord& record) {
@@ -292,9 +348,12 @@ void Engine::work_off(PacketRecord& record) {
     if (record.source_qp != no_queue_pair && flow.source_qp == no_queue_pair) [[unlikely]] {
         // A CNP made the flow, or a datagram of which too little was captured; this one says who sends.
         flow.source_qp = record.source_qp;
-        note_sender(flow);
+        meet_sender(record.flow);
         if (flow.reverse == no_flow) introduce(record.flow);
     }
+    if (guessed_services_ && record.key.service == Service::rc &&
+        wire::bth_opcode(record.opcode).role == wire::BthRole::notification) [[unlikely]]
+        meet_notification_again(record);
     roce_.on_packet(record);
 }
 

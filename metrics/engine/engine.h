@@ -95,6 +95,10 @@ private:
     void find_flow(PacketRecord& record);
     void work_off(PacketRecord& record);
     FlowIndex meet_notification(PacketRecord& record);
+    void meet_notification_again(PacketRecord& record);
+    FlowIndex adopt_notifications(const FlowKey& key, std::uint32_t hash);
+    void pair_notifications(FlowIndex notifications, FlowIndex slowed);
+    void meet_sender(FlowIndex index);
     void note_sender(const Flow& flow);
     void forget_sender(const Flow& flow);
     void introduce(FlowIndex index);
@@ -114,6 +118,7 @@ private:
     std::array<PacketRecord, batch> waiting_;
     std::size_t waiting_count_ = 0;
     std::uint64_t plain_frames_ = 0;
+    bool guessed_services_ = false;  ///< CNPs have made flows, of whose service nothing may have told
     std::array<Expected, batch> expected_;
     std::size_t expected_count_ = 0;
     std::size_t expected_next_ = 0;  ///< the one that on_plain() will be called with

@@ -50,7 +50,6 @@ FlowIndex FlowTable::add(const FlowKey& key, std::uint32_t hash, std::uint64_t i
     Flow* const flow = new (&(*this)[index]) Flow{};
     flow->key = key;
     flow->plain_key = PlainKey(key);
-    flow->hash = hash;
     flow->id = id;
     flow->live = true;
     flow->counts.first_ns = now_ns;
@@ -58,11 +57,24 @@ FlowIndex FlowTable::add(const FlowKey& key, std::uint32_t hash, std::uint64_t i
     flow->histogram_slot.fill(Flow::no_slot);
     flow->histogram_block.fill(Flow::no_block);
     ++live_;
+    link(index, hash);
+    return index;
+}
+
+void FlowTable::link(FlowIndex index, std::uint32_t hash) {
+    (*this)[index].hash = hash;
     std::size_t at = hash & mask_;
     while (slots_[at].index != no_flow) at = (at + 1) & mask_;
     slots_[at] = {hash, index};
     ++linked_;
-    return index;
+}
+
+void FlowTable::rename(FlowIndex index, const FlowKey& key, std::uint32_t hash) {
+    unlink(index);
+    Flow& flow = (*this)[index];
+    flow.key = key;
+    flow.plain_key = PlainKey(key);
+    link(index, hash);
 }
 
 FlowIndex FlowTable::idlest() {

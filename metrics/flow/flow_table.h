@@ -79,6 +79,8 @@ public:
     /// Who would be evicted now.
     FlowIndex idlest();
     bool full() const { return live_ >= max_; }
+    /// The flow has another key, which find() does not find.
+    void rename(FlowIndex index, const FlowKey& key, std::uint32_t hash);
     /// The key no longer leads to the flow; it stays to be shown until its place is needed.
     void retire(FlowIndex index);
     void remove(FlowIndex index);
@@ -98,6 +100,7 @@ private:
     static constexpr std::uint32_t chunk_bits = 14;
     static constexpr std::uint32_t chunk = 1u << chunk_bits;
 
+    void link(FlowIndex index, std::uint32_t hash);
     void unlink(FlowIndex index);
     void grow();
 

@@ -12,6 +12,8 @@ using namespace metrics;
 
 constexpr std::uint8_t ud_send_only = 0x64;
 constexpr std::uint8_t uc_send_only = 0x24;
+constexpr std::uint8_t rc_acknowledge = 0x11;
+constexpr std::uint8_t xrc_acknowledge = 0xb1;
 constexpr std::uint8_t cnp = 0x81;
 constexpr std::uint32_t cnp_interval = 10;
 
@@ -23,7 +25,7 @@ public:
     void send(std::uint8_t from, std::uint8_t to, std::uint8_t opcode, std::uint32_t qpn, std::uint32_t source_qp = 0,
               bool marked = false) {
         const std::uint32_t headers = wire::bth_opcode(opcode).header_octets;
-        const std::uint32_t payload = opcode == cnp ? 16 : 100;
+        const std::uint32_t payload = opcode == cnp ? 16 : wire::bth_opcode(opcode).has_payload ? 100 : 0;
         const std::size_t udp_octets = 8 + 12 + headers + payload + 4;
         std::vector<std::byte> octets(14 + 20 + udp_octets);
         const auto put = [&octets](std::size_t at, std::uint64_t value, unsigned size) {
@@ -151,6 +153,53 @@ TEST(Notification, UnreliableConnectionsLendTheirServiceAlone) {
     EXPECT_EQ(flow_of(snapshot, 1, 2, 0x22)->cnp_packets, 0u);
     EXPECT_EQ(flow_of(snapshot, 3, 1, 0x11)->service, Service::rc) << "one of two, or of neither";
     EXPECT_EQ(flow_of(snapshot, 4, 1, 0x11)->service, Service::rc) << "nobody sends there";
+}
+
+/// The capture begins with a CNP: what tells its queue pair's service comes behind it.
+TEST(Notification, WhatComesBeforeItsSenderIsAssignedLater) {
+    for (const unsigned threads : {1u, 3u}) {
+        Wire wire(threads);
+        for (std::uint8_t to = 2; to <= 7; ++to) wire.send(to, 1, cnp, 0x11);
+        wire.send(1, 2, ud_send_only, 0x22, 0x11);  // datagrams name their source
+        wire.send(1, 3, ud_send_only, 0x22, 0x12);  // another queue pair's
+        wire.send(4, 1, xrc_acknowledge, 0x11);     // the queue pair's own service
+        wire.send(5, 1, rc_acknowledge, 0x11);
+        wire.send(6, 1, ud_send_only, 0x11, 0x22);
+        wire.send(1, 6, ud_send_only, 0x22, 0x11);
+        wire.send(1, 7, uc_send_only, 0x22);  // the only one that way: told by the next CNP
+        wire.send(2, 1, cnp, 0x11);
+        wire.send(7, 1, cnp, 0x11);
+        const Snapshot snapshot = wire.snapshot();
+        EXPECT_EQ(snapshot.flows.size(), 10u);
+        const FlowSnapshot& back = *flow_of(snapshot, 2, 1, 0x11);
+        EXPECT_EQ(back.service, Service::ud);
+        EXPECT_EQ(back.id, 1u) << "it began with the CNP";
+        EXPECT_EQ(back.packets, 2u);
+        EXPECT_EQ(back.reverse, flow_of(snapshot, 1, 2, 0x22)->id);
+        EXPECT_EQ(flow_of(snapshot, 1, 2, 0x22)->cnp_packets, 2u);
+        EXPECT_EQ(flow_of(snapshot, 3, 1, 0x11)->service, Service::rc) << "nothing has told";
+        EXPECT_EQ(flow_of(snapshot, 4, 1, 0x11)->service, Service::xrc);
+        EXPECT_EQ(flow_of(snapshot, 4, 1, 0x11)->packets, 2u);
+        EXPECT_EQ(flow_of(snapshot, 5, 1, 0x11)->service, Service::rc);
+        EXPECT_EQ(flow_of(snapshot, 5, 1, 0x11)->packets, 2u);
+        EXPECT_EQ(flow_of(snapshot, 6, 1, 0x11)->reverse, flow_of(snapshot, 1, 6, 0x22)->id);
+        EXPECT_EQ(flow_of(snapshot, 1, 6, 0x22)->cnp_packets, 1u);
+        EXPECT_EQ(flow_of(snapshot, 7, 1, 0x11)->service, Service::uc);
+        EXPECT_EQ(flow_of(snapshot, 7, 1, 0x11)->cnp_packets, 2u);
+        EXPECT_FALSE(flow_of(snapshot, 7, 1, 0x11)->reverse);
+    }
+}
+
+/// A service that was lent gives way to the one that the queue pair turns out to have.
+TEST(Notification, ALentServiceIsGivenBack) {
+    Wire wire;
+    wire.send(1, 2, uc_send_only, 0x22);
+    wire.send(2, 1, cnp, 0x11);
+    wire.send(2, 1, rc_acknowledge, 0x11);
+    const Snapshot snapshot = wire.snapshot();
+    ASSERT_EQ(snapshot.flows.size(), 2u);
+    EXPECT_EQ(flow_of(snapshot, 2, 1, 0x11)->service, Service::rc);
+    EXPECT_EQ(flow_of(snapshot, 2, 1, 0x11)->cnp_packets, 1u);
 }
 
 /// CNPs to queue pairs that nobody has, and senders that give way: what is remembered is no more than the flows.
