@@ -109,6 +109,7 @@ struct ResponseState {
     bool in_response = false;
     bool incomplete = false;             ///< of the present response, packets are missing
     bool repeating = false;              ///< the last response packet was one sent again
+    std::uint64_t repeated_next = 0;     ///< position behind that one
     std::uint64_t message_position = 0;  ///< of the first packet of the present response, in the requester's positions
     std::int64_t message_end_ns = Situation::never;
 };
@@ -124,6 +125,7 @@ struct MissingRanges {
         bool refused = false;              ///< the receiver has asked for it: it was lost
         bool acknowledged = false;         ///< it was received, so the capture alone has lost it
         bool answered = false;             ///< its acknowledgement showed it: nothing behind it had passed
+        bool asked = false;  ///< of responses: their requester has asked again, and what came is not known
     };
     std::array<Range, 8> ranges{};
     /// Positions of stretches for which there was no room, and where these lie.

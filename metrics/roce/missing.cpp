@@ -94,6 +94,21 @@ void refuse_all_missing(MissingRanges& missing) {
     missing.given_up = 0;
 }
 
+void ask_for_missing(MissingRanges& missing) {
+    for (MissingRanges::Range& range : missing.ranges) range.asked = !range.acknowledged;
+}
+
+std::optional<std::uint64_t> missing_again(MissingRanges& missing, std::uint64_t position) {
+    MissingRanges::Range* first = nullptr;
+    for (MissingRanges::Range& range : missing.ranges) {
+        if (range.begin == range.end || !range.asked || range.begin >= position) continue;
+        if (first == nullptr || range.begin < first->begin) first = &range;
+    }
+    if (first == nullptr) return std::nullopt;
+    first->asked = false;
+    return first->begin;
+}
+
 std::uint32_t forget_missing(MissingRanges& missing, std::uint64_t begin, std::uint64_t end) {
     std::uint32_t forgotten = 0;
     for (MissingRanges::Range& range : missing.ranges) {

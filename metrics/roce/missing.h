@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 
 #include "metrics/flow/flow.h"
 
@@ -47,6 +48,10 @@ bool acknowledge_missing(MissingRanges& missing, std::uint64_t end, Received&& r
 std::uint32_t received_missing(MissingRanges& missing, std::int64_t noticed_ns, bool& remains);
 /// Who asked for what is missing asks again.
 void refuse_all_missing(MissingRanges& missing);
+/// The same of responses, also where it is not the first time: they will come, or be missing once more.
+void ask_for_missing(MissingRanges& missing);
+/// The response at `position` has come again. Of those before it that were asked for, the first that did not come.
+std::optional<std::uint64_t> missing_again(MissingRanges& missing, std::uint64_t position);
 /// The positions [begin, end) turn out to be no packets of their own. Returns how many of them were counted and not
 /// acknowledged.
 std::uint32_t forget_missing(MissingRanges& missing, std::uint64_t begin, std::uint64_t end);

@@ -200,9 +200,11 @@ bool RoceTracker::past_request(FlowIndex index, const PacketRecord& record, cons
         const std::uint64_t open = span == 0 ? psn::slack_of(record.dma_length, request.mtu_exponent) : 0;
         ask_again(trouble, position, packet.last + 1 + open, running);
     }
-    if (request.lacks_responses && flow.reverse != no_flow && wants_response(packet.operation)) {
-        refuse_all_missing(store_.trouble(store_.table[flow.reverse]).missing_responses);
+    if (flow.reverse != no_flow && wants_response(packet.operation)) {
+        Flow& carrier = store_.table[flow.reverse];
+        if (request.lacks_responses) refuse_all_missing(store_.trouble(carrier).missing_responses);
         request.lacks_responses = false;
+        if (carrier.trouble != Flow::no_block) ask_for_missing(store_.troubles[carrier.trouble].missing_responses);
     }
     ++request.repeated;
     if (cause != RepeatCause::none) {

@@ -50,11 +50,12 @@ void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wi
         // Responses come again because their request did: the responder was told.
         ++responses.repeated;
         situation.again = true;
-        if (!responses.repeating) {
+        if (!responses.repeating || here < responses.repeated_next) {
             situation.cause = RepeatCause::nak;
             store_.show(flow, EventKind::retransmission, record.frame, 1);
         }
         responses.repeating = true;
+        responses.repeated_next = here + 1;
     } else {
         responses.repeating = false;
         if (ahead > 0 && (!opcode.starts_message() || (known && skips_read(*requester, record)))) {
@@ -78,7 +79,12 @@ void RoceTracker::response(FlowIndex index, const PacketRecord& record, const wi
     flow.request.last_data_ns = psn::later(flow.request.last_data_ns, record.time_ns);
     if (!known) return;
     if (requester->request.lacks_responses) settle_responses(*requester, record.time_ns, record.frame);
-    if (!situation.again) request_of_response(*requester, flow, record, opcode, continues);
+    if (!situation.again)
+        request_of_response(*requester, flow, record, opcode, continues);
+    else if (const auto first = missing_again(store_.trouble(flow).missing_responses, here))
+        // What was asked for again has been lost again: the requester drops what follows, and asks once more.
+        lost_response(*requester, record,
+                      psn::position_of(static_cast<std::uint32_t>(*first), requester->request.next));
     answered(*requester, flow, record, opcode);
     if (lacked && !lacks_credit(flow, *requester)) requester->request.credit_freed_ns = record.time_ns;
 }

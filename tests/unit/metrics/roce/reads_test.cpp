@@ -351,6 +351,40 @@ TEST(RoceReads, ResponsesAreAskedForTwice) {
     EXPECT_EQ(payload(script), 24u * 1024);
 }
 
+/// The second response of the first of two READs is lost, and with each of its repeats but the last. The requester sees
+/// each time that it lacks it and asks again a round trip later, long before a timer or as late as one: no timer asks.
+TEST(RoceReads, AResponseIsLostWithItsRepeats) {
+    for (const std::int64_t round_trip_us : {20, 3000})
+        for (std::uint64_t losses = 1; losses <= 3; ++losses) {
+            SCOPED_TRACE(std::to_string(losses) + " losses, " + std::to_string(round_trip_us) + " us");
+            Script script;
+            script.read(0, 4096);
+            answer_all(script, 0, 4);
+            script.read(4, 4096);
+            script.read(8, 4096);
+            answer_all(script, 4, 4, 1);
+            answer_all(script, 8, 4);
+            for (std::uint64_t again = 1; again <= losses; ++again) {
+                script.after_us(round_trip_us);
+                script.read(5, 3072);
+                EXPECT_EQ(script.requester().attribution.last_state(), metrics::State::recover_nak);
+                script.read(8, 4096);
+                script.after_us(round_trip_us);
+                answer_all(script, 5, 3, again < losses ? 0 : -1);
+                answer_all(script, 8, 4);
+            }
+            const metrics::FlowSnapshot shown = script.shown();
+            EXPECT_EQ(shown.timeouts, 0u);
+            EXPECT_EQ(shown.exhibit(metrics::EventKind::retransmission)->count, losses);
+            EXPECT_EQ(repeated(script), 2 * losses);
+            EXPECT_EQ(responses_missing(script), 1u);
+            EXPECT_EQ(responses_repeated(script), 6 * losses + 1);
+            EXPECT_EQ(payload(script), 12u * 1024);
+            EXPECT_EQ(script.latencies(Operation::read), 1u);
+            EXPECT_EQ(script.requester().ledger.messages(), 0u);
+        }
+}
+
 /// One was late; 20 us later one is lost, and the READ that asks for it begins where it should.
 TEST(RoceReads, AResponseIsLostAfterOneThatWasLate) {
     Script script;
