@@ -96,6 +96,7 @@ struct RequestState {
     bool lacking : 1 = false;          ///< FlowTrouble::missing holds what is not acknowledged
     bool lacks_responses : 1 = false;  ///< to READs of this flow: the reverse's FlowTrouble::missing_responses
     bool read_guessed : 1 = false;     ///< a READ in the ledger was given positions because its successor left them
+    bool read_untold : 1 = false;      ///< the last READ's length was cut off with its RETH
     std::uint8_t mtu_exponent = 8;     ///< the path's MTU is 2 to this at least, by what either direction has carried
 };
 static_assert(sizeof(RequestState) == 176);

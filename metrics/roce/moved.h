@@ -34,6 +34,11 @@ inline Operation plain_of(Operation operation) {
     }
 }
 
+/// A READ whose length the snap length, or the end of the packet, cut off with its RETH.
+inline bool is_untold(const PacketRecord& record, const wire::BthOpcode& opcode) {
+    return opcode.operation == wire::BthOperation::read_request && !record.has_remote_key;
+}
+
 /// Octets of the upper layer that the message moves by this packet. An atomic moves 8. IBTA vol. 1, 9.4.5.
 inline std::uint32_t moved_by(const PacketRecord& record, const wire::BthOpcode& opcode) {
     switch (opcode.operation) {

@@ -21,6 +21,7 @@ struct Progress {
     Operation operation = Operation::send;  ///< of the packet alone
     bool starts = false;
     bool ends = false;
+    bool untold = false;  ///< a READ whose length was cut off with its RETH
 };
 
 inline Progress progress_of(const PacketRecord& record, const wire::BthOpcode& opcode, std::uint64_t position,
@@ -34,6 +35,7 @@ inline Progress progress_of(const PacketRecord& record, const wire::BthOpcode& o
     out.starts = opcode.starts_message();
     out.ends = opcode.ends_message();
     out.requests = record.context.destination_requests;
+    out.untold = is_untold(record, opcode);
     if (!record.has_remote_key) return out;
     out.remote_key = record.remote_key;
     out.virtual_address = record.virtual_address;
@@ -72,7 +74,8 @@ inline void RoceTracker::notice_reuse(Flow& flow, const Progress& packet) {
     request.message_bytes = 0;
     request.message_end_ns = packet.now_ns;
     if (reuse_ != nullptr) notice_reuse(flow, packet);
-    store_.record_message(flow, packet.moved);
+    if (!packet.untold) [[likely]]
+        store_.record_message(flow, packet.moved);
     flow.ledger.post(store_.rings, packet.now_ns, packet.operation, packet.last, packet.moved);
 }
 

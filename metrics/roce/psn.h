@@ -46,6 +46,9 @@ inline std::uint16_t slack_of(std::uint32_t read_length, std::uint8_t mtu_expone
     return static_cast<std::uint16_t>(std::min<std::uint32_t>(most, 0xffff));
 }
 
+/// The same where the length is not known.
+constexpr std::uint16_t most_slack = 0xffff;
+
 inline std::int64_t later(std::int64_t one, std::int64_t other) { return std::max(one, other); }
 
 inline std::uint64_t elapsed(std::int64_t from, std::int64_t to) {

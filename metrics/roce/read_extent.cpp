@@ -37,6 +37,7 @@ void RoceTracker::learn_mtu_before(Flow& requester, std::uint64_t position) {
     RequestState& request = requester.request;
     if (request.mtu_payload != 0 || position < request.next) return;
     if (request.operation != Operation::read) return learn_mtu(request, request.message_counted);
+    if (request.read_untold) return;
     // A READ's responses have had the PSNs up to here at the most, and all but the last one are full.
     const std::uint32_t most = psn::slack_of(request.message_counted, request.mtu_exponent);
     if (request.read_slack == 0 || position - request.next > request.read_slack) return;
@@ -87,6 +88,12 @@ void RoceTracker::learn_extent(Flow& requester, const PacketRecord& response, co
         if (position + 1 < request.next || position >= request.next + request.read_slack) return;
         if (position >= request.next) extend_read(requester, position + 1);
         request.read_slack = 0;
+        return;
+    }
+    if (request.read_untold) {
+        // Others may follow.
+        if (position >= request.next && position - request.next < request.read_slack)
+            extend_read(requester, position + 1);
         return;
     }
     const std::uint32_t span = read_span(requester, request.message_counted);

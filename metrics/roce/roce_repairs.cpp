@@ -197,7 +197,9 @@ bool RoceTracker::past_request(FlowIndex index, const PacketRecord& record, cons
     if (late) return false;
     repeat_missing(trouble.missing, position);
     if (wants_response(packet.operation)) {
-        const std::uint64_t open = span == 0 ? psn::slack_of(record.dma_length, request.mtu_exponent) : 0;
+        const std::uint64_t open = packet.untold ? request.next - position - 1
+                                   : span == 0   ? psn::slack_of(record.dma_length, request.mtu_exponent)
+                                                 : 0;
         ask_again(trouble, position, packet.last + 1 + open, running);
     }
     if (flow.reverse != no_flow && wants_response(packet.operation)) {

@@ -28,7 +28,8 @@ Passing passing_of(const PacketRecord& record) {
 /// A READ of unknown extent: it will show when the next request, or the last response, comes.
 void note_extent(RequestState& request, const PacketRecord& record, const wire::BthOpcode& opcode, std::uint32_t span) {
     if (opcode.operation != wire::BthOperation::read_request || span != 0) return;
-    request.read_slack = psn::slack_of(record.dma_length, request.mtu_exponent);
+    request.read_untold = is_untold(record, opcode);
+    request.read_slack = request.read_untold ? psn::most_slack : psn::slack_of(record.dma_length, request.mtu_exponent);
 }
 
 }  // namespace
@@ -244,7 +245,7 @@ void RoceTracker::reliable_request(FlowIndex index, const PacketRecord& record, 
     std::int32_t ahead = psn::difference(record.psn, request.next);
     const std::uint64_t position = request.next + static_cast<std::uint64_t>(static_cast<std::int64_t>(ahead));
     if (read) learn_mtu_before(flow, position);
-    const std::uint32_t span = read ? read_span(flow, record.dma_length) : 1;
+    const std::uint32_t span = !read ? 1 : is_untold(record, opcode) ? 0 : read_span(flow, record.dma_length);
     if (flow.reverse == no_flow)
         store_.pairing.request(flow.key, index, record.psn, std::max(span, 1u), record.time_ns);
     // A READ before it was longer than one packet. What does not start its message follows what does.

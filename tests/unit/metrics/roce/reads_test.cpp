@@ -174,6 +174,64 @@ TEST(RoceReads, AnyResponseIsLost) {
     }
 }
 
+/// A snap length of 64 octets leaves nothing of the RETH: how many PSNs a READ takes is known from what follows.
+/// READs of four packets, of one, of two and of one, with a WRITE among them; answered one by one, all at once, or, as
+/// the tap sees one direction alone, not at all.
+TEST(RoceReads, ALengthThatWasCutOffIsNoLoss) {
+    enum class Seen { one_by_one, at_once, never };
+    struct Read {
+        std::int64_t index, packets;
+    };
+    constexpr Read reads[] = {{0, 4}, {4, 1}, {6, 2}, {8, 1}};
+    for (const Seen seen : {Seen::one_by_one, Seen::at_once, Seen::never}) {
+        SCOPED_TRACE(static_cast<int>(seen));
+        Script script;
+        const auto answer = [&](const Read& each) {
+            answer_all(script, each.index, each.packets);
+            if (each.index == 4) script.ack(5);
+        };
+        for (const Read& each : reads) {
+            script.cut_read(each.index);
+            if (each.index == 4) script.request(5);
+            if (seen == Seen::one_by_one) answer(each);
+        }
+        if (seen == Seen::at_once)
+            for (const Read& each : reads) answer(each);
+        script.request(9);
+        if (seen != Seen::never) script.ack(9);
+        EXPECT_EQ(missing(script), 0u);
+        EXPECT_EQ(repeated(script), 0u);
+        EXPECT_EQ(script.messages(Operation::read), 4u);
+        EXPECT_EQ(script.latencies(Operation::read), seen == Seen::never ? 0u : 4u);
+        EXPECT_EQ(script.latencies(Operation::write), seen == Seen::never ? 0u : 2u);
+        EXPECT_EQ(script.requester().ledger.messages(), seen == Seen::never ? 6u : 0u);
+        const metrics::FlowSnapshot shown = script.shown();
+        EXPECT_EQ(shown.exhibit(metrics::EventKind::gap), nullptr);
+        EXPECT_EQ(shown.message_bytes.count(), 2u) << "those of the READs are not known";
+        EXPECT_EQ(shown.message_bytes.min(), 1024u);
+    }
+}
+
+/// The second response of the second READ is lost, and asked for again with what follows: that is no copy.
+TEST(RoceReads, ALengthThatWasCutOffIsAskedForAgain) {
+    Script script;
+    script.cut_read(0);
+    answer_all(script, 0, 4);
+    script.cut_read(4);
+    answer_all(script, 4, 4, 1);
+    script.after_us(20);
+    script.cut_read(5);
+    answer_all(script, 5, 3);
+    EXPECT_EQ(script.shown().timeouts, 0u);
+    EXPECT_EQ(repeated(script), 1u);
+    EXPECT_EQ(missing(script), 0u);
+    EXPECT_EQ(responses_missing(script), 1u);
+    EXPECT_EQ(responses_repeated(script), 3u);
+    EXPECT_EQ(script.responder().request.duplicates, 0u);
+    EXPECT_EQ(script.messages(Operation::read), 2u);
+    EXPECT_EQ(script.requester().ledger.messages(), 0u);
+}
+
 /// PSNs 1 to 3 and 5 to 7 are two READs' responses, 4 and 8 are SENDs, 9 is a READ's again. All responses before that
 /// are lost.
 TEST(RoceReads, PsnsOfOtherRequestsAreNoResponses) {

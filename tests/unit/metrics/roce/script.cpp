@@ -73,6 +73,8 @@ void Script::read(std::int64_t index, std::uint32_t length) {
     tracker.on_packet(out);
 }
 
+void Script::cut_read(std::int64_t index) { tracker.on_packet(record(forward_, index, read_request)); }
+
 void Script::begin_write(std::int64_t index, std::uint32_t length, std::uint8_t opcode) {
     PacketRecord out = record(forward_, index, opcode);
     out.dma_length = length;

@@ -57,6 +57,8 @@ public:
     /// WRITEs of one packet each, from `first` to `last`.
     void requests(std::int64_t first, std::int64_t last);
     void read(std::int64_t index, std::uint32_t length);
+    /// One whose RETH the snap length has cut.
+    void cut_read(std::int64_t index);
     /// The first packet of a WRITE of `length` octets altogether, as its RETH says.
     void begin_write(std::int64_t index, std::uint32_t length, std::uint8_t opcode = write_first);
     void damaged(std::int64_t index);
