@@ -206,6 +206,9 @@ void append_json(std::string& out, const metrics::ConnectionAttempt& attempt, co
     object.put("request_ns", attempt.request_ns);
     object.put("outcome", attempt.outcome.empty() ? Value{} : Value{attempt.outcome});
     object.put("reason", attempt.reason.empty() ? Value{} : Value{attempt.reason});
+    object.put("rejected_by", attempt.outcome != "rejected" ? Value{}
+                              : attempt.by_client           ? Value{std::string("client")}
+                                                            : Value{std::string("server")});
     object.finish();
 }
 

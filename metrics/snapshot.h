@@ -304,8 +304,9 @@ struct ConnectionAttempt {
     std::uint64_t requests = 1;  ///< repeated ones counted
     std::uint64_t end_frame = 0;
     std::int64_t request_ns = 0;
-    std::string outcome;  ///< "established", "rejected", "unanswered", "reset"
-    std::string reason;   ///< in words: as `dump` says them, or what of MPA was refused; empty where none was given
+    std::string outcome;     ///< "established", "rejected", "unanswered", "reset"
+    std::string reason;      ///< in words: as `dump` says them, or what of MPA was refused; empty where none was given
+    bool by_client = false;  ///< it is the client that rejected
 };
 
 /// It is acknowledged by the other direction, and that one was not captured: what is outstanding cannot be told.

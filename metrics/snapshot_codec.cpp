@@ -388,6 +388,7 @@ void members(C& c, Of<ConnectionAttempt> auto& a, std::uint64_t last_frame, std:
     c.near(a.request_frame, last_frame);
     c.near(a.request_ns, begin_ns);
     all(c, a.transport, a.client, a.server, a.requests, a.end_frame, a.outcome, a.reason);
+    if (c.version() >= 7) all(c, a.by_client);
 }
 
 template <class T>

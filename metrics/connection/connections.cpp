@@ -313,6 +313,7 @@ Connections::State::Place Connections::State::reject(const cm::Message& message,
     if (place == nobody() || finished(place->progress)) return nobody();
     const bool stood = place->progress == Progress::ready;
     const std::string reason = cm::reject_reason(message.reason);
+    place->attempt.by_client = from_client;
     finish(place, stood ? Progress::ended : Progress::rejected, reason, frame);
     place->pairs.client.end = place->pairs.server.end = "REJ: " + reason;
     return place->keys_known ? place : nobody();

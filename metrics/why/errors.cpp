@@ -247,15 +247,49 @@ bool failed(const ConnectionAttempt& attempt, const CaptureFigures& capture) {
 }
 
 /// `what` is "the connection" or "3 connections"; `reason` begins with a colon where there is one.
-std::string failure_of(std::string_view outcome, const std::string& server, const std::string& client, std::string what,
-                       const std::string& reason) {
+std::string failure_of(const ConnectionAttempt& attempt, const std::string& server, const std::string& client,
+                       std::string what, const std::string& reason) {
+    const std::string_view outcome = attempt.outcome;
+    if (attempt.by_client && outcome == "rejected")
+        return fmt::format("{} gave up {} that it had asked {} for{}.", client, what, server, reason);
     if (outcome == "rejected") return fmt::format("{} refused {} that {} asked for{}.", server, what, client, reason);
     if (outcome != "reset") return fmt::format("{} did not answer when {} asked for {}.", server, client, what);
     what.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(what.front())));
     return fmt::format("{} that {} asked {} for ended in a TCP reset{}.", what, client, server, reason);
 }
 
-/// "{0}" is the server. An MPA request is sent when TCP is connected: then the host is up and the port open.
+/// IBTA vol. 1, 12.6.7.2. "{0}" is the server, "{1}" the client.
+struct Rejection {
+    std::uint16_t reason;
+    bool by_client;
+    std::string_view advice;
+};
+constexpr std::string_view lacks_resources =
+    "{0} has no queue pair, or no memory, left for it: see which programs hold how many (`rdma resource show`) and "
+    "what "
+    "its device allows (`ibv_devinfo -v`).";
+constexpr std::array<Rejection, 6> rejections{{
+    {1, false, lacks_resources},
+    {3, false, lacks_resources},
+    {4, false,
+     "{0} had waited in vain for {1} to go on: see whether messages of the set-up get lost on the way (`dump` shows "
+     "those "
+     "that came here), and whether the program on {1} takes long to answer."},
+    {4, true,
+     "{1} had waited in vain for {0} to answer: see whether {0} can be reached (ping), whether UDP port 4791 is open "
+     "on "
+     "the way, whether its RDMA device is up (`rdma link show`), and whether its program takes long to accept."},
+    {8, false,
+     "Nobody listens for that service on {0}: start the server, or compare its port and address (`rdma resource show "
+     "cm_id`) with what the client asks for."},
+    {10, false,
+     "{0} still has a connection with that queue pair of {1}, whose end it was not told: ask again a moment later, "
+     "with "
+     "another queue pair. `rdma resource show cm_id` on {0} shows what it holds."},
+}};
+
+/// "{0}" is the server, "{1}" the client. An MPA request is sent when TCP is connected: then the host is up and the
+/// port open.
 std::string_view failure_advice(const ConnectionAttempt& attempt) {
     const bool iwarp = attempt.transport == dissect::Transport::iwarp;
     if (attempt.outcome == "reset")
@@ -270,10 +304,14 @@ std::string_view failure_advice(const ConnectionAttempt& attempt) {
     if (iwarp)
         return "Compare what both ends are configured for: CRC, markers and MPA revision (`dump -V` shows both start "
                "frames), private data; where they agree, the server's own log on {0} says why it refused.";
-    constexpr std::uint16_t invalid_service_id = 8;  // IBTA vol. 1, 12.6.7.2
-    if (attempt.reason == wire::name_of(wire::cm_reject_reason_names, invalid_service_id))
-        return "Nobody listens for that service on {0}: start the server, or compare its port and address "
-               "(`rdma resource show cm_id`) with what the client asks for.";
+    for (const Rejection& known : rejections)
+        if (attempt.by_client == known.by_client &&
+            attempt.reason == wire::name_of(wire::cm_reject_reason_names, known.reason))
+            return known.advice;
+    if (attempt.by_client)
+        return "See in the log on {1} why it refused what {0} had answered: queue depths, private data, or the state "
+               "of "
+               "its own queue pair.";
     return "See in the server's log on {0} why it refused, and whether both ends ask for the same: address family, "
            "GID and MTU, private data, queue depths.";
 }
@@ -290,10 +328,11 @@ void find_errors(const Scene& scene, std::vector<Answer>& out) {
 void find_failed_connections(const Scene& scene, std::vector<Answer>& out) {
     if (scene.about_one_flow()) return;
     const Snapshot& snapshot = scene.snapshot();
-    std::map<std::tuple<Address, Address, std::string>, std::vector<const ConnectionAttempt*>> failures;
+    std::map<std::tuple<Address, Address, std::string, bool>, std::vector<const ConnectionAttempt*>> failures;
     for (const ConnectionAttempt& attempt : snapshot.attempts)
         if (failed(attempt, snapshot.capture))
-            failures[{attempt.client.address, attempt.server.address, attempt.outcome}].push_back(&attempt);
+            failures[{attempt.client.address, attempt.server.address, attempt.outcome, attempt.by_client}].push_back(
+                &attempt);
     std::map<std::pair<Address, Address>, std::size_t> working;
     if (!failures.empty())
         for (const FlowSnapshot& flow : snapshot.flows)
@@ -316,8 +355,9 @@ void find_failed_connections(const Scene& scene, std::vector<Answer>& out) {
         const std::string what = attempts.size() == 1 ? "the connection" : counted(attempts.size(), "connection");
         const std::string client = scene.end(first.client);
         const std::string server = scene.end(first.server);
-        answer.summary = failure_of(first.outcome, server, client, what, reason);
-        answer.advice = fmt::format(fmt::runtime(failure_advice(first)), scene.short_name(first.server.address));
+        answer.summary = failure_of(first, server, client, what, reason);
+        answer.advice = fmt::format(fmt::runtime(failure_advice(first)), scene.short_name(first.server.address),
+                                    scene.short_name(first.client.address));
         add_evidence(answer, "requests for a connection", static_cast<double>(attempts.size()), "requests", requests);
         if (first.outcome == "rejected")
             add_evidence(answer, "answers that refused", static_cast<double>(ends.size()), "answers", ends);

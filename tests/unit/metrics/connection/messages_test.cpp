@@ -212,11 +212,18 @@ TEST(ConnectionMessages, EitherSideMayReject) {
     EXPECT_TRUE(talk.ended());
     talk.say(true, wire::CmMessage::req, request(3, 0x33));
     talk.say(false, wire::CmMessage::rej, rejection(0, 3, 99));
+    talk.say(true, wire::CmMessage::req, request(4, 0x34));
+    talk.say(true, wire::CmMessage::rej, rejection(4, 0, 4));  // nobody had answered
     const auto attempts = talk.attempts();
-    ASSERT_EQ(attempts.size(), 3u);
+    ASSERT_EQ(attempts.size(), 4u);
     EXPECT_EQ(attempts[0].reason, "Consumer Reject");
     EXPECT_EQ(attempts[1].reason, "Stale connection");
     EXPECT_EQ(attempts[2].reason, "reason 99");
+    EXPECT_EQ(attempts[3].reason, "Timeout");
+    EXPECT_FALSE(attempts[0].by_client);
+    EXPECT_TRUE(attempts[1].by_client);
+    EXPECT_FALSE(attempts[2].by_client);
+    EXPECT_TRUE(attempts[3].by_client);
     for (const auto& attempt : attempts) EXPECT_EQ(attempt.outcome, "rejected");
     EXPECT_EQ(talk.set_ups.connections.about(pairs->to_server)->end, "REJ: Stale connection");
 }

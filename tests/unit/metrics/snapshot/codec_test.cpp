@@ -287,13 +287,27 @@ TEST(SnapshotCodec, reads_pauses_that_the_fifth_version_wrote) {
     EXPECT_FALSE(decoded(octets).pauses.at(0).stopped_ns);
 }
 
+/// The sixth version did not say who rejected.
+TEST(SnapshotCodec, reads_an_attempt_that_the_sixth_version_wrote) {
+    Snapshot snapshot;
+    snapshot.attempts.resize(1);
+    snapshot.attempts[0].reason = "Timeout";
+    snapshot.attempts[0].by_client = true;
+    Octets octets = octets_of(snapshot);
+    EXPECT_TRUE(decoded(octets).attempts.at(0).by_client);
+    octets.erase(octets.end() - 2);  // behind it are the octets in use
+    octets[0] = std::byte{6};
+    EXPECT_EQ(decoded(octets).attempts.at(0).reason, "Timeout");
+    EXPECT_FALSE(decoded(octets).attempts.at(0).by_client);
+}
+
 TEST(SnapshotCodec, says_which_version_it_does_not_know) {
     Octets octets = octets_of({});
-    EXPECT_EQ(octets[0], std::byte{6});
-    octets[0] = std::byte{7};
+    EXPECT_EQ(octets[0], std::byte{7});
+    octets[0] = std::byte{8};
     const auto later = decode_snapshot(octets);
     ASSERT_FALSE(later.ok());
-    EXPECT_EQ(later.error().message, "made by a later version (7; this one reads up to 6)");
+    EXPECT_EQ(later.error().message, "made by a later version (8; this one reads up to 7)");
     octets[0] = std::byte{0};
     ASSERT_FALSE(decode_snapshot(octets).ok());
     ASSERT_FALSE(decode_snapshot({}).ok());

@@ -235,6 +235,7 @@ Snapshot RandomSnapshots::around(std::vector<FlowSnapshot> flows, std::int64_t f
         a.requests = 1 + below(3);
         a.end_frame = chance() ? 0 : ++frame_;
         a.outcome = a.end_frame == 0 ? "unanswered" : "rejected";
+        a.by_client = a.outcome == "rejected" && chance();
         s.attempts.push_back(a);
     }
     std::sort(s.attempts.begin(), s.attempts.end(), [](const ConnectionAttempt& a, const ConnectionAttempt& b) {

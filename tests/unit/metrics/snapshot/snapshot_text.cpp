@@ -147,7 +147,7 @@ struct Writer {
         for (const ConnectionAttempt& a : s.attempts) {
             out << "attempt";
             all(a.transport, a.client, a.server, a.request_frame, a.requests, a.end_frame, a.request_ns, a.outcome,
-                a.reason);
+                a.reason, a.by_client);
             out << '\n';
         }
     }

@@ -152,6 +152,24 @@ TEST(Attempts, ARefusedConnectionIsAnAlarmWithItsReason) {
     EXPECT_DOUBLE_EQ(answers[0].severity, 1);
 }
 
+TEST(Attempts, AClientThatGivesUpIsNotRefused) {
+    auto snapshot = snapshot_of({});
+    for (const bool by_client : {false, true, true}) {
+        snapshot.attempts.push_back(attempt("rejected", 1'000'000'000));
+        snapshot.attempts.back().by_client = by_client;
+        snapshot.attempts.back().reason = by_client ? "Timeout" : "Stale connection";
+    }
+    const auto answers = ask(snapshot);
+    ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:connection_rejected", "bandwidth:connection_rejected"));
+    EXPECT_THAT(answers[0].summary, HasSubstr("192.0.2.1 (port 7174) refused the connection that 192.0.2.2 asked for"));
+    EXPECT_THAT(answers[0].advice, HasSubstr("192.0.2.1 still has a connection with that queue pair of 192.0.2.2"));
+    EXPECT_EQ(answers[1].summary,
+              "192.0.2.2 gave up 2 connections that it had asked 192.0.2.1 (port 7174) for: Timeout.");
+    EXPECT_THAT(answers[1].advice, HasSubstr("192.0.2.2 had waited in vain for 192.0.2.1 to answer"));
+    snapshot.attempts[1].reason = snapshot.attempts[2].reason = "Consumer Reject";
+    EXPECT_THAT(ask(snapshot)[1].advice, HasSubstr("See in the log on 192.0.2.2 why it refused what 192.0.2.1"));
+}
+
 TEST(Attempts, AdviceFitsTheTransport) {
     auto snapshot = snapshot_of({});
     snapshot.attempts.push_back(attempt("unanswered", 1'000'000'000));
