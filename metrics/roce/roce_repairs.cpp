@@ -20,6 +20,10 @@ bool is_asked_for(const FlowTrouble& trouble, std::uint64_t position) {
     return trouble.recovery.pending() != RepeatCause::none && trouble.recovery.signalled(position);
 }
 
+bool asks_for_response(const PacketRecord& record) {
+    return wants_response(operation_of(wire::bth_opcode(record.opcode)));
+}
+
 }  // namespace
 
 RepeatCause RoceTracker::tell_recovery(Flow& flow, const PacketRecord& record, std::uint64_t position,
@@ -80,6 +84,9 @@ bool RoceTracker::is_late(const Flow& flow, const FlowTrouble& trouble, const Pa
         return false;  // not the packet that passed before, so its sender has made it again
     }
     if (trouble.recovery.running()) return false;
+    // Its response has passed, and was lost behind the tap: the requester asks for it again, at once where it sees
+    // that.
+    if (hole == nullptr && position < request.acknowledged && asks_for_response(record)) return false;
     const std::uint64_t silence = psn::elapsed(request.last_data_ns, record.time_ns);
     if (hole != nullptr && hole->answered && !is_asked_for(trouble, position))
         return psn::elapsed(hole->noticed_ns, record.time_ns) < psn::network_disorder_ns;

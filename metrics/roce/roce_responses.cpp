@@ -170,7 +170,9 @@ void RoceTracker::late_response(Flow& requester, Flow& carrier, const PacketReco
 /// The response begins with the packet at `position`.
 void RoceTracker::first_response(Flow& requester, std::uint64_t position, const PacketRecord& record) {
     OutstandingMessage* const read = requester.ledger.oldest_response(store_.rings, position);
-    if (read == nullptr || read->responded || read->again || read->merged ||
+    // What comes again may be of an older one, which is complete.
+    if (read == nullptr || position < awaited_from(requester, *read)) return;
+    if (read->responded || read->again || read->merged ||
         static_cast<Operation>(static_cast<unsigned>(read->operation)) != Operation::read)
         return;
     read->responded = 1;

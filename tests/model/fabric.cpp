@@ -144,9 +144,10 @@ void Fabric::link_free(std::uint32_t host, const Packet& packet) {
 bool Fabric::lost(const Packet& packet, bool behind) {
     const Network& network = out_.plan.network;
     const std::vector<Loss>& names = behind ? network.losses_behind : network.losses_before;
+    bool by_name = false;
     for (std::size_t i = 0; i < names.size(); ++i)
-        if (named(names[i], packet) && ++losses_seen_[behind ? 1 : 0][i] == names[i].nth) return true;
-    return sides_[packet.side].random.hit(behind ? network.loss_behind : network.loss_before);
+        by_name |= named(names[i], packet) && ++losses_seen_[behind ? 1 : 0][i] == names[i].nth;
+    return by_name || sides_[packet.side].random.hit(behind ? network.loss_behind : network.loss_before);
 }
 
 /// One queue towards each host, first in, first out.

@@ -76,6 +76,7 @@ struct Side {
     std::int64_t slow_since = 0;
     unsigned recovery_rounds = 0;
     std::uint64_t asked_again_psn = UINT64_MAX;
+    std::uint64_t dropped_psn = 0;  ///< of the last response that came while an earlier one was missing
     metrics::State repair = metrics::State::transmit_new;  ///< why it went back; transmit_new: it did not
     std::int64_t gap_since = 0;
 
@@ -160,6 +161,8 @@ private:
     void acknowledge(Side& side, std::uint64_t below);
     void on_acknowledgement(Side& side, const Packet& packet);
     void on_response(Side& side, const Packet& packet);
+    bool lacks_response(Side& side, std::uint64_t psn);
+    void ask_again(Side& side, std::uint64_t psn);
     void go_back(Side& side, std::uint64_t psn, metrics::State why);
     void on_timer(Side& side);
     void on_notification(Side& side);

@@ -25,6 +25,7 @@ struct Follower {
     std::deque<Open> open;
     std::set<std::uint64_t> seen;  ///< PSNs of requests
     std::set<std::uint64_t> responses;
+    std::set<std::uint64_t> accepted;  ///< of them, those that their requester takes: all before them has come
     std::uint64_t next_message = 0;
     std::uint64_t next_psn = 0;
     std::uint64_t response_ahead = 0;
@@ -138,6 +139,7 @@ private:
             response(packet, out_[packet.side], followers_[requester]);
         }
         Follower& follower = followers_[requester];
+        if (packet.opcode == opcode_acknowledge) skip_responses(below, out_[packet.side], follower);
         if (packet.opcode != opcode_acknowledge) first_response(passage, follower);
         while (!follower.open.empty()) {
             Open& oldest = follower.open.front();
@@ -151,14 +153,31 @@ private:
 
     static void response(const Packet& packet, Figures& figures, Follower& requester) {
         if (requester.responses.insert(packet.psn).second) figures.payload_bytes += packet.payload;
-        // PSNs between two READs' responses may belong to other requests.
+        skip_responses(packet.psn, figures, requester);
+        if (takes(requester, packet.psn)) requester.accepted.insert(packet.psn);
+        requester.response_ahead = std::max(requester.response_ahead, packet.psn + 1);
+    }
+
+    /// While a response is missing, those behind it are dropped.
+    static bool takes(const Follower& requester, std::uint64_t psn) {
+        for (const Open& open : requester.open) {
+            if (open.work.operation != metrics::Operation::read || open.first_psn > psn) continue;
+            for (std::uint64_t before = open.first_psn; before < std::min(open.last_psn + 1, psn); ++before)
+                if (requester.accepted.count(before) == 0) return false;
+        }
+        return true;
+    }
+
+    /// Something passes that comes behind all responses below `psn`. PSNs between two READs' responses may belong to
+    /// other requests.
+    static void skip_responses(std::uint64_t psn, Figures& figures, Follower& requester) {
         for (const Open& open : requester.open) {
             if (open.work.operation != metrics::Operation::read) continue;
             const std::uint64_t begin = std::max(open.first_psn, requester.response_ahead);
-            const std::uint64_t end = std::min(open.last_psn + 1, packet.psn);
+            const std::uint64_t end = std::min(open.last_psn + 1, psn);
             figures.missing_packets += end > begin ? end - begin : 0;
         }
-        requester.response_ahead = std::max(requester.response_ahead, packet.psn + 1);
+        requester.response_ahead = std::max(requester.response_ahead, psn);
     }
 
     /// No sample of one whose first packet did not pass, or that its requester drops because an earlier READ lacks
@@ -183,7 +202,7 @@ private:
     static bool complete(const Follower& follower, const Open& open) {
         if (open.work.operation != metrics::Operation::read) return true;
         for (std::uint64_t psn = open.first_psn; psn <= open.last_psn; ++psn)
-            if (follower.responses.count(psn) == 0) return false;
+            if (follower.accepted.count(psn) == 0) return false;
         return true;
     }
 

@@ -232,21 +232,45 @@ void Fabric::on_acknowledgement(Side& side, const Packet& packet) {
             if (side.peer->adapter.credits && value != wire::no_credit_limit)
                 side.credit_limit =
                     std::max(side.credit_limit, packet.msn + std::uint64_t{wire::credits_of_code[value]});
+            if (lacks_response(side, packet.psn + 1)) return;
             acknowledge(side, packet.psn + 1);
             return touch(side);
         case wire::AethKind::rnr_nak:
+            if (lacks_response(side, packet.psn)) return;
             acknowledge(side, packet.psn);
             if (packet.psn < side.acknowledged) return;
             side.rnr_until = now_ + std::int64_t{wire::rnr_timer_us[value]} * 1000;
             side.deadline = side.rnr_until + side.end->adapter.ack_timeout_ns;
             return go_back(side, packet.psn, State::rnr_wait);
         case wire::AethKind::nak:
+            if (lacks_response(side, packet.psn)) return;
             acknowledge(side, packet.psn);
             if (packet.psn < side.acknowledged) return;
             side.deadline = now_ + side.end->adapter.ack_timeout_ns;
             return go_back(side, packet.psn, State::recover_nak);
         case wire::AethKind::reserved: break;
     }
+}
+
+/// Whether an answer that covers all before `below` implies that the response to a READ or atomic there was lost. IBTA
+/// vol. 1, 9.7.5.2.8.
+bool Fabric::lacks_response(Side& side, std::uint64_t below) {
+    for (const Message& message : side.messages) {
+        if (!message.sent || message.psn + message.packets > below) return false;
+        if (!message.wants_response() || message.done == message.packets) continue;
+        const std::uint64_t wanted = message.psn + message.done;
+        acknowledge(side, wanted);
+        if (side.asked_again_psn != wanted) ask_again(side, wanted);
+        return true;
+    }
+    return false;
+}
+
+/// Responses from `psn` on are missing.
+void Fabric::ask_again(Side& side, std::uint64_t psn) {
+    side.asked_again_psn = psn;
+    ++out_.sides[side.number].read_recoveries;
+    go_back(side, psn, State::recover_nak);
 }
 
 void Fabric::on_response(Side& side, const Packet& packet) {
@@ -259,10 +283,11 @@ void Fabric::on_response(Side& side, const Packet& packet) {
     if (oldest == nullptr || packet.psn < oldest->psn + oldest->done) return;
     const std::uint64_t wanted = oldest->psn + oldest->done;
     if (packet.psn > wanted) {
-        if (side.asked_again_psn == wanted) return;
-        side.asked_again_psn = wanted;
-        ++out_.sides[side.number].read_recoveries;
-        return go_back(side, wanted, State::recover_nak);
+        // The responder has begun anew, and the same one is missing again.
+        const bool anew = packet.psn <= side.dropped_psn;
+        side.dropped_psn = packet.psn;
+        if (side.asked_again_psn == wanted && !anew) return;
+        return ask_again(side, wanted);
     }
     ++oldest->done;
     side.deadline = now_ + side.end->adapter.ack_timeout_ns;

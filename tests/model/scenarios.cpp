@@ -83,6 +83,24 @@ Plan read_losses() {
     return plan;
 }
 
+/// The same where repeats are lost as well: each of those is lost twice, between the responder and the switch.
+Plan read_losses_twice() {
+    Plan plan = reads();
+    for (std::uint32_t i = 10; i < 1200; i += 20)
+        for (const std::uint32_t nth : {1u, 2u})
+            plan.network.losses_before.push_back({0, true, true, 4 * i + i / 20 % 4, nth});
+    return plan;
+}
+
+/// Of READs that WRITEs follow, the last response is lost: the WRITE's acknowledgement tells. What is not
+/// acknowledged comes again, too.
+Plan implied_naks() {
+    Plan plan = one_sided(posting({read(3000), write(1024), read(1000), write(2000)}, 1200, 4));
+    for (std::uint32_t i = 10; i < 300; i += 10)
+        plan.network.losses_behind.push_back({0, true, true, 7 * i + (i / 10 % 2 == 0 ? 2u : 4u), 1});
+    return plan;
+}
+
 Plan atomics() {
     Plan plan = one_sided(posting({{Operation::fetch_add, 8}, {Operation::compare_swap, 8}}, 3000, 16));
     plan.connections[0].a.adapter.read_depth = 4;
@@ -223,6 +241,8 @@ std::vector<Scenario> scenarios() {
             {"request_reply", request_reply()},
             {"reads", reads()},
             {"read_losses", read_losses()},
+            {"read_losses_twice", read_losses_twice()},
+            {"implied_naks", implied_naks()},
             {"atomics", atomics()},
             {"mix", mix()},
             {"credits", credits()},
