@@ -148,12 +148,15 @@ bool Recovery::too_soon_for_timer(const RecoveryPacket& packet, const RecoveryVa
     return disordered_ || fills || left_out || packet.position > oldest_;
 }
 
-/// A READ request for what the tap has seen already: responses were lost on their way from it to the requester, which
-/// notices when the next one comes, or by its timer.
+/// A READ or an atomic for what the tap has seen already: responses were lost on their way from it to the requester,
+/// which notices when the next one comes, or by its timer.
 bool Recovery::lacks_responses(const RecoveryPacket& packet, const RecoveryVantage& vantage) const {
-    if (!packet.read || packet.position >= oldest_) return false;
-    return last_ns_ == Situation::never || vantage.ack_timeout_ns == 0 ||
-           elapsed(last_ns_, packet.now_ns) < vantage.ack_timeout_ns;
+    if (last_ns_ == Situation::never) return packet.read && packet.position < oldest_;
+    const std::uint64_t silence_ns = elapsed(last_ns_, packet.now_ns);
+    // An atomic has one response: only what is answered behind it tells.
+    if (packet.atomic) return end_of(packet) < oldest_ && silence_ns < timer_of(vantage);
+    return packet.read && packet.position < oldest_ &&
+           (vantage.ack_timeout_ns == 0 || silence_ns < vantage.ack_timeout_ns);
 }
 
 RepeatCause Recovery::begin_run(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings) {

@@ -35,6 +35,7 @@ struct RecoveryPacket {
     bool read = false;           ///< a READ request
     bool late = false;           ///< known to be late or doubled by the network, not transmitted again
     std::int64_t sent_ns = Situation::never;  ///< when it was sent before, where that is known
+    bool atomic = false;                      ///< an atomic's
 };
 
 /// How one RC flow repairs losses: why a packet is repeated, how long the steps took, and whether sender and receiver

@@ -30,7 +30,12 @@ RepeatCause RoceTracker::tell_recovery(Flow& flow, const PacketRecord& record, s
                                        std::uint32_t span, bool read, bool late) {
     FlowTrouble& trouble = store_.trouble(flow);
     const Vantage vantage = vantage_of(flow, flow.reverse == no_flow ? nullptr : &store_.table[flow.reverse]);
-    const RecoveryPacket packet{record.time_ns, position, std::max<std::uint32_t>(span, 1), read, late};
+    const RecoveryPacket packet{.now_ns = record.time_ns,
+                                .position = position,
+                                .span = std::max<std::uint32_t>(span, 1),
+                                .read = read,
+                                .late = late,
+                                .atomic = !read && asks_for_response(record)};
     Repair repair;
     const bool past_hole = trouble.recovery.past_hole();
     const bool fills_hole = trouble.recovery.lacks(position);

@@ -504,6 +504,44 @@ void respond(Script& script, std::int64_t index, bool atomic) {
         script.answer(index, response_only, ack_syndrome, 1024);
 }
 
+/// The response is lost behind the tap, and so is the READ's or atomic's requester's reason for asking again: all has
+/// been answered here. It sees the acknowledgement of the WRITE behind it, and no timer is that short.
+TEST(RoceReads, AResponseThatIsLostBehindTheTapIsAskedForAgain) {
+    for (const bool atomic : {false, true}) {
+        SCOPED_TRACE(atomic ? "FETCH_ADD" : "READ");
+        Script script;
+        for (std::int64_t index = 0; index < 8; index += 2) {
+            ask(script, index, atomic);
+            script.request(index + 1);
+            respond(script, index, atomic);
+            script.ack(index + 1);
+        }
+        script.after_us(20);
+        ask(script, 6, atomic);
+        EXPECT_EQ(script.requester().attribution.last_state(), metrics::State::recover_nak);
+        script.request(7);
+        respond(script, 6, atomic);
+        script.ack(7);
+        EXPECT_EQ(script.shown().timeouts, 0u);
+        EXPECT_EQ(repeated(script), 2u);
+        EXPECT_EQ(script.shown().duplicate_packets, 0u);
+    }
+}
+
+/// With nothing behind it that was answered, only a timer asks for an atomic again.
+TEST(RoceReads, AnAtomicIsAskedForAgainByATimer) {
+    Script script;
+    for (std::int64_t index = 0; index < 4; ++index) {
+        ask(script, index, true);
+        respond(script, index, true);
+    }
+    script.after_us(20'000);
+    ask(script, 3, true);
+    respond(script, 3, true);
+    EXPECT_EQ(script.shown().timeouts, 1u);
+    EXPECT_EQ(script.requester().attribution.last_state(), metrics::State::recover_timeout);
+}
+
 /// Pairs of a READ or atomic and a WRITE. Of the second one the response is lost before the tap: what is heard is the
 /// acknowledgement of the WRITE, and both come again. IBTA vol. 1, 9.7.5.2.8. A response passes 2 us after its request,
 /// an acknowledgement 2 us after its WRITE.
