@@ -151,12 +151,14 @@ bool Recovery::too_soon_for_timer(const RecoveryPacket& packet, const RecoveryVa
 /// A READ or an atomic for what the tap has seen already: responses were lost on their way from it to the requester,
 /// which notices when the next one comes, or by its timer.
 bool Recovery::lacks_responses(const RecoveryPacket& packet, const RecoveryVantage& vantage) const {
-    if (last_ns_ == Situation::never) return packet.read && packet.position < oldest_;
+    if ((!packet.read && !packet.atomic) || packet.position >= oldest_) return false;
+    // Of the last response nothing tells but what is answered behind it.
+    const bool told = packet.position + 1 < oldest_;
+    if (last_ns_ == Situation::never) return packet.read;
     const std::uint64_t silence_ns = elapsed(last_ns_, packet.now_ns);
-    // An atomic has one response: only what is answered behind it tells.
-    if (packet.atomic) return end_of(packet) < oldest_ && silence_ns < timer_of(vantage);
-    return packet.read && packet.position < oldest_ &&
-           (vantage.ack_timeout_ns == 0 || silence_ns < vantage.ack_timeout_ns);
+    if (packet.atomic) return told && silence_ns < timer_of(vantage);
+    if (vantage.ack_timeout_ns != 0) return silence_ns < vantage.ack_timeout_ns;
+    return told || silence_ns < shortest_timer_ns;
 }
 
 RepeatCause Recovery::begin_run(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings) {

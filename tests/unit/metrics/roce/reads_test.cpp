@@ -528,18 +528,21 @@ TEST(RoceReads, AResponseThatIsLostBehindTheTapIsAskedForAgain) {
     }
 }
 
-/// With nothing behind it that was answered, only a timer asks for an atomic again.
-TEST(RoceReads, AnAtomicIsAskedForAgainByATimer) {
-    Script script;
-    for (std::int64_t index = 0; index < 4; ++index) {
-        ask(script, index, true);
-        respond(script, index, true);
+/// With nothing behind it that was answered, only a timer asks for it again.
+TEST(RoceReads, ALastResponseIsAskedForAgainByATimer) {
+    for (const bool atomic : {false, true}) {
+        SCOPED_TRACE(atomic ? "FETCH_ADD" : "READ");
+        Script script;
+        for (std::int64_t index = 0; index < 4; ++index) {
+            ask(script, index, atomic);
+            respond(script, index, atomic);
+        }
+        script.after_us(20'000);
+        ask(script, 3, atomic);
+        respond(script, 3, atomic);
+        EXPECT_EQ(script.shown().timeouts, 1u);
+        EXPECT_EQ(script.requester().attribution.last_state(), metrics::State::recover_timeout);
     }
-    script.after_us(20'000);
-    ask(script, 3, true);
-    respond(script, 3, true);
-    EXPECT_EQ(script.shown().timeouts, 1u);
-    EXPECT_EQ(script.requester().attribution.last_state(), metrics::State::recover_timeout);
 }
 
 /// Pairs of a READ or atomic and a WRITE. Of the second one the response is lost before the tap: what is heard is the
