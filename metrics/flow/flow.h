@@ -178,7 +178,6 @@ struct FlowTrouble {
     std::uint64_t rnr_naks = 0;
     std::uint64_t cnps = 0;  ///< that travelled on this flow
     std::int64_t last_cnp_ns = Situation::never;
-    std::int64_t last_nak_ns = Situation::never;  ///< about this flow's requests
     std::uint64_t timeouts = 0;
     std::uint64_t unseen_acknowledged = 0;
     std::uint64_t credits_exhausted = 0;

@@ -166,7 +166,6 @@ void RoceTracker::refused(Flow& carrier, Flow* requester, const PacketRecord& re
     // It asks for a request, and no response.
     if (kind == NakKind::sequence && request.read_guessed) shorten_read(*requester, position, record);
     FlowTrouble& recovering = store_.trouble(*requester);
-    recovering.last_nak_ns = record.time_ns;
     if (!request.recovering) recovering.recovery.resume(request.next, request.acknowledged, request.last_data_ns);
     const std::int64_t sent_ns = position == request.last_position ? request.last_data_ns : Situation::never;
     std::optional<std::uint64_t> generation_ns;

@@ -104,13 +104,7 @@ bool RoceTracker::is_late(const Flow& flow, const FlowTrouble& trouble, const Pa
         if (position < request.acknowledged) quiet = std::min(quiet, psn::network_disorder_ns);
         return silence < quiet;
     }
-    if (hole == nullptr || trouble.last_nak_ns == Situation::never) return false;
-    // The NAK is not at the sender yet: this packet was under way before.
-    const Flow* const reverse = flow.reverse == no_flow ? nullptr : &store_.table[flow.reverse];
-    const std::uint32_t there_and_back = reverse != nullptr && reverse->request.round_trip_min_ns != 0xffffffff
-                                             ? reverse->request.round_trip_min_ns
-                                             : request.reaction_min_ns;
-    return there_and_back != 0xffffffff && psn::elapsed(trouble.last_nak_ns, record.time_ns) < there_and_back / 2;
+    return false;
 }
 
 /// Whether a packet of that position has not passed, though later ones have.
@@ -251,7 +245,7 @@ void RoceTracker::decide_doubt(Flow& flow, std::uint64_t position) {
     if (doubtful == 0) return;
     trouble.doubtful = 0;
     const bool leapt = trouble.recovery.leapt();
-    if (position >= doubtful && (leapt || position < request.next)) {
+    if (position >= doubtful && (leapt || (position < request.next && position != doubtful))) {
         flow.ledger.mark_again(store_.rings, doubtful);
         return;
     }

@@ -178,6 +178,37 @@ TEST(RoceRepairs, ALatePacketThatLooksLikeTheBeginOfARun) {
     expect(script, {10, 1, 1, 0, 0});
 }
 
+/// The application thinks for 15 us after each answer, so that nothing tells how soon the adapter reacts: 1 us after
+/// the NAK the lost packet comes again, and what followed it behind it. Were it late, it would come twice, or new ones
+/// next.
+TEST(RoceRepairs, ARepeatThatComesSoonerThanAnyReactionBefore) {
+    enum class Next { rest, both, more };
+    for (const Next next : {Next::rest, Next::both, Next::more}) {
+        SCOPED_TRACE(static_cast<int>(next));
+        Script script;
+        for (std::int64_t index = 0; index < 20; ++index) {
+            script.request(index);
+            script.ack(index);
+            script.after_us(14);
+        }
+        script.requests(20, 22);
+        script.requests(24, 26);
+        script.nak(23);
+        script.request(23);
+        if (next == Next::more) script.request(27);
+        if (next != Next::rest) script.request(23);
+        script.requests(24, 27);
+        script.ack(27);
+        switch (next) {
+            case Next::rest: expect(script, {4, 1, 0, 0, 0}); break;
+            case Next::both: expect(script, {4, 0, 1, 0, 0}); break;
+            case Next::more: expect(script, {5, 0, 1, 0, 0}); break;
+        }
+        // Of 20 to 27 what was repeated has none (Karn); 27 is new where the NAK came before it.
+        EXPECT_EQ(script.latencies(Operation::write), next == Next::more ? 23u : 24u);
+    }
+}
+
 /// Amid the run a packet that was held back leaps ahead of it; the run goes on from where it was.
 TEST(RoceRepairs, ALatePacketWithinARun) {
     Script script;
