@@ -191,6 +191,7 @@ struct FlowTrouble {
     /// Responses that the flow's sender has asked for again, when it last went back; positions of its own.
     std::uint64_t asked_begin = 0;
     std::uint64_t asked_end = 0;
+    std::int64_t asked_ns = Situation::never;  ///< when it began to
     std::uint64_t doubtful = 0;  ///< position that was taken for one sent again, unless new data follows it; 0 = none
     bool doubtful_timeout = false;
     Recovery recovery;

@@ -91,7 +91,7 @@ bool RoceTracker::is_late(const Flow& flow, const FlowTrouble& trouble, const Pa
     if (trouble.recovery.running()) return false;
     // Its response has passed, and was lost behind the tap: the requester asks for it again, at once where it sees
     // that.
-    if (hole == nullptr && position < request.acknowledged && asks_for_response(record)) return false;
+    if (hole == nullptr && asks_for_response(record) && has_been_answered(flow, position)) return false;
     const std::uint64_t silence = psn::elapsed(request.last_data_ns, record.time_ns);
     if (hole != nullptr && hole->answered && !is_asked_for(trouble, position))
         return psn::elapsed(hole->noticed_ns, record.time_ns) < psn::network_disorder_ns;
@@ -105,6 +105,15 @@ bool RoceTracker::is_late(const Flow& flow, const FlowTrouble& trouble, const Pa
         return silence < quiet;
     }
     return false;
+}
+
+/// Whether the response to a READ or atomic at `position` has passed; its requester need not have taken it.
+bool RoceTracker::has_been_answered(const Flow& flow, std::uint64_t position) const {
+    if (position < flow.request.acknowledged) return true;
+    const ResponseState* const responses =
+        flow.reverse == no_flow ? nullptr : store_.responder_of(store_.table[flow.reverse]);
+    return responses != nullptr && responses->next != 0 &&
+           position < psn::position_of(static_cast<std::uint32_t>(responses->next), flow.request.next);
 }
 
 /// Whether a packet of that position has not passed, though later ones have.
@@ -153,8 +162,10 @@ void RoceTracker::answered_early(FlowIndex index, const PacketRecord& record, co
 
 /// The responses in [begin, end) will come again. A sender that goes back repeats all READs that followed: `running`
 /// says that it was at it already.
-void RoceTracker::ask_again(FlowTrouble& trouble, std::uint64_t begin, std::uint64_t end, bool running) {
+void RoceTracker::ask_again(FlowTrouble& trouble, std::uint64_t begin, std::uint64_t end, bool running,
+                            std::int64_t now_ns) {
     const bool another = trouble.asked_begin >= trouble.asked_end || (begin > trouble.asked_end && !running);
+    if (another) trouble.asked_ns = now_ns;
     trouble.asked_begin = another ? begin : std::min(trouble.asked_begin, begin);
     trouble.asked_end = another ? end : std::max(trouble.asked_end, end);
 }
@@ -206,7 +217,7 @@ bool RoceTracker::past_request(FlowIndex index, const PacketRecord& record, cons
         const std::uint64_t open = packet.untold ? request.next - position - 1
                                    : span == 0   ? psn::slack_of(record.dma_length, request.mtu_exponent)
                                                  : 0;
-        ask_again(trouble, position, packet.last + 1 + open, running);
+        ask_again(trouble, position, packet.last + 1 + open, running, record.time_ns);
     }
     if (flow.reverse != no_flow && wants_response(packet.operation)) {
         Flow& carrier = store_.table[flow.reverse];

@@ -101,7 +101,8 @@ bool RoceTracker::past_response(Flow* requester, Flow& carrier, const PacketReco
     const std::uint64_t position = requester == nullptr ? 0 : psn::position_of(record.psn, requester->request.next);
     const std::int64_t since_ns = fills ? hole.noticed_ns : carrier.request.last_data_ns;
     const bool asked =
-        requester == nullptr || is_asked_again(*requester, position) || hole.refused || hole.acknowledged;
+        requester == nullptr || hole.acknowledged ||
+        ((hole.refused || is_asked_again(*requester, position)) && !is_under_way(*requester, record.time_ns));
     const bool again = asked || psn::elapsed(since_ns, record.time_ns) >= psn::network_disorder_ns;
     if (fills)
         carrier.counts.payload_bytes += record.payload_length;
@@ -114,7 +115,9 @@ bool RoceTracker::past_response(Flow* requester, Flow& carrier, const PacketReco
             ++responses.missing;
         }
         // Then those that follow were asked for by the same request.
-        if (!asked) ask_again(store_.trouble(*requester), position + 1, position + (responses.next - here), false);
+        if (!asked)
+            ask_again(store_.trouble(*requester), position + 1, position + (responses.next - here), false,
+                      record.time_ns);
     } else if (fills) {
         if (hole.counted && responses.missing > 0) --responses.missing;
         if (hole.answered && here == hole.begin) {
@@ -142,6 +145,14 @@ bool RoceTracker::is_asked_again(const Flow& requester, std::uint64_t position) 
     return trouble != nullptr && position >= trouble->asked_begin && position < trouble->asked_end;
 }
 
+/// The answer to what was last asked for again cannot be here yet.
+bool RoceTracker::is_under_way(const Flow& requester, std::int64_t now_ns) const {
+    const FlowTrouble* const trouble = store_.trouble_of(requester);
+    const std::uint32_t least = requester.request.round_trip_min_ns;
+    return trouble != nullptr && trouble->asked_ns != Situation::never && least != 0xffffffff &&
+           psn::elapsed(trouble->asked_ns, now_ns) < least / 2;
+}
+
 /// Later responses had overtaken it. What waited for it alone is complete now.
 void RoceTracker::late_response(Flow& requester, Flow& carrier, const PacketRecord& record,
                                 const wire::BthOpcode& opcode, std::uint64_t here) {
@@ -153,6 +164,14 @@ void RoceTracker::late_response(Flow& requester, Flow& carrier, const PacketReco
     if (opcode.starts_message() && (oldest == nullptr || oldest->position >= position))
         first_response(requester, position, record);
     if (opcode.ends_message()) responses.message_end_ns = psn::later(responses.message_end_ns, record.time_ns);
+    const std::uint32_t waiting = requester.ledger.responses();
+    if (is_asked_again(requester, position)) {
+        // Its requester has dropped those: they will come again, or it asks for them, too.
+        acknowledge(requester, position, record);
+        if (here + 1 < responses.next) lost_response(requester, record, position + 1);
+        if (requester.ledger.responses() < waiting) request.response_ns = record.time_ns;
+        return;
+    }
     std::uint64_t end = responses.next;
     responses.incomplete = false;
     for (const MissingRanges::Range& range : store_.trouble(carrier).missing_responses.ranges) {
@@ -162,9 +181,8 @@ void RoceTracker::late_response(Flow& requester, Flow& carrier, const PacketReco
     }
     if (end == responses.next && gap_known(requester))
         store_.troubles[requester.trouble].response_gap_ns = Situation::never;
-    const std::uint32_t responses_before = requester.ledger.responses();
     if (end > here) acknowledge(requester, end - apart - 1, record);
-    if (requester.ledger.responses() < responses_before) request.response_ns = record.time_ns;
+    if (requester.ledger.responses() < waiting) request.response_ns = record.time_ns;
 }
 
 /// The response begins with the packet at `position`.

@@ -61,7 +61,8 @@ private:
     void unreliable_part(Flow& flow, const Progress& packet);
     void past_unreliable(FlowIndex index, const PacketRecord& record, const wire::BthOpcode& opcode,
                          std::uint64_t position);
-    static void ask_again(FlowTrouble& trouble, std::uint64_t begin, std::uint64_t end, bool running);
+    static void ask_again(FlowTrouble& trouble, std::uint64_t begin, std::uint64_t end, bool running,
+                          std::int64_t now_ns);
     RepeatCause tell_recovery(Flow& flow, const PacketRecord& record, std::uint64_t position, std::uint32_t span,
                               bool read, bool late);
     void received(Flow& requester, std::uint64_t position, const PacketRecord& answer);
@@ -93,6 +94,7 @@ private:
     bool past_response(Flow* requester, Flow& carrier, const PacketRecord& record, const wire::BthOpcode& opcode,
                        std::uint64_t here);
     bool is_asked_again(const Flow& requester, std::uint64_t position) const;
+    bool is_under_way(const Flow& requester, std::int64_t now_ns) const;
     void late_response(Flow& requester, Flow& carrier, const PacketRecord& record, const wire::BthOpcode& opcode,
                        std::uint64_t here);
     void first_response(Flow& requester, std::uint64_t position, const PacketRecord& record);
@@ -105,6 +107,7 @@ private:
     void lost_response(Flow& requester, const PacketRecord& record, std::uint64_t position);
     void answered(Flow& requester, Flow& carrier, const PacketRecord& record, const wire::BthOpcode& opcode);
     void damaged(Flow& flow, const PacketRecord& record, const wire::BthOpcode& opcode);
+    bool has_been_answered(const Flow& flow, std::uint64_t position) const;
     bool is_late(const Flow& flow, const FlowTrouble& trouble, const PacketRecord& record, std::uint64_t position,
                  const MissingRanges::Range* hole) const;
     static bool was_answered_early(const Flow& flow, const FlowTrouble& trouble, std::int64_t now_ns,

@@ -171,7 +171,8 @@ void Fabric::at_switch(Packet packet) {
         copy.doubled = true;
         at(port.down_free + host.delay_ns + 200, What::arrive, 0, copy);
     }
-    if (packet.request() && random.hit(network.reordered)) {
+    if ((packet.request() && random.hit(network.reordered)) ||
+        (packet.response() && random.hit(network.late_responses))) {
         packet.late = true;
         return at(port.down_free + host.delay_ns + network.hold_ns, What::arrive, 0, packet);
     }

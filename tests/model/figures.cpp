@@ -152,7 +152,12 @@ private:
     }
 
     static void response(const Packet& packet, Figures& figures, Follower& requester) {
-        if (requester.responses.insert(packet.psn).second) figures.payload_bytes += packet.payload;
+        const bool fresh = requester.responses.insert(packet.psn).second;
+        if (fresh) figures.payload_bytes += packet.payload;
+        if (fresh && packet.psn < requester.response_ahead && packet.late && !packet.again) {
+            ++figures.late_packets;
+            --figures.missing_packets;
+        }
         skip_responses(packet.psn, figures, requester);
         if (takes(requester, packet.psn)) requester.accepted.insert(packet.psn);
         requester.response_ahead = std::max(requester.response_ahead, packet.psn + 1);

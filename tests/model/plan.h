@@ -86,7 +86,8 @@ struct Network {
     std::uint32_t loss_before = 0;  ///< between sender and switch
     std::uint32_t loss_behind = 0;  ///< between switch and receiver
     std::uint32_t doubled = 0;
-    std::uint32_t reordered = 0;
+    std::uint32_t reordered = 0;  ///< of requests
+    std::uint32_t late_responses = 0;
     std::int64_t hold_ns = 2000;              ///< of a reordered packet
     std::uint64_t mark_octets = 0;            ///< queue length from which CE is set; 0 = never
     std::uint64_t queue_octets = 16'000'000;  ///< longest queue; what does not fit is lost

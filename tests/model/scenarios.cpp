@@ -92,6 +92,14 @@ Plan read_losses_twice() {
     return plan;
 }
 
+/// Responses are overtaken by others, and asked for again before they come.
+Plan late_responses() {
+    Plan plan = reads();
+    plan.network.late_responses = 3000;
+    plan.network.hold_ns = 1000;
+    return plan;
+}
+
 /// Of READs that WRITEs follow, the last response is lost: the WRITE's acknowledgement tells. What is not
 /// acknowledged comes again, too.
 Plan implied_naks() {
@@ -242,6 +250,7 @@ std::vector<Scenario> scenarios() {
             {"reads", reads()},
             {"read_losses", read_losses()},
             {"read_losses_twice", read_losses_twice()},
+            {"late_responses", late_responses()},
             {"implied_naks", implied_naks()},
             {"atomics", atomics()},
             {"mix", mix()},
