@@ -9,6 +9,9 @@ namespace {
 constexpr std::uint64_t disorder_most_ns = 5'000'000;
 /// The same where the timeout is not known: it may be as short as a few round trips.
 constexpr std::uint64_t shortest_timer_ns = 1'000'000;
+/// Where a run begins once more so soon, its first packet is more likely to be the one that it repeats, held back on
+/// its way until then.
+constexpr std::uint64_t run_overtaken_ns = 100'000;
 /// A NAK whose packet was acknowledged after all has no effect any more after this.
 constexpr std::uint64_t stale_signal_ns = 100'000'000;
 
@@ -137,9 +140,8 @@ bool Recovery::too_soon_for_timer(const RecoveryPacket& packet, const RecoveryVa
     const std::uint64_t timer_ns = timer_of(vantage);
     if (packet.sent_ns != Situation::never && elapsed(packet.sent_ns, packet.now_ns) < timer_ns) return true;
     if (last_ns_ == Situation::never) return false;
-    if (running_ && packet.position == run_start_ && elapsed(run_ns_, packet.now_ns) < vantage.ack_timeout_ns) {
-        return true;
-    }
+    const std::uint64_t run_least_ns = vantage.ack_timeout_ns != 0 ? vantage.ack_timeout_ns : run_overtaken_ns;
+    if (running_ && packet.position == run_start_ && elapsed(run_ns_, packet.now_ns) < run_least_ns) return true;
     const std::uint64_t silence_ns = elapsed(last_ns_, packet.now_ns);
     if (end_of(packet) >= next_ && silence_ns < shortest_timer_ns) return true;  // it was the last one itself
     if (silence_ns >= timer_ns) return false;

@@ -209,6 +209,26 @@ TEST(RoceRepairs, ARepeatThatComesSoonerThanAnyReactionBefore) {
     }
 }
 
+/// Packet 3 is held back until the run that repeats it is under way. No timer made the sender begin once more, and it
+/// left nothing out.
+TEST(RoceRepairs, APacketThatComesBehindItsRepeat) {
+    Script script;
+    script.requests(0, 2);
+    script.requests(4, 7);
+    script.nak(3);
+    script.after_us(20);
+    script.requests(3, 5);
+    script.request(3);
+    script.requests(6, 7);
+    script.ack(7);
+    script.requests(8, 9);
+    const metrics::FlowSnapshot shown = script.shown();
+    EXPECT_EQ(shown.timeouts, 0u);
+    EXPECT_EQ(shown.exhibit(metrics::EventKind::retransmission)->count, 1u);
+    EXPECT_EQ(shown.exhibit(metrics::EventKind::go_back_wrong_start), nullptr);
+    EXPECT_EQ(shown.exhibit(metrics::EventKind::go_back_incomplete), nullptr);
+}
+
 /// Amid the run a packet that was held back leaps ahead of it; the run goes on from where it was.
 TEST(RoceRepairs, ALatePacketWithinARun) {
     Script script;
