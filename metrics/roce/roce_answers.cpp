@@ -177,7 +177,9 @@ void RoceTracker::refused(Flow& carrier, Flow* requester, const PacketRecord& re
             generation_ns = figure;
         }
     };
-    const bool heeded = recovering.recovery.nak(record.time_ns, position, kind, sent_ns, report);
+    // Where a response before it is missing, its requester goes back to that.
+    const bool waits = waits_for_response(*requester, carrier, record, position, position);
+    const bool heeded = !waits && recovering.recovery.nak(record.time_ns, position, kind, sent_ns, report);
     if (heeded && store_.watch != nullptr) {
         Watch::Signals& signals = store_.watch->signals(*requester);
         signals.note_nak(record.frame, signals.past_hole_frame, generation_ns);
@@ -186,8 +188,7 @@ void RoceTracker::refused(Flow& carrier, Flow* requester, const PacketRecord& re
     if (kind == NakKind::sequence && request.lacking && requester->trouble != Flow::no_block)
         refuse_missing(recovering.missing, position);
     // It acknowledges what lies before it; recovery knows that already.
-    if (!waits_for_response(*requester, carrier, record, position, position))
-        acknowledge(*requester, position - 1, record);
+    if (!waits) acknowledge(*requester, position - 1, record);
 }
 
 void RoceTracker::acknowledgement(FlowIndex index, const PacketRecord& record) {

@@ -528,6 +528,32 @@ TEST(RoceReads, AResponseThatIsLostBehindTheTapIsAskedForAgain) {
     }
 }
 
+/// The response to a READ is lost, and the SEND behind it finds no receive posted. The requester sees by that answer
+/// that it lacks the response, and goes back to the READ at once: it is asked to wait for what comes behind.
+TEST(RoceReads, AReceiverThatIsNotReadyImpliesThatAResponseWasLost) {
+    Script script;
+    for (std::int64_t index = 0; index < 8; index += 2) {
+        script.read(index, 1024);
+        script.request(index + 1, send_only);
+        if (index == 6) break;
+        answer_only(script, index, 1024);
+        script.ack(index + 1);
+    }
+    script.answer(7, acknowledge, rnr_syndrome(14));
+    script.after_us(5);
+    script.read(6, 1024);
+    EXPECT_EQ(script.requester().attribution.last_state(), metrics::State::recover_nak);
+    script.request(7, send_only);
+    answer_only(script, 6, 1024);
+    script.ack(7);
+    const metrics::FlowSnapshot shown = script.shown();
+    EXPECT_EQ(shown.exhibit(metrics::EventKind::go_back_wrong_start), nullptr) << "the RNR NAK named the SEND";
+    EXPECT_EQ(shown.timeouts, 0u);
+    EXPECT_EQ(script.complaints().rnr_naks, 1u);
+    EXPECT_EQ(repeated(script), 2u);
+    EXPECT_EQ(script.requester().ledger.messages(), 0u);
+}
+
 /// With nothing behind it that was answered, only a timer asks for it again.
 TEST(RoceReads, ALastResponseIsAskedForAgainByATimer) {
     for (const bool atomic : {false, true}) {
