@@ -40,6 +40,7 @@ struct MessageState {
     std::uint64_t write_end = 0;       ///< position of a Write that Immediate Data may follow; 0 = none
     std::int64_t write_ns = 0;         ///< when its last octet passed
     std::uint32_t write_bytes = 0;
+    std::optional<std::uint64_t> write_latency_ns;  ///< of the last request, a Write: not recorded yet
     bool write_was_last = false;       ///< the last request was a Write, not yet paired with Immediate Data
     bool awaited = true;               ///< no FPDU has come since the start frame, or a gap
     bool request_seen = false;         ///< a READ or atomic request was captured

@@ -445,6 +445,9 @@ void StreamTracker::describe(FlowIndex index, FlowSnapshot& out) const {
     if (const Half back = state_->half_of(flow.reverse)) add_read(*back.direction);
     out.tcp = std::move(tcp);
 
+    // As long as no Immediate Data has come, it is a Write's.
+    if (const auto& latency_ns = direction.message.write_latency_ns)
+        out.operations[index_of(Operation::write)].latency_ns.record(*latency_ns);
     out.finished = out.finished || direction.closed;
     const auto wall_ns = static_cast<double>(stream::elapsed(flow.counts.first_ns, now_ns));
     if (wall_ns > 0) {
