@@ -175,6 +175,7 @@ TEST(Sender, octets_made_before_those_that_overtook_them_are_late) {
     EXPECT_EQ(script.flow(true)->request.reordered, 1u);
     EXPECT_EQ(script.flow(true)->request.repeated, 0u);
     EXPECT_EQ(script.flow(true)->request.missing, 0u);
+    EXPECT_EQ(script.shown(true).tcp->out_of_order_segments, 1u) << "the one that was ahead";
     script.data(true, message(9), third);
     EXPECT_EQ(script.messages(true, Operation::send), 9u);
     EXPECT_EQ(script.value_max(true, EventKind::reordered), 2u);
