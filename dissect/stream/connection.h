@@ -97,6 +97,7 @@ struct Side {
     std::uint8_t markers_wanted = 0;  ///< in this direction's stream: 0 unknown, 1 no, 2 yes
     std::uint32_t initial_sequence = 0;
     std::uint32_t first_sequence = 0;  ///< of the stream's first octet; in state `start`
+    std::uint32_t fin_end = 0;         ///< one past the FIN's sequence number; where one was seen
     std::uint32_t acknowledged = 0;    ///< the highest that this side has acknowledged of the other's octets
     Flow* flow = nullptr;
 

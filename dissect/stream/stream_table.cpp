@@ -6,6 +6,7 @@
 
 #include "dissect/stream/stand_in.h"
 #include "dissect/stream/stray_reset.h"
+#include "dissect/stream/successor.h"
 #include "wire/mpa.h"
 #include "wire/prefetch.h"
 
@@ -33,6 +34,13 @@ std::optional<std::uint32_t> seen_end(const Side& side) {
     if (side.flow == nullptr) return side.state == SideState::start ? std::optional{side.first_sequence} : std::nullopt;
     if (const SegmentStore::Segment* const last = side.flow->store.tail()) return last->end();
     return side.state == SideState::hunting ? side.flow->hunter.scanned() : side.flow->next_sequence;
+}
+
+SequenceExtent extent(const Side& side) {
+    SequenceExtent out{std::nullopt, seen_end(side), side.fin_seen};
+    if (side.syn_seen) out.begin = side.initial_sequence;
+    if (side.fin_seen) out.end = side.fin_end;
+    return out;
 }
 
 bool begins_with_key(wire::Bytes bytes) {
@@ -176,6 +184,9 @@ bool StreamTable::drops_reset(const Dissection& dissection, wire::Bytes bytes) {
 void StreamTable::slow_segment(Work& work, const Piece& payload) {
     const TcpSummary& tcp = work.tcp();
     Side& side = work.side();
+    if (work.connection.over() && is_of_successor(tcp, extent(side), extent(work.other())) &&
+        !dropped_by_receiver(side, work.arrival)) [[unlikely]]
+        restart(work);
     if ((tcp.flags & syn) == 0 && side.state == SideState::ignored) {
         if (!begins_with_key(payload.bytes)) return;
         side.state = SideState::unseen;
@@ -191,7 +202,10 @@ void StreamTable::slow_segment(Work& work, const Piece& payload) {
         flush(opposite.work);
         flush(work);
     }
-    if ((tcp.flags & fin) != 0) work.side().fin_seen = true;
+    if ((tcp.flags & fin) != 0) {
+        work.side().fin_seen = true;
+        work.side().fin_end = payload.end() + 1;
+    }
     work.connection.active_ns = work.arrival.frame.time_ns;
     if (reconsider(work.connection)) tidy();
 }
@@ -231,8 +245,8 @@ void StreamTable::open(Work& work) {
 void StreamTable::restart(Work& work) {
     Opposite opposite{work};
     // An answer to the SYN just seen does not end what that began.
-    const bool keep_other =
-        (work.tcp().flags & ack) != 0 && work.other().state == SideState::start && work.other().flow == nullptr;
+    const bool keep_other = (work.tcp().flags & (syn | ack)) == (syn | ack) && work.other().state == SideState::start &&
+                            work.other().flow == nullptr;
     const Side other = work.other();
     flush(opposite.work);
     flush(work);

@@ -332,6 +332,38 @@ TEST(Stream, connection_reused_with_the_same_sequence_numbers) {
     EXPECT_EQ(thrice.streams.back(), 2u);
 }
 
+/// Of the later one the SYNs and start frames are not in the capture.
+TEST(Stream, connection_reused_unseen) {
+    Wire wire = connection(3, false, false, true);
+    wire.play(400);
+    const auto end_of = [&wire](bool client) {
+        const Stream& stream = client ? wire.client : wire.server;
+        return wire.isn(client) + 1 + static_cast<std::uint32_t>(stream.octets.size());
+    };
+    const Wire open = wire;
+    Wire second = connection(4, false, false, true, 40, 200, 900, 400000);
+    second.play(300);
+    constexpr std::size_t set_up = 5;
+    second.frames.erase(second.frames.begin(), second.frames.begin() + set_up);
+    second.wire_lengths.erase(second.wire_lengths.begin(), second.wire_lengths.begin() + set_up);
+    const Found first_found = find(wire);
+    const Found second_found = find(second);
+    for (const bool by_reset : {false, true}) {
+        wire = open;
+        wire.raw(true, end_of(true), by_reset ? 0x14 : 0x11, {}, end_of(false));
+        if (!by_reset) wire.raw(false, end_of(false), 0x11, {}, end_of(true) + 1);
+        wire.frames.insert(wire.frames.end(), second.frames.begin(), second.frames.end());
+        wire.wire_lengths.insert(wire.wire_lengths.end(), second.wire_lengths.begin(), second.wire_lengths.end());
+        const Found both = find(wire);
+        EXPECT_GT(second_found.client.size(), 20u);
+        EXPECT_EQ(both.client.size(), first_found.client.size() + second_found.client.size());
+        EXPECT_EQ(both.server.size(), first_found.server.size() + second_found.server.size());
+        EXPECT_EQ(both.streams.back(), 1u);
+        EXPECT_EQ(both.gap_octets, 0u);
+        EXPECT_EQ(both.count(Notice::Kind::tcp_retransmission), 0u);
+    }
+}
+
 TEST(Stream, rejected_connection_is_left_alone) {
     Wire wire;
     wire.client.start(true, false, true);

@@ -403,6 +403,61 @@ TEST(Sender, ports_used_again_with_the_same_sequence_numbers_are_another_flow) {
     }
 }
 
+/// A connection of one message that has come to its end.
+struct Ended {
+    Script script;
+    explicit Ended(bool by_reset) {
+        script.establish();
+        script.data(true, message(1));
+        script.ack(false, script.sent(true));
+        Extras end;
+        end.flags = by_reset ? 4 : 1;
+        script.segment(true, script.sent(true), {}, script.sent(false), end);
+        if (by_reset) return;
+        script.segment(false, script.sent(false), {}, script.sent(true) + 1, end);
+        script.segment(true, script.sent(true) + 1, {}, script.sent(false) + 1);
+    }
+};
+
+TEST(Sender, ports_used_again_are_another_flow_though_no_syn_was_captured) {
+    for (const bool by_reset : {false, true}) {
+        // Before, within and beyond the octets of the first one, and where only a wrap leads to.
+        for (const std::uint32_t isn : {900u, 1080u, 3'000'000u, 3'000'000'000u}) {
+            Ended first{by_reset};
+            Script& script = first.script;
+            const std::uint64_t then = script.frames;
+            std::vector<std::uint64_t> used;
+            script.tracker.on_reuse = [&used](const FlowKey&, std::uint64_t frame) { used.push_back(frame); };
+            script.restart(isn, 90'000'000);
+            script.after_us(1'000'000);
+            for (std::uint32_t i = 11; i <= 22; ++i) {
+                script.data(true, message(i));
+                script.ack(false, script.sent(true));
+            }
+            EXPECT_EQ(script.flows(), 4u) << isn << (by_reset ? " behind a RST" : "");
+            EXPECT_EQ(used, std::vector{then + 1});
+            ASSERT_NE(script.flow(true), nullptr);
+            EXPECT_GT(script.flow(true)->id, then);
+            EXPECT_EQ(script.messages(true, Operation::send), 12u);
+            EXPECT_EQ(script.flow(true)->request.repeated, 0u);
+            EXPECT_EQ(script.store.trouble_of(*script.flow(true)), nullptr) << "all that is acknowledged was seen";
+            EXPECT_EQ(script.shown(true).tcp->mss, std::nullopt) << "that was the first one's";
+        }
+    }
+}
+
+TEST(Sender, what_comes_late_belongs_to_the_connection_that_is_over) {
+    for (const bool by_reset : {false, true}) {
+        Ended ended{by_reset};
+        Script& script = ended.script;
+        script.after_us(200'000);
+        script.segment(true, script.sent(true) - unit, message(1), script.sent(false));
+        if (by_reset) script.segment(false, script.sent(false) + 20, message(1), script.sent(true));
+        EXPECT_EQ(script.flows(), 2u);
+        EXPECT_EQ(script.flow(true)->request.repeated, 1u);
+    }
+}
+
 TEST(Sender, a_syn_sent_again_ends_nothing) {
     Script script;
     script.establish();
