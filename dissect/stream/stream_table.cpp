@@ -543,8 +543,21 @@ void StreamTable::give_up(Work& work) {
 void StreamTable::flush(Work& work) {
     if (work.side().flow == nullptr) return;
     settle(work, true);
-    if (work.side().flow != nullptr && work.side().state == SideState::in_step)
-        framer_.abandon(work.arrival, work.connection, work.index);
+    if (work.side().flow == nullptr) return;
+    if (work.side().state == SideState::in_step) framer_.abandon(work.arrival, work.connection, work.index);
+    if (work.side().state == SideState::hunting) leave_unread(work);
+}
+
+/// Nothing more is looked for in what was looked at in vain.
+void StreamTable::leave_unread(Work& work) {
+    Flow& flow = work.flow();
+    const std::uint32_t end = flow.store.empty() ? flow.hunter.scanned() : flow.store.tail()->end();
+    const std::uint32_t octets = end - flow.hunt_start - flow.hunt_lost;
+    flow.store.clear(pool_);
+    begin_hunt(work, end);
+    if (octets == 0 || !work.connection.mpa) return;
+    counters_.stream_octets_skipped += octets;
+    notice(work, Notice::Kind::stream_unread, octets);
 }
 
 void StreamTable::finish(Sink& sink) {

@@ -78,6 +78,7 @@ private:
     void give_up(Work& work);
     void release_flow(Side& side);
     void flush(Work& work);
+    void leave_unread(Work& work);
     void restart(Work& work);
 
     // Where memory and places are short: stream_bounds.cpp

@@ -425,13 +425,14 @@ void StreamTracker::on_notice(const dissect::Notice& notice, const FrameContext&
     using Kind = dissect::Notice::Kind;
     State& state = *state_;
     const bool repeats = notice.kind == Kind::tcp_retransmission && state.store.watch != nullptr;
-    const bool unread = notice.kind == Kind::stream_skipped || notice.kind == Kind::stream_not_rdma;
+    const bool at_end = notice.kind == Kind::stream_unread;
+    const bool unread = at_end || notice.kind == Kind::stream_skipped || notice.kind == Kind::stream_not_rdma;
     if (notice.kind != Kind::stream_gap && !unread && notice.kind != Kind::tcp_checksum_wrong && !repeats) return;
     const FlowKey key = key_of(notice.frame_dissection, notice.frame.bytes);
     const Half half = state.half_of(state.find(key));
     if (!half) return;
     // Before the first FPDU that is the search for it, of a connection met midway.
-    if (unread && half.direction->unit_octets == 0) return;
+    if (unread && !at_end && half.direction->unit_octets == 0) return;
     if (unread) half.direction->skipped_octets += notice.octets;
     if (repeats)
         state.store.watch->witness.repeats(half.flow->id, notice.frame.number, notice.related_frame);

@@ -386,7 +386,7 @@ Words unknown_depth(const Told& told) {
 
 Words undecidable(const Told& told) {
     const FlowSnapshot& flow = told.flow;
-    if (too_little(flow))
+    if (too_little(flow) && !partly_read(flow))
         return {fmt::format("Too little was sent to judge bandwidth: {} in all.",
                             counted(flow.messages_total(), "message")),
                 "Capture while the load runs."};

@@ -364,6 +364,43 @@ TEST(Stream, connection_reused_unseen) {
     }
 }
 
+/// Both ends of a connection that has FPDUs of 4 KiB in segments of 48 KiB, of which little is captured.
+TEST(Stream, what_is_not_read_at_the_end_is_told) {
+    Wire wire = connection(3, false, false, true);
+    wire.play(400);
+    std::mt19937 random{1};
+    const auto from = static_cast<std::uint32_t>(wire.client.octets.size());
+    const auto units = wire.client.units.size();
+    for (std::uint32_t i = 0; i < 12; ++i) wire.client.write(7, i * 4096, true, pattern(random, 4096));
+    const auto octets = static_cast<std::uint32_t>(wire.client.octets.size()) - from;
+    const std::uint32_t first = wire.client.units[units].length;
+    wire.snap = 128;
+    wire.segment(true, {from, octets});
+    const Found open = find(wire);
+    EXPECT_EQ(open.client.size(), units + 1);
+    EXPECT_EQ(open.unread_octets, octets - first);
+    // It is told once, whether or not the connection ends before the capture does.
+    wire.raw(true, wire.isn(true) + 1 + from + octets, 0x14, {}, 0);
+    const Found reset = find(wire);
+    EXPECT_EQ(reset.count(Notice::Kind::stream_unread), 1u);
+    EXPECT_EQ(reset.unread_octets, octets - first);
+    EXPECT_EQ(reset.skipped_octets, 0u);
+}
+
+/// What has not come when the capture ends, no snap length has cut.
+TEST(Stream, an_fpdu_that_the_capture_ends_in_is_not_cut_by_a_snap_length) {
+    Wire wire = connection(3, false, false, true);
+    wire.play(400);
+    std::mt19937 random{1};
+    const auto from = static_cast<std::uint32_t>(wire.client.octets.size());
+    wire.client.write(7, 0, true, pattern(random, 4096));
+    wire.segment(true, {from, 1000});
+    EXPECT_EQ(find(wire).counters.truncated, 0u);
+    wire.snap = 128;
+    wire.segment(true, {from + 1000, wire.client.units.back().length - 1000});
+    EXPECT_EQ(find(wire).counters.truncated, 1u);
+}
+
 TEST(Stream, rejected_connection_is_left_alone) {
     Wire wire;
     wire.client.start(true, false, true);

@@ -387,6 +387,14 @@ TEST(PartlyRead, NothingIsSaidOfItsMessages) {
     EXPECT_EQ(about(ask(snapshot_of({flow})), Question::congestion).verdict, "queueing");
     EXPECT_NE(bandwidth_of(flow).verdict, "undecidable");
 
+    // Few were read: that is no word on how many there were.
+    auto few = flow;
+    few.operations = {};
+    few.packets = 5;
+    EXPECT_NE(bandwidth_of(few).summary.find("Too little was sent"), std::string::npos);
+    few.tcp->unread_bytes = 2'000'000;
+    EXPECT_NE(bandwidth_of(few).summary.find("33.3 % of the octets"), std::string::npos);
+
     flow.tcp->unread_bytes = 2'000'000;
     auto snapshot = snapshot_of({flow});
     for (const std::uint64_t cut : {0u, 4000u}) {
