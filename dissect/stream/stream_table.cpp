@@ -321,6 +321,8 @@ void StreamTable::take_payload(Work& work, Piece piece) {
     Side& side = work.side();
     if (side.flow == nullptr) first_payload(work, piece);
     if (side.flow == nullptr) return;
+    if (moves(work, piece)) [[unlikely]]
+        return move(work, piece);
     if (side.state == SideState::hunting) return hunt_in(work, piece);
     if (drop_known(work, piece)) return;
     if (piece.sequence == work.flow().next_sequence) {
@@ -329,6 +331,31 @@ void StreamTable::take_payload(Work& work, Piece piece) {
     } else {
         ahead(work, piece);
     }
+}
+
+/// Whether the stream goes on with a piece that is far from all that has come of it.
+bool StreamTable::moves(Work& work, const Piece& piece) const {
+    Side& side = work.side();
+    const std::uint32_t expected =
+        side.state == SideState::hunting ? side.flow->hunter.scanned() : side.flow->next_sequence;
+    std::optional<std::uint32_t> acknowledged;
+    if (work.other().ack_seen) acknowledged = work.other().acknowledged;
+    return side.elsewhere.takes(piece.sequence, piece.end(), expected, acknowledged) &&
+           !dropped_by_receiver(side, work.arrival);
+}
+
+void StreamTable::move(Work& work, const Piece& piece) {
+    flush(work);
+    if (work.side().flow == nullptr) return;
+    Flow& flow = work.flow();
+    flow.store.clear(pool_);
+    flow.crc = CrcMode::unknown;
+    flow.markers = flow.markers_known = flow.first_fpdu = flow.was_in_step = false;
+    flow.suspicious = flow.crc_misses = 0;
+    work.other().ack_seen = false;
+    begin_hunt(work, piece.sequence);
+    notice(work, Notice::Kind::stream_gap, 0);
+    hunt_in(work, piece);
 }
 
 /// Takes away what has been seen before, and says so. True where nothing is left.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "dissect/stream/elsewhere.h"
 #include "dissect/stream/tcp_checksum.h"
 #include "metrics/flow/flow.h"
 #include "metrics/stream/fpdu_walk.h"
@@ -142,6 +143,7 @@ struct Direction {
     std::uint64_t handshake_ns = 0;
     std::uint64_t bad_frame = 0;  ///< the last that was counted as damaged
     SendOrder newest;             ///< of the segment sent last, as far as seen
+    dissect::stream::Elsewhere elsewhere;
     std::uint32_t initial_sequence = 0;
     std::uint16_t mss = 0;  ///< that the receiver asked for; 0 = not known
     std::uint8_t print_next = 0;

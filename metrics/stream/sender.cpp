@@ -82,8 +82,11 @@ void Sender::any_payload(const Half& half, const Half& back, const Segment& segm
         direction.probed = true;  // window probe. RFC 9293, 3.8.6.1
         return;
     }
-    if (ahead > furthest) return jump(half, segment);
-    if (ahead < -furthest) return;
+    if (direction.elsewhere.takes(segment.tcp().sequence, segment.tcp().sequence + length,
+                                  static_cast<std::uint32_t>(request.next),
+                                  static_cast<std::uint32_t>(request.acknowledged)))
+        return jump(half, segment);
+    if (ahead > furthest || ahead < -furthest) return;
     if (ahead >= 0) {
         // Lost before the tap or overtaken: the sender's time is known all the same. Whether the tap lost them, the
         // acknowledgement will tell.

@@ -364,6 +364,28 @@ TEST(Stream, connection_reused_unseen) {
     }
 }
 
+/// Nothing was captured in between: the connection went on for longer than sequence numbers tell, or it is another one.
+TEST(Stream, goes_on_elsewhere) {
+    for (const std::uint32_t far : {1500u << 20, 2500u << 20, 3000u << 20, 4000u << 20}) {
+        Wire wire = connection(3, false, false, true, 60, 200);
+        wire.play(300);
+        Wire later = connection(4, false, false, true, 120, 200, 1000 + far, 5000);
+        later.play(300);
+        const Found first_found = find(wire);
+        constexpr std::size_t set_up = 5;
+        wire.frames.insert(wire.frames.end(), later.frames.begin() + set_up, later.frames.end());
+        wire.wire_lengths.insert(wire.wire_lengths.end(), later.wire_lengths.begin() + set_up,
+                                 later.wire_lengths.end());
+        const Found both = find(wire);
+        // Up to 16 segments of 300 octets tell that it is so.
+        const std::size_t expected = first_found.client.size() + later.client.units.size();
+        EXPECT_LE(both.client.size(), expected) << far;
+        EXPECT_GT(both.client.size() + 60, expected) << far;
+        EXPECT_EQ(both.count(Notice::Kind::stream_gap), 1u) << far;
+        EXPECT_EQ(both.counters.stream_octets_lost, 0u) << "how many, nobody knows";
+    }
+}
+
 /// Both ends of a connection that has FPDUs of 4 KiB in segments of 48 KiB, of which little is captured.
 TEST(Stream, what_is_not_read_at_the_end_is_told) {
     Wire wire = connection(3, false, false, true);

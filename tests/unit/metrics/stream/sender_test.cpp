@@ -446,6 +446,43 @@ TEST(Sender, ports_used_again_are_another_flow_though_no_syn_was_captured) {
     }
 }
 
+/// The capture has a hole of more octets than a window holds: 3,500 MiB ahead look like 596 MiB behind.
+TEST(Sender, a_stream_goes_on_wherever_it_is_found_again) {
+    for (const std::size_t far : {std::size_t{1500} << 20, std::size_t{2500} << 20, std::size_t{3500} << 20}) {
+        Script script;
+        script.establish();
+        const auto send = [&script](std::uint32_t msn) {
+            script.data(true, message(msn));
+            script.after_us(30);
+            script.ack(false, script.sent(true));
+            script.after_us(70);
+        };
+        for (std::uint32_t i = 1; i <= 10; ++i) send(i);
+        script.skip(true, far);
+        for (std::uint32_t i = 1001; i <= 1040; ++i) send(i);
+        EXPECT_EQ(script.flows(), 2u);
+        EXPECT_GE(script.messages(true, Operation::send), 34u) << far;
+        EXPECT_LE(script.flow(true)->request.repeated, 15u) << far;
+        EXPECT_EQ(script.flow(true)->request.missing, 0u);
+        EXPECT_GE(script.latency(true, Operation::send).count(), 32u);
+        EXPECT_EQ(script.latency(true, Operation::send).max(), 30'000u);
+        EXPECT_EQ(script.flow(true)->ledger.messages(), 0u);
+    }
+}
+
+TEST(Sender, segments_astray_move_nothing) {
+    Script script;
+    script.establish();
+    for (std::uint32_t i = 1; i <= 40; ++i) {
+        script.data(true, message(i));
+        script.ack(false, script.sent(true));
+        // One of another connection's in between.
+        script.segment(true, script.sent(true) - (std::int64_t{500} << 20) + i * unit, message(i), script.sent(false));
+    }
+    EXPECT_EQ(script.messages(true, Operation::send), 40u);
+    EXPECT_EQ(script.latency(true, Operation::send).count(), 40u);
+}
+
 TEST(Sender, what_comes_late_belongs_to_the_connection_that_is_over) {
     for (const bool by_reset : {false, true}) {
         Ended ended{by_reset};
