@@ -36,10 +36,14 @@ std::optional<std::uint32_t> seen_end(const Side& side) {
     return side.state == SideState::hunting ? side.flow->hunter.scanned() : side.flow->next_sequence;
 }
 
-SequenceExtent extent(const Side& side) {
+/// What the other side has acknowledged was sent, seen or not.
+SequenceExtent extent(const Side& side, const Side& other) {
     SequenceExtent out{std::nullopt, seen_end(side), side.fin_seen};
     if (side.syn_seen) out.begin = side.initial_sequence;
-    if (side.fin_seen) out.end = side.fin_end;
+    if (side.fin_seen)
+        out.end = side.fin_end;
+    else if (other.ack_seen && (!out.end || distance(other.acknowledged, *out.end) > 0))
+        out.end = other.acknowledged;
     return out;
 }
 
@@ -184,7 +188,7 @@ bool StreamTable::drops_reset(const Dissection& dissection, wire::Bytes bytes) {
 void StreamTable::slow_segment(Work& work, const Piece& payload) {
     const TcpSummary& tcp = work.tcp();
     Side& side = work.side();
-    if (work.connection.over() && is_of_successor(tcp, extent(side), extent(work.other())) &&
+    if (work.connection.over() && is_of_successor(tcp, extent(side, work.other()), extent(work.other(), side)) &&
         !dropped_by_receiver(side, work.arrival)) [[unlikely]]
         restart(work);
     if ((tcp.flags & syn) == 0 && side.state == SideState::ignored) {

@@ -364,6 +364,23 @@ TEST(Stream, connection_reused_unseen) {
     }
 }
 
+/// Behind a RST comes what was under way, of which the capture lacks some; the other side's last octets it lacks, too.
+TEST(Stream, what_was_under_way_at_a_reset_begins_no_other_connection) {
+    Wire wire = connection(3, false, false, true, 20, 200);
+    wire.play(300);
+    const auto sent = static_cast<std::uint32_t>(wire.server.octets.size());
+    const auto acknowledged = static_cast<std::uint32_t>(wire.client.octets.size()) + 500;
+    for (std::uint32_t i = 0; i < 40; ++i) wire.server.send(100 + i, 0, true, Octets(100));
+    wire.segment(false, {sent, 124}, acknowledged);
+    wire.raw(true, wire.isn(true) + 1 + acknowledged, 0x14, {}, wire.isn(false) + 1 + sent);
+    // One of 124 octets is not in the capture.
+    for (std::uint32_t i = 2; i < 40; ++i) wire.segment(false, {sent + i * 124, 124}, acknowledged);
+    const Found found = find(wire);
+    EXPECT_EQ(found.streams.back(), 0u);
+    EXPECT_EQ(found.gap_octets, 124u);
+    EXPECT_EQ(found.server.size(), wire.server.units.size() - 1);
+}
+
 /// Nothing was captured in between: the connection went on for longer than sequence numbers tell, or it is another one.
 TEST(Stream, goes_on_elsewhere) {
     for (const std::uint32_t far : {1500u << 20, 2500u << 20, 3000u << 20, 4000u << 20}) {
