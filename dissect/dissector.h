@@ -44,6 +44,7 @@ struct Notice {
         tcp_out_of_order,    ///< a segment ahead of a gap; it is kept until the gap is filled
         stream_gap,          ///< octets of an RDMA stream that were never captured
         stream_skipped,      ///< octets passed over until an FPDU boundary was found again
+        stream_unread,       ///< the last octets of an RDMA stream: no FPDU boundary was found in them
         stream_not_rdma,     ///< an MPA connection whose octets turned out to be none
         stream_evicted,      ///< a connection forgotten to stay within the configured bounds
         fragments_evicted,   ///< an IP datagram given up with fragments missing

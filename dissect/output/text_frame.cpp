@@ -480,7 +480,8 @@ void notice(std::string& out, const Notice& found) {
         out += ": ";
     }
     // A gap is measured in octets; what happened to a segment is told first, its size last.
-    const bool measures = found.kind == Notice::Kind::stream_gap || found.kind == Notice::Kind::stream_skipped;
+    const bool measures = found.kind == Notice::Kind::stream_gap || found.kind == Notice::Kind::stream_skipped ||
+                          found.kind == Notice::Kind::stream_unread;
     if (measures && found.octets != 0) append_decimal(out, found.octets);
     if (measures && found.octets != 0) out += ' ';
     out += text_of(found.kind);

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "dissect/ipv4_ends.h"
+#include "dissect/stream/elsewhere.h"
 #include "dissect/stream/hunter.h"
 #include "dissect/stream/segment_history.h"
 #include "dissect/stream/segment_store.h"
@@ -97,7 +98,9 @@ struct Side {
     std::uint8_t markers_wanted = 0;  ///< in this direction's stream: 0 unknown, 1 no, 2 yes
     std::uint32_t initial_sequence = 0;
     std::uint32_t first_sequence = 0;  ///< of the stream's first octet; in state `start`
+    std::uint32_t fin_end = 0;         ///< one past the FIN's sequence number; where one was seen
     std::uint32_t acknowledged = 0;    ///< the highest that this side has acknowledged of the other's octets
+    Elsewhere elsewhere;
     Flow* flow = nullptr;
 
     /// Beyond the flow itself.

@@ -6,6 +6,7 @@
 
 #include "dissect/stream/stand_in.h"
 #include "dissect/stream/stray_reset.h"
+#include "dissect/stream/successor.h"
 #include "wire/mpa.h"
 #include "wire/prefetch.h"
 
@@ -33,6 +34,17 @@ std::optional<std::uint32_t> seen_end(const Side& side) {
     if (side.flow == nullptr) return side.state == SideState::start ? std::optional{side.first_sequence} : std::nullopt;
     if (const SegmentStore::Segment* const last = side.flow->store.tail()) return last->end();
     return side.state == SideState::hunting ? side.flow->hunter.scanned() : side.flow->next_sequence;
+}
+
+/// What the other side has acknowledged was sent, seen or not.
+SequenceExtent extent(const Side& side, const Side& other) {
+    SequenceExtent out{std::nullopt, seen_end(side), side.fin_seen};
+    if (side.syn_seen) out.begin = side.initial_sequence;
+    if (side.fin_seen)
+        out.end = side.fin_end;
+    else if (other.ack_seen && (!out.end || distance(other.acknowledged, *out.end) > 0))
+        out.end = other.acknowledged;
+    return out;
 }
 
 bool begins_with_key(wire::Bytes bytes) {
@@ -176,6 +188,9 @@ bool StreamTable::drops_reset(const Dissection& dissection, wire::Bytes bytes) {
 void StreamTable::slow_segment(Work& work, const Piece& payload) {
     const TcpSummary& tcp = work.tcp();
     Side& side = work.side();
+    if (work.connection.over() && is_of_successor(tcp, extent(side, work.other()), extent(work.other(), side)) &&
+        !dropped_by_receiver(side, work.arrival)) [[unlikely]]
+        restart(work);
     if ((tcp.flags & syn) == 0 && side.state == SideState::ignored) {
         if (!begins_with_key(payload.bytes)) return;
         side.state = SideState::unseen;
@@ -191,7 +206,10 @@ void StreamTable::slow_segment(Work& work, const Piece& payload) {
         flush(opposite.work);
         flush(work);
     }
-    if ((tcp.flags & fin) != 0) work.side().fin_seen = true;
+    if ((tcp.flags & fin) != 0) {
+        work.side().fin_seen = true;
+        work.side().fin_end = payload.end() + 1;
+    }
     work.connection.active_ns = work.arrival.frame.time_ns;
     if (reconsider(work.connection)) tidy();
 }
@@ -231,8 +249,8 @@ void StreamTable::open(Work& work) {
 void StreamTable::restart(Work& work) {
     Opposite opposite{work};
     // An answer to the SYN just seen does not end what that began.
-    const bool keep_other =
-        (work.tcp().flags & ack) != 0 && work.other().state == SideState::start && work.other().flow == nullptr;
+    const bool keep_other = (work.tcp().flags & (syn | ack)) == (syn | ack) && work.other().state == SideState::start &&
+                            work.other().flow == nullptr;
     const Side other = work.other();
     flush(opposite.work);
     flush(work);
@@ -307,6 +325,8 @@ void StreamTable::take_payload(Work& work, Piece piece) {
     Side& side = work.side();
     if (side.flow == nullptr) first_payload(work, piece);
     if (side.flow == nullptr) return;
+    if (moves(work, piece)) [[unlikely]]
+        return move(work, piece);
     if (side.state == SideState::hunting) return hunt_in(work, piece);
     if (drop_known(work, piece)) return;
     if (piece.sequence == work.flow().next_sequence) {
@@ -315,6 +335,31 @@ void StreamTable::take_payload(Work& work, Piece piece) {
     } else {
         ahead(work, piece);
     }
+}
+
+/// Whether the stream goes on with a piece that is far from all that has come of it.
+bool StreamTable::moves(Work& work, const Piece& piece) const {
+    Side& side = work.side();
+    const std::uint32_t expected =
+        side.state == SideState::hunting ? side.flow->hunter.scanned() : side.flow->next_sequence;
+    std::optional<std::uint32_t> acknowledged;
+    if (work.other().ack_seen) acknowledged = work.other().acknowledged;
+    return side.elsewhere.takes(piece.sequence, piece.end(), expected, acknowledged) &&
+           !dropped_by_receiver(side, work.arrival);
+}
+
+void StreamTable::move(Work& work, const Piece& piece) {
+    flush(work);
+    if (work.side().flow == nullptr) return;
+    Flow& flow = work.flow();
+    flow.store.clear(pool_);
+    flow.crc = CrcMode::unknown;
+    flow.markers = flow.markers_known = flow.first_fpdu = flow.was_in_step = false;
+    flow.suspicious = flow.crc_misses = 0;
+    work.other().ack_seen = false;
+    begin_hunt(work, piece.sequence);
+    notice(work, Notice::Kind::stream_gap, 0);
+    hunt_in(work, piece);
 }
 
 /// Takes away what has been seen before, and says so. True where nothing is left.
@@ -529,8 +574,21 @@ void StreamTable::give_up(Work& work) {
 void StreamTable::flush(Work& work) {
     if (work.side().flow == nullptr) return;
     settle(work, true);
-    if (work.side().flow != nullptr && work.side().state == SideState::in_step)
-        framer_.abandon(work.arrival, work.connection, work.index);
+    if (work.side().flow == nullptr) return;
+    if (work.side().state == SideState::in_step) framer_.abandon(work.arrival, work.connection, work.index);
+    if (work.side().state == SideState::hunting) leave_unread(work);
+}
+
+/// Nothing more is looked for in what was looked at in vain.
+void StreamTable::leave_unread(Work& work) {
+    Flow& flow = work.flow();
+    const std::uint32_t end = flow.store.empty() ? flow.hunter.scanned() : flow.store.tail()->end();
+    const std::uint32_t octets = end - flow.hunt_start - flow.hunt_lost;
+    flow.store.clear(pool_);
+    begin_hunt(work, end);
+    if (octets == 0 || !work.connection.mpa) return;
+    counters_.stream_octets_skipped += octets;
+    notice(work, Notice::Kind::stream_unread, octets);
 }
 
 void StreamTable::finish(Sink& sink) {

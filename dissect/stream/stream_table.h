@@ -62,6 +62,8 @@ private:
     void in_order(Work& work, const Piece& piece, bool live);
     void feed(Work& work, const Piece& piece, bool live);
     void ahead(Work& work, const Piece& piece);
+    bool moves(Work& work, const Piece& piece) const;
+    void move(Work& work, const Piece& piece);
     bool drop_known(Work& work, Piece& piece);
     void hunt_in(Work& work, const Piece& piece);
 
@@ -78,6 +80,7 @@ private:
     void give_up(Work& work);
     void release_flow(Side& side);
     void flush(Work& work);
+    void leave_unread(Work& work);
     void restart(Work& work);
 
     // Where memory and places are short: stream_bounds.cpp

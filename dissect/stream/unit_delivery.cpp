@@ -181,7 +181,7 @@ void UnitDelivery::count(const Dissection& dissection) {
     switch (dissection.stop.outcome) {
         case Outcome::complete:
         case Outcome::odd: break;
-        case Outcome::truncated: ++counters_.truncated; break;
+        case Outcome::truncated: counters_.truncated += dissection.stop.reason != Reason::stream_gap; break;
         case Outcome::malformed: ++counters_.malformed; break;
         case Outcome::unsupported: ++counters_.unsupported; break;
     }

@@ -68,7 +68,7 @@ struct Connection {
     bool reply_unseen = false;  ///< FPDUs alone have told that the Request was accepted
     ConnectionAttempt attempt;
     std::int64_t last_request_ns = 0;
-    std::uint64_t reused_frame = 0;  ///< of the SYN that uses its ports for another one
+    std::uint64_t reused_frame = 0;  ///< the first in which its ports are used for another one
     std::int64_t end_ns = 0;         ///< once it is finished
     std::uint64_t patience = 0;      ///< ns that the last request, or an MRA, gives the peer
 };
@@ -501,12 +501,20 @@ void Connections::on_tcp(const wire::Frame& frame, const dissect::Dissection& di
     }
 }
 
+void Connections::on_reuse(const FlowKey& key, std::uint64_t frame) {
+    const auto known = state_->by_flow.find(key);
+    if (known == state_->by_flow.end()) return;
+    Connection& connection = *known->second.place;
+    if (connection.reused_frame == 0) connection.reused_frame = frame;
+}
+
 /// The initiator sends none before it has the Reply, and the responder none before it has one of the initiator's. RFC
 /// 5044, 7.1.2. They may be told of after the end: those behind a hole are.
 void Connections::on_fpdus(const FlowKey& key) {
     const auto known = state_->by_flow.find(key);
     if (known == state_->by_flow.end()) return;
     Connection& connection = *known->second.place;
+    if (connection.reused_frame != 0) return;
     Progress& progress = connection.progress;
     const bool gone = progress == Progress::abandoned || progress == Progress::reset;
     if (progress != Progress::requested && !gone) return;
@@ -535,7 +543,7 @@ const ConnectionFigures* Connections::about(const FlowKey& key, std::uint64_t fi
     }
     if (side == nullptr) return nullptr;
     const Connection& connection = *side->place;
-    // A flow that began after a SYN is another connection's, even if its set-up was not captured.
+    // A flow that began after that is another connection's, even if its set-up was not captured.
     if (connection.reused_frame != 0 && first_frame >= connection.reused_frame) return nullptr;
     return side->client ? &connection.pairs.client : &connection.pairs.server;
 }

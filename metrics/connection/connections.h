@@ -42,6 +42,8 @@ public:
     /// Such a segment, of any TCP connection, before the units that its frame completes. Nothing is remembered of those
     /// without an MPA Request.
     void on_tcp(const wire::Frame& frame, const dissect::Dissection& dissection, const FlowKey& key);
+    /// From that frame on, the flow's ports are used by another connection, whose SYN was not captured.
+    void on_reuse(const FlowKey& key, std::uint64_t frame);
     /// FPDUs pass on the flow, which they do once the Request is accepted: whether the Reply was captured or not.
     void on_fpdus(const FlowKey& key);
 

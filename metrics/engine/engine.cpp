@@ -99,6 +99,7 @@ Engine::Engine(const EngineOptions& options)
         streams_.forget(index);
     };
     streams_.on_fpdus = [this](const FlowKey& key) { connections_.on_fpdus(key); };
+    streams_.on_reuse = [this](const FlowKey& key, std::uint64_t frame) { connections_.on_reuse(key, frame); };
 }
 
 Engine::~Engine() = default;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "dissect/stream/elsewhere.h"
 #include "dissect/stream/tcp_checksum.h"
 #include "metrics/flow/flow.h"
 #include "metrics/stream/fpdu_walk.h"
@@ -40,6 +41,7 @@ struct MessageState {
     std::uint64_t write_end = 0;       ///< position of a Write that Immediate Data may follow; 0 = none
     std::int64_t write_ns = 0;         ///< when its last octet passed
     std::uint32_t write_bytes = 0;
+    std::optional<std::uint64_t> write_latency_ns;  ///< of the last request, a Write: not recorded yet
     bool write_was_last = false;       ///< the last request was a Write, not yet paired with Immediate Data
     bool awaited = true;               ///< no FPDU has come since the start frame, or a gap
     bool request_seen = false;         ///< a READ or atomic request was captured
@@ -141,6 +143,7 @@ struct Direction {
     std::uint64_t handshake_ns = 0;
     std::uint64_t bad_frame = 0;  ///< the last that was counted as damaged
     SendOrder newest;             ///< of the segment sent last, as far as seen
+    dissect::stream::Elsewhere elsewhere;
     std::uint32_t initial_sequence = 0;
     std::uint16_t mss = 0;  ///< that the receiver asked for; 0 = not known
     std::uint8_t print_next = 0;

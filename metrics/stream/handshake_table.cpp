@@ -65,6 +65,14 @@ const Handshake* HandshakeTable::take(const FlowKey& key, bool& by_client) {
     return &entry->handshake;
 }
 
+void HandshakeTable::forget(const FlowKey& key) {
+    bool forward = false;
+    Entry* const entry = entry_of(key, forward);
+    if (entry == nullptr) return;
+    entry->handshake = {};
+    spend(*entry);
+}
+
 void HandshakeTable::append(Entry& entry, bool spent) {
     const auto place = static_cast<std::uint32_t>(&entry - entries_.data());
     Order& order = spent ? spent_ : waiting_;

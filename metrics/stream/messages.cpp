@@ -68,6 +68,7 @@ void Messages::immediate(const Half& half, const Part& part) {
         return;
     }
     message.write_was_last = false;
+    sender_.record_write(half, Operation::write_immediate);
     const std::uint64_t bytes = message.write_bytes;
     OperationCounts::Count& plain = store_.count(flow, Operation::write);
     OperationCounts::Count& immediate = store_.count(flow, Operation::write_immediate);

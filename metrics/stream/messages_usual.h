@@ -29,6 +29,7 @@ inline void Messages::unit(const Half& half, const Half& back, const dissect::Un
 /// is acknowledged. RFC 7306, 6.
 inline void Messages::settle_write(const Half& half) {
     MessageState& message = half.direction->message;
+    sender_.record_write(half, Operation::write);
     if (message.write_end == 0) return;
     half.flow->ledger.end(store_.rings, message.write_ns, Operation::write, message.write_end, message.write_bytes);
     message.write_end = 0;

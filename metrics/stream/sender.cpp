@@ -82,8 +82,11 @@ void Sender::any_payload(const Half& half, const Half& back, const Segment& segm
         direction.probed = true;  // window probe. RFC 9293, 3.8.6.1
         return;
     }
-    if (ahead > furthest) return jump(half, segment);
-    if (ahead < -furthest) return;
+    if (direction.elsewhere.takes(segment.tcp().sequence, segment.tcp().sequence + length,
+                                  static_cast<std::uint32_t>(request.next),
+                                  static_cast<std::uint32_t>(request.acknowledged)))
+        return jump(half, segment);
+    if (ahead > furthest || ahead < -furthest) return;
     if (ahead >= 0) {
         // Lost before the tap or overtaken: the sender's time is known all the same. Whether the tap lost them, the
         // acknowledgement will tell.
@@ -185,7 +188,6 @@ bool Sender::late(const Half& half, const Hole& hole, const Arrival& arrival) co
 void Sender::overtaken(const Half& half, const Arrival& arrival) {
     RequestState& request = half.request();
     ++request.reordered;
-    ++half.direction->out_of_order;
     const std::uint64_t segment = std::max<std::uint64_t>(arrival.segment.tcp().payload_length, 1);
     const std::uint64_t behind = (request.next - std::min(request.next, arrival.begin) + segment - 1) / segment;
     store_.show(*half.flow, EventKind::reordered, arrival.frame(), behind);
@@ -244,6 +246,7 @@ bool Sender::answered_early(const Half& half, const Half& back, const Arrival& a
                              holes->find_acknowledged(request.last_position, arrival.begin) != nullptr;
     if (holes->empty() && holes->find_acknowledged(0, request.next) == nullptr) drop_holes(direction);
     if (arrival.begin < request.last_position) {
+        ++direction.out_of_order;
         overtaken(half, arrival);
         return true;
     }
@@ -427,6 +430,7 @@ void Sender::jump(const Half& half, const Segment& segment) {
     direction.holes_lost = 0;
     direction.marks.clear();
     direction.walk.lose();
+    record_write(half, Operation::write);
     direction.message = {};
     direction.message.cut = true;
     direction.recover = direction.head_again = direction.run_position = direction.probe_end = 0;
@@ -511,9 +515,7 @@ bool Sender::beyond_sent(const Half& half, const Segment& segment, std::int32_t 
     if (!(ahead == 1 && (direction.fin_sent || direction.probed))) {
         if (dissect::stream::verify_tcp_checksum(segment.dissection, segment.frame.bytes) == ChecksumVerdict::wrong)
             return false;
-        const auto largest = std::max<std::uint32_t>({direction.largest_segment, direction.mss, 1});
-        const std::uint32_t octets = static_cast<std::uint32_t>(ahead);
-        const std::uint32_t packets = (octets - 1) / largest + 1;
+        const std::uint32_t packets = segments_of(direction, 0, static_cast<std::uint32_t>(ahead));
         unseen(half, packets, segment.frame.number);
         note_answered(half, request.next, position, packets, segment.now_ns());
         direction.walk.lose();

@@ -37,6 +37,7 @@ public:
     std::size_t octets() const { return holes_.octets(); }
     /// Everything up to `position` is with the receiver; `measure` where the present frame says so.
     void complete(const Half& half, std::uint64_t position, std::int64_t now_ns, bool measure);
+    void record_write(const Half& half, Operation operation);
 
 private:
     /// A segment with payload, and where it lies.

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <utility>
 
 #include "metrics/stream/sender.h"
 #include "wire/rdmap.h"
@@ -231,22 +232,34 @@ inline void Sender::complete(const Half& half, std::uint64_t position, std::int6
     Flow& flow = *half.flow;
     Direction& direction = *half.direction;
     MessageState& message = direction.message;
+    std::uint64_t undecided = 0;  // Immediate Data may follow yet
     if (message.write_end != 0 && message.write_end <= position) {
         flow.ledger.end(store_.rings, message.write_ns, Operation::write, message.write_end, message.write_bytes);
-        message.write_end = 0;
+        undecided = std::exchange(message.write_end, 0);
     }
     if (store_.watch != nullptr) [[unlikely]]
         store_.watch->acknowledged(flow, position, now_ns, measure);
     const unsigned done =
         flow.ledger.acknowledge(store_.rings, now_ns, position, [&](const OutstandingMessage& outstanding) {
             if (outstanding.again || outstanding.merged || !measure || now_ns < outstanding.last_ns) return;
+            const std::uint64_t latency_ns = elapsed(outstanding.last_ns, now_ns);
             const auto operation = static_cast<Operation>(static_cast<unsigned>(outstanding.operation));
-            store_.record(flow, latency_of(operation), elapsed(outstanding.last_ns, now_ns));
+            if (outstanding.position == undecided)
+                message.write_latency_ns = latency_ns;
+            else
+                store_.record(flow, latency_of(operation), latency_ns);
         });
     half.request().freed_messages = done;
     if (done == 0) return;
     flow.attribution.freed(now_ns);
     direction.level.note(flow.ledger, direction.responses, now_ns);
+}
+
+/// It is known now what the last request, a Write that was acknowledged, had been.
+inline void Sender::record_write(const Half& half, Operation operation) {
+    std::optional<std::uint64_t>& latency_ns = half.direction->message.write_latency_ns;
+    if (latency_ns) store_.record(*half.flow, latency_of(operation), *latency_ns);
+    latency_ns.reset();
 }
 
 inline void Sender::take_round_trip(const Half& half, std::uint64_t position, std::int64_t now_ns) {

@@ -8,6 +8,7 @@
 
 #include "dissect/ends_hints.h"
 #include "dissect/plain_segment.h"
+#include "dissect/stream/successor.h"
 #include "metrics/stream/handshake_table.h"
 #include "metrics/stream/messages_usual.h"
 #include "metrics/stream/sender_usual.h"
@@ -100,6 +101,15 @@ struct Train {
     }
 };
 
+dissect::stream::SequenceExtent extent(const Half& half) {
+    dissect::stream::SequenceExtent out;
+    if (!half) return out;
+    if (half.direction->sequence_known) out.begin = half.direction->initial_sequence;
+    if (half.request().next != 0) out.end = static_cast<std::uint32_t>(half.request().next);
+    out.finished = half.direction->fin_sent;
+    return out;
+}
+
 constexpr std::uint64_t longest_wait = std::uint64_t{4} << 20;    ///< octets that FPDUs may still be found in
 constexpr std::uint64_t longest_search = std::uint64_t{1} << 18;  ///< the same before many were
 
@@ -114,8 +124,9 @@ std::uint64_t unread_octets(const Direction& direction) {
 }  // namespace
 
 struct StreamTracker::State {
-    explicit State(FlowStore& flows)
-        : store(flows),
+    State(StreamTracker& owner, FlowStore& flows)
+        : tracker(owner),
+          store(flows),
           directions(bounded(flows.options.max_flows)),
           handshakes(flows.options.max_flows),
           sender(flows),
@@ -137,6 +148,7 @@ struct StreamTracker::State {
     void set_up(const Half& half, const FlowKey& key);
     bool opens_anew(FlowIndex index, const Segment& segment);
     void end(FlowIndex index);
+    bool begins_unseen(const Half& half, const Half& back, const Segment& segment);
     void other_segment(const Ipv4Ends& ends, const Segment& segment);
     void take(const Half& half, const Half& back, const Segment& segment);
     void begin_train(const Ipv4Ends& ends, const Half& half) {
@@ -148,8 +160,9 @@ struct StreamTracker::State {
         last_in_train = false;
     }
     void count(Flow& flow, const Segment& segment);
-    static void found(const StreamTracker& tracker, const Half& half, const dissect::Unit& unit);
+    void found(const Half& half, const dissect::Unit& unit);
 
+    StreamTracker& tracker;
     FlowStore& store;
     Slab<Direction> directions;
     FlowHints hints;
@@ -162,7 +175,7 @@ struct StreamTracker::State {
     Train train;
 };
 
-StreamTracker::StreamTracker(FlowStore& store) : state_(std::make_unique<State>(store)) {}
+StreamTracker::StreamTracker(FlowStore& store) : state_(std::make_unique<State>(*this, store)) {}
 StreamTracker::~StreamTracker() = default;
 
 /// A direction of a connection that is known to carry RDMA, seen for the first time since.
@@ -221,6 +234,21 @@ void StreamTracker::State::end(FlowIndex index) {
     end_train();
 }
 
+/// A segment on the ports of a connection that is over: true where it is of another one, which these flows are not.
+[[gnu::noinline]] bool StreamTracker::State::begins_unseen(const Half& half, const Half& back, const Segment& segment) {
+    using dissect::stream::ChecksumVerdict;
+    if (!dissect::stream::is_of_successor(segment.tcp(), extent(half), extent(back))) return false;
+    if (half.direction->checksums == ChecksumVerdict::right &&
+        dissect::stream::verify_tcp_checksum(segment.dissection, segment.frame.bytes) == ChecksumVerdict::wrong)
+        return false;
+    const FlowKey& key = half.flow->key;
+    handshakes.forget(key);
+    if (tracker.on_reuse) tracker.on_reuse(key, segment.frame.number);
+    for (const FlowIndex ended : {half.index, back.index})
+        if (ended != no_flow) end(ended);
+    return true;
+}
+
 void StreamTracker::State::count(Flow& flow, const Segment& segment) {
     PacketCounts& counts = flow.counts;
     const wire::Frame& frame = segment.frame;
@@ -243,6 +271,8 @@ void StreamTracker::State::count(Flow& flow, const Segment& segment) {
 
 [[gnu::always_inline]] inline void StreamTracker::State::take(const Half& half, const Half& back,
                                                               const Segment& segment) {
+    if (half && half.direction->closed && begins_unseen(half, back, segment)) [[unlikely]]
+        return;
     if (store.watch != nullptr) [[unlikely]]
         store.watch->packet(*half.flow, half.index, segment.frame.number);
     count(*half.flow, segment);
@@ -344,8 +374,7 @@ Half StreamTracker::State::find_or_open(const dissect::Unit& unit, const FrameCo
 }
 
 /// An FPDU, where none was known to come.
-[[gnu::noinline]] void StreamTracker::State::found(const StreamTracker& tracker, const Half& half,
-                                                   const dissect::Unit& unit) {
+[[gnu::noinline]] void StreamTracker::State::found(const Half& half, const dissect::Unit& unit) {
     Direction& direction = *half.direction;
     direction.message.awaited = false;
     // Not even a start frame came before it: what did was not captured.
@@ -381,7 +410,7 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
         return;
     }
     if (half.direction->message.awaited) [[unlikely]]
-        state.found(*this, half, unit);
+        state.found(half, unit);
     half.direction->walk.unit(end, ddp, unit.markers != 0);
     half.flow->counts.last_ns = std::max(half.flow->counts.last_ns, unit.frame.time_ns);
     if (ddp.crc == dissect::CrcStatus::bad) {
@@ -396,13 +425,14 @@ void StreamTracker::on_notice(const dissect::Notice& notice, const FrameContext&
     using Kind = dissect::Notice::Kind;
     State& state = *state_;
     const bool repeats = notice.kind == Kind::tcp_retransmission && state.store.watch != nullptr;
-    const bool unread = notice.kind == Kind::stream_skipped || notice.kind == Kind::stream_not_rdma;
+    const bool at_end = notice.kind == Kind::stream_unread;
+    const bool unread = at_end || notice.kind == Kind::stream_skipped || notice.kind == Kind::stream_not_rdma;
     if (notice.kind != Kind::stream_gap && !unread && notice.kind != Kind::tcp_checksum_wrong && !repeats) return;
     const FlowKey key = key_of(notice.frame_dissection, notice.frame.bytes);
     const Half half = state.half_of(state.find(key));
     if (!half) return;
     // Before the first FPDU that is the search for it, of a connection met midway.
-    if (unread && half.direction->unit_octets == 0) return;
+    if (unread && !at_end && half.direction->unit_octets == 0) return;
     if (unread) half.direction->skipped_octets += notice.octets;
     if (repeats)
         state.store.watch->witness.repeats(half.flow->id, notice.frame.number, notice.related_frame);
@@ -445,6 +475,9 @@ void StreamTracker::describe(FlowIndex index, FlowSnapshot& out) const {
     if (const Half back = state_->half_of(flow.reverse)) add_read(*back.direction);
     out.tcp = std::move(tcp);
 
+    // As long as no Immediate Data has come, it is a Write's.
+    if (const auto& latency_ns = direction.message.write_latency_ns)
+        out.operations[index_of(Operation::write)].latency_ns.record(*latency_ns);
     out.finished = out.finished || direction.closed;
     const auto wall_ns = static_cast<double>(stream::elapsed(flow.counts.first_ns, now_ns));
     if (wall_ns > 0) {

@@ -37,6 +37,9 @@ public:
 
     /// FPDUs are found on a flow, for the first time or behind a gap.
     std::function<void(const FlowKey&)> on_fpdus;
+    /// The flow has come to its end: its ports are used again, from that frame on, by a connection whose SYN was not
+    /// captured.
+    std::function<void(const FlowKey&, std::uint64_t)> on_reuse;
 
 private:
     struct State;

@@ -210,12 +210,20 @@ Words link_full(const Told& told) {
                         told.sender)};
 }
 
+/// What was agreed on is the limit where it is kept.
+std::string read_limit(const FlowSnapshot& flow) {
+    const auto agreed = flow.connection.initiator_depth;
+    if (!agreed) return fmt::format("{}, the most that was seen", number(flow.responses_max));
+    if (flow.responses_max > *agreed)
+        return fmt::format("{}, though ORD {} was agreed on", number(flow.responses_max), *agreed);
+    return fmt::format("ORD {}", *agreed);
+}
+
 Words read_depth(const Told& told) {
     const FlowSnapshot& flow = told.flow;
-    const std::uint64_t limit = flow.connection.initiator_depth ? *flow.connection.initiator_depth : flow.responses_max;
-    return {fmt::format("The limit of outstanding READs and atomics (ORD {}) is reached {}, and {} of the time is "
+    return {fmt::format("The limit of outstanding READs and atomics ({}) is reached {}, and {} of the time is "
                         "spent waiting for one to return ({}).",
-                        limit, told.way, told.share(State::read_window), told.rate),
+                        read_limit(flow), told.way, told.share(State::read_window), told.rate),
             fmt::format("Raise initiator_depth on {} and responder_resources on {} when connecting (max_rd_atomic, "
                         "max_dest_rd_atomic; `ibv_devinfo -v` shows what the devices bear), or read more octets at a "
                         "time.",
@@ -386,7 +394,7 @@ Words unknown_depth(const Told& told) {
 
 Words undecidable(const Told& told) {
     const FlowSnapshot& flow = told.flow;
-    if (too_little(flow))
+    if (too_little(flow) && !partly_read(flow))
         return {fmt::format("Too little was sent to judge bandwidth: {} in all.",
                             counted(flow.messages_total(), "message")),
                 "Capture while the load runs."};

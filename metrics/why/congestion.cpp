@@ -284,8 +284,7 @@ Signs signs_of(const Scene& scene) {
                 {flow, ratio(static_cast<double>(std::max(flow->missing_packets.value_or(0), repeated_packets(*flow))),
                              static_cast<double>(flow->packets))});
         if (partly_read(*flow)) continue;
-        Histogram latency;
-        for (const OperationFigures& operation : flow->operations) latency.merge(operation.latency_ns);
+        const Histogram latency = alike_latencies(*flow).ns;
         if (latency.count() < 50 || *latency.min() == 0) continue;
         const double times = static_cast<double>(*latency.quantile(0.5)) / static_cast<double>(*latency.min());
         if (times >= queueing_ratio) signs.queued.push_back({flow, 1 - 1 / times});

@@ -179,13 +179,15 @@ struct Measured {
     std::string spread;  ///< "median 4.2 us, 99 % within ..."; empty without samples
 };
 
+std::string spread_of(const Histogram& all) {
+    if (all.empty()) return {};
+    return fmt::format("median {}, 99 % within {}, longest {}", duration(static_cast<double>(*all.quantile(0.5))),
+                       duration(static_cast<double>(*all.quantile(0.99))), duration(static_cast<double>(*all.max())));
+}
+
 Measured measure(const Scene& scene, const FlowSnapshot& flow) {
     Measured measured{scene, flow, latencies(flow), scene.from_to({&flow}), {}};
-    const Histogram& all = measured.all;
-    if (!all.empty())
-        measured.spread =
-            fmt::format("median {}, 99 % within {}, longest {}", duration(static_cast<double>(*all.quantile(0.5))),
-                        duration(static_cast<double>(*all.quantile(0.99))), duration(static_cast<double>(*all.max())));
+    measured.spread = spread_of(measured.all);
     return measured;
 }
 
@@ -237,17 +239,18 @@ std::optional<Ruling> waits_for_responder(const Measured& measured) {
 
 std::optional<Ruling> waits_for_each_other(const Measured& measured) {
     const FlowSnapshot& flow = measured.flow;
-    if (measured.all.count() < 50 || flow.messages_max <= 1) return std::nullopt;
-    const auto least = static_cast<double>(*measured.all.min());
-    const auto median = static_cast<double>(*measured.all.quantile(0.5));
+    const AlikeLatencies alike = alike_latencies(flow);
+    if (alike.ns.count() < 50 || flow.messages_max <= 1) return std::nullopt;
+    const auto least = static_cast<double>(*alike.ns.min());
+    const auto median = static_cast<double>(*alike.ns.quantile(0.5));
     if (least == 0 || median < queueing_ratio * least) return std::nullopt;
-    return Ruling{
-        "queueing",
-        fmt::format("Messages {} typically take {} times the least latency of {}: with up to {} outstanding "
-                    "they wait for each other ({}).",
-                    measured.way, rough(median / least), duration(least), number(flow.messages_max), measured.spread),
-        "Fewer outstanding messages wait less and give the same bandwidth, as long as link rate times round "
-        "trip stays outstanding."};
+    return Ruling{"queueing",
+                  fmt::format("{} {} typically take {} times the least latency of {}: with up to {} outstanding "
+                              "they wait for each other ({}).",
+                              alike.of, measured.way, rough(median / least), duration(least), number(flow.messages_max),
+                              spread_of(alike.ns)),
+                  "Fewer outstanding messages wait less and give the same bandwidth, as long as link rate times round "
+                  "trip stays outstanding."};
 }
 
 std::optional<Ruling> waits_for_itself(const Measured& measured) {

@@ -121,7 +121,7 @@ void ask_queue_depth(const Scene& scene, std::vector<Answer>& out) {
     const std::string sender = scene.short_name(flow->source.address);
     const std::string figures =
         fmt::format("{} outstanding on average, {} at most{}", rough(flow->messages_mean), number(flow->messages_max),
-                    depth.reads ? fmt::format(", {} permitted (ORD)", depth.limit) : "");
+                    depth.reads ? fmt::format(", {} permitted (ORD)", *flow->connection.initiator_depth) : "");
     if (queue != nullptr) {
         describe(answer, scene, *flow, *queue);
     } else if (verdict == "undecidable") {

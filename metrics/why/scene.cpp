@@ -1,9 +1,11 @@
 #include "metrics/why/scene.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/core.h>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "metrics/why/words.h"
 
@@ -173,6 +175,22 @@ bool only_requests_responses(const FlowSnapshot& flow) {
 bool is_partly_read(const Scene& scene) {
     return std::any_of(scene.flows().begin(), scene.flows().end(),
                        [](const FlowSnapshot* flow) { return partly_read(*flow); });
+}
+
+AlikeLatencies alike_latencies(const FlowSnapshot& flow) {
+    std::array<AlikeLatencies, 3> kinds{{{{}, "Messages that are acknowledged"}, {{}, "READs"}, {{}, "Atomics"}}};
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < operation_count; ++i) {
+        const auto operation = static_cast<Operation>(i);
+        const std::size_t kind = !wants_response(operation) ? 0 : operation == Operation::read ? 1 : 2;
+        kinds[kind].ns.merge(flow.operations[i].latency_ns);
+        all += flow.operations[i].latency_ns.count();
+    }
+    AlikeLatencies& most = *std::max_element(kinds.begin(), kinds.end(), [](const auto& one, const auto& other) {
+        return one.ns.count() < other.ns.count();
+    });
+    if (most.ns.count() == all) most.of = AlikeLatencies{}.of;
+    return std::move(most);
 }
 
 std::string unread_advice(const Scene& scene) {

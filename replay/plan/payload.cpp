@@ -237,7 +237,7 @@ void PayloadCollector::break_off(std::uint64_t key, std::uint64_t frame) {
 void PayloadCollector::on_notice(const dissect::Notice& notice) {
     using Kind = dissect::Notice::Kind;
     // Which direction's octets they were, the notice does not say.
-    if (notice.kind == Kind::stream_gap || notice.kind == Kind::stream_skipped)
+    if (notice.kind == Kind::stream_gap || notice.kind == Kind::stream_skipped || notice.kind == Kind::stream_unread)
         for (const bool from_client : {false, true}) break_off(key_of(notice.stream, from_client), notice.frame.number);
     if (notice.kind == Kind::stream_not_rdma || notice.kind == Kind::stream_evicted)
         for (const bool from_client : {false, true})

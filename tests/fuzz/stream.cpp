@@ -1,6 +1,7 @@
 /// Fuzz target `stream`: TCP segments of a few connections, whose order, places, flags and cuts the input chooses. It
 /// is a row of records: control octet, displacement (a signed octet), length (two octets, little-endian), payload.
-/// Control: bits 0-1 connection, bit 2 direction, bit 3 SYN, bit 4 FIN, bit 5 the capture keeps 24 octets less.
+/// Control: bits 0-1 connection, bit 2 direction, bit 3 SYN, bit 4 FIN, bit 5 the capture keeps 24 octets less, bit 6
+/// the displacement counts 16 MiB, bit 7 RST.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -45,14 +46,15 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     frame.link_type = wire::LinkType::raw;
     while (size >= 4) {
         const std::uint8_t control = data[0];
-        const auto displacement = static_cast<std::int8_t>(data[1]);
+        const bool far = (control & 0x40) != 0;
+        const auto displacement = static_cast<std::int32_t>(static_cast<std::int8_t>(data[1])) * (far ? 1 << 24 : 1);
         const std::size_t payload = std::min<std::size_t>(data[2] | static_cast<std::size_t>(data[3]) << 8, size - 4);
         const bool backwards = (control & 4) != 0;
         const bool syn = (control & 8) != 0;
         Connection& connection = connections[control & 3];
         packet.resize(headers + payload);
         const auto flags = static_cast<std::uint8_t>((syn ? 2 : 0x18) | ((control & 0x10) != 0 ? 1 : 0) |
-                                                     (syn && backwards ? 0x10 : 0));
+                                                     (syn && backwards ? 0x10 : 0) | ((control & 0x80) != 0 ? 4 : 0));
         write_headers(packet.data(), payload, control & 3, backwards, flags, connection);
         std::uint32_t& next = connection.next[backwards ? 1 : 0];
         wire::store_be32(packet.data() + 24, next + static_cast<std::uint32_t>(displacement));

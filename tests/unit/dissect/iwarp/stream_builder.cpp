@@ -63,6 +63,7 @@ public:
         found_.related.push_back(notice.related_frame);
         if (notice.kind == dissect::Notice::Kind::stream_gap) found_.gap_octets += notice.octets;
         if (notice.kind == dissect::Notice::Kind::stream_skipped) found_.skipped_octets += notice.octets;
+        if (notice.kind == dissect::Notice::Kind::stream_unread) found_.unread_octets += notice.octets;
     }
 
 private:
@@ -273,6 +274,7 @@ Found find(const Wire& wire, const dissect::DissectorOptions& options, std::size
         dissector.dissect(frame, collector);
     }
     dissector.finish(collector);
+    found.counters = dissector.counters();
     return found;
 }
 

@@ -99,8 +99,10 @@ struct Found {
     std::vector<dissect::Notice::Kind> notices;
     std::uint64_t gap_octets = 0;
     std::uint64_t skipped_octets = 0;
+    std::uint64_t unread_octets = 0;
     std::vector<std::uint64_t> related;
     std::vector<std::uint32_t> streams;
+    dissect::DissectorCounters counters;
 
     unsigned count(dissect::Notice::Kind kind) const;
 };

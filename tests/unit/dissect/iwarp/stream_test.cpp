@@ -332,6 +332,114 @@ TEST(Stream, connection_reused_with_the_same_sequence_numbers) {
     EXPECT_EQ(thrice.streams.back(), 2u);
 }
 
+/// Of the later one the SYNs and start frames are not in the capture.
+TEST(Stream, connection_reused_unseen) {
+    Wire wire = connection(3, false, false, true);
+    wire.play(400);
+    const auto end_of = [&wire](bool client) {
+        const Stream& stream = client ? wire.client : wire.server;
+        return wire.isn(client) + 1 + static_cast<std::uint32_t>(stream.octets.size());
+    };
+    const Wire open = wire;
+    Wire second = connection(4, false, false, true, 40, 200, 900, 400000);
+    second.play(300);
+    constexpr std::size_t set_up = 5;
+    second.frames.erase(second.frames.begin(), second.frames.begin() + set_up);
+    second.wire_lengths.erase(second.wire_lengths.begin(), second.wire_lengths.begin() + set_up);
+    const Found first_found = find(wire);
+    const Found second_found = find(second);
+    for (const bool by_reset : {false, true}) {
+        wire = open;
+        wire.raw(true, end_of(true), by_reset ? 0x14 : 0x11, {}, end_of(false));
+        if (!by_reset) wire.raw(false, end_of(false), 0x11, {}, end_of(true) + 1);
+        wire.frames.insert(wire.frames.end(), second.frames.begin(), second.frames.end());
+        wire.wire_lengths.insert(wire.wire_lengths.end(), second.wire_lengths.begin(), second.wire_lengths.end());
+        const Found both = find(wire);
+        EXPECT_GT(second_found.client.size(), 20u);
+        EXPECT_EQ(both.client.size(), first_found.client.size() + second_found.client.size());
+        EXPECT_EQ(both.server.size(), first_found.server.size() + second_found.server.size());
+        EXPECT_EQ(both.streams.back(), 1u);
+        EXPECT_EQ(both.gap_octets, 0u);
+        EXPECT_EQ(both.count(Notice::Kind::tcp_retransmission), 0u);
+    }
+}
+
+/// Behind a RST comes what was under way, of which the capture lacks some; the other side's last octets it lacks, too.
+TEST(Stream, what_was_under_way_at_a_reset_begins_no_other_connection) {
+    Wire wire = connection(3, false, false, true, 20, 200);
+    wire.play(300);
+    const auto sent = static_cast<std::uint32_t>(wire.server.octets.size());
+    const auto acknowledged = static_cast<std::uint32_t>(wire.client.octets.size()) + 500;
+    for (std::uint32_t i = 0; i < 40; ++i) wire.server.send(100 + i, 0, true, Octets(100));
+    wire.segment(false, {sent, 124}, acknowledged);
+    wire.raw(true, wire.isn(true) + 1 + acknowledged, 0x14, {}, wire.isn(false) + 1 + sent);
+    // One of 124 octets is not in the capture.
+    for (std::uint32_t i = 2; i < 40; ++i) wire.segment(false, {sent + i * 124, 124}, acknowledged);
+    const Found found = find(wire);
+    EXPECT_EQ(found.streams.back(), 0u);
+    EXPECT_EQ(found.gap_octets, 124u);
+    EXPECT_EQ(found.server.size(), wire.server.units.size() - 1);
+}
+
+/// Nothing was captured in between: the connection went on for longer than sequence numbers tell, or it is another one.
+TEST(Stream, goes_on_elsewhere) {
+    for (const std::uint32_t far : {1500u << 20, 2500u << 20, 3000u << 20, 4000u << 20}) {
+        Wire wire = connection(3, false, false, true, 60, 200);
+        wire.play(300);
+        Wire later = connection(4, false, false, true, 120, 200, 1000 + far, 5000);
+        later.play(300);
+        const Found first_found = find(wire);
+        constexpr std::size_t set_up = 5;
+        wire.frames.insert(wire.frames.end(), later.frames.begin() + set_up, later.frames.end());
+        wire.wire_lengths.insert(wire.wire_lengths.end(), later.wire_lengths.begin() + set_up,
+                                 later.wire_lengths.end());
+        const Found both = find(wire);
+        // Up to 16 segments of 300 octets tell that it is so.
+        const std::size_t expected = first_found.client.size() + later.client.units.size();
+        EXPECT_LE(both.client.size(), expected) << far;
+        EXPECT_GT(both.client.size() + 60, expected) << far;
+        EXPECT_EQ(both.count(Notice::Kind::stream_gap), 1u) << far;
+        EXPECT_EQ(both.counters.stream_octets_lost, 0u) << "how many, nobody knows";
+    }
+}
+
+/// Both ends of a connection that has FPDUs of 4 KiB in segments of 48 KiB, of which little is captured.
+TEST(Stream, what_is_not_read_at_the_end_is_told) {
+    Wire wire = connection(3, false, false, true);
+    wire.play(400);
+    std::mt19937 random{1};
+    const auto from = static_cast<std::uint32_t>(wire.client.octets.size());
+    const auto units = wire.client.units.size();
+    for (std::uint32_t i = 0; i < 12; ++i) wire.client.write(7, i * 4096, true, pattern(random, 4096));
+    const auto octets = static_cast<std::uint32_t>(wire.client.octets.size()) - from;
+    const std::uint32_t first = wire.client.units[units].length;
+    wire.snap = 128;
+    wire.segment(true, {from, octets});
+    const Found open = find(wire);
+    EXPECT_EQ(open.client.size(), units + 1);
+    EXPECT_EQ(open.unread_octets, octets - first);
+    // It is told once, whether or not the connection ends before the capture does.
+    wire.raw(true, wire.isn(true) + 1 + from + octets, 0x14, {}, 0);
+    const Found reset = find(wire);
+    EXPECT_EQ(reset.count(Notice::Kind::stream_unread), 1u);
+    EXPECT_EQ(reset.unread_octets, octets - first);
+    EXPECT_EQ(reset.skipped_octets, 0u);
+}
+
+/// What has not come when the capture ends, no snap length has cut.
+TEST(Stream, an_fpdu_that_the_capture_ends_in_is_not_cut_by_a_snap_length) {
+    Wire wire = connection(3, false, false, true);
+    wire.play(400);
+    std::mt19937 random{1};
+    const auto from = static_cast<std::uint32_t>(wire.client.octets.size());
+    wire.client.write(7, 0, true, pattern(random, 4096));
+    wire.segment(true, {from, 1000});
+    EXPECT_EQ(find(wire).counters.truncated, 0u);
+    wire.snap = 128;
+    wire.segment(true, {from + 1000, wire.client.units.back().length - 1000});
+    EXPECT_EQ(find(wire).counters.truncated, 1u);
+}
+
 TEST(Stream, rejected_connection_is_left_alone) {
     Wire wire;
     wire.client.start(true, false, true);

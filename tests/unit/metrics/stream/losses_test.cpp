@@ -135,6 +135,14 @@ TEST(Sender, as_many_were_missing_as_fill_a_hole_one_by_one) {
     }
 }
 
+/// The same six of which no segment behind them passed: the acknowledgement alone tells of them.
+TEST(Sender, segments_acknowledged_and_never_seen_are_counted_as_those_of_a_hole) {
+    Six six;
+    six.script.ack(false, six.at + 6 * unit);
+    EXPECT_EQ(six.script.store.trouble_of(*six.script.flow(true))->unseen_acknowledged, 6u);
+    EXPECT_EQ(six.script.flow(true)->request.missing, 0u);
+}
+
 /// Of its sender's segments the start frame, 20 octets, tells nothing: the MSS does.
 TEST(Sender, before_the_first_message_a_segment_is_taken_for_as_long_as_may_be) {
     Script script;
@@ -148,7 +156,8 @@ TEST(Sender, an_acknowledgement_of_octets_never_seen_says_so) {
     script.establish();
     script.data(true, message(1));
     script.ack(false, script.sent(true) + 2 * unit);
-    EXPECT_EQ(script.store.trouble_of(*script.flow(true))->unseen_acknowledged, 1u) << "one segment of up to the MSS";
+    EXPECT_EQ(script.store.trouble_of(*script.flow(true))->unseen_acknowledged, 2u)
+        << "as long as its sender makes them";
     EXPECT_EQ(script.count(true, EventKind::ack_unseen), 1u);
     script.after_us(100);
     script.segment(true, script.sent(true) + 2 * unit, message(4), script.sent(false));

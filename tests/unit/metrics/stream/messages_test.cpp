@@ -111,6 +111,43 @@ TEST(Messages, immediate_data_belongs_to_the_write_before_it) {
     EXPECT_EQ(script.flow(true)->ledger.messages(), 0u);
 }
 
+/// A Write may be acknowledged before it is known what it was.
+TEST(Messages, latency_is_of_what_the_write_turns_out_to_be) {
+    Script script;
+    script.establish();
+    const auto acknowledged = [&script](std::int64_t us) {
+        script.after_us(us);
+        script.ack(false, script.sent(true));
+    };
+    script.data(true, write_of(5, 0, 40));
+    acknowledged(30);
+    EXPECT_EQ(script.latency(true, Operation::write).max(), 30'000u) << "as far as is known";
+    script.data(true, immediate(1));
+    acknowledged(20);
+    EXPECT_EQ(script.latency(true, Operation::write).count(), 0u);
+    EXPECT_EQ(script.latency(true, Operation::write_immediate).count(), 1u);
+    EXPECT_EQ(script.latency(true, Operation::write_immediate).max(), 30'000u);
+    script.data(true, write_of(5, 0, 40));
+    acknowledged(50);
+    script.data(true, immediate(2));
+    EXPECT_EQ(script.latency(true, Operation::write_immediate).count(), 2u);
+
+    // What does not belong to a Write leaves the Write what it was.
+    for (const bool read : {false, true}) {
+        script.data(true, write_of(5, 0, 40));
+        acknowledged(70);
+        script.data(true, read ? read_request(1, 10) : send_of(3, 10));
+        script.data(true, immediate(read ? 6 : 4));
+        acknowledged(10);
+    }
+    EXPECT_EQ(script.messages(true, Operation::write), 2u);
+    EXPECT_EQ(script.latency(true, Operation::write).count(), 2u);
+    EXPECT_EQ(script.latency(true, Operation::write).min(), 70'000u);
+    EXPECT_EQ(script.latency(true, Operation::write_immediate).count(), 2u);
+    EXPECT_EQ(script.latency(true, Operation::send_immediate).count(), 2u);
+    EXPECT_EQ(script.flow(true)->ledger.messages(), 0u);
+}
+
 TEST(Messages, a_read_waits_for_its_response_not_for_the_acknowledgement) {
     Script script;
     script.establish();

@@ -266,6 +266,12 @@ TEST(Passing, segments_of_many_messages_cut_by_a_snap_length_are_no_measure_of_t
     EXPECT_EQ(cut.tcp->connection_bytes, whole.tcp->connection_bytes);
     EXPECT_FALSE(cut.goodput_bytes_per_sec());
     EXPECT_FALSE(knows_depth(cut));
+
+    // The capture ends long before the search for the next head would be given up.
+    const FlowSnapshot brief = joined(128, 20);
+    EXPECT_EQ(brief.operations[index_of(Operation::write)].count, 1u);
+    EXPECT_EQ(brief.tcp->unread_bytes, 19u * (2 + 14 + 5'000 + 4));
+    EXPECT_TRUE(partly_read(brief));
 }
 
 }  // namespace

@@ -324,7 +324,9 @@ std::uint64_t Script::messages(bool client, Operation operation) {
     return store.count_of(*flow(client), operation).messages;
 }
 std::uint64_t Script::bytes(bool client, Operation operation) { return store.count_of(*flow(client), operation).bytes; }
-Histogram Script::latency(bool client, Operation operation) { return histogram(client, latency_of(operation)); }
+Histogram Script::latency(bool client, Operation operation) {
+    return shown(client).operations[index_of(operation)].latency_ns;
+}
 Histogram Script::histogram(bool client, FlowHistogram which) { return store.unpack(*flow(client), which); }
 
 const ExhibitRow* Script::exhibit(bool client, EventKind kind) {

@@ -324,6 +324,28 @@ TEST(Latency, QueuesMakeTheMedianAMultipleOfTheLeast) {
     EXPECT_EQ(about(answers, Question::congestion).verdict, "queueing");
 }
 
+/// What is acknowledged sooner than READs return says nothing of queues that these would wait in.
+TEST(Latency, IsComparedAmongMessagesThatAreAnsweredAlike) {
+    auto flow = healthy();
+    flow.messages_max = 8;
+    flow.transport = dissect::Transport::iwarp;
+    auto& writes = flow.operations[metrics::index_of(metrics::Operation::write)];
+    writes.latency_ns = {};
+    writes.latency_ns.record(50'000, 60);
+    auto& reads = flow.operations[metrics::index_of(metrics::Operation::read)];
+    reads.count = 400;
+    reads.latency_ns.record(500'000, 400);
+    const auto steady = ask(snapshot_of({flow}));
+    EXPECT_EQ(about(steady, Question::latency).verdict, "normal");
+    EXPECT_EQ(about(steady, Question::congestion).verdict, "none");
+
+    reads.latency_ns.record(2'000'000, 600);
+    const auto queued = ask(snapshot_of({flow}));
+    EXPECT_EQ(about(queued, Question::congestion).verdict, "queueing");
+    EXPECT_THAT(about(queued, Question::latency).summary, HasSubstr("READs from"));
+    EXPECT_THAT(about(queued, Question::latency).summary, HasSubstr("take 4 times the least latency of 500 us"));
+}
+
 TEST(Latency, AResponderThatTakesLongerThanTheWay) {
     auto flow = healthy();
     auto& reads = flow.operations[metrics::index_of(metrics::Operation::read)];
@@ -369,6 +391,15 @@ TEST(QueueDepth, ReadsAtTheirLimit) {
     EXPECT_EQ(about(answers, Question::queue_depth).verdict, "at_limit");
     EXPECT_THAT(about(answers, Question::queue_depth).summary, HasSubstr("4 permitted (ORD)"));
     EXPECT_EQ(about(answers, Question::bandwidth).verdict, "read_depth");
+    EXPECT_THAT(about(answers, Question::bandwidth).summary, HasSubstr("(ORD 4)"));
+
+    // What was agreed on is not what is kept, or nobody knows what it was.
+    flow.connection.initiator_depth = 2;
+    const auto beyond = ask(snapshot_of({flow}));
+    EXPECT_THAT(about(beyond, Question::bandwidth).summary, HasSubstr("(4, though ORD 2 was agreed on)"));
+    EXPECT_THAT(about(beyond, Question::queue_depth).summary, HasSubstr("4 at most, 2 permitted (ORD)"));
+    flow.connection.initiator_depth.reset();
+    EXPECT_THAT(bandwidth_of(flow).summary, HasSubstr("(4, the most that was seen)"));
 }
 
 TEST(QueueDepth, MostlyEmpty) {
@@ -386,6 +417,14 @@ TEST(PartlyRead, NothingIsSaidOfItsMessages) {
     flow.tcp->unread_bytes = 120'000;  // 2 %
     EXPECT_EQ(about(ask(snapshot_of({flow})), Question::congestion).verdict, "queueing");
     EXPECT_NE(bandwidth_of(flow).verdict, "undecidable");
+
+    // Few were read: that is no word on how many there were.
+    auto few = flow;
+    few.operations = {};
+    few.packets = 5;
+    EXPECT_NE(bandwidth_of(few).summary.find("Too little was sent"), std::string::npos);
+    few.tcp->unread_bytes = 2'000'000;
+    EXPECT_NE(bandwidth_of(few).summary.find("33.3 % of the octets"), std::string::npos);
 
     flow.tcp->unread_bytes = 2'000'000;
     auto snapshot = snapshot_of({flow});
