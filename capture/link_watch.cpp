@@ -8,12 +8,26 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <optional>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <system_error>
 #include <unistd.h>
 
 namespace capture {
+namespace {
+
+/// IFF_...; nothing where there is no such interface.
+std::optional<short> flags_of(const std::string& name) {
+    ifreq ask = {};
+    std::memcpy(ask.ifr_name, name.data(), std::min(name.size(), sizeof ask.ifr_name - 1));
+    const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const bool known = socket >= 0 && ::ioctl(socket, SIOCGIFFLAGS, &ask) == 0;
+    if (socket >= 0) ::close(socket);
+    return known ? std::optional(ask.ifr_flags) : std::nullopt;
+}
+
+}  // namespace
 
 std::vector<Link> present_links() {
     std::vector<Link> links;
@@ -24,14 +38,8 @@ std::vector<Link> present_links() {
     return links;
 }
 
-bool is_loopback(const std::string& name) {
-    ifreq ask = {};
-    std::memcpy(ask.ifr_name, name.data(), std::min(name.size(), sizeof ask.ifr_name - 1));
-    const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    const bool known = socket >= 0 && ::ioctl(socket, SIOCGIFFLAGS, &ask) == 0;
-    if (socket >= 0) ::close(socket);
-    return known && (ask.ifr_flags & IFF_LOOPBACK) != 0;
-}
+bool is_loopback(const std::string& name) { return (flags_of(name).value_or(0) & IFF_LOOPBACK) != 0; }
+bool is_up(const std::string& name) { return (flags_of(name).value_or(0) & IFF_UP) != 0; }
 
 bool lies_on_others(const std::string& name) {
     std::error_code none;

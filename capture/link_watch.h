@@ -12,6 +12,8 @@ struct Link {
 
 std::vector<Link> present_links();
 bool is_loopback(const std::string& name);
+/// As `ip link set NAME up` and `down` have it; a link without a carrier is up, too.
+bool is_up(const std::string& name);
 /// A bridge, bond, VLAN or the like: what passes it passes the interfaces that it lies on, too.
 bool lies_on_others(const std::string& name);
 

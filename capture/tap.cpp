@@ -41,6 +41,7 @@ struct Tapped {
     std::unique_ptr<PacketRing> ring = {};
     Statistics before = {};  // of the rings that it had
     bool told = false;       // poll said something that memory does not show
+    bool up = true;          // as was told last
     std::int64_t gone_ns = 0;
 };
 
@@ -49,6 +50,12 @@ struct Refusal {
     std::string message;
     std::int64_t retry_at_ns;
 };
+
+/// A sentence that names the interface, as those that hold for all do not.
+std::string about(const std::string& interface, Error error) {
+    if (error.path.empty()) error.path = interface;
+    return error.text();
+}
 
 bool same_rings(const PacketRingOptions& a, const PacketRingOptions& b) {
     return a.buffer_octets == b.buffer_octets && a.block_timeout_ms == b.block_timeout_ms &&
@@ -100,6 +107,7 @@ struct Tap::State {
     bool open(const Link& link, std::int64_t now);
     std::size_t number_for(const std::string& name, std::int64_t now);
     void give_up(Tapped& each, const std::string& why);
+    void turned(Tapped& each, bool up);
     void refilter(std::int64_t now);
     void look_around(std::int64_t now);
     void learn(std::span<const wire::Frame> frames, std::int64_t now);
@@ -144,13 +152,14 @@ bool Tap::State::open(const Link& link, std::int64_t now) {
     if (!opened) {
         Refusal& refusal = refused[link.name];
         if (refusal.index != link.index || refusal.message != opened.error().message)
-            tell(TapEvent::Kind::failed, link.name, opened.error().text());
+            tell(TapEvent::Kind::failed, link.name, about(link.name, opened.error()));
         refusal = {link.index, opened.error().message, now + retry_ns};
         return false;
     }
     refused.erase(link.name);
     const std::size_t number = number_for(link.name, now);
     tapped[number].ring = std::move(opened).value();
+    tapped[number].up = is_up(link.name);
     infos[number] = tapped[number].ring->interfaces().front();
     std::string message = fmt::format("{}: capturing", link.name);
     if (tapped[number].ring->hardware_timestamps()) message += ", stamped by the adapter";
@@ -184,6 +193,16 @@ void Tap::State::give_up(Tapped& each, const std::string& why) {
     tell(TapEvent::Kind::lost, each.name, fmt::format("{}: {}", each.name, why));
 }
 
+/// Its ring stays, and has its frames again once it is up.
+void Tap::State::turned(Tapped& each, bool up) {
+    each.up = up;
+    if (up)
+        tell(TapEvent::Kind::opened, each.name, fmt::format("{}: is up", each.name));
+    else
+        tell(TapEvent::Kind::failed, each.name,
+             fmt::format("{0}: is down; its frames come once it is up: ip link set {0} up", each.name));
+}
+
 void Tap::State::scan(std::int64_t now) {
     scan_wanted = false;
     scanned_ns = now;
@@ -199,6 +218,8 @@ void Tap::State::scan(std::int64_t now) {
             give_up(each, "is called " + link->name + " now");
         else if (!wanted(each.name))
             give_up(each, "is not wanted any more");
+        else if (const bool up = is_up(each.name); up != each.up)
+            turned(each, up);
     }
     for (const Link& link : present) {
         const bool taken = std::any_of(tapped.begin(), tapped.end(), [&](const Tapped& each) {
@@ -224,7 +245,7 @@ void Tap::State::refilter(std::int64_t now) {
     for (std::size_t i = 0; i < tapped.size(); ++i) {
         if (!tapped[i].ring) continue;
         if (const auto set = tapped[i].ring->set_filter(filter); !set)
-            tell(TapEvent::Kind::failed, tapped[i].name, set.error().text());
+            tell(TapEvent::Kind::failed, tapped[i].name, about(tapped[i].name, set.error()));
         infos[i].filter = tapped[i].ring->interfaces().front().filter;
     }
 }
@@ -381,6 +402,10 @@ bool Tap::is_open(std::size_t interface) const {
     return interface < state_->tapped.size() && state_->tapped[interface].ring != nullptr;
 }
 
+bool Tap::hardware_timestamps(std::size_t interface) const {
+    return is_open(interface) && state_->tapped[interface].ring->hardware_timestamps();
+}
+
 std::vector<TapEvent> Tap::events() { return std::exchange(state_->news, {}); }
 void Tap::number_from(std::uint64_t last) { state_->frames = last; }
 std::vector<std::uint16_t> Tap::iwarp_ports() const { return state_->ports.all(); }
@@ -403,7 +428,7 @@ Result<bool> Tap::reconfigure(const TapOptions& options) {
         if (other_filter)
             set = state.narrows() ? each.ring->set_filter(state.filter) : each.ring->set_filter(options.filter);
         if (set && before.ring.snaplen != options.ring.snaplen) set = each.ring->set_snaplen(options.ring.snaplen);
-        if (!set) state.tell(TapEvent::Kind::failed, each.name, set.error().text());
+        if (!set) state.tell(TapEvent::Kind::failed, each.name, about(each.name, set.error()));
         if (other_rings)
             state.tell(
                 TapEvent::Kind::failed, each.name,

@@ -30,13 +30,13 @@ struct TapOptions {
 /// What happened since it was asked last.
 struct TapEvent {
     enum class Kind : std::uint8_t {
-        opened,
+        opened,    ///< or up, where it was down
         lost,      ///< it was removed, or is not wanted any more
-        failed,    ///< to open, or to do what was asked; told once, and tried again
+        failed,    ///< to open, to stay up, or to do what was asked; told once, and tried again
         narrowed,  ///< the kernel's filter changed: ports were found, or are too many
     } kind{};
     std::string interface;  ///< empty where it concerns all
-    std::string message;    ///< a sentence for the log
+    std::string message;    ///< a sentence for the log, which names the interface
 };
 
 /// Every RDMA frame of this machine's interfaces, for as long as it runs: interfaces are opened as they come and given
@@ -60,6 +60,7 @@ public:
     /// filters, and give a number to another one.
     const std::vector<InterfaceInfo>& interfaces() const override;
     bool is_open(std::size_t interface) const;
+    bool hardware_timestamps(std::size_t interface) const;  ///< of what it has open now
     /// Of all that there ever were.
     Statistics statistics() const override;
     /// Counts of an interface that went stay for as long as its number is its own.

@@ -270,9 +270,11 @@ void Observer::State::refresh_status() {
     mine.interfaces = sources->interfaces();
     mine.statistics.clear();
     mine.open.clear();
+    mine.hardware_timestamps.clear();
     for (std::size_t i = 0; i < mine.interfaces.size(); ++i) {
         mine.statistics.push_back(sources->statistics(i));
         mine.open.push_back(sources->is_open(i));
+        mine.hardware_timestamps.push_back(sources->hardware_timestamps(i));
     }
     mine.trace_records = analyzer.records();
     mine.trace_records_lost = analyzer.records_lost();
@@ -283,7 +285,7 @@ void Observer::State::refresh_status() {
 void Observer::State::tell_events() {
     for (const capture::TapEvent& event : sources->events())
         hooks.log(event.kind == capture::TapEvent::Kind::failed || event.kind == capture::TapEvent::Kind::lost,
-                  "interface", event.interface.empty() ? event.message : event.interface + ": " + event.message);
+                  "interface", event.message);
     for (const RecordingsMessage& line : recordings.messages()) hooks.log(line.wrong, "recorder", line.text);
     for (const std::string& line : analyzer.take_refusals()) hooks.log(true, "traces", line);
     if (const std::string trouble = analyzer.take_trouble(); !trouble.empty()) hooks.log(true, "traces", trouble);

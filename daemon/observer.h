@@ -35,6 +35,7 @@ struct ObserverStatus {
     std::vector<capture::InterfaceInfo> interfaces;
     std::vector<capture::Statistics> statistics;  ///< by interface
     std::vector<bool> open;                       ///< by interface: whether it is there
+    std::vector<bool> hardware_timestamps;        ///< by interface: whether the adapter stamps its frames
     std::uint64_t forgotten_flows = 0;
     double busy_share = 0;  ///< of one processor, by the capture thread itself
     std::uint64_t trace_records = 0;

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fnmatch.h>
 #include <mutex>
 #include <optional>
 #include <poll.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "capture/bpf.h"
+#include "capture/link_watch.h"
 #include "daemon/chronicle.h"
 #include "daemon/clock.h"
 #include "daemon/config/config_file.h"
@@ -59,6 +61,23 @@ std::string open_interfaces(const ObserverStatus& seen) {
     return names;
 }
 
+/// Names and patterns of the configuration that no interface of this machine has.
+std::vector<std::string> awaited(const std::vector<std::string>& wanted) {
+    std::vector<std::string> none = wanted;
+    const std::vector<capture::Link> present = capture::present_links();
+    std::erase_if(none, [&](const std::string& pattern) {
+        return std::any_of(present.begin(), present.end(), [&](const capture::Link& link) {
+            if (pattern == "any") return !capture::is_loopback(link.name) && !capture::lies_on_others(link.name);
+            return pattern == link.name || ::fnmatch(pattern.c_str(), link.name.c_str(), 0) == 0;
+        });
+    });
+    return none;
+}
+
+bool is_name(const std::string& pattern) {
+    return pattern != "any" && pattern.find_first_of("*?[") == std::string::npos;
+}
+
 }  // namespace
 
 struct Service::State final : Commands {
@@ -78,6 +97,7 @@ struct Service::State final : Commands {
     void open_listener(std::vector<std::string>& wrong);
     std::vector<std::string> run(const std::function<void()>& ready);
     std::vector<std::string> end();
+    void tell_awaited();
     void work_off_intervals();
     void look_at_counters();
     void heed_signals();
@@ -86,6 +106,7 @@ struct Service::State final : Commands {
 
     std::string metrics_text();
     prom::ProgramFigures figures();
+    std::string stuck(const ObserverStatus& seen) const;
     prom::Pages::Health health();
 
     Published snapshot(std::uint64_t age_ns) override {
@@ -256,9 +277,7 @@ std::vector<std::string> Service::State::run(const std::function<void()>& ready)
     observer->start();
     log.debug("service", "capture has begun");
     ready();
-    if (open_interfaces(observer->status()).empty())
-        log.warning("interface", fmt::format("no interface is `{}` yet; what comes will be opened",
-                                             fmt::join(config.capture.interfaces, "`, `")));
+    tell_awaited();
     while (!stopping) {
         std::array<pollfd, 3> waited{pollfd{signals.get(), POLLIN, 0}, pollfd{intervals_ready.get(), POLLIN, 0},
                                      pollfd{control ? control->descriptor() : -1, POLLIN, 0}};
@@ -292,6 +311,13 @@ std::vector<std::string> Service::State::end() {
         lost.push_back(fmt::format("the last of the history is lost: {}; make room there before the next start",
                                    chronicle->history_error()));
     return lost;
+}
+
+void Service::State::tell_awaited() {
+    const std::vector<std::string> names = awaited(config.capture.interfaces);
+    if (!names.empty())
+        log.warning("interface",
+                    fmt::format("no interface is `{}` yet; what comes will be opened", fmt::join(names, "`, `")));
 }
 
 void Service::State::work_off_intervals() {
@@ -335,11 +361,11 @@ void Service::State::heed_signals() {
     }
 }
 
-/// systemd hears of life only while the capture thread comes around.
+/// systemd hears of life only while the capture thread comes around; without an interface it has nothing else to do.
 void Service::State::sign_of_life() {
     const auto period = systemd::watchdog_period_ns();
     const std::int64_t now = steady_ns();
-    if (!period || now < life_due_ns || !health().ok) return;
+    if (!period || now < life_due_ns || !stuck(observer->status()).empty()) return;
     systemd::watchdog();
     life_due_ns = now + static_cast<std::int64_t>(*period / 2);
 }
@@ -369,14 +395,18 @@ std::string Service::State::apply(const Config& wanted) {
     }
     const ConfigChange change = compare(config, wanted);
     if (std::string why = observer->reconfigure(change.in_force); !why.empty()) return why;
+    const bool others = change.in_force.capture.interfaces != config.capture.interfaces;
     chronicle->reconfigure(change.in_force, std::move(triggers).value());
     if (Level level{}; level_of(change.in_force.log.level, level)) log.set_level(level);
     log.set_limit(change.in_force.log.max_lines_per_sec);
     for (const std::string& key : change.needs_restart)
         log.warning("reload", key + " takes effect when the daemon is started again");
-    const std::lock_guard lock(mutex);
-    needs_restart = change.needs_restart;
-    config = change.in_force;
+    {
+        const std::lock_guard lock(mutex);
+        needs_restart = change.needs_restart;
+        config = change.in_force;
+    }
+    if (others) tell_awaited();
     return {};
 }
 
@@ -390,21 +420,20 @@ Status Service::State::status() {
     out.now_ns = wall_ns();
     for (std::size_t i = 0; i < seen.interfaces.size(); ++i) {
         const capture::Statistics& counted = seen.statistics[i];
-        out.interfaces.push_back({.name = seen.interfaces[i].name,
-                                  .open = i < seen.open.size() && seen.open[i],
-                                  .received = counted.received.value_or(0),
-                                  .kernel_dropped = counted.kernel_dropped,
-                                  .interface_dropped = counted.interface_dropped,
-                                  .filter = seen.interfaces[i].filter});
+        out.interfaces.push_back(
+            {.name = seen.interfaces[i].name,
+             .open = i < seen.open.size() && seen.open[i],
+             .received = counted.received.value_or(0),
+             .kernel_dropped = counted.kernel_dropped,
+             .interface_dropped = counted.interface_dropped,
+             .filter = seen.interfaces[i].filter,
+             .hardware_timestamps = i < seen.hardware_timestamps.size() && seen.hardware_timestamps[i]});
     }
     out.packets = taken.snapshot->capture.packets;
     out.bytes = taken.snapshot->capture.bytes;
     out.flows = taken.snapshot->flows.size();
     out.flows_evicted = taken.snapshot->capture.flows_evicted;
     out.flows_forgotten = seen.forgotten_flows;
-    out.memory_octets =
-        taken.snapshot->memory_octets + (config.history.directory.empty() ? figures_held : figures_held_with_history) *
-                                            taken.snapshot->flows.size() * sizeof(metrics::FlowSnapshot);
     out.busy_share = seen.busy_share;
     out.history_intervals = kept.intervals;
     out.history_octets = kept.octets;
@@ -416,6 +445,13 @@ Status Service::State::status() {
     out.recordings_failed = seen.recordings.failed;
     out.last_recording = seen.recordings.last_path;
     const std::lock_guard lock(mutex);
+    for (const std::string& name : config.capture.interfaces)
+        if (is_name(name) && std::none_of(out.interfaces.begin(), out.interfaces.end(),
+                                          [&](const Status::Interface& one) { return one.name == name; }))
+            out.interfaces.emplace_back().name = name;
+    out.memory_octets =
+        taken.snapshot->memory_octets + (config.history.directory.empty() ? figures_held : figures_held_with_history) *
+                                            taken.snapshot->flows.size() * sizeof(metrics::FlowSnapshot);
     out.clients = control_counters.clients;
     out.reloads = reloads;
     out.needs_restart = needs_restart;
@@ -467,14 +503,19 @@ std::string Service::State::metrics_text() {
     return prom::text(all);
 }
 
-prom::Pages::Health Service::State::health() {
-    const ObserverStatus seen = observer->status();
+/// Why the capture thread does nothing; else empty.
+std::string Service::State::stuck(const ObserverStatus& seen) const {
     const std::int64_t silent_ns = steady_ns() - seen.alive_ns;
     const auto bound_ns = static_cast<std::int64_t>(options.config.engine.interval_ns * 5 + 5'000'000'000);
-    if (silent_ns > bound_ns)
-        return {false, fmt::format("the capture thread has not come around for {} s", silent_ns / 1'000'000'000)};
+    if (silent_ns <= bound_ns) return {};
+    return fmt::format("the capture thread has not come around for {} s", silent_ns / 1'000'000'000);
+}
+
+prom::Pages::Health Service::State::health() {
+    const ObserverStatus seen = observer->status();
+    if (std::string why = stuck(seen); !why.empty()) return {false, std::move(why)};
     const std::string names = open_interfaces(seen);
-    if (names.empty()) return {true, "waiting for an interface"};
+    if (names.empty()) return {false, "waiting for an interface"};
     return {true, fmt::format("capturing on {}", names)};
 }
 

@@ -34,9 +34,10 @@ bool Sources::from_device(Device& device, std::span<wire::Frame> frames, capture
     if (batch.status != capture::ReadStatus::frame) {
         device.gone = true;
         const bool removed = batch.status == capture::ReadStatus::end;
-        events_.push_back(
-            {capture::TapEvent::Kind::lost, device.source->interfaces().front().name,
-             removed ? "the device was removed; start again when it is back" : device.source->error().text()});
+        const std::string& name = device.source->interfaces().front().name;
+        events_.push_back({capture::TapEvent::Kind::lost, name,
+                           removed ? name + ": the device was removed; start again when it is back"
+                                   : name + ": " + device.source->error().text()});
         return false;
     }
     return true;
@@ -96,6 +97,10 @@ bool Sources::is_open(std::size_t interface) const {
             interface < device.first_interface + device.source->interfaces().size())
             return !device.gone;
     return interface >= device_interfaces_ && tap_->is_open(interface - device_interfaces_);
+}
+
+bool Sources::hardware_timestamps(std::size_t interface) const {
+    return interface >= device_interfaces_ && tap_->hardware_timestamps(interface - device_interfaces_);
 }
 
 }  // namespace service

@@ -31,6 +31,7 @@ public:
     std::vector<capture::TapEvent> events();
     capture::Result<bool> reconfigure(const capture::TapOptions& options) { return tap_->reconfigure(options); }
     bool is_open(std::size_t interface) const;
+    bool hardware_timestamps(std::size_t interface) const;
 
 private:
     struct Device {

@@ -46,7 +46,7 @@ td.n, th.n { text-align: right; }
 
 constexpr std::string_view links = R"(<ul>
 <li><a href="/metrics">/metrics</a>: for Prometheus; rdmascope-prometheus(7) lists the series</li>
-<li><a href="/healthz">/healthz</a>: 200 while frames are captured, else 503</li>
+<li><a href="/healthz">/healthz</a>: 200 while an interface is captured from, else 503</li>
 </ul>
 )";
 

@@ -75,8 +75,9 @@ std::vector<InterfaceRow> interface_rows() {
         return Series{name, unit, help, type, {"interface"}};
     };
     std::vector<InterfaceRow> rows{
-        {series("rdmascope_interface_up", "", Type::Gauge, "1 while the interface is captured from."), none,
-         [](const Interface& interface, std::size_t) { return std::optional(interface.open ? 1.0 : 0.0); }},
+        {series("rdmascope_interface_up", "", Type::Gauge,
+                "1 while the interface is captured from; 0 where it is not there or cannot be opened."),
+         none, [](const Interface& interface, std::size_t) { return std::optional(interface.open ? 1.0 : 0.0); }},
         {series("rdmascope_interface_received_packets_total", "packets", Type::Counter,
                 "Frames that the kernel's filter let through."),
          none,

@@ -66,13 +66,13 @@ class Wire:
 
 
 class Daemon:
-    def __init__(self, wire, *options, config="", environment=None, interface="tap0", history=False, record=False, snaplen=192):
+    def __init__(self, wire, *options, config="", environment=None, interfaces=("tap0",), history=False, record=False, snaplen=192):
         self.wire, self.folder = wire, pathlib.Path(tempfile.mkdtemp(prefix="rdmascope-daemon-"))
         self.socket = self.folder / "control" / "daemon.sock"
         self.socket.parent.mkdir()
         self.history, self.recordings = self.folder / "history", self.folder / "recordings"
         self.file = self.folder / "rdmascope.toml"
-        self.base = f'[capture]\ninterfaces = ["{interface}"]\nsnaplen = {snaplen}\n'
+        self.base = f'[capture]\ninterfaces = {json.dumps(interfaces)}\nsnaplen = {snaplen}\n'
         self.base += f'[control]\nsocket = "{self.socket}"\n[prometheus]\nlisten = "127.0.0.1:9879"\n'
         if history:
             self.history.mkdir()
@@ -145,6 +145,17 @@ class Daemon:
                                    "import sys, urllib.request as r\n"
                                    "sys.stdout.buffer.write(r.urlopen('http://127.0.0.1:9879' + sys.argv[1], timeout=20).read())", page)
         return fetched.stdout
+
+    def health(self):
+        """Status and text of /healthz."""
+        asked = self.wire.within("python3", "-c",
+                                 "import http.client\n"
+                                 "asked = http.client.HTTPConnection('127.0.0.1', 9879, timeout=20)\n"
+                                 "asked.request('GET', '/healthz')\n"
+                                 "answer = asked.getresponse()\n"
+                                 "print(answer.status, answer.read().decode())")
+        status, text = asked.stdout.split(" ", 1)
+        return int(status), text.strip()
 
     def series(self):
         """Every series of /metrics: {(name, {label: value} as a frozenset): value}."""
@@ -262,8 +273,8 @@ class Interfaces(unittest.TestCase):
             daemon.captured(sent - 50)
             before = daemon.total("rdma_packets_total")
             wire.unplug()
-            daemon.wait_for("news of the loss", lambda: "tap0" in daemon.log() and daemon.total("rdmascope_interface_up") == 0)
-            self.assertEqual(daemon.get("/healthz").strip(), "waiting for an interface")
+            daemon.wait_for("news of the loss", lambda: "tap0: is gone" in daemon.log() and daemon.total("rdmascope_interface_up") == 0)
+            self.assertEqual(daemon.health(), (503, "waiting for an interface"))
             wire.plug()
             daemon.wait_for("the interface", lambda: daemon.total("rdmascope_interface_up") == 1)
             wire.play("rxe-rping.pcap", "--speed", "max")
@@ -284,9 +295,33 @@ class Interfaces(unittest.TestCase):
             self.assertTrue(status["ok"], status)
 
     def test_what_is_not_there_is_waited_for(self):
-        with Wire() as wire, Daemon(wire, interface="later0") as daemon:
+        with Wire() as wire, Daemon(wire, interfaces=["later0"]) as daemon:
             daemon.wait_for("the news", lambda: "later0" in daemon.log())
-            self.assertEqual(daemon.get("/healthz").strip(), "waiting for an interface")
+            self.assertEqual(daemon.health(), (503, "waiting for an interface"))
+            self.assertEqual(daemon.total("rdmascope_interface_up", interface="later0"), 0)
+            self.assertNotIn("tap0", daemon.log())
+
+    def test_a_name_that_none_has_is_told_beside_one_that_is_captured(self):
+        with Wire() as wire, Daemon(wire, interfaces=["tap0", "tapp0", "en*"]) as daemon:
+            daemon.wait_for("the news", lambda: "no interface is `tapp0`, `en*` yet" in daemon.log())
+            self.assertEqual(daemon.health(), (200, "capturing on tap0"))
+            self.assertEqual(daemon.total("rdmascope_interface_up", interface="tap0"), 1)
+            self.assertEqual(daemon.total("rdmascope_interface_up", interface="tapp0"), 0)
+            self.assertEqual({each["name"]: each["open"] for each in daemon.ask(command="status")["result"]["interfaces"]},
+                             {"tap0": True, "tapp0": False})
+            daemon.base = daemon.base.replace("tapp0", "tapq0")
+            daemon.write("")
+            self.assertTrue(daemon.ask(command="reload")["ok"])
+            daemon.wait_for("the news of another", lambda: "no interface is `tapq0`, `en*` yet" in daemon.log())
+
+    def test_one_goes_down_and_up(self):
+        with Wire() as wire, Daemon(wire) as daemon:
+            wire.within("ip", "link", "set", "tap0", "down")
+            daemon.wait_for("news", lambda: "warning tap0: is down; its frames come once it is up: ip link set tap0 up" in daemon.log())
+            wire.within("ip", "link", "set", "tap0", "up")
+            daemon.wait_for("news", lambda: "info tap0: is up\n" in daemon.log())
+            sent = wire.play("rxe-rping.pcap", "--speed", "max")
+            daemon.captured(sent - 50)
 
     def test_an_rdma_device_that_is_not_there_is_an_error(self):
         with Wire() as wire:
