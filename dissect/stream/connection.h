@@ -38,8 +38,10 @@ struct Flow {
     Expect expect = Expect::fpdu;
     CrcMode crc = CrcMode::unknown;
     bool markers = false;
-    bool markers_known = false;
-    bool first_fpdu = false;  ///< the next FPDU is the stream's first: markers count from there
+    bool markers_known = false;  ///< else, while in step, there seem to be none from `marker_origin` on
+    bool markers_likely = false;
+    std::uint8_t heads_without_markers = 0;  ///< beyond where one would have been; while `markers_known` is not set
+    bool first_fpdu = false;                 ///< the next FPDU is the stream's first: markers count from there
     bool was_in_step = false;
     std::uint8_t crc_misses = 0;
     std::uint8_t suspicious = 0;  ///< heads in a row that cannot be

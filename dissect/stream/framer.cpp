@@ -103,12 +103,32 @@ Framer::Next Framer::complete_start(const Arrival& arrival, Connection& connecti
     return leaves ? Next::ended : Next::go_on;
 }
 
+/// Whether FPDUs, of which few were found yet, and no markers in them, break off as they do where there are some.
+bool Framer::has_markers_after_all(Flow& flow, const RawUnit& raw) const {
+    constexpr std::uint8_t heads_that_tell = 3;  // a marker further on, where chance makes a head once in 8192 octets
+    const std::uint32_t held = raw.sequence - flow.marker_origin;  // FPDUs follow each other so far
+    if (held > 2 * wire::mpa_longest) {
+        flow.markers_known = true;  // by those that were passed over
+        return false;
+    }
+    FpduHead head;
+    if (raw.octets.size() < FpduHead::longest)
+        return raw.octets.size() >= FpduHead::shortest && !can_be_fpdu(raw.octets.data());
+    if (read_head(raw.octets.data(), FpduHead::longest, head) == 0) return true;
+    const bool whole = raw.octets.size() == raw.stream_length;
+    if (flow.crc == CrcMode::on && whole && !UnitDelivery::crc_right(flow, raw)) return true;
+    if (held >= wire::mpa_marker_interval) flow.markers_known = ++flow.heads_without_markers == heads_that_tell;
+    return false;
+}
+
 /// `direct`: the unit lies wholly in the piece at hand, so that the piece can still be taken back.
 Framer::Next Framer::complete(const Arrival& arrival, Connection& connection, unsigned side, const RawUnit& raw,
                               bool direct) {
     Flow& flow = *connection.sides[side].flow;
     if (flow.expect == Expect::start_frame) [[unlikely]]
         return complete_start(arrival, connection, side, raw);
+    if (!flow.markers_known && has_markers_after_all(flow, raw)) [[unlikely]]
+        return Next::lost;
     const std::uint32_t lead = marker_before(flow, raw.sequence);
     const bool readable = raw.octets.size() >= lead + FpduHead::shortest;
     if (readable && !can_be_fpdu(raw.octets.data() + lead)) [[unlikely]] {

@@ -46,6 +46,7 @@ private:
     Measure measure_start(const Piece& at) const;
     void decide_markers(const Side& side, Flow& flow, const Piece& at) const;
     Next complete(const Arrival& arrival, Connection& connection, unsigned side, const RawUnit& raw, bool direct);
+    bool has_markers_after_all(Flow& flow, const RawUnit& raw) const;
     Next complete_start(const Arrival& arrival, Connection& connection, unsigned side, RawUnit raw);
     bool absorb(const Connection& connection, unsigned side, Flow& flow, Piece& piece);
     void begin_partial(Flow& flow, const Piece& piece) const;

@@ -70,18 +70,21 @@ bool Hunter::warm() const {
 }
 
 bool Hunter::enough(const Candidate& candidate, const HuntRules& rules) const {
-    if (candidate.markers && !rules.markers_known && candidate.markers_seen == 0) return false;
-    if (rules.known_rdma) return candidate.evidence >= enough_when_known;
+    // Where markers are is a guess of 128, and small numbers that an FPDU holds look like one: the 12th message's, say.
+    const bool guessed = candidate.markers && !rules.markers_known;
+    if (guessed && candidate.markers_seen < (rules.hurry ? 1 : 2)) return false;
     // Without markers an FPDU chain holds beyond 512 octets; with them it would have broken by then.
     const bool far = candidate.markers || rules.markers_known || rules.hurry ||
                      candidate.proven - candidate.start >= wire::mpa_marker_interval;
+    if (rules.known_rdma && !guessed) return candidate.evidence >= enough_when_known && (far || !rules.markers_likely);
     // Octets in which heads lie about everywhere prove less with each of them.
     const unsigned doubt = disproved_ > disproved_for_free ? 8 * (disproved_ - disproved_for_free) : 0;
     return far && candidate.evidence >= enough_at_first + doubt && (candidate.count >= 2 || candidate.crc_good);
 }
 
 Hunter::Found Hunter::found(const Candidate& candidate, const SegmentStore& store) {
-    Found out{true, candidate.start, candidate.markers, candidate.marker_origin, candidate.crc_good};
+    const bool certain = candidate.markers || candidate.proven - candidate.start >= wire::mpa_marker_interval;
+    Found out{true, candidate.start, candidate.markers, candidate.marker_origin, certain, candidate.crc_good};
     // The marker in front belongs to the FPDU.
     std::byte marker[4];
     const bool behind_marker = candidate.markers && phase_of(candidate.start, candidate.marker_origin) == 4;

@@ -11,6 +11,7 @@ namespace dissect::stream {
 struct HuntRules {
     bool known_rdma = false;  ///< it was in step before, or its other direction is: less evidence will do
     bool markers_known = false;
+    bool markers_likely = false;  ///< not known, but FPDUs without any broke off
     bool markers = false;
     std::uint32_t marker_origin = 0;
     bool crc_on = false;   ///< a complete FPDU with a wrong CRC, other than zero, is none
@@ -29,7 +30,8 @@ public:
         std::uint32_t start = 0;  ///< of the first FPDU
         bool markers = false;
         std::uint32_t marker_origin = 0;
-        bool crc_good = false;  ///< a CRC was right on the way
+        bool markers_certain = false;  ///< one was seen, or the FPDUs reach beyond where one would have been
+        bool crc_good = false;         ///< a CRC was right on the way
     };
 
     void begin(std::uint32_t sequence);

@@ -354,7 +354,7 @@ void StreamTable::move(Work& work, const Piece& piece) {
     Flow& flow = work.flow();
     flow.store.clear(pool_);
     flow.crc = CrcMode::unknown;
-    flow.markers = flow.markers_known = flow.first_fpdu = flow.was_in_step = false;
+    flow.markers = flow.markers_known = flow.markers_likely = flow.first_fpdu = flow.was_in_step = false;
     flow.suspicious = flow.crc_misses = 0;
     work.other().ack_seen = false;
     begin_hunt(work, piece.sequence);
@@ -398,6 +398,7 @@ void StreamTable::feed(Work& work, const Piece& piece, bool live) {
             if (!work.connection.mpa) return give_up(work);
             [[fallthrough]];
         case Framer::Outcome::lost:
+            flow.markers_likely = !flow.markers_known && !result.rest.bytes.empty();
             begin_hunt(work, result.rest.sequence);
             if (piece.frame == no_frame) flow.hunt_lost = result.rest.wire_length;
             if (result.rest.wire_length != 0) keep(work, result.rest);
@@ -515,6 +516,7 @@ bool StreamTable::settle_hunt(Work& work, bool forced) {
     const bool known = flow.was_in_step || work.connection.mpa;
     const HuntRules rules{known,
                           flow.markers_known,
+                          flow.markers_likely,
                           flow.markers,
                           flow.marker_origin,
                           flow.crc == CrcMode::on,
@@ -551,8 +553,10 @@ void StreamTable::lock(Work& work, const Hunter::Found& found) {
     while (!flow.store.empty() && distance(flow.store.head()->end(), found.start) <= 0) flow.store.drop_head(pool_);
     flow.next_sequence = found.start;
     flow.markers = found.markers;
-    flow.markers_known = true;
-    flow.marker_origin = found.marker_origin;
+    // A second search decides: it must not find what was left for it, over and over.
+    flow.markers_known = flow.markers_known || found.markers_certain || flow.markers_likely;
+    flow.marker_origin = flow.markers_known ? found.marker_origin : found.start;
+    flow.heads_without_markers = 0;
     flow.first_fpdu = false;
     flow.suspicious = 0;
     flow.was_in_step = true;
