@@ -171,4 +171,13 @@ wire::Result<Arguments, std::string> parse(const std::vector<std::string>& words
     return arguments;
 }
 
+std::string fifo_of(const std::vector<std::string>& words) {
+    constexpr std::string_view name = "--fifo";
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        if (words[i] == name && i + 1 < words.size()) return words[i + 1];
+        if (words[i].starts_with(name) && words[i][name.size()] == '=') return words[i].substr(name.size() + 1);
+    }
+    return {};
+}
+
 }  // namespace extcap

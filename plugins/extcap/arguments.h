@@ -46,4 +46,7 @@ inline constexpr std::uint32_t header_octets = 192;  ///< what rdmascope's own d
 /// Fails with a sentence.
 wire::Result<Arguments, std::string> parse(const std::vector<std::string>& words);
 
+/// What --fifo says, whatever else is wrong with the words; empty where it says nothing.
+std::string fifo_of(const std::vector<std::string>& words);
+
 }  // namespace extcap

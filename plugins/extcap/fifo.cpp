@@ -1,14 +1,20 @@
 #include "plugins/extcap/fifo.h"
 
+#include <cerrno>
 #include <csignal>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace extcap {
 namespace {
 
+constexpr int patience_ms = 2000;
+constexpr int step_ms = 10;
+
 volatile std::sig_atomic_t signalled = 0;
+bool opened = false;  ///< a capture's fifo, which is closed at its end
 
 void note(int /*signal*/) { signalled = 1; }
 
@@ -30,10 +36,22 @@ wire::Result<std::unique_ptr<Fifo>, std::string> Fifo::open(const std::string& p
     options.section.application = "rdmascope-extcap " RDMASCOPE_VERSION;
     auto writer = capture::open_writer(path, options);
     if (!writer) return wire::Failure{told_to_end() ? std::string{} : writer.error().text()};
+    opened = true;
     const int watched = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     std::unique_ptr<Fifo> fifo(new Fifo(std::move(writer).value(), watched));
     static_cast<void>(fifo->writer().flush());
     return fifo;
+}
+
+void let_go(const std::string& path) {
+    struct stat status {};
+    if (opened || ::stat(path.c_str(), &status) != 0 || !S_ISFIFO(status.st_mode)) return;
+    for (int waited_ms = 0; waited_ms < patience_ms && !told_to_end(); waited_ms += step_ms) {
+        const int reader = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+        if (reader >= 0) ::close(reader);
+        if (reader >= 0 || errno != ENXIO) return;
+        ::poll(nullptr, 0, step_ms);
+    }
 }
 
 Fifo::~Fifo() {

@@ -31,4 +31,8 @@ private:
 bool told_to_end();
 void heed_signals();
 
+/// Opens the named pipe at `path` and closes it, where it was not opened yet: who waits there for the first frame of a
+/// capture that cannot be made waits for ever otherwise. Waits itself, a little, for who is about to.
+void let_go(const std::string& path);
+
 }  // namespace extcap

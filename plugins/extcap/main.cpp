@@ -1,24 +1,28 @@
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <vector>
 
 #include "plugins/extcap/arguments.h"
 #include "plugins/extcap/choices.h"
+#include "plugins/extcap/fifo.h"
 #include "plugins/extcap/frames.h"
 
 namespace {
 
-/// The status, and on standard error what Wireshark shows in a box.
-int fail(const std::string& why, int status) {
+/// The status, and on standard error what Wireshark shows in a box; once nobody waits for frames any more.
+int fail(const std::string& why, int status, const std::string& fifo) {
     std::fprintf(stderr, "rdmascope-extcap: %s\n", why.c_str());
+    extcap::let_go(fifo);
     return status;
 }
 
 int run(const extcap::Arguments& arguments) {
     const auto say = [](const std::string& text) {
         std::fputs(text.c_str(), stdout);
-        return std::fflush(stdout) == 0 ? 0 : 1;
+        return std::fflush(stdout) == 0 ? 0 : fail(std::string("standard output: ") + std::strerror(errno), 1, {});
     };
     switch (arguments.call) {
         case extcap::Call::help: return say(extcap::help());
@@ -33,7 +37,7 @@ int run(const extcap::Arguments& arguments) {
         }
         case extcap::Call::capture: {
             const std::string fault = extcap::capture_into_fifo(arguments);
-            return fault.empty() ? 0 : fail(fault, 1);
+            return fault.empty() ? 0 : fail(fault, 1, arguments.fifo);
         }
     }
     return 2;
@@ -42,11 +46,12 @@ int run(const extcap::Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const auto arguments = extcap::parse({argv + 1, argv + argc});
-    if (!arguments) return fail(arguments.error(), 2);
+    const std::vector<std::string> words{argv + 1, argv + argc};
+    const auto arguments = extcap::parse(words);
+    if (!arguments) return fail(arguments.error(), 2, extcap::fifo_of(words));
     try {
         return run(*arguments);
     } catch (const std::exception& error) {
-        return fail(error.what(), 1);
+        return fail(error.what(), 1, arguments->fifo);
     }
 }

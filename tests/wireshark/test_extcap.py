@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import shutil
 import signal
 import socket
@@ -141,6 +142,37 @@ class Contract(unittest.TestCase):
                 said = call("--extcap-interface", interface, *to, "--extcap-capture-filter", "nonsense !", "--socket", f"{folder}/none.sock")
                 self.assertEqual(said.returncode, 1)
                 self.assertIn("syntax error", said.stderr)
+
+    def test_who_waits_at_the_fifo_of_no_capture_is_let_go(self):
+        """dumpcap opens the fifo without waiting for a writer, and polls: only a writer that has come and gone ends that."""
+        with tempfile.TemporaryDirectory() as folder:
+            for case, options in enumerate((["--extcap-interface", DAEMON, "--socket", f"{folder}/none.sock"],
+                                            ["--extcap-interface", DAEMON, "--extcap-capture-filter", "nonsense !"],
+                                            ["--extcap-interface", LIVE, "--snaplen", "-1"])):
+                with self.subTest(options=options):
+                    fifo = f"{folder}/fifo{case}"
+                    os.mkfifo(fifo)
+                    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+                    try:
+                        self.assertNotEqual(call("--capture", "--fifo", fifo, *options).returncode, 0)
+                        poll = select.poll()
+                        poll.register(reader, select.POLLIN)
+                        self.assertTrue(poll.poll(0), "the end of the file is to be read")
+                        self.assertEqual(os.read(reader, 1), b"")
+                    finally:
+                        os.close(reader)
+
+    def test_nobody_at_the_fifo_is_not_waited_for_long(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkfifo(f"{folder}/fifo")
+            said = call("--capture", "--extcap-interface", DAEMON, "--fifo", f"{folder}/fifo", "--socket", f"{folder}/none")
+            self.assertEqual(said.returncode, 1)
+            self.assertIn("no daemon answers", said.stderr)
+
+    def test_what_cannot_be_said_is_told(self):
+        with open("/dev/full", "w") as full:
+            said = subprocess.run([EXTCAP, "--extcap-interfaces"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_SECONDS)
+        self.assertEqual((said.returncode, said.stderr), (1, "rdmascope-extcap: standard output: No space left on device\n"))
 
     def test_help_has_every_option(self):
         said = call("--help")
@@ -298,7 +330,6 @@ class Captures(OnAWire):
         self.assertIn("there is no interface none0", said)
         capture.process.stderr.close()
         capture.process.stdout.close()
-        os.close(os.open(capture.fifo, os.O_WRONLY | os.O_NONBLOCK))  # for the reader to end
         capture.reader.join(timeout=PATIENCE_SECONDS)
 
     def test_a_daemons_frames_are_those_sent(self):
@@ -419,6 +450,16 @@ class Tshark(OnAWire):
         self.assertEqual(process.returncode, 0, errors)
         self.assertEqual(octets_of(file), sent)
         wait_for("the extcap's end", lambda: self.wire.within("cat", "/proc/net/packet").stdout.count("\n") == 1)
+
+    def test_tshark_ends_and_says_why_where_there_is_nothing_to_capture(self):
+        for arguments, why in ((["-i", DAEMON, "-o", f"extcap.rdmascope_daemon.socket:{self.folder}/none"], "no daemon answers at"),
+                               (["-i", LIVE, "-f", "udp prot 4791"], "syntax error"),
+                               (["-i", LIVE, "-o", "extcap.rdmascope_tap0.snaplen:999999999"], "is wanted")):
+            with self.subTest(arguments=arguments):
+                process = self.tshark(*arguments)
+                _, errors = process.communicate(timeout=PATIENCE_SECONDS)
+                self.assertNotEqual(process.returncode, 0)
+                self.assertIn(why, errors)
 
 
 if __name__ == "__main__":
