@@ -68,6 +68,8 @@ std::string choose(const std::string& word, BenchOptions& options) {
     return fmt::format("'{}' is none of write, read, send and atomic{}", word, text::did_you_mean(word, names));
 }
 
+constexpr std::uint64_t most_completions = std::uint64_t{1} << 24;  ///< in the queue that all connections share
+
 std::string contradiction(const BenchOptions& options) {
     if (options.ping_pong && options.kind != BenchKind::send) return "--ping-pong goes with send alone";
     if (options.compare_swap && options.kind != BenchKind::atomic) return "--compare-swap goes with atomic alone";
@@ -76,6 +78,11 @@ std::string contradiction(const BenchOptions& options) {
     constexpr std::uint64_t most = std::uint64_t{1} << 36;
     if (options.connections * options.depth * std::max<std::uint64_t>(options.size, 64) > most)
         return fmt::format("--size, --depth and --connections together ask for more than {} GiB", most >> 30);
+    if (const std::uint64_t each = Lane::completions(options); options.connections * each + 16 > most_completions)
+        return fmt::format(
+            "--depth and --connections together ask for too many completions: of this depth there can be {} "
+            "connections",
+            (most_completions - 16) / each);
     return {};
 }
 

@@ -12,6 +12,13 @@ namespace {
 
 constexpr auto look_about = std::chrono::milliseconds(100);  ///< how late a signal may be answered
 
+/// A name that nobody knows and a host that no way leads to are not a matter of what runs there; and one question is
+/// enough.
+bool asks_what_runs_there(const iwarp::Event& event) {
+    return event.failure != iwarp::Failure::unreachable && event.failure != iwarp::Failure::other &&
+           !event.text.ends_with('?');
+}
+
 }  // namespace
 
 std::string explain(const Address& to, const iwarp::Event& event) {
@@ -23,8 +30,9 @@ std::string explain(const Address& to, const iwarp::Event& event) {
                            : fmt::format("{} rejected the connection and gave no reason", name);
         }
         case iwarp::Event::Kind::connect_failed:
-            return fmt::format("{}{}; is `rdmascope endpoint serve` or `rping -s` running there?",
-                               event.text.find(name) == std::string::npos ? name + ": " : "", event.text);
+            return fmt::format(
+                "{}{}{}", event.text.find(name) == std::string::npos ? name + ": " : "", event.text,
+                asks_what_runs_there(event) ? "; is `rdmascope endpoint serve` or `rping -s` running there?" : "");
         case iwarp::Event::Kind::terminated:
             return fmt::format("{}: {} a Terminate: {}", name,
                                event.terminate && event.terminate->sent_by_us ? "was sent" : "sent",

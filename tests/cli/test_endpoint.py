@@ -40,7 +40,8 @@ class Usage(TestCase):
                           ["serve", "--listen", "[::1"], ["ping", "--to", "127.0.0.1:0"], ["ping", "--size", "0"],
                           ["ping", "somebody"], ["bench"], ["bench", "wirte"], ["bench", "read", "--size", "9Q"],
                           ["bench", "read", "--ping-pong"], ["bench", "send", "--ping-pong", "--rate", "1M"],
-                          ["bench", "read", "--size", "2G", "--depth", "4096"], ["listen", "--receives", "0"],
+                          ["bench", "read", "--size", "2G", "--depth", "4096"],
+                          ["bench", "write", "--size", "64", "--depth", "4096", "--connections", "5000"], ["listen", "--receives", "0"],
                           ["serve", "--mpa-revision", "1", "--peer-to-peer"], ["ping", "--congestion", "bogus"],
                           ["serve", "--mpa-revision", "3"], ["serve", "--max-ulpdu", "64769"]):
             with self.subTest(arguments=arguments):
@@ -94,7 +95,9 @@ class Usage(TestCase):
             self.assertIn(str(server.port), message)
 
     def test_a_name_that_there_is_not(self):
-        self.assertIn("no.such.host.invalid", self.fails(ping("no.such.host.invalid:7174")))
+        message = self.fails(ping("no.such.host.invalid:7174"))
+        self.assertIn("no.such.host.invalid", message)
+        self.assertNotIn("running there", message, "what runs on a host that there is not?")
 
 
 class Together(TestCase):
@@ -533,7 +536,9 @@ class PingByHand(TestCase):
             address = f"127.0.0.1:{silent.getsockname()[1]}"
             for program in (ping, lambda *rest: bench("write", *rest)):
                 begun = time.monotonic()
-                self.assertIn("no MPA Reply within 0.3 s", self.fails(program(address, "--timeout", "300ms")))
+                message = self.fails(program(address, "--timeout", "300ms"))
+                self.assertIn("no MPA Reply within 0.3 s", message)
+                self.assertEqual(message.count("?"), 1, message)
                 self.assertLess(time.monotonic() - begun, 3)
 
     def test_interrupted_before_there_is_a_reply(self):
