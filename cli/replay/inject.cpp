@@ -60,6 +60,7 @@ std::string text_of(const Done& done) {
     for (std::size_t i = 1; i < done.outgoing.unfit().size(); ++i)
         if (const auto count = done.outgoing.unfit()[i]; count != 0)
             out += fmt::format("not sent: {} frames {}\n", count, ::replay::words_of(static_cast<Unfit>(i)));
+    if (report.stopped) out += "stopped before all was sent\n";
     return out;
 }
 
@@ -101,6 +102,7 @@ std::string json_of(const Done& done) {
                            {"duplicated", done.impaired.duplicated},    {"corrupted", done.impaired.corrupted},
                            {"reordered", done.impaired.reordered},      {"marked", done.impaired.marked},
                            {"not_markable", done.impaired.not_markable}};
+    all["stopped"] = report.stopped;
     all["error"] = report.error.empty() ? Json(nullptr) : Json(report.error);
     return all.dump(2) + "\n";
 }

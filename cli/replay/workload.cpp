@@ -156,8 +156,11 @@ int workload(const ReplayOptions& options, const Environment&) {
     ::replay::Reenactment run = ::replay::re_enact(*survey, how);
     if (options.place == cli::replay::Place::to) between.tell_reason(options, run);
     const std::optional<::replay::Recording> recording = watching.finish();
+    const std::string error = run.error();
+    // Where nothing was begun, a table says nothing.
+    if (!error.empty() && run.duration_ns() == 0 && !options.json) return failed(error);
     const int printed = print_results(options, *survey, run, recording ? &*recording : nullptr);
-    if (const std::string error = run.error(); !error.empty()) return failed(error);
+    if (!error.empty()) return failed(error);
     if (!watching.refused.empty()) return failed(fmt::format("--compare: {}", watching.refused));
     if (recording && !recording->error.empty()) return failed(recording->error);
     return printed;

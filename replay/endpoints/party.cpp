@@ -36,6 +36,18 @@ std::string reason_of(const iwarp::Event& event) {
     return event.text;
 }
 
+/// Why there is no connection with `where`, and, of the first one, what must run there.
+std::string no_connection(const iwarp::Event& event, const std::string& host, std::uint16_t port, bool first) {
+    std::string why = reason_of(event);
+    if (why.find(host) == std::string::npos) why = fmt::format("{}:{}: {}", host, port, why);
+    using iwarp::Failure;
+    const bool somebody_else = event.kind == iwarp::Event::Kind::rejected && !Refusal::decode(event.private_data);
+    const bool nobody = event.kind == iwarp::Event::Kind::connect_failed && event.failure != Failure::unreachable &&
+                        event.failure != Failure::other && !why.ends_with('?');
+    if (first && (somebody_else || nobody)) why += "; is `rdmascope replay --serve` of this capture running there?";
+    return why;
+}
+
 }  // namespace
 
 Party::Party(std::shared_ptr<iwarp::Device> device, const Survey& survey, OperationQueue& operations,
@@ -90,7 +102,7 @@ PartyResult Party::run() {
         if (result_.error.empty()) result_.error = error.what();
     } catch (const Stopped&) {
         result_.stopped = true;
-        result_.error = "ended before all was done";
+        result_.error = "stopped before all was done";
     }
     if (result_.end_ns == 0) result_.end_ns = steady_ns();
     result_.start_ns = start_ns_;
@@ -216,7 +228,7 @@ void Party::take_events() {
             case What::established: established(*event); break;
             case What::rejected:
             case What::connect_failed:
-                throw iwarp::Error(fmt::format("{}:{}: {}", options_.host, options_.port, reason_of(*event)));
+                throw iwarp::Error(no_connection(*event, options_.host, options_.port, of_control));
             case What::terminated:
             case What::disconnected: {
                 if (event->kind == What::disconnected) {
@@ -300,7 +312,7 @@ void Party::heard(const Word& word) {
             }
             break;
         case Word::Type::finished: peer_finished_ = true; break;
-        case Word::Type::failed: throw iwarp::Error(fmt::format("the other end: {}", word.text));
+        case Word::Type::failed: result_.told = true; throw iwarp::Error(fmt::format("the other end: {}", word.text));
     }
 }
 

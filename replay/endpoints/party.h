@@ -43,6 +43,7 @@ struct PartyResult {
     std::int64_t start_ns = 0;  ///< steady clock; 0 where it never began
     std::int64_t end_ns = 0;
     bool stopped = false;
+    bool told = false;  ///< the error is what the other end said
     std::string error;  ///< empty: all came about
 };
 

@@ -84,7 +84,9 @@ Reenactment as_one_end(const Survey& survey, const ReenactmentOptions& options) 
 std::string Reenactment::error() const {
     // The one that gave up for the other's sake says less.
     for (const PartyResult& party : parties)
-        if (!party.error.empty() && !party.stopped) return party.error;
+        if (!party.error.empty() && !party.stopped && !party.told) return party.error;
+    for (const PartyResult& party : parties)
+        if (!party.error.empty() && !party.told) return party.error;
     for (const PartyResult& party : parties)
         if (!party.error.empty()) return party.error;
     return {};

@@ -7,8 +7,10 @@ import os
 import re
 import resource
 import shutil
+import signal
 import struct
 import subprocess
+import time
 import unittest
 import zlib
 
@@ -438,11 +440,37 @@ class Endpoints(TestCase):
         self.assertIn("the capture here is another one", message)
 
     def test_nobody_listens(self):
-        message = self.fails(replay(capture_of("rxe-trace-rping"), "--to", "127.0.0.1:1"))
-        self.assertIn("127.0.0.1:1", message)
+        result = replay(capture_of("rxe-trace-rping"), "--to", "127.0.0.1:1")
+        self.assertEqual(self.fails(result), "rdmascope replay: cannot connect to 127.0.0.1:1: Connection refused by 127.0.0.1:1; "
+                                             "is `rdmascope replay --serve` of this capture running there?\n")
+        self.assertEqual(result.stdout, "", "nothing happened, and there is no table of it")
         told = json.loads(replay(capture_of("rxe-trace-rping"), "--to", "127.0.0.1:1", "--json").stdout)
         self.assertEqual(told["seconds"], 0)
         self.assertIn("127.0.0.1:1", told["error"])
+
+    def test_somebody_else_listens(self):
+        listener = subprocess.Popen([BINARY, "endpoint", "serve", "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True,
+                                    env=ENVIRONMENT)
+        self.addCleanup(listener.stdout.close)
+        self.addCleanup(listener.wait)
+        self.addCleanup(listener.terminate)
+        address = listener.stdout.readline().split()[1]
+        message = self.fails(replay(capture_of("rxe-trace-rping"), "--to", address))
+        self.assertIn(f"{address}: what listens there is no `rdmascope replay`", message)
+
+    def test_who_stops_it_is_not_told_of_another_end(self):
+        for arguments in (["--loopback"], ["--loopback", "--json"]):
+            with self.subTest(arguments=arguments):
+                process = subprocess.Popen([BINARY, "replay", capture_of("siw-rping-crc"), *arguments], stdout=subprocess.PIPE,
+                                           stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+                time.sleep(1)  # of nine
+                process.send_signal(signal.SIGINT)
+                output, errors = process.communicate(timeout=60)
+                self.assertEqual((process.returncode, errors), (1, "rdmascope replay: stopped before all was done\n"))
+                if "--json" in arguments:
+                    self.assertEqual(json.loads(output)["error"], "stopped before all was done")
+                else:
+                    self.assertIn("operations, ", output)
 
     def test_what_fails_before_there_is_anything_has_its_object(self):
         for arguments in (["--loopback"], ["--inject", "no-such0"], ["--as", "initiator", "--to", "127.0.0.1:1"]):

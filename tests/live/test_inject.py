@@ -371,6 +371,15 @@ class Refused(Wire):
         out = process.communicate(timeout=20)[0]
         self.assertEqual(process.returncode, 0)
         self.assertTrue(1 <= json.loads(out)["sent_frames"] <= 4)
+        self.assertIs(json.loads(out)["stopped"], True)
+
+    def test_sigint_is_told_in_words(self):
+        file = self.folder / "slow.pcap"
+        write_pcap(file, [(10**18 + i * 10**9, bytes(64)) for i in range(1000)])
+        process = subprocess.Popen(self.way.within("near", path.BINARY, "replay", file, "--inject", "eth0"), stdout=subprocess.PIPE, text=True)
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.communicate(timeout=20)[0].splitlines()[-1], "stopped before all was sent")
 
 
 if __name__ == "__main__":
