@@ -93,7 +93,7 @@ class Listings(TestCase):
 def options():
     """Every option that the help text has: (`-c`, None), (`-i`, `--interface`), (None, `--all`)."""
     text = dump("--help").stdout
-    found = re.findall(r"^(?:  (-\S)(?:, (--\S+))?|      (--\S+))", text, re.MULTILINE)
+    found = re.findall(r"^(?:  (-\S)(?:, (--[\w-]+))?|      (--[\w-]+))", text, re.MULTILINE)
     return [(letter or None, with_letter or alone or None) for letter, with_letter, alone in found]
 
 
