@@ -13,10 +13,18 @@ constexpr int first_long = 256;  ///< getopt_long's answer for the first option;
 constexpr std::size_t help_column = 30;
 constexpr std::size_t help_width = 68;  ///< the text beside it, so that a line has at most 98 columns
 
+bool may_lack_value(const OptionText& option) { return option.letter == 0 && option.argument.starts_with('['); }
+
+/// Its value may be a word of its own where that is a path; of the others such a word is a program, or a mistake.
+bool may_name_path(const OptionText& option) { return may_lack_value(option) && option.argument == "[SOCKET]"; }
+
 std::string left_side(const OptionText& option) {
     std::string text = option.letter != 0 ? fmt::format("  -{}", option.letter) : "    ";
     if (!option.long_name.empty()) text += fmt::format("{}--{}", option.letter != 0 ? ", " : "  ", option.long_name);
-    if (!option.argument.empty()) text += fmt::format(" {}", option.argument);
+    if (may_lack_value(option))
+        text += fmt::format("[={}", option.argument.substr(1));
+    else if (!option.argument.empty())
+        text += fmt::format(" {}", option.argument);
     return text;
 }
 
@@ -29,8 +37,6 @@ void append_wrapped(std::string& out, std::string_view text) {
     }
     out += fmt::format("{}\n", text);
 }
-
-bool may_lack_value(const OptionText& option) { return option.letter == 0 && option.argument.starts_with('['); }
 
 int kind_of(const OptionText& option) {
     if (option.argument.empty()) return no_argument;
@@ -81,7 +87,7 @@ OptionScanner::Found OptionScanner::next() {
     const int index = index_of(answer);
     if (optarg != nullptr) return {index, optarg, {}};
     // getopt takes such a value behind `=` alone; a word that is a path can be nothing else either.
-    if (index >= 0 && may_lack_value(options_[static_cast<std::size_t>(index)]) && optind < count()) {
+    if (index >= 0 && may_name_path(options_[static_cast<std::size_t>(index)]) && optind < count()) {
         const std::string_view word = argv_[static_cast<std::size_t>(optind)];
         if (word.starts_with('/') || word.starts_with('.'))
             return {index, argv_[static_cast<std::size_t>(optind++)], {}};

@@ -10,7 +10,9 @@ namespace cli {
 struct OptionText {
     char letter;                 ///< 0 where there is only a long name
     std::string_view long_name;  ///< empty where there is only a letter
-    std::string_view argument;   ///< empty for a flag; `[PATH]`, of one without a letter: a path, or nothing
+    /// Empty for a flag. `[LIST]`, of one without a letter: behind `=`, or nothing; `[SOCKET]`: a path may also be a
+    /// word of its own.
+    std::string_view argument;
     std::string_view help;
 };
 

@@ -7,13 +7,27 @@ _rdmascope_files() {
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
 }
 
+_rdmascope_folders() {
+    compopt -o filenames 2> /dev/null
+    mapfile -t COMPREPLY < <(compgen -d -- "$current")
+}
+
+# Words that something is to follow without a space.
+_rdmascope_beginnings() {
+    compopt -o nospace 2> /dev/null
+    _rdmascope_words "$1"
+}
+
+# The value of --kernel-events, which stands behind `=` alone.
+_rdmascope_events() { _rdmascope_words 'rdma_cma rdma_core ib_cma ib_mad rpcrdma'; }
+
 _rdmascope_fields() { _rdmascope_words "$("${COMP_WORDS[0]}" dump -G fields 2> /dev/null | cut -f3)"; }
 
 _rdmascope_interfaces() { _rdmascope_words "any $(command ls /sys/class/net 2> /dev/null)"; }
 
 _rdmascope_dump() {
     local word with_fields=
-    for word in "${COMP_WORDS[@]}"; do
+    for word in "${words[@]}"; do
         case $word in fields | json | ek | -Tfields | -Tjson | -Tek) with_fields=yes ;; esac
     done
     case $previous in
@@ -30,6 +44,7 @@ _rdmascope_dump() {
         -z) mapfile -t COMPREPLY < <(compgen -c -- "$current"); return ;;
         -y | --linktype) _rdmascope_words 'EN10MB LINUX_SLL LINUX_SLL2 RAW INFINIBAND'; return ;;
         --color) _rdmascope_words 'auto never always'; return ;;
+        --kernel-events) if [[ $attached ]]; then _rdmascope_events; return; fi ;;
         --format) _rdmascope_words 'pcap pcapng'; return ;;
         --time-stamp-precision) _rdmascope_words 'micro nano'; return ;;
         -s | --snapshot-length | -B | --buffer-size | -j | --time-stamp-type | -c | -C | -W) return ;;
@@ -63,9 +78,10 @@ _rdmascope_measuring() {
     case $previous in
         -i | --interface) _rdmascope_interfaces ;;
         -r | --read-file | -F | --trace | --counters | --connect) _rdmascope_files ;;
-        --history) _rdmascope_files ;;
+        --kernel-events) if [[ $attached ]]; then _rdmascope_events; else return 1; fi ;;
+        --history) _rdmascope_folders ;;
         --from | --to) _rdmascope_words '-1h -10m -1d now' ;;
-        -a | --autostop) _rdmascope_words 'duration: packets:' ;;
+        -a | --autostop) _rdmascope_beginnings 'duration: packets:' ;;
         --link-rate) _rdmascope_words '10G 25G 40G 50G 100G 200G 400G' ;;
         -s | --snapshot-length | -B | --buffer-size | -c | --seconds | --threads | --max-flows) ;;
         *) return 1 ;;
@@ -129,7 +145,8 @@ _rdmascope_daemon() {
         -i | --interface) _rdmascope_interfaces ;;
         -s | --snaplen) _rdmascope_words '0 128 192' ;;
         --prometheus) _rdmascope_words 'off 127.0.0.1:9879 [::1]:9879 :9879' ;;
-        --socket | --history | --record) _rdmascope_files ;;
+        --socket) _rdmascope_files ;;
+        --history | --record) _rdmascope_folders ;;
         --log-level) _rdmascope_words 'error warning info debug' ;;
         *) _rdmascope_words '--config --check --print-config -i --interface -s --snaplen --prometheus --socket --history
             --record --foreground --log-level -h --help --version' ;;
@@ -137,8 +154,8 @@ _rdmascope_daemon() {
 }
 
 _rdmascope_endpoint() {
-    local part=${COMP_WORDS[2]} common own=
-    if ((COMP_CWORD == 2)); then
+    local part=${words[2]} common own=
+    if ((${#words[@]} == 3)); then
         _rdmascope_words 'serve ping bench listen --help --version'
         return
     fi
@@ -179,7 +196,9 @@ _rdmascope_replay() {
         --payload) _rdmascope_words 'captured pattern'; return ;;
         --loss | --reorder | --duplicate | --corrupt | --mark) _rdmascope_words '0.1% 1% 10%'; return ;;
         --rate) _rdmascope_words '10M 100M 1G'; return ;;
-        --flow | --loop | --copies | --timeout | --delay | --jitter | --seed) return ;;
+        --rewrite) _rdmascope_beginnings 'mac: mac.src: mac.dst: ip: ip.src: ip.dst: port: port.src: port.dst: qpn: qpn.src: qpn.dst:'
+            return ;;
+        --flow | --loop | --copies | --timeout | --delay | --jitter | --seed | --ether) return ;;
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '--loopback --serve --to --inject --as --force --rewrite --ether -r --read-file --flow --speed --loop --copies --crc
@@ -192,20 +211,17 @@ _rdmascope_replay() {
 
 _rdmascope_run() {
     # Behind its options stands somebody else's command.
-    local word at
-    for ((at = 2; at < COMP_CWORD; at++)); do
-        word=${COMP_WORDS[at]}
-        case $word in
+    local at
+    for ((at = 2; at < ${#words[@]} - 1; at++)); do
+        case ${words[at]} in
             --) ((at++)); break ;;
             --trace | --attach | --summary | --address | --crc | --markers | --mpa-revision | --peer-to-peer | --strict | \
-                --max-ulpdu | --verbose)
-                [[ ${COMP_WORDS[at + 1]} == '=' ]] && ((at++))
-                ((at++)) ;;
+                --max-ulpdu | --receive-patience | --verbose) ((at++)) ;;
             -*) ;;
             *) break ;;
         esac
     done
-    if ((at < COMP_CWORD)); then
+    if ((at < ${#words[@]} - 1)); then
         _rdmascope_files
         return
     fi
@@ -214,6 +230,7 @@ _rdmascope_run() {
         --trace) _rdmascope_files; return ;;
         --attach) mapfile -t COMPREPLY < <(cd /proc && compgen -G "${current}*" | grep -x '[0-9]*'); return ;;
         --mpa-revision) _rdmascope_words '1 2'; return ;;
+        --kernel-events) if [[ $attached ]]; then _rdmascope_events; return; fi ;;
         --address | --max-ulpdu | --receive-patience) return ;;
     esac
     if [[ $current == -* ]]; then
@@ -226,7 +243,8 @@ _rdmascope_run() {
 
 _rdmascope_doctor() {
     case $previous in
-        --binary | --compare | --root | --export | --bundle) _rdmascope_files ;;
+        --root) _rdmascope_folders ;;
+        --binary | --compare | --export | --bundle) _rdmascope_files ;;
         --color) _rdmascope_words 'auto never always' ;;
         --fail-on) _rdmascope_words 'broken warning note never' ;;
         *) _rdmascope_words '--binary --compare --root --list --export --bundle --json -v --verbose --color --fail-on
@@ -242,18 +260,29 @@ _rdmascope_demo() {
 }
 
 _rdmascope() {
-    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-    # bash cuts words at `=`: --color=al is three of them.
-    if [[ $current == '=' ]]; then
-        current=
-    elif [[ $previous == '=' && $COMP_CWORD -gt 2 ]]; then
-        previous=${COMP_WORDS[COMP_CWORD - 2]}
+    # bash cuts words at `=` and `:`. Here they are whole: --color=al, 127.0.0.1:71, 10:00.pcap.
+    local words=() word glued= attached= current previous before
+    for word in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
+        if [[ ${#words[@]} -gt 1 && ($glued || $word =~ ^[=:]+$) ]]; then
+            words[${#words[@]} - 1]+=$word
+        else
+            words+=("$word")
+        fi
+        glued=
+        [[ $word =~ ^[=:]+$ ]] && glued=yes
+    done
+    current=${words[${#words[@]} - 1]} previous=${words[${#words[@]} - 2]}
+    # What of it is not to be completed any more.
+    before=${current%"$word"}
+    [[ $glued ]] && before=$current
+    if [[ $current == --*=* ]]; then
+        attached=yes previous=${current%%=*} before=${before#*=} current=${current#*=}
     fi
     COMPREPLY=()
-    if ((COMP_CWORD == 1)); then
+    if ((${#words[@]} == 2)); then
         _rdmascope_words 'dump flows why top daemon endpoint replay run doctor demo help --help --version'
     else
-        case ${COMP_WORDS[1]} in
+        case ${words[1]} in
             dump) _rdmascope_dump ;;
             flows) _rdmascope_flows ;;
             why) _rdmascope_why ;;
@@ -264,9 +293,10 @@ _rdmascope() {
             run) _rdmascope_run ;;
             doctor) _rdmascope_doctor ;;
             demo) _rdmascope_demo ;;
-            help) if ((COMP_CWORD == 2)); then _rdmascope_words 'dump flows why top daemon endpoint replay run doctor demo'; fi ;;
+            help) if ((${#words[@]} == 3)); then _rdmascope_words 'dump flows why top daemon endpoint replay run doctor demo'; fi ;;
         esac
     fi
+    COMPREPLY=("${COMPREPLY[@]#"$before"}")
 }
 
 complete -F _rdmascope rdmascope

@@ -13,6 +13,42 @@ function __rdmascope_wants_fields
     string match -qr -- '-T *(fields|json|ek)' (commandline -opc | string join ' ')
 end
 
+# Whether the command is one of these; a file of that name, or a word behind `run`, is none.
+function __rdmascope_is
+    set -l words (commandline -opc)
+    contains -- "$words[2]" $argv
+end
+
+# What stands behind the options of `run`: somebody else's command, a word a line.
+function __rdmascope_program
+    set -l words (commandline -opc)
+    set -e words[1..2]
+    while set -q words[1]
+        switch $words[1]
+            case --
+                set -e words[1]
+                break
+            case --trace --attach --summary --address --crc --markers --mpa-revision --peer-to-peer --strict --max-ulpdu \
+                --receive-patience --verbose
+                set -e words[1]
+                set -e words[1]
+            case '-*'
+                set -e words[1]
+            case '*'
+                break
+        end
+    end
+    string join \n -- $words
+end
+
+function __rdmascope_runs
+    __rdmascope_is run; and not count (__rdmascope_program) >/dev/null
+end
+
+function __rdmascope_complete_program
+    complete -C (string join ' ' -- (string escape -- (__rdmascope_program)) (commandline -ct))
+end
+
 complete -c rdmascope -f
 complete -c rdmascope -n __fish_use_subcommand -a dump -d 'print, filter, save and convert packets'
 complete -c rdmascope -n __fish_use_subcommand -a flows -d 'one row a flow with all its figures'
@@ -27,10 +63,11 @@ complete -c rdmascope -n __fish_use_subcommand -a demo -d 'real iWARP traffic, c
 complete -c rdmascope -n __fish_use_subcommand -a help -d 'explain a command'
 complete -c rdmascope -n __fish_use_subcommand -l help -d 'list the commands'
 complete -c rdmascope -n __fish_use_subcommand -l version -d 'print the version'
-complete -c rdmascope -n '__fish_seen_subcommand_from help' -a 'dump flows why top daemon endpoint replay run doctor demo'
+complete -c rdmascope -n '__rdmascope_is dump flows why top' -a 'ip ip6 udp tcp host net port src dst and or not vlan ether'
+complete -c rdmascope -n '__rdmascope_is help' -a 'dump flows why top daemon endpoint replay run doctor demo'
 
 function __rdmascope_option
-    complete -c rdmascope -n '__fish_seen_subcommand_from dump' $argv
+    complete -c rdmascope -n '__rdmascope_is dump' $argv
 end
 
 __rdmascope_option -s i -l interface -x -a '(__rdmascope_interfaces)' -d 'capture on an interface'
@@ -53,8 +90,8 @@ __rdmascope_option -l all -d 'print packets without RDMA too'
 __rdmascope_option -s d -d 'print the compiled expression and exit'
 __rdmascope_option -s O -l no-optimize -d 'do not optimise the compiled expression'
 __rdmascope_option -s T -x -a 'text fields json ek' -d 'what to print'
-complete -c rdmascope -n '__fish_seen_subcommand_from dump; and __rdmascope_wants_fields' -s e -x -a '(__rdmascope_fields)' -d 'print this field'
-complete -c rdmascope -n '__fish_seen_subcommand_from dump; and not __rdmascope_wants_fields' -s e -d 'show the header of the link layer'
+complete -c rdmascope -n '__rdmascope_is dump; and __rdmascope_wants_fields' -s e -x -a '(__rdmascope_fields)' -d 'print this field'
+complete -c rdmascope -n '__rdmascope_is dump; and not __rdmascope_wants_fields' -s e -d 'show the header of the link layer'
 __rdmascope_option -s E -x -a 'header=y separator=/t separator=/s separator=, occurrence=f occurrence=l occurrence=a aggregator=/s quote=d quote=s quote=n bom=y' -d 'look of -T fields'
 __rdmascope_option -s V -d 'every field as a tree'
 __rdmascope_option -s v -d more
@@ -87,19 +124,19 @@ __rdmascope_option -l version -d 'print the version and exit'
 
 # What flows, why and top share.
 function __rdmascope_measuring_option
-    complete -c rdmascope -n '__fish_seen_subcommand_from flows why top' $argv
+    complete -c rdmascope -n '__rdmascope_is flows why top' $argv
 end
 
 function __rdmascope_flows_option
-    complete -c rdmascope -n '__fish_seen_subcommand_from flows' $argv
+    complete -c rdmascope -n '__rdmascope_is flows' $argv
 end
 
 function __rdmascope_why_option
-    complete -c rdmascope -n '__fish_seen_subcommand_from why' $argv
+    complete -c rdmascope -n '__rdmascope_is why' $argv
 end
 
 function __rdmascope_top_option
-    complete -c rdmascope -n '__fish_seen_subcommand_from top' $argv
+    complete -c rdmascope -n '__rdmascope_is top' $argv
 end
 
 function __rdmascope_columns
@@ -164,7 +201,9 @@ function __rdmascope_endpoint
     complete -c rdmascope -n '__rdmascope_part serve ping bench listen' $argv
 end
 
-complete -c rdmascope -n '__fish_seen_subcommand_from endpoint; and not __rdmascope_part serve ping bench listen' -a 'serve ping bench listen'
+complete -c rdmascope -n '__rdmascope_is endpoint; and not __rdmascope_part serve ping bench listen' -a 'serve ping bench listen'
+complete -c rdmascope -n '__rdmascope_is endpoint; and not __rdmascope_part serve ping bench listen' -s h -l help -d 'list the parts and exit'
+complete -c rdmascope -n '__rdmascope_is endpoint; and not __rdmascope_part serve ping bench listen' -l version -d 'print the version and exit'
 __rdmascope_endpoint -l crc -x -a 'on off' -d 'ask for the CRC of MPA'
 __rdmascope_endpoint -l markers -x -a 'on off' -d 'ask for markers'
 __rdmascope_endpoint -l mpa-revision -x -a '1 2' -d 'MPA revision'
@@ -202,85 +241,85 @@ complete -c rdmascope -n '__rdmascope_part listen' -l receives -x -d 'receives o
 complete -c rdmascope -n '__rdmascope_part listen' -l receive-size -x -a '4K 64K' -d 'octets of a receive'
 complete -c rdmascope -n '__rdmascope_part listen' -l show -x -d 'octets to print'
 
-complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -l config -r -F -d 'read this configuration'
-complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -l check -d 'say what is wrong with the configuration and exit'
-complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -l print-config -d 'print a complete configuration and exit'
-complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -s i -l interface -x -a '(__rdmascope_interfaces)' -d 'capture on an interface, or on those of a pattern'
-complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -s s -l snaplen -x -a '0 128 192' -d 'keep OCTETS of each frame'
-complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -l prometheus -x -a 'off 127.0.0.1:9879 :9879' -d 'where Prometheus is answered'
-complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -l socket -r -F -d 'the socket of local clients'
-complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -l history -x -a '(__fish_complete_directories)' -d 'keep history here'
-complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -l record -x -a '(__fish_complete_directories)' -d 'save recordings here'
-complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -l foreground -d 'stay in the foreground'
-complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -l log-level -x -a 'error warning info debug' -d 'what is told'
-complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -s h -l help -d 'list the options and exit'
-complete -c rdmascope -n '__fish_seen_subcommand_from daemon' -l version -d 'print the version and exit'
+complete -c rdmascope -n '__rdmascope_is daemon' -l config -r -F -d 'read this configuration'
+complete -c rdmascope -n '__rdmascope_is daemon' -l check -d 'say what is wrong with the configuration and exit'
+complete -c rdmascope -n '__rdmascope_is daemon' -l print-config -d 'print a complete configuration and exit'
+complete -c rdmascope -n '__rdmascope_is daemon' -s i -l interface -x -a '(__rdmascope_interfaces)' -d 'capture on an interface, or on those of a pattern'
+complete -c rdmascope -n '__rdmascope_is daemon' -s s -l snaplen -x -a '0 128 192' -d 'keep OCTETS of each frame'
+complete -c rdmascope -n '__rdmascope_is daemon' -l prometheus -x -a 'off 127.0.0.1:9879 :9879' -d 'where Prometheus is answered'
+complete -c rdmascope -n '__rdmascope_is daemon' -l socket -r -F -d 'the socket of local clients'
+complete -c rdmascope -n '__rdmascope_is daemon' -l history -x -a '(__fish_complete_directories)' -d 'keep history here'
+complete -c rdmascope -n '__rdmascope_is daemon' -l record -x -a '(__fish_complete_directories)' -d 'save recordings here'
+complete -c rdmascope -n '__rdmascope_is daemon' -l foreground -d 'stay in the foreground'
+complete -c rdmascope -n '__rdmascope_is daemon' -l log-level -x -a 'error warning info debug' -d 'what is told'
+complete -c rdmascope -n '__rdmascope_is daemon' -s h -l help -d 'list the options and exit'
+complete -c rdmascope -n '__rdmascope_is daemon' -l version -d 'print the version and exit'
 
-complete -c rdmascope -n '__fish_seen_subcommand_from run' -l software -d 'over the software iWARP stack'
-complete -c rdmascope -n '__fish_seen_subcommand_from run' -l trace -r -F -d 'write what it does with queue pairs'
-complete -c rdmascope -n '__fish_seen_subcommand_from run' -l kernel-events -f -a 'rdma_cma rdma_core ib_cma ib_mad rpcrdma' -d 'the events of the kernel too'
-complete -c rdmascope -n '__fish_seen_subcommand_from run' -l attach -x -a '(__fish_complete_pids)' -d 'trace a process that runs already'
-complete -c rdmascope -n '__fish_seen_subcommand_from run' -l summary -x -a 'on off' -d 'what each queue pair did'
-complete -c rdmascope -n '__fish_seen_subcommand_from run' -l address -x -d 'an address that the device has'
-complete -c rdmascope -n '__fish_seen_subcommand_from run' -l crc -x -a 'on off' -d 'ask for MPA CRC'
-complete -c rdmascope -n '__fish_seen_subcommand_from run' -l markers -x -a 'on off' -d 'ask for MPA markers'
-complete -c rdmascope -n '__fish_seen_subcommand_from run' -l mpa-revision -x -a '1 2' -d 'MPA revision'
-complete -c rdmascope -n '__fish_seen_subcommand_from run' -l peer-to-peer -x -a 'on off' -d 'a ready-to-receive message'
-complete -c rdmascope -n '__fish_seen_subcommand_from run' -l strict -x -a 'on off' -d 'data reach memory after their CRC alone'
-complete -c rdmascope -n '__fish_seen_subcommand_from run' -l max-ulpdu -x -d 'longest ULPDU sent, in octets'
-complete -c rdmascope -n '__fish_seen_subcommand_from run' -l receive-patience -x -d 'ms that a message waits for a receive'
-complete -c rdmascope -n '__fish_seen_subcommand_from run' -l verbose -x -a 'on off' -d 'say why connections failed or ended'
-complete -c rdmascope -n '__fish_seen_subcommand_from run' -s h -l help -d 'list the options and exit'
-complete -c rdmascope -n '__fish_seen_subcommand_from run' -l version -d 'print the version and exit'
-complete -c rdmascope -n '__fish_seen_subcommand_from run' -x -a '(__fish_complete_subcommand)' -d 'program'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -F
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l loopback -d 'both ends here'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l serve -x -d 'be the end that accepts'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l to -x -d 'be the end that connects'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l inject -x -a '(__rdmascope_interfaces)' -d 'put the frames on an interface'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l as -x -a 'initiator responder' -d 'play one captured side'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l force -d 'also on the interface of the default route'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l rewrite -x -d 'write addresses anew'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l ether -x -d 'addresses for frames without an Ethernet header'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -s r -l read-file -r -F -d 'the capture'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l flow -x -d 'only this flow and its reverse'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l speed -x -a '0.1 1 10 max' -d 'times as fast as captured'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l loop -x -d 'so many times'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l copies -x -d 'so many of every connection'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l crc -x -a 'on off' -d 'CRC of MPA'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l payload -x -a 'captured pattern' -d 'what messages hold'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l timeout -x -d 'give up where nothing completes'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l loss -x -a '0.1% 1% 10%' -d 'lose frames'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l delay -x -d 'hold everything up, milliseconds'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l jitter -x -d 'and up to so much longer'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l reorder -x -a '0.1% 1% 10%' -d 'let frames be overtaken'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l duplicate -x -a '0.1% 1% 10%' -d 'send frames twice'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l corrupt -x -a '0.1% 1% 10%' -d 'change a bit'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l mark -x -a '0.1% 1% 10%' -d 'mark frames as having met congestion'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l rate -x -a '10M 100M 1G' -d 'bits per second'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l seed -x -d 'what the draws begin with'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l compare -d 'print it beside the original'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l save -r -F -d 'keep what is captured'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l json -d 'one JSON object'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -s h -l help -d 'list the options and exit'
-complete -c rdmascope -n '__fish_seen_subcommand_from replay' -l version -d 'print the version and exit'
+complete -c rdmascope -n __rdmascope_runs -l software -d 'over the software iWARP stack'
+complete -c rdmascope -n __rdmascope_runs -l trace -r -F -d 'write what it does with queue pairs'
+complete -c rdmascope -n __rdmascope_runs -l kernel-events -f -a 'rdma_cma rdma_core ib_cma ib_mad rpcrdma' -d 'the events of the kernel too'
+complete -c rdmascope -n __rdmascope_runs -l attach -x -a '(__fish_complete_pids)' -d 'trace a process that runs already'
+complete -c rdmascope -n __rdmascope_runs -l summary -x -a 'on off' -d 'what each queue pair did'
+complete -c rdmascope -n __rdmascope_runs -l address -x -d 'an address that the device has'
+complete -c rdmascope -n __rdmascope_runs -l crc -x -a 'on off' -d 'ask for MPA CRC'
+complete -c rdmascope -n __rdmascope_runs -l markers -x -a 'on off' -d 'ask for MPA markers'
+complete -c rdmascope -n __rdmascope_runs -l mpa-revision -x -a '1 2' -d 'MPA revision'
+complete -c rdmascope -n __rdmascope_runs -l peer-to-peer -x -a 'on off' -d 'a ready-to-receive message'
+complete -c rdmascope -n __rdmascope_runs -l strict -x -a 'on off' -d 'data reach memory after their CRC alone'
+complete -c rdmascope -n __rdmascope_runs -l max-ulpdu -x -d 'longest ULPDU sent, in octets'
+complete -c rdmascope -n __rdmascope_runs -l receive-patience -x -d 'ms that a message waits for a receive'
+complete -c rdmascope -n __rdmascope_runs -l verbose -x -a 'on off' -d 'say why connections failed or ended'
+complete -c rdmascope -n __rdmascope_runs -s h -l help -d 'list the options and exit'
+complete -c rdmascope -n __rdmascope_runs -l version -d 'print the version and exit'
+complete -c rdmascope -n '__rdmascope_is run' -a '(__rdmascope_complete_program)'
+complete -c rdmascope -n '__rdmascope_is replay' -F
+complete -c rdmascope -n '__rdmascope_is replay' -l loopback -d 'both ends here'
+complete -c rdmascope -n '__rdmascope_is replay' -l serve -x -d 'be the end that accepts'
+complete -c rdmascope -n '__rdmascope_is replay' -l to -x -d 'be the end that connects'
+complete -c rdmascope -n '__rdmascope_is replay' -l inject -x -a '(__rdmascope_interfaces)' -d 'put the frames on an interface'
+complete -c rdmascope -n '__rdmascope_is replay' -l as -x -a 'initiator responder' -d 'play one captured side'
+complete -c rdmascope -n '__rdmascope_is replay' -l force -d 'also on the interface of the default route'
+complete -c rdmascope -n '__rdmascope_is replay' -l rewrite -x -d 'write addresses anew'
+complete -c rdmascope -n '__rdmascope_is replay' -l ether -x -d 'addresses for frames without an Ethernet header'
+complete -c rdmascope -n '__rdmascope_is replay' -s r -l read-file -r -F -d 'the capture'
+complete -c rdmascope -n '__rdmascope_is replay' -l flow -x -d 'only this flow and its reverse'
+complete -c rdmascope -n '__rdmascope_is replay' -l speed -x -a '0.1 1 10 max' -d 'times as fast as captured'
+complete -c rdmascope -n '__rdmascope_is replay' -l loop -x -d 'so many times'
+complete -c rdmascope -n '__rdmascope_is replay' -l copies -x -d 'so many of every connection'
+complete -c rdmascope -n '__rdmascope_is replay' -l crc -x -a 'on off' -d 'CRC of MPA'
+complete -c rdmascope -n '__rdmascope_is replay' -l payload -x -a 'captured pattern' -d 'what messages hold'
+complete -c rdmascope -n '__rdmascope_is replay' -l timeout -x -d 'give up where nothing completes'
+complete -c rdmascope -n '__rdmascope_is replay' -l loss -x -a '0.1% 1% 10%' -d 'lose frames'
+complete -c rdmascope -n '__rdmascope_is replay' -l delay -x -d 'hold everything up, milliseconds'
+complete -c rdmascope -n '__rdmascope_is replay' -l jitter -x -d 'and up to so much longer'
+complete -c rdmascope -n '__rdmascope_is replay' -l reorder -x -a '0.1% 1% 10%' -d 'let frames be overtaken'
+complete -c rdmascope -n '__rdmascope_is replay' -l duplicate -x -a '0.1% 1% 10%' -d 'send frames twice'
+complete -c rdmascope -n '__rdmascope_is replay' -l corrupt -x -a '0.1% 1% 10%' -d 'change a bit'
+complete -c rdmascope -n '__rdmascope_is replay' -l mark -x -a '0.1% 1% 10%' -d 'mark frames as having met congestion'
+complete -c rdmascope -n '__rdmascope_is replay' -l rate -x -a '10M 100M 1G' -d 'bits per second'
+complete -c rdmascope -n '__rdmascope_is replay' -l seed -x -d 'what the draws begin with'
+complete -c rdmascope -n '__rdmascope_is replay' -l compare -d 'print it beside the original'
+complete -c rdmascope -n '__rdmascope_is replay' -l save -r -F -d 'keep what is captured'
+complete -c rdmascope -n '__rdmascope_is replay' -l json -d 'one JSON object'
+complete -c rdmascope -n '__rdmascope_is replay' -s h -l help -d 'list the options and exit'
+complete -c rdmascope -n '__rdmascope_is replay' -l version -d 'print the version and exit'
 
-complete -c rdmascope -n '__fish_seen_subcommand_from doctor' -l binary -r -F -d 'whether this program will work here'
-complete -c rdmascope -n '__fish_seen_subcommand_from doctor' -l compare -r -F -d 'what this host and another disagree on'
-complete -c rdmascope -n '__fish_seen_subcommand_from doctor' -l root -x -a '(__fish_complete_directories)' -d 'examine the machine whose / is there'
-complete -c rdmascope -n '__fish_seen_subcommand_from doctor' -l list -d 'list the checks and exit'
-complete -c rdmascope -n '__fish_seen_subcommand_from doctor' -l export -r -F -d 'write what there is as JSON'
-complete -c rdmascope -n '__fish_seen_subcommand_from doctor' -l bundle -r -F -d 'write a .tar.gz for a bug report'
-complete -c rdmascope -n '__fish_seen_subcommand_from doctor' -l json -d 'one JSON object'
-complete -c rdmascope -n '__fish_seen_subcommand_from doctor' -s v -l verbose -d 'also what is as it should be'
-complete -c rdmascope -n '__fish_seen_subcommand_from doctor' -l color -x -a 'auto never always' -d 'colour'
-complete -c rdmascope -n '__fish_seen_subcommand_from doctor' -l fail-on -x -a 'broken warning note never' -d 'exit with 1 from this severity on'
-complete -c rdmascope -n '__fish_seen_subcommand_from doctor' -s h -l help -d 'list the options and exit'
-complete -c rdmascope -n '__fish_seen_subcommand_from doctor' -l version -d 'print the version and exit'
+complete -c rdmascope -n '__rdmascope_is doctor' -l binary -r -F -d 'whether this program will work here'
+complete -c rdmascope -n '__rdmascope_is doctor' -l compare -r -F -d 'what this host and another disagree on'
+complete -c rdmascope -n '__rdmascope_is doctor' -l root -x -a '(__fish_complete_directories)' -d 'examine the machine whose / is there'
+complete -c rdmascope -n '__rdmascope_is doctor' -l list -d 'list the checks and exit'
+complete -c rdmascope -n '__rdmascope_is doctor' -l export -r -F -d 'write what there is as JSON'
+complete -c rdmascope -n '__rdmascope_is doctor' -l bundle -r -F -d 'write a .tar.gz for a bug report'
+complete -c rdmascope -n '__rdmascope_is doctor' -l json -d 'one JSON object'
+complete -c rdmascope -n '__rdmascope_is doctor' -s v -l verbose -d 'also what is as it should be'
+complete -c rdmascope -n '__rdmascope_is doctor' -l color -x -a 'auto never always' -d 'colour'
+complete -c rdmascope -n '__rdmascope_is doctor' -l fail-on -x -a 'broken warning note never' -d 'exit with 1 from this severity on'
+complete -c rdmascope -n '__rdmascope_is doctor' -s h -l help -d 'list the options and exit'
+complete -c rdmascope -n '__rdmascope_is doctor' -l version -d 'print the version and exit'
 
-complete -c rdmascope -n '__fish_seen_subcommand_from demo' -l recorded -d 'show the capture that the program carries'
-complete -c rdmascope -n '__fish_seen_subcommand_from demo' -l plain -d 'print, also on a terminal'
-complete -c rdmascope -n '__fish_seen_subcommand_from demo' -l save -r -F -d 'keep what is captured'
-complete -c rdmascope -n '__fish_seen_subcommand_from demo' -s n -d 'numbers instead of names'
-complete -c rdmascope -n '__fish_seen_subcommand_from demo' -s h -l help -d 'list the options and exit'
-complete -c rdmascope -n '__fish_seen_subcommand_from demo' -l version -d 'print the version and exit'
+complete -c rdmascope -n '__rdmascope_is demo' -l recorded -d 'show the capture that the program carries'
+complete -c rdmascope -n '__rdmascope_is demo' -l plain -d 'print, also on a terminal'
+complete -c rdmascope -n '__rdmascope_is demo' -l save -r -F -d 'keep what is captured'
+complete -c rdmascope -n '__rdmascope_is demo' -s n -d 'numbers instead of names'
+complete -c rdmascope -n '__rdmascope_is demo' -s h -l help -d 'list the options and exit'
+complete -c rdmascope -n '__rdmascope_is demo' -l version -d 'print the version and exit'

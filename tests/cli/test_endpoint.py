@@ -67,7 +67,7 @@ class Usage(TestCase):
         fish = (ROOT / "cli/completion/rdmascope.fish").read_text()
         for part in PARTS:
             text = run("endpoint", part, "--help").stdout
-            options = re.findall(r"^(?:  (-\S)(?:, (--\S+))?|      (--\S+))", text, re.MULTILINE)
+            options = re.findall(r"^(?:  (-\S)(?:, (--[\w-]+))?|      (--[\w-]+))", text, re.MULTILINE)
             self.assertGreater(len(options), 12)
             for letter, with_letter, alone in options:
                 name = with_letter or alone

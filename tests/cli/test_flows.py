@@ -544,7 +544,7 @@ class Signals(FlowsTestCase):
 
 def options(command):
     """Every option that a help text has: (`-c`, None), (`-i`, `--interface`), (None, `--json`)."""
-    found = re.findall(r"^(?:  (-\S)(?:, (--\S+))?|      (--\S+))", run(command, "--help").stdout, re.MULTILINE)
+    found = re.findall(r"^(?:  (-\S)(?:, (--[\w-]+))?|      (--[\w-]+))", run(command, "--help").stdout, re.MULTILINE)
     return [(letter or None, with_letter or alone or None) for letter, with_letter, alone in found]
 
 

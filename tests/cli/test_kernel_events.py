@@ -38,6 +38,15 @@ class Usage(TestCase):
                 self.assertIn("GROUP:EVENT", self.fails(dump("-i", "lo", f"--kernel-events={events}"), 2))
                 self.assertIn("GROUP:EVENT", self.fails(run("run", f"--kernel-events={events}", "true"), 2))
 
+    def test_the_list_stands_behind_an_equals_sign(self):
+        """So that a path behind the option is the program."""
+        for command in ("dump", "flows", "why", "top", "run"):
+            self.assertIn("--kernel-events[=LIST]", run(command, "--help").stdout)
+        for program in ("/no/such/program", "./no-such-program"):
+            result = run("run", "--kernel-events", program)
+            self.assertNotEqual(result.returncode, 2, result.stderr)
+            self.assertNotIn("GROUP:EVENT", result.stderr)
+
 
 @unittest.skipUnless(has_events(), "the kernel's trace events cannot be read here")
 class Events(TestCase):

@@ -48,7 +48,7 @@ class Usage(TestCase):
                 self.assertIn(option, manual)
                 self.assertRegex(re.search(r"_rdmascope_run\(\) \{.*?^\}", bash, re.MULTILINE | re.DOTALL)[0], rf"{option}[\s']")
                 self.assertIn(option, re.search(r"_rdmascope_run\(\) \{.*?^\}", zsh, re.MULTILINE | re.DOTALL)[0])
-                self.assertRegex(fish, rf"from run' .*-l {option[2:]} ")
+                self.assertRegex(fish, rf"__rdmascope_runs .*-l {option[2:]} ")
 
     def test_the_manual_and_the_library_have_the_same_variables(self):
         manual = (ROOT / "docs/man/rdmascope-run.1").read_text()

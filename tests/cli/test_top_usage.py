@@ -57,7 +57,7 @@ class Usage(TestCase):
 
 class Documentation(TestCase):
     def test_manual_and_completions_have_every_option(self):
-        found = re.findall(r"^(?:  (-\S)(?:, (--\S+))?|      (--\S+))", top("--help").stdout, re.MULTILINE)
+        found = re.findall(r"^(?:  (-\S)(?:, (--[\w-]+))?|      (--[\w-]+))", top("--help").stdout, re.MULTILINE)
         self.assertGreater(len(found), 30)
         manual = set(re.findall(r"(?<![\w-])(--?[\w#][\w-]*)", (ROOT / "docs/man/rdmascope-top.1").read_text().replace("\\-", "-")))
         bash = (ROOT / "cli/completion/rdmascope.bash").read_text().split("_rdmascope_top()")[1].split("\n}")[0]

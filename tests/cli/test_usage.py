@@ -1,10 +1,11 @@
 """Help, usage errors, listings; and that manual and completions know every option."""
+import pathlib
 import re
 import shutil
 import subprocess
 import unittest
 
-from command import BINARY, PCAPS, ROOT, TestCase, dump, needs, run, tcpdump
+from command import BINARY, ENVIRONMENT, PCAPS, ROOT, TestCase, dump, needs, run, tcpdump
 
 RPING = PCAPS / "rxe-rping.pcap"
 
@@ -93,7 +94,7 @@ class Listings(TestCase):
 def options():
     """Every option that the help text has: (`-c`, None), (`-i`, `--interface`), (None, `--all`)."""
     text = dump("--help").stdout
-    found = re.findall(r"^(?:  (-\S)(?:, (--\S+))?|      (--\S+))", text, re.MULTILINE)
+    found = re.findall(r"^(?:  (-\S)(?:, (--[\w-]+))?|      (--[\w-]+))", text, re.MULTILINE)
     return [(letter or None, with_letter or alone or None) for letter, with_letter, alone in found]
 
 
@@ -142,6 +143,75 @@ class Documentation(TestCase):
         self.assertIn("lo", complete(BINARY, "dump", "-i"))
         self.assertIn("infiniband.bth.opcode", complete(BINARY, "dump", "-T", "fields", "-e"))
         self.assertEqual(complete(BINARY, "dump", "--color", "="), ["auto", "never", "always"])
+
+    @needs("bash")
+    def test_bash_completes_words_that_it_cuts(self):
+        """bash hands words over in pieces, cut at `=` and `:`, and replaces the last piece."""
+        def complete(*words):
+            quoted = " ".join(f"'{word}'" for word in words)
+            script = (f"source {ROOT}/cli/completion/rdmascope.bash; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; "
+                      "_rdmascope; printf '%s\\n' \"${COMPREPLY[@]}\"")
+            return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, cwd=self.folder).stdout.split()
+
+        (self.folder / "2026-11-24T10:00:00.pcap").touch()
+        (self.folder / "folder").mkdir()
+        events = ["rdma_cma", "rdma_core", "ib_cma", "ib_mad", "rpcrdma"]
+        for words, replies in (
+                (["dump", "-r", "2026-11-24T10", ":", "0"], ["00:00.pcap"]),
+                (["dump", "-r", "2026-11-24T10", ":"], ["00:00.pcap"]),
+                (["dump", "--read-file", "=", "2026-11-24T10", ":", "00", ":", "0"], ["00.pcap"]),
+                (["replay", "2026-11-24T10", ":", ""], ["00:00.pcap"]),
+                (["dump", "-E", "separator", "="], ["/t", "/s", ","]),
+                (["dump", "--color", "=", "al"], ["always"]),
+                (["dump", "--kernel-events", "="], events),
+                (["flows", "--kernel-events", "=", "ib"], ["ib_cma", "ib_mad"]),
+                (["run", "--kernel-events", "="], events),
+                (["daemon", "--prometheus", "127.0.0.1", ":", "98"], ["9879"]),
+                (["daemon", "--prometheus", "=", "127.0.0.1", ":"], ["9879"]),
+                (["endpoint", "ping", "--to", "127.0.0.1", ":", "7"], ["7174"]),
+                (["replay", "--rewrite", "qpn."], ["qpn.src:", "qpn.dst:"]),
+                (["flows", "--history", ""], ["folder"]),
+                (["endpoint", "se"], ["serve"]),
+                (["help", "du"], ["dump"])):
+            with self.subTest(words=words):
+                self.assertEqual(complete(BINARY, *words), replies)
+        for options in (["--receive-patience", "100"], ["--receive-patience", "=", "100"], ["--kernel-events", "=", "rdma_cma"],
+                        ["--address", "::", "1"], ["--address", "=::", "1", "--"], ["--trace", "x"], []):
+            with self.subTest(options=options):
+                self.assertIn("printf", complete(BINARY, "run", *options, "print"), "a program comes next")
+                self.assertEqual(complete(BINARY, "run", *options, "true", "fol"), ["folder"], "the program's own words")
+
+    @needs("fish")
+    def test_fish_completes(self):
+        def complete(line):
+            script = f"source {ROOT}/cli/completion/rdmascope.fish; complete -C '{line}'"
+            environment = {**ENVIRONMENT, "HOME": str(self.folder), "PATH": f"{pathlib.Path(BINARY).parent}:{ENVIRONMENT['PATH']}"}
+            told = subprocess.run(["fish", "-c", script], capture_output=True, text=True, check=True, cwd=self.folder, env=environment)
+            return [reply.split("\t")[0] for reply in told.stdout.splitlines()]
+
+        (self.folder / "folder").mkdir()
+        self.assertEqual(sorted(complete("rdmascope ")), sorted(["dump", "flows", "why", "top", "daemon", "endpoint", "replay", "run",
+                                                                 "doctor", "demo", "help"]))
+        self.assertEqual(sorted(complete("rdmascope dump -T ")), ["ek", "fields", "json", "text"])
+        self.assertEqual(complete("rdmascope help dump --col"), [])
+        self.assertEqual(complete("rdmascope dump -r demo --rec"), [], "a file's name is no command")
+        self.assertEqual(sorted(complete("rdmascope endpoint --")), ["--help", "--version"])
+        for options in ("", "--software ", "--trace x ", "--receive-patience 100 --summary off ", "--kernel-events=rdma_cma ", "-- "):
+            with self.subTest(options=options):
+                self.assertIn("env", complete(f"rdmascope run {options}en"), "a program comes next")
+                self.assertEqual(complete(f"rdmascope run {options}true fol"), ["folder/"], "the program's own words")
+                self.assertNotIn("--software", complete(f"rdmascope run {options}true --so"), "and its own options")
+
+    @needs("zsh")
+    def test_zsh_is_offered_words_alone(self):
+        """compadd takes what is behind its first word for words, `--` too."""
+        for words, calls in ((["rdmascope", ""], ["dump flows why top daemon endpoint replay run doctor demo help", "-- --help --version"]),
+                             (["rdmascope", "endpoint", ""], ["serve ping bench listen", "-- --help --version"])):
+            with self.subTest(words=words):
+                script = (f"compadd() {{ print -r -- \"$*\" }}; words=({' '.join(word or repr('') for word in words)}); "
+                          f"CURRENT={len(words)}; source {ROOT}/cli/completion/_rdmascope")
+                told = subprocess.run(["zsh", "-f", "-c", script], capture_output=True, text=True, check=True)
+                self.assertEqual(told.stdout.splitlines(), calls)
 
     @needs("mandoc")
     def test_the_manual_is_well_formed(self):
