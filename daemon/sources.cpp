@@ -35,9 +35,9 @@ bool Sources::from_device(Device& device, std::span<wire::Frame> frames, capture
         device.gone = true;
         const bool removed = batch.status == capture::ReadStatus::end;
         const std::string& name = device.source->interfaces().front().name;
-        events_.push_back({capture::TapEvent::Kind::lost, name,
-                           removed ? name + ": the device was removed; start again when it is back"
-                                   : name + ": " + device.source->error().text()});
+        events_.push_back(
+            {capture::TapEvent::Kind::lost, name,
+             removed ? name + ": the device was removed; start again when it is back" : device.source->error().text()});
         return false;
     }
     return true;

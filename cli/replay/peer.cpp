@@ -114,10 +114,14 @@ void perform(Player& player, Descriptor& socket) {
     if (player.our_end() == StreamEnd::reset) ::replay::reset(socket);
 }
 
+std::string counted(std::uint64_t count, std::string_view one) {
+    return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+}
+
 std::string text_of(const ::replay::PlayReport& report) {
-    std::string out =
-        fmt::format("{} of {} pieces sent, {} octets; {} messages of the peer, {} in the capture\n", report.pieces_sent,
-                    report.pieces, report.octets_sent, report.live_messages, report.captured_messages);
+    std::string out = fmt::format("{} of {} sent, {}; {} of the peer, {} in the capture\n", report.pieces_sent,
+                                  counted(report.pieces, "piece"), counted(report.octets_sent, "octet"),
+                                  counted(report.live_messages, "message"), report.captured_messages);
     for (const auto& difference : report.differences) {
         out += difference.frame == 0 ? std::string("not captured") : fmt::format("frame {}", difference.frame);
         out += fmt::format(": {}: {}", difference.message, difference.what);
@@ -125,9 +129,10 @@ std::string text_of(const ::replay::PlayReport& report) {
             out += fmt::format(": {} in the capture, {} now", difference.captured, difference.live);
         out += '\n';
     }
-    if (report.recut != 0) out += fmt::format("note: {} messages came in another number of FPDUs\n", report.recut);
+    if (report.recut != 0)
+        out += fmt::format("note: {} came in another number of FPDUs\n", counted(report.recut, "message"));
     for (const std::string& note : report.notes) out += "note: " + note + "\n";
-    out += report.equal() ? "equal\n" : fmt::format("{} differences\n", report.differences.size());
+    out += report.equal() ? "equal\n" : fmt::format("{}\n", counted(report.differences.size(), "difference"));
     return out;
 }
 

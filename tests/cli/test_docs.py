@@ -68,6 +68,21 @@ class TracePoints(TestCase):
         self.assertEqual(found, set(self.manual))
 
 
+class Words(TestCase):
+    """docs/output.md explains the words of a line of `dump`."""
+
+    def test_those_of_iwarp_and_of_the_connection_manager_are_in_the_table(self):
+        page = (ROOT / "docs/output.md").read_text()
+        known = set(re.findall(r"`([a-z-]+)(?: N)?`", page))
+        source = (ROOT / "dissect/output/text_management.cpp").read_text()
+        words = set(re.findall(r'\{"[a-z_.]+", "([a-z-]+)", Form::', source))
+        source = (ROOT / "dissect/output/text_segment.cpp").read_text()
+        words |= set(re.findall(r'\bword(?:_hex)?\(out, "([a-z-]+)"', source))
+        words |= set(re.findall(r'out \+= " ([a-z-]+)"', source))
+        self.assertGreater(len(words), 30)
+        self.assertEqual(words - known, set())
+
+
 class ControlSocket(unittest.TestCase):
     def test_the_answers_shown_have_the_version_of_snapshots_that_is_sent(self):
         sent = re.search(r"snapshot_version = (\d+);", (ROOT / "metrics/snapshot_codec.h").read_text())[1]

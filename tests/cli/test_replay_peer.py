@@ -236,6 +236,16 @@ class Steered(TestCase):
                                 (4, "1 octets, from octet 3", b"answer".hex(), b"Answer".hex()), (5, "did not come", told[3][2], None)])
 
 
+    def test_a_single_one_is_counted_as_one(self):
+        file = self.folder / "plain.pcap"
+        write_capture(file, [(True, start(b"Req")), (False, start(b"Rep", b"four")), (True, fpdu(untagged(3, 0, 1, b"question"))),
+                             (False, fpdu(untagged(3, 0, 1, b"an answer")))])
+        parrot = Parrot(start(b"Rep", b"four") + fpdu(untagged(3, 0, 1, b"an Answer")), 20 + len(fpdu(untagged(3, 0, 1, b"question"))))
+        done = run("replay", file, "--as", "initiator", "--to", parrot.address)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(done.stdout.splitlines()[-1], "1 difference")
+
+
 class Answers(TestCase):
     """What the endpoint answers to what is wrong is what the RFCs' tables say."""
     # A responder sends nothing before it has got one valid FPDU (RFC 5044, 7.1.2): an empty Write is one.
