@@ -663,7 +663,7 @@ class Traces(unittest.TestCase):
         with Wire() as wire, tempfile.TemporaryDirectory(prefix="rdmascope-rings-") as rings:
             os.chmod(rings, 0o1777)
             traced = {"RDMASCOPE_TRACE_DIR": rings}
-            with Daemon(wire, config=config, environment=traced, interface="lo", snaplen=0) as daemon:
+            with Daemon(wire, config=config, environment=traced, interfaces=["lo"], snaplen=0) as daemon:
                 program = ["ib_write_bw", "-R", "-F", "-p", self.PORT, "-n", self.COUNT, "-s", self.SIZE, "-t", self.DEPTH]
                 environment = {**ENVIRONMENT, **traced}
                 server = subprocess.Popen(wire.command(BINARY, "run", "--software", "--", *program), stdout=subprocess.DEVNULL,

@@ -175,7 +175,7 @@ TEST(Documentation, completions_have_every_option) {
     std::istringstream fish(content("cli/completion/rdmascope.fish"));
     std::string of_fish;
     for (std::string line; std::getline(fish, line);)
-        if (line.find("from daemon'") != std::string::npos) of_fish += line + "\n";
+        if (line.find("_is daemon'") != std::string::npos) of_fish += line + "\n";
     for (const std::string& option : all) {
         const bool is_long = option.starts_with("--");
         EXPECT_TRUE(options_in(of_bash).contains(option)) << option;
