@@ -453,6 +453,10 @@ struct Event {
     std::uint16_t ord = 16383;
     std::string text;
     Failure failure = Failure::none;  ///< of connect_failed
+
+    /// Of connect_failed: whether it helps to ask what runs at the other end: not where no way leads there, nor where
+    /// `text` asks already.
+    bool peer_in_doubt() const;
 };
 const char* name_of(Event::Kind);
 

@@ -12,13 +12,6 @@ namespace {
 
 constexpr auto look_about = std::chrono::milliseconds(100);  ///< how late a signal may be answered
 
-/// A name that nobody knows and a host that no way leads to are not a matter of what runs there; and one question is
-/// enough.
-bool asks_what_runs_there(const iwarp::Event& event) {
-    return event.failure != iwarp::Failure::unreachable && event.failure != iwarp::Failure::other &&
-           !event.text.ends_with('?');
-}
-
 }  // namespace
 
 std::string explain(const Address& to, const iwarp::Event& event) {
@@ -32,7 +25,7 @@ std::string explain(const Address& to, const iwarp::Event& event) {
         case iwarp::Event::Kind::connect_failed:
             return fmt::format(
                 "{}{}{}", event.text.find(name) == std::string::npos ? name + ": " : "", event.text,
-                asks_what_runs_there(event) ? "; is `rdmascope endpoint serve` or `rping -s` running there?" : "");
+                event.peer_in_doubt() ? "; is `rdmascope endpoint serve` or `rping -s` running there?" : "");
         case iwarp::Event::Kind::terminated:
             return fmt::format("{}: {} a Terminate: {}", name,
                                event.terminate && event.terminate->sent_by_us ? "was sent" : "sent",

@@ -57,6 +57,11 @@ const char* name_of(QueuePairState state) {
     return "unknown";
 }
 
+bool Event::peer_in_doubt() const {
+    return kind == Kind::connect_failed && failure != Failure::unreachable && failure != Failure::other &&
+           !text.ends_with('?');
+}
+
 const char* name_of(Failure failure) {
     switch (failure) {
         case Failure::none: return "none";

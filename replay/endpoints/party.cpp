@@ -40,11 +40,9 @@ std::string reason_of(const iwarp::Event& event) {
 std::string no_connection(const iwarp::Event& event, const std::string& host, std::uint16_t port, bool first) {
     std::string why = reason_of(event);
     if (why.find(host) == std::string::npos) why = fmt::format("{}:{}: {}", host, port, why);
-    using iwarp::Failure;
     const bool somebody_else = event.kind == iwarp::Event::Kind::rejected && !Refusal::decode(event.private_data);
-    const bool nobody = event.kind == iwarp::Event::Kind::connect_failed && event.failure != Failure::unreachable &&
-                        event.failure != Failure::other && !why.ends_with('?');
-    if (first && (somebody_else || nobody)) why += "; is `rdmascope replay --serve` of this capture running there?";
+    if (first && (somebody_else || event.peer_in_doubt()))
+        why += "; is `rdmascope replay --serve` of this capture running there?";
     return why;
 }
 

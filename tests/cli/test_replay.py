@@ -44,6 +44,15 @@ TIMED = ["siw-trace-rping", "rxe-trace-rping", "siw-delay20ms-write-lat", "rxe-d
 ATOMICS = {0: "fetch_add", 1: "compare_swap", 2: "compare_swap"}  # RFC 7306, 5.2.1
 
 
+def catches_interrupts(process):
+    """Whether the process has begun so far that SIGINT does not just end it; one that has ended, too."""
+    if process.poll() is not None:
+        return True
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as status:
+        caught = next(line for line in status if line.startswith("SigCgt:"))
+    return int(caught.split()[1], 16) >> (signal.SIGINT - 1) & 1 == 1
+
+
 def capture_of(name):
     plain = PCAPS / f"{name}.pcap"
     return plain if plain.exists() else PCAPS / f"{name}.pcap.gz"
@@ -463,6 +472,8 @@ class Endpoints(TestCase):
             with self.subTest(arguments=arguments):
                 process = subprocess.Popen([BINARY, "replay", capture_of("siw-rping-crc"), *arguments], stdout=subprocess.PIPE,
                                            stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+                while not catches_interrupts(process):
+                    time.sleep(0.01)
                 time.sleep(1)  # of nine
                 process.send_signal(signal.SIGINT)
                 output, errors = process.communicate(timeout=60)
