@@ -6,12 +6,11 @@
 #include "dissect/plain_segment.h"
 #include "dissect/repeats.h"
 #include "dissect/stream/stream_table.h"
+#include "dissect/tcp_flags.h"
 
 namespace dissect {
 
-namespace {
-constexpr std::uint8_t tcp_reset = 0x04;
-}
+namespace {}
 
 struct Dissector::State {
     explicit State(const DissectorOptions& settings)
@@ -150,7 +149,7 @@ void Dissector::dissect(const wire::Frame& frame, Sink& sink) {
     if (dissection.fragmented) [[unlikely]]
         added = state.reassemble(frame);
     state.count(dissection.stop, dissection.odd_count != 0);
-    if (dissection.has(LayerId::tcp) && (dissection.tcp.flags & tcp_reset) != 0 && !dissection.fragmented) [[unlikely]]
+    if (dissection.has(LayerId::tcp) && (dissection.tcp.flags & tcp_rst) != 0 && !dissection.fragmented) [[unlikely]]
         dissection.tcp.stray_reset = state.options.follow_streams && state.streams.drops_reset(dissection, frame.bytes);
     sink.on_frame(frame, dissection);
 
@@ -167,7 +166,7 @@ void Dissector::dissect(const wire::Frame& frame, Sink& sink) {
 void Dissector::dissect_plain(const wire::Frame& frame, Sink& sink) {
     State& state = *state_;
     const Dissection& dissection = state.segment.describe(frame);
-    if ((dissection.tcp.flags & tcp_reset) != 0) [[unlikely]]
+    if ((dissection.tcp.flags & tcp_rst) != 0) [[unlikely]]
         return dissect(frame, sink);
     ++state.counters.frames;
     sink.on_frame(frame, dissection);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dissect/tcp_flags.h"
+
 namespace dissect::output {
 
 namespace {
@@ -20,11 +22,9 @@ End end_of(const Network& network, wire::Bytes bytes, std::uint32_t address_offs
 }  // namespace
 
 TcpSequences::Numbers TcpSequences::next(const Dissection& dissection, wire::Bytes bytes) {
-    constexpr std::uint8_t syn = 2;
-    constexpr std::uint8_t ack = 16;
     const TcpSummary& tcp = dissection.tcp;
     const Numbers raw{tcp.sequence, tcp.acknowledgment};
-    if ((tcp.flags & ack) == 0) return raw;
+    if ((tcp.flags & tcp_ack) == 0) return raw;
     if (entries_.empty()) entries_.resize(capacity);
 
     const Network& network = dissection.network;
@@ -38,7 +38,7 @@ TcpSequences::Numbers TcpSequences::next(const Dissection& dissection, wire::Byt
     std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
     for (const std::byte octet : key.octets) hash = (hash ^ std::to_integer<std::uint64_t>(octet)) * 0x100000001b3;
     Entry& entry = entries_[(hash ^ hash >> 32) & (capacity - 1)];
-    if (!entry.used || entry.key != key || (tcp.flags & syn) != 0) {
+    if (!entry.used || entry.key != key || (tcp.flags & tcp_syn) != 0) {
         entry.key = key;
         entry.used = true;
         entry.base[sender] = tcp.sequence;

@@ -2,6 +2,7 @@
 #include "dissect/output/text_parts.h"
 #include "dissect/output/unit_names.h"
 #include "dissect/output/value_format.h"
+#include "dissect/tcp_flags.h"
 #include "wire/erspan.h"
 #include "wire/ether_type.h"
 #include "wire/ethernet.h"
@@ -313,15 +314,13 @@ void append_flags(std::string& out, std::uint8_t flags) {
 
 void append_tcp(std::string& out, const TcpSummary& tcp, TcpSequences::Numbers numbers, const TextOptions& options) {
     if (options.quiet) return word(out += ":", "tcp", tcp.payload_length);
-    constexpr std::uint8_t fin_syn_rst = 7;
-    constexpr std::uint8_t ack = 16;
     append_flags(out += ": ", tcp.flags);
-    if (tcp.payload_length != 0 || (tcp.flags & fin_syn_rst) != 0) {
+    if (tcp.payload_length != 0 || (tcp.flags & (tcp_fin | tcp_syn | tcp_rst)) != 0) {
         word(out += ',', "seq", numbers.sequence);
         if (tcp.payload_length != 0)
             append_decimal(out += ':', static_cast<std::uint32_t>(numbers.sequence + tcp.payload_length));
     }
-    if ((tcp.flags & ack) != 0) word(out += ',', "ack", numbers.acknowledgment);
+    if ((tcp.flags & tcp_ack) != 0) word(out += ',', "ack", numbers.acknowledgment);
     word(out += ',', "win", tcp.window);
     word(out += ',', "length", tcp.payload_length);
 }

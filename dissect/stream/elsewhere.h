@@ -2,6 +2,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "dissect/stream/sequence.h"
+
 namespace dissect::stream {
 
 /// Tells a stream that goes on elsewhere (the capture lacks more of it than any window holds, or its ports have another
@@ -13,7 +15,7 @@ public:
     bool takes(std::uint32_t sequence, std::uint32_t end, std::uint32_t expected,
                std::optional<std::uint32_t> acknowledged) {
         const std::int32_t ahead = distance(sequence, expected);
-        const bool no_window = ahead > furthest || ahead < -furthest;
+        const bool no_window = ahead > largest_window || ahead < -largest_window;
         // Nobody sends again what was acknowledged so long ago, one segment after the other.
         const bool stale =
             distance(expected, end) > most_in_flight && acknowledged && distance(*acknowledged, end) > most_in_flight;
@@ -27,12 +29,8 @@ public:
     }
 
 private:
-    static constexpr std::int32_t furthest = 1 << 30;  // the largest window TCP can have, RFC 7323 section 2.3
-    static constexpr std::int32_t most_in_flight = 1 << 24;
     static constexpr std::uint8_t enough = 4;
     static constexpr std::uint8_t enough_of_stale = 16;
-
-    static std::int32_t distance(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b); }
 
     std::uint32_t next_ = 0;      ///< where the run goes on
     std::uint32_t expected_ = 0;  ///< while it lasted, nothing else has come

@@ -2,12 +2,10 @@
 #include <cstdint>
 
 #include "dissect/stream/buffer_pool.h"
+#include "dissect/stream/sequence.h"
 #include "wire/bytes.h"
 
 namespace dissect::stream {
-
-/// How far sequence number `a` lies behind `b`, modulo 2^32: negative where it lies before. RFC 9293 section 3.4.
-constexpr std::int32_t distance(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b); }
 
 /// A stretch of a TCP stream. `bytes` are its first octets, as many as were captured of `wire_length`.
 struct Piece {

@@ -3,6 +3,8 @@
 #include <optional>
 
 #include "dissect/dissection.h"
+#include "dissect/stream/sequence.h"
+#include "dissect/tcp_flags.h"
 
 namespace dissect::stream {
 
@@ -16,25 +18,20 @@ struct ResetBounds {
 /// Whether the receiver drops a RST, for it lies outside its window: one of an earlier connection, or a forged one. RFC
 /// 9293, 3.10.7.4; RFC 5961, 3.2. What nothing is known of is believed.
 inline bool is_stray_reset(const TcpSummary& tcp, const ResetBounds& known) {
-    constexpr std::uint8_t ack = 0x10;
-    constexpr std::uint32_t window = 65536;               // scaled or not, the next octet lies in it
-    constexpr std::int32_t farthest_in_flight = 1 << 24;  // where what was sent is not followed
-    const auto ahead = [](std::uint32_t sequence, std::uint32_t of) {
-        return static_cast<std::int32_t>(sequence - of);
-    };
+    constexpr std::uint32_t window = 65536;  // scaled or not, the next octet lies in it
     if (!known.sent && !known.acknowledged) {
         // A refused SYN's RST has no number of its own, but acknowledges that SYN. RFC 9293, 3.10.7.3.
-        if ((tcp.flags & ack) == 0 || !known.received) return false;
-        const std::int32_t off = ahead(tcp.acknowledgment, *known.received);
+        if ((tcp.flags & tcp_ack) == 0 || !known.received) return false;
+        const std::int32_t off = distance(tcp.acknowledgment, *known.received);
         return off > static_cast<std::int32_t>(window) || off < -static_cast<std::int32_t>(window);
     }
     // Its receiver goes on to acknowledge nothing: what it has acknowledged, it had. By one less answers a host that
     // has closed, of whose FIN the segment that it answers did not know yet: that is taken for good as well.
     const std::uint32_t least = known.acknowledged ? *known.acknowledged - 1 : *known.sent - window;
-    if (ahead(tcp.sequence, least) < 0) return true;
-    if (!known.sent) return ahead(tcp.sequence, *known.acknowledged) > farthest_in_flight;
-    const bool beyond = known.acknowledged && ahead(*known.acknowledged, *known.sent) > 0;
-    return ahead(tcp.sequence, beyond ? *known.acknowledged : *known.sent) > static_cast<std::int32_t>(window);
+    if (distance(tcp.sequence, least) < 0) return true;
+    if (!known.sent) return distance(tcp.sequence, *known.acknowledged) > most_in_flight;
+    const bool beyond = known.acknowledged && distance(*known.acknowledged, *known.sent) > 0;
+    return distance(tcp.sequence, beyond ? *known.acknowledged : *known.sent) > static_cast<std::int32_t>(window);
 }
 
 }  // namespace dissect::stream

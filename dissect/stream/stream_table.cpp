@@ -7,6 +7,7 @@
 #include "dissect/stream/stand_in.h"
 #include "dissect/stream/stray_reset.h"
 #include "dissect/stream/successor.h"
+#include "dissect/tcp_flags.h"
 #include "wire/mpa.h"
 #include "wire/prefetch.h"
 
@@ -14,12 +15,7 @@ namespace dissect::stream {
 
 namespace {
 
-enum TcpFlag : std::uint8_t { fin = 0x01, syn = 0x02, rst = 0x04, ack = 0x10 };
-
 constexpr std::uint32_t most_waiting_segments = 4096;  // behind a gap: a resent one is put among them by their order
-constexpr std::uint64_t hunt_limit = 1 << 18;          // octets looked at before a connection is left alone
-constexpr std::uint64_t known_hunt_limit = 16u << 20;  // the same for one that was in step
-constexpr std::int32_t furthest_ahead = 1 << 30;       // the largest window TCP can have, RFC 7323 section 2.3
 constexpr std::uint64_t no_frame = 0;                  // of octets that were never captured
 constexpr std::size_t key_that_convinces = 8;          // "MPA ID R"
 
@@ -98,16 +94,16 @@ void StreamTable::segment(const wire::Frame& frame, const Dissection& dissection
     Work work{arrival, *found.connection, found.side};
     Side& side = work.side();
     const wire::Bytes octets = bytes.subspan(tcp.payload_offset, tcp.payload_captured);
-    const bool plain = (tcp.flags & (syn | fin | rst)) == 0;
+    const bool plain = (tcp.flags & (tcp_syn | tcp_fin | tcp_rst)) == 0;
     if (plain && side.state == SideState::in_step && side.flow->store.empty() &&
         tcp.sequence == side.flow->next_sequence && side.checksums != ChecksumVerdict::unknown) [[likely]] {
         if (tcp.payload_length != 0) in_step(work, octets);
     } else {
-        if ((tcp.flags & rst) != 0 && tcp.stray_reset) return;
-        const std::uint32_t sequence = tcp.sequence + ((tcp.flags & syn) != 0 ? 1u : 0u);
+        if ((tcp.flags & tcp_rst) != 0 && tcp.stray_reset) return;
+        const std::uint32_t sequence = tcp.sequence + ((tcp.flags & tcp_syn) != 0 ? 1u : 0u);
         slow_segment(work, {sequence, tcp.payload_length, octets, frame.number, frame.time_ns});
     }
-    if ((tcp.flags & ack) == 0) return;
+    if ((tcp.flags & tcp_ack) == 0) return;
     if (!side.ack_seen || distance(tcp.acknowledgment, side.acknowledged) > 0) {
         side.acknowledged = tcp.acknowledgment;
         side.ack_seen = true;
@@ -149,7 +145,7 @@ ConnectionTable::Lookup StreamTable::find_or_add(const Arrival& arrival, const I
         table_.hint(ends);
         return found;
     }
-    if (dissection.tcp.payload_length == 0 && (dissection.tcp.flags & syn) == 0) return {};
+    if (dissection.tcp.payload_length == 0 && (dissection.tcp.flags & tcp_syn) == 0) return {};
     if (table_.full()) make_place();
     found = table_.add(source, destination, ends);
     found.connection->number = next_number_++;
@@ -191,22 +187,22 @@ void StreamTable::slow_segment(Work& work, const Piece& payload) {
     if (work.connection.over() && is_of_successor(tcp, extent(side, work.other()), extent(work.other(), side)) &&
         !dropped_by_receiver(side, work.arrival)) [[unlikely]]
         restart(work);
-    if ((tcp.flags & syn) == 0 && side.state == SideState::ignored) {
+    if ((tcp.flags & tcp_syn) == 0 && side.state == SideState::ignored) {
         if (!begins_with_key(payload.bytes)) return;
         side.state = SideState::unseen;
     }
     learn_checksums(work);
-    if ((tcp.flags & (syn | fin | rst)) != 0 && dropped_by_receiver(side, work.arrival))
+    if ((tcp.flags & (tcp_syn | tcp_fin | tcp_rst)) != 0 && dropped_by_receiver(side, work.arrival))
         return notice(work, Notice::Kind::tcp_checksum_wrong, payload.wire_length);
-    if ((tcp.flags & syn) != 0) open(work);
+    if ((tcp.flags & tcp_syn) != 0) open(work);
     if (payload.wire_length != 0) take_payload(work, payload);
-    if ((tcp.flags & rst) != 0) {
+    if ((tcp.flags & tcp_rst) != 0) {
         work.connection.reset = true;
         Opposite opposite{work};
         flush(opposite.work);
         flush(work);
     }
-    if ((tcp.flags & fin) != 0) {
+    if ((tcp.flags & tcp_fin) != 0) {
         work.side().fin_seen = true;
         work.side().fin_end = payload.end() + 1;
     }
@@ -229,7 +225,7 @@ void StreamTable::learn_checksums(Work& work) const {
 /// SYN, with or without ACK: the octets that follow are the stream's first.
 void StreamTable::open(Work& work) {
     const TcpSummary& tcp = work.tcp();
-    const bool answer = (tcp.flags & ack) != 0;
+    const bool answer = (tcp.flags & tcp_ack) != 0;
     const bool used = work.side().state != SideState::unseen;
     if (used && !work.connection.over() && work.side().syn_seen && work.side().initial_sequence == tcp.sequence) return;
     if (used || (!answer && work.other().state != SideState::unseen)) restart(work);
@@ -249,8 +245,8 @@ void StreamTable::open(Work& work) {
 void StreamTable::restart(Work& work) {
     Opposite opposite{work};
     // An answer to the SYN just seen does not end what that began.
-    const bool keep_other = (work.tcp().flags & (syn | ack)) == (syn | ack) && work.other().state == SideState::start &&
-                            work.other().flow == nullptr;
+    const bool keep_other = (work.tcp().flags & (tcp_syn | tcp_ack)) == (tcp_syn | tcp_ack) &&
+                            work.other().state == SideState::start && work.other().flow == nullptr;
     const Side other = work.other();
     flush(opposite.work);
     flush(work);
@@ -294,17 +290,6 @@ void StreamTable::release_flow(Side& side) {
     --flows_;
 }
 
-void StreamTable::begin_hunt(Work& work, std::uint32_t sequence) {
-    if (work.side().flow == nullptr) begin_flow(work, sequence, Expect::fpdu);
-    if (work.side().flow == nullptr) return;
-    Flow& flow = work.flow();
-    work.side().state = SideState::hunting;
-    flow.expect = Expect::fpdu;
-    flow.hunt_start = sequence;
-    flow.hunt_lost = 0;
-    flow.begin_hunt().begin(sequence);
-}
-
 /// Decides what a direction is, from the first payload seen of it.
 void StreamTable::first_payload(Work& work, const Piece& piece) {
     Side& side = work.side();
@@ -337,37 +322,12 @@ void StreamTable::take_payload(Work& work, Piece piece) {
     }
 }
 
-/// Whether the stream goes on with a piece that is far from all that has come of it.
-bool StreamTable::moves(Work& work, const Piece& piece) const {
-    Side& side = work.side();
-    const std::uint32_t expected =
-        side.state == SideState::hunting ? side.flow->hunter.scanned() : side.flow->next_sequence;
-    std::optional<std::uint32_t> acknowledged;
-    if (work.other().ack_seen) acknowledged = work.other().acknowledged;
-    return side.elsewhere.takes(piece.sequence, piece.end(), expected, acknowledged) &&
-           !dropped_by_receiver(side, work.arrival);
-}
-
-void StreamTable::move(Work& work, const Piece& piece) {
-    flush(work);
-    if (work.side().flow == nullptr) return;
-    Flow& flow = work.flow();
-    flow.store.clear(pool_);
-    flow.crc = CrcMode::unknown;
-    flow.markers = flow.markers_known = flow.markers_likely = flow.first_fpdu = flow.was_in_step = false;
-    flow.suspicious = flow.crc_misses = 0;
-    work.other().ack_seen = false;
-    begin_hunt(work, piece.sequence);
-    notice(work, Notice::Kind::stream_gap, 0);
-    hunt_in(work, piece);
-}
-
 /// Takes away what has been seen before, and says so. True where nothing is left.
 bool StreamTable::drop_known(Work& work, Piece& piece) {
     Flow& flow = work.flow();
     const std::int32_t ahead_by = distance(piece.sequence, flow.next_sequence);
-    if (ahead_by >= 0) return ahead_by > furthest_ahead;
-    if (-static_cast<std::int64_t>(ahead_by) > furthest_ahead) return true;
+    if (ahead_by >= 0) return ahead_by > largest_window;
+    if (-static_cast<std::int64_t>(ahead_by) > largest_window) return true;
     const std::uint32_t known = std::min(piece.wire_length, flow.next_sequence - piece.sequence);
     // A keep-alive repeats the last octet. RFC 9293 section 3.8.4.
     const bool keep_alive = piece.wire_length <= 1 && piece.end() == flow.next_sequence;
@@ -419,19 +379,6 @@ void StreamTable::ahead(Work& work, const Piece& piece) {
     notice(work, Notice::Kind::tcp_out_of_order, piece.wire_length);
     settle(work, stored.full);
     if (stored.full && work.side().flow != nullptr) keep(work, piece);
-}
-
-void StreamTable::hunt_in(Work& work, const Piece& piece) {
-    if (dropped_by_receiver(work.side(), work.arrival))
-        return notice(work, Notice::Kind::tcp_checksum_wrong, piece.wire_length);
-    Piece fresh = piece;
-    Flow& flow = work.flow();
-    const std::uint32_t from = flow.hunter.floor();
-    const std::int32_t before = distance(from, fresh.sequence);
-    if (before > 0) fresh.drop(std::min(fresh.wire_length, static_cast<std::uint32_t>(before)));
-    if (fresh.wire_length == 0) return;
-    keep(work, fresh);
-    settle(work, false);
 }
 
 /// Stores a piece; where there is no room, what waits is given up first.
@@ -492,81 +439,6 @@ bool StreamTable::settle_in_step(Work& work, bool forced) {
     return true;
 }
 
-/// Passes over octets that were never captured while a boundary is looked for.
-void StreamTable::hunt_behind_gap(Work& work, std::uint32_t from, const SegmentStore::Segment* to) {
-    Flow& flow = work.flow();
-    const std::uint32_t octets = to->sequence - from;
-    counters_.stream_octets_lost += octets;
-    flow.hunt_lost += octets;
-    notice(work, Notice::Kind::stream_gap, octets);
-    while (flow.store.head() != to) flow.store.drop_head(pool_);
-    flow.hunter.skip_to(to->sequence);
-}
-
-bool StreamTable::settle_hunt(Work& work, bool forced) {
-    Flow& flow = work.flow();
-    const SegmentStore::Segment* head = flow.store.head();
-    if (distance(head->sequence, flow.hunter.scanned()) > 0) {
-        if (!forced && !gap_is_lost(work, head->sequence)) return false;
-        hunt_behind_gap(work, flow.hunter.scanned(), head);
-        return true;
-    }
-    const SegmentStore::Segment* beyond = flow.store.behind_run();
-    const bool cut = beyond != nullptr && (forced || gap_is_lost(work, beyond->sequence));
-    const bool known = flow.was_in_step || work.connection.mpa;
-    const HuntRules rules{known,
-                          flow.markers_known,
-                          flow.markers_likely,
-                          flow.markers,
-                          flow.marker_origin,
-                          flow.crc == CrcMode::on,
-                          flow.crc == CrcMode::off,
-                          cut || forced,
-                          flow.was_in_step ? flow.last_head.read() : FpduHead{}};
-    const Hunter::Found found = flow.hunter.advance(flow.store, rules);
-    if (found.any) {
-        lock(work, found);
-        return true;
-    }
-    if (cut) {
-        hunt_behind_gap(work, flow.store.run_end(), beyond);
-        return true;
-    }
-    while (!flow.store.empty() && distance(flow.store.head()->end(), flow.hunter.floor()) <= 0)
-        flow.store.drop_head(pool_);
-    if (flow.hunter.examined_octets() > (known ? known_hunt_limit : hunt_limit) && !flow.hunter.warm()) {
-        if (known) notice(work, Notice::Kind::stream_not_rdma, flow.hunter.examined_octets());
-        give_up(work);
-        return false;
-    }
-    return flow.store.held_bytes() > short_wait_bytes() && flow.hunter.drop_oldest();
-}
-
-/// An FPDU boundary has been found.
-void StreamTable::lock(Work& work, const Hunter::Found& found) {
-    Flow& flow = work.flow();
-    const std::uint32_t skipped = found.start - flow.hunt_start - flow.hunt_lost;
-    if (skipped != 0) {
-        counters_.stream_octets_skipped += skipped;
-        notice(work, Notice::Kind::stream_skipped, skipped);
-    }
-    while (!flow.store.empty() && distance(flow.store.head()->end(), found.start) <= 0) flow.store.drop_head(pool_);
-    flow.next_sequence = found.start;
-    flow.markers = found.markers;
-    // A second search decides: it must not find what was left for it, over and over.
-    flow.markers_known = flow.markers_known || found.markers_certain || flow.markers_likely;
-    flow.marker_origin = flow.markers_known ? found.marker_origin : found.start;
-    flow.heads_without_markers = 0;
-    flow.first_fpdu = false;
-    flow.suspicious = 0;
-    flow.was_in_step = true;
-    flow.end_hunt();
-    if (found.crc_good && flow.crc == CrcMode::unknown) flow.crc = CrcMode::on;
-    work.side().state = SideState::in_step;
-    work.connection.mpa = true;
-    if (work.other().state == SideState::ignored) work.other().state = SideState::unseen;
-}
-
 /// Leaves a direction alone: it is not, or no longer, RDMA.
 void StreamTable::give_up(Work& work) {
     release_flow(work.side());
@@ -581,18 +453,6 @@ void StreamTable::flush(Work& work) {
     if (work.side().flow == nullptr) return;
     if (work.side().state == SideState::in_step) framer_.abandon(work.arrival, work.connection, work.index);
     if (work.side().state == SideState::hunting) leave_unread(work);
-}
-
-/// Nothing more is looked for in what was looked at in vain.
-void StreamTable::leave_unread(Work& work) {
-    Flow& flow = work.flow();
-    const std::uint32_t end = flow.store.empty() ? flow.hunter.scanned() : flow.store.tail()->end();
-    const std::uint32_t octets = end - flow.hunt_start - flow.hunt_lost;
-    flow.store.clear(pool_);
-    begin_hunt(work, end);
-    if (octets == 0 || !work.connection.mpa) return;
-    counters_.stream_octets_skipped += octets;
-    notice(work, Notice::Kind::stream_unread, octets);
 }
 
 void StreamTable::finish(Sink& sink) {

@@ -62,26 +62,28 @@ private:
     void in_order(Work& work, const Piece& piece, bool live);
     void feed(Work& work, const Piece& piece, bool live);
     void ahead(Work& work, const Piece& piece);
-    bool moves(Work& work, const Piece& piece) const;
-    void move(Work& work, const Piece& piece);
     bool drop_known(Work& work, Piece& piece);
-    void hunt_in(Work& work, const Piece& piece);
 
     void begin_flow(Work& work, std::uint32_t sequence, Expect expect);
-    void begin_hunt(Work& work, std::uint32_t sequence);
     void settle(Work& work, bool forced);
     bool settle_in_step(Work& work, bool forced);
-    bool settle_hunt(Work& work, bool forced);
-    void hunt_behind_gap(Work& work, std::uint32_t from, const SegmentStore::Segment* to);
-    void lock(Work& work, const Hunter::Found& found);
     bool gap_is_lost(const Work& work, std::uint32_t gap_end) const;
     std::size_t short_wait_bytes() const { return std::min<std::size_t>(options_.max_stream_bytes, 1 << 18); }
     void keep(Work& work, const Piece& piece);
     void give_up(Work& work);
     void release_flow(Side& side);
     void flush(Work& work);
-    void leave_unread(Work& work);
     void restart(Work& work);
+
+    // Where an FPDU boundary is looked for: stream_hunt.cpp
+    void begin_hunt(Work& work, std::uint32_t sequence);
+    bool moves(Work& work, const Piece& piece) const;
+    void move(Work& work, const Piece& piece);
+    void hunt_in(Work& work, const Piece& piece);
+    void hunt_behind_gap(Work& work, std::uint32_t from, const SegmentStore::Segment* to);
+    bool settle_hunt(Work& work, bool forced);
+    void lock(Work& work, const Hunter::Found& found);
+    void leave_unread(Work& work);
 
     // Where memory and places are short: stream_bounds.cpp
     bool reconsider(Connection& connection);

@@ -3,6 +3,8 @@
 #include <optional>
 
 #include "dissect/dissection.h"
+#include "dissect/stream/sequence.h"
+#include "dissect/tcp_flags.h"
 
 namespace dissect::stream {
 
@@ -14,8 +16,7 @@ struct SequenceExtent {
 
     /// `unseen`: how many octets may lie beyond its end.
     bool lacks(std::uint32_t sequence, std::int32_t unseen) const {
-        const auto ahead = [sequence](std::uint32_t of) { return static_cast<std::int32_t>(sequence - of); };
-        return (end && ahead(*end) > unseen) || (begin && ahead(*begin) < 0);
+        return (end && distance(sequence, *end) > unseen) || (begin && distance(sequence, *begin) < 0);
     }
 };
 
@@ -23,18 +24,14 @@ struct SequenceExtent {
 /// captured. Where both sides have closed, no number of theirs can lie outside what was seen of them. Behind a RST one
 /// may, of segments under way that the capture lacks: not by far, and hardly both of one segment.
 inline bool is_of_successor(const TcpSummary& tcp, const SequenceExtent& sender, const SequenceExtent& receiver) {
-    constexpr std::uint8_t syn = 0x02;
-    constexpr std::uint8_t rst = 0x04;
-    constexpr std::uint8_t ack = 0x10;
-    constexpr std::int32_t most_under_way = 1 << 24;
-    if ((tcp.flags & (syn | rst)) != 0) return false;
-    const bool has_ack = (tcp.flags & ack) != 0;
+    if ((tcp.flags & (tcp_syn | tcp_rst)) != 0) return false;
+    const bool has_ack = (tcp.flags & tcp_ack) != 0;
     const auto lack = [&](std::int32_t unseen) {
         return unsigned{sender.lacks(tcp.sequence, unseen)} +
                unsigned{has_ack && receiver.lacks(tcp.acknowledgment, unseen)};
     };
     if (sender.finished && receiver.finished) return lack(0) != 0;
-    return lack(0) == 2 || lack(most_under_way) != 0;
+    return lack(0) == 2 || lack(most_in_flight) != 0;
 }
 
 }  // namespace dissect::stream

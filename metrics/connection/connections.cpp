@@ -474,10 +474,7 @@ void Connections::on_mpa(const dissect::Unit& unit, const FlowKey& key) {
 }
 
 void Connections::on_tcp(const wire::Frame& frame, const dissect::Dissection& dissection, const FlowKey& key) {
-    constexpr std::uint8_t fin = 1;
-    constexpr std::uint8_t syn = 2;
-    constexpr std::uint8_t rst = 4;
-    constexpr std::uint8_t ack = 16;
+    using enum dissect::TcpFlag;
     State& s = *state_;
     const auto known = s.by_flow.find(key);
     if (known == s.by_flow.end()) return;
@@ -485,18 +482,18 @@ void Connections::on_tcp(const wire::Frame& frame, const dissect::Dissection& di
     const dissect::TcpSummary& tcp = dissection.tcp;
     // Its own SYN, sent or captured once more, or the answer to that, begins nothing.
     const bool own = known->second.client && tcp.sequence + 1 == place->mpa_sequence;
-    const bool opens = (tcp.flags & (syn | rst | ack)) == syn && !own;
+    const bool opens = (tcp.flags & (tcp_syn | tcp_rst | tcp_ack)) == tcp_syn && !own;
     if (opens && place->reused_frame == 0) place->reused_frame = frame.number;
     if (finished(place->progress)) return;
     const bool waiting = place->progress == Progress::requested;
-    if ((tcp.flags & rst) != 0) {
+    if ((tcp.flags & tcp_rst) != 0) {
         if (tcp.stray_reset) return;
         s.finish(place, waiting ? Progress::reset : Progress::ended, "TCP RST", frame);
     } else if (opens) {
         s.finish(place, waiting ? Progress::abandoned : Progress::ended, "ports used again", frame);
-    } else if ((tcp.flags & syn) != 0) {
+    } else if ((tcp.flags & tcp_syn) != 0) {
         return;
-    } else if ((tcp.flags & fin) != 0) {
+    } else if ((tcp.flags & tcp_fin) != 0) {
         s.finish(place, waiting ? Progress::abandoned : Progress::ended, "TCP FIN", frame);
     }
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dissect/dissector.h"
+#include "dissect/tcp_flags.h"
 #include "metrics/flow/flow_key.h"
 #include "metrics/snapshot.h"
 
@@ -38,7 +39,9 @@ public:
     /// An MPA start frame: request or reply, accepted or rejected. `key` is the flow's that carries it.
     void on_mpa(const dissect::Unit& unit, const FlowKey& key);
     /// Whether on_tcp() has to see a segment: SYN, FIN or RST.
-    static bool concerns(const dissect::TcpSummary& tcp) { return (tcp.flags & 7) != 0; }
+    static bool concerns(const dissect::TcpSummary& tcp) {
+        return (tcp.flags & (dissect::tcp_syn | dissect::tcp_fin | dissect::tcp_rst)) != 0;
+    }
     /// Such a segment, of any TCP connection, before the units that its frame completes. Nothing is remembered of those
     /// without an MPA Request.
     void on_tcp(const wire::Frame& frame, const dissect::Dissection& dissection, const FlowKey& key);

@@ -5,20 +5,14 @@
 
 #include "dissect/dissection.h"
 #include "dissect/plain_segment.h"
+#include "dissect/tcp_flags.h"
 #include "metrics/frame_context.h"
 #include "wire/frame.h"
 
 namespace metrics::stream {
 
-/// TCP's flags as TcpSummary has them.
-enum TcpFlag : std::uint8_t {
-    tcp_fin = 0x01,
-    tcp_syn = 0x02,
-    tcp_rst = 0x04,
-    tcp_ack = 0x10,
-    tcp_ece = 0x40,
-    tcp_cwr = 0x80
-};
+using dissect::TcpFlag;
+using enum dissect::TcpFlag;
 
 /// The options that matter here. RFC 9293, 3.2; RFC 7323; RFC 2018.
 struct TcpOptions {

@@ -86,7 +86,7 @@ void Sender::any_payload(const Half& half, const Half& back, const Segment& segm
                                   static_cast<std::uint32_t>(request.next),
                                   static_cast<std::uint32_t>(request.acknowledged)))
         return jump(half, segment);
-    if (ahead > furthest || ahead < -furthest) return;
+    if (ahead > largest_window || ahead < -largest_window) return;
     if (ahead >= 0) {
         // Lost before the tap or overtaken: the sender's time is known all the same. Whether the tap lost them, the
         // acknowledgement will tell.

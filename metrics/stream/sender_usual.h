@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "dissect/stream/sequence.h"
 #include "metrics/stream/sender.h"
 #include "wire/rdmap.h"
 
 /// What nearly every segment goes through of Sender, for the compiler to see as a whole. What is rare is in sender.cpp.
 namespace metrics::stream {
 
-/// No window is that wide (RFC 7323, 2.3): beyond it a sequence number is not of this connection.
-inline constexpr std::int32_t furthest = 1 << 30;
+using dissect::stream::largest_window;
 
 inline bool is_response(std::uint8_t opcode) {
     const auto what = static_cast<wire::RdmapOpcode>(opcode);
@@ -50,7 +50,7 @@ inline bool Sender::has_room(const Direction& direction, std::uint64_t next, std
     // What it says of the other direction is known.
     const Direction& opposite = *back.direction;
     const RequestState& answered = back.request();
-    if (answered.next == 0 || answered.next - answered.acknowledged > furthest ||
+    if (answered.next == 0 || answered.next - answered.acknowledged > largest_window ||
         tcp.acknowledgment != static_cast<std::uint32_t>(answered.acknowledged) ||
         !keeps_window(back, segment, answered.acknowledged) ||
         !has_room(opposite, answered.next, opposite.largest_segment))
@@ -281,7 +281,7 @@ inline void Sender::acknowledged(const Half& half, const Segment& segment) {
     if (request.next == 0) return;
     const std::int32_t ahead = ahead_of(request.next, segment.tcp().acknowledgment);
     const std::uint64_t position = position_of(request.next, segment.tcp().acknowledgment);
-    if (ahead > furthest || ahead < -furthest) return;
+    if (ahead > largest_window || ahead < -largest_window) return;
     if (ahead > 0 && !beyond_sent(half, segment, ahead)) return;
     if (position > request.acknowledged) {
         if (direction.holes != Flow::no_block) lost_holes(half, position, segment.frame.number, now_ns);

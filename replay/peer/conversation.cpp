@@ -5,13 +5,13 @@
 #include <fmt/format.h>
 
 #include "dissect/dissector.h"
+#include "dissect/tcp_flags.h"
 
 namespace replay {
 namespace {
 
-constexpr std::uint8_t fin = 0x01;
-constexpr std::uint8_t syn = 0x02;
-constexpr std::uint8_t rst = 0x04;
+using enum dissect::TcpFlag;
+
 constexpr std::int32_t farthest_ahead = 64 << 20;
 
 ConversationEnd end_of(const wire::Frame& frame, const dissect::Dissection& dissection, bool source) {
@@ -51,7 +51,7 @@ void ConversationReader::take(const wire::Frame& frame) {
 
 void ConversationReader::take_segment(Stream& stream, const dissect::TcpSummary& tcp, wire::Bytes payload,
                                       std::uint64_t frame) {
-    const bool opens = (tcp.flags & syn) != 0;
+    const bool opens = (tcp.flags & tcp_syn) != 0;
     if (opens && stream.begun && tcp.sequence + 1 != stream.base) {
         over_ = !stream.octets.empty();
         if (!over_) stream = {};
@@ -73,8 +73,8 @@ void ConversationReader::take_segment(Stream& stream, const dissect::TcpSummary&
         else if (at >= 0 && at < farthest_ahead + static_cast<std::int64_t>(stream.octets.size()))
             append(stream, static_cast<std::size_t>(at), payload, frame);
     }
-    if (stream.ended == StreamEnd::open && (tcp.flags & (fin | rst)) != 0) {
-        stream.ended = (tcp.flags & rst) != 0 ? StreamEnd::reset : StreamEnd::closed;
+    if (stream.ended == StreamEnd::open && (tcp.flags & (tcp_fin | tcp_rst)) != 0) {
+        stream.ended = (tcp.flags & tcp_rst) != 0 ? StreamEnd::reset : StreamEnd::closed;
         stream.end_frame = frame;
     }
 }
