@@ -32,7 +32,14 @@ constexpr std::uint64_t elapsed(std::int64_t from_ns, std::int64_t to_ns) {
     return to_ns > from_ns ? static_cast<std::uint64_t>(to_ns) - static_cast<std::uint64_t>(from_ns) : 0;
 }
 
-/// A time moved without wrapping round: it stays at the ends of time.
+/// A time moved in either direction without wrapping round: it stays at the ends of time.
+constexpr std::int64_t add_ns(std::int64_t time_ns, std::int64_t ns) {
+    if (ns > 0 && time_ns > end_of_time - ns) return end_of_time;
+    if (ns < 0 && time_ns < beginning_of_time - ns) return beginning_of_time;
+    return time_ns + ns;
+}
+
+/// A time moved by a length, which has no sign, without wrapping round: it stays at the ends of time.
 constexpr std::int64_t later(std::int64_t time_ns, std::uint64_t by_ns) {
     const auto step = static_cast<std::int64_t>(std::min<std::uint64_t>(by_ns, end_of_time));
     return time_ns > end_of_time - step ? end_of_time : time_ns + step;

@@ -19,6 +19,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 namespace capture {
 namespace {
 
@@ -40,9 +42,9 @@ std::int64_t now_ns(clockid_t clock) {
 /// How far the adapter's clock is ahead of the system's, by the quickest of a few readings.
 std::optional<std::int64_t> ahead_ns(int index) {
     const std::string path = fmt::format("/dev/ptp{}", index);
-    const int file = index < 0 ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return std::nullopt;
-    const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(file) << 3) | 3);  // clock_gettime(2)
+    const base::Descriptor file(index < 0 ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) return std::nullopt;
+    const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(file.number()) << 3) | 3);  // clock_gettime(2)
     std::optional<std::int64_t> ahead;
     std::int64_t quickest = std::numeric_limits<std::int64_t>::max();
     for (int i = 0; i < 10; ++i) {
@@ -53,7 +55,6 @@ std::optional<std::int64_t> ahead_ns(int index) {
         quickest = took;
         ahead = adapter - before - took / 2;
     }
-    ::close(file);
     return ahead;
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "capture/octet_reader.h"
 
 namespace capture {
@@ -29,7 +30,7 @@ std::size_t page_octets() {
 /// one mapping of all, in which what is far behind is given back; who still looks there has it read again.
 class MappedInput final : public Input {
 public:
-    MappedInput(Descriptor descriptor, std::size_t window_octets, bool keep)
+    MappedInput(base::Descriptor descriptor, std::size_t window_octets, bool keep)
         : descriptor_(std::move(descriptor)), window_(std::max(window_octets, page_octets())), keep_(keep) {}
     ~MappedInput() override {
         keep_ = false;
@@ -100,7 +101,7 @@ private:
         begin_ = nullptr;
     }
 
-    Descriptor descriptor_;
+    base::Descriptor descriptor_;
     std::size_t window_;
     bool keep_;
     std::vector<std::pair<void*, std::size_t>> kept_ = {};
@@ -183,10 +184,12 @@ bool map_it(int fd, const struct stat& status, Access access) {
 
 Result<std::unique_ptr<Input>> open_input(const std::string& path, const InputOptions& options) {
     const bool standard = path == "-";
-    Descriptor descriptor(standard ? STDIN_FILENO : open_patiently(path, options.stop));
+    // A copy: standard input itself stays open.
+    base::Descriptor descriptor(standard ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                         : open_patiently(path, options.stop));
     const std::string shown = standard ? "standard input" : path;
     struct stat status = {};
-    if (descriptor.number() < 0 || ::fstat(descriptor.number(), &status) != 0)
+    if (!descriptor || ::fstat(descriptor.number(), &status) != 0)
         return wire::Failure{
             Error{.message = fmt::format("cannot be opened: {}", std::strerror(errno)), .path = shown}};
     if (S_ISDIR(status.st_mode))

@@ -21,9 +21,8 @@ namespace {
 std::optional<short> flags_of(const std::string& name) {
     ifreq ask = {};
     std::memcpy(ask.ifr_name, name.data(), std::min(name.size(), sizeof ask.ifr_name - 1));
-    const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    const bool known = socket >= 0 && ::ioctl(socket, SIOCGIFFLAGS, &ask) == 0;
-    if (socket >= 0) ::close(socket);
+    const base::Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const bool known = socket && ::ioctl(socket.number(), SIOCGIFFLAGS, &ask) == 0;
     return known ? std::optional(ask.ifr_flags) : std::nullopt;
 }
 
@@ -53,22 +52,16 @@ LinkWatch::LinkWatch() : descriptor_(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXE
     sockaddr_nl links = {};
     links.nl_family = AF_NETLINK;
     links.nl_groups = RTMGRP_LINK;
-    if (descriptor_ >= 0 && ::bind(descriptor_, reinterpret_cast<const sockaddr*>(&links), sizeof links) != 0) {
-        ::close(descriptor_);
-        descriptor_ = -1;
-    }
-}
-
-LinkWatch::~LinkWatch() {
-    if (descriptor_ >= 0) ::close(descriptor_);
+    if (descriptor_ && ::bind(descriptor(), reinterpret_cast<const sockaddr*>(&links), sizeof links) != 0)
+        descriptor_.reset();
 }
 
 bool LinkWatch::changed() {
-    if (descriptor_ < 0) return true;
+    if (!descriptor_) return true;
     bool any = false;
     std::array<char, 8192> news{};
     for (;;) {
-        const auto got = ::recv(descriptor_, news.data(), news.size(), 0);
+        const auto got = ::recv(descriptor(), news.data(), news.size(), 0);
         if (got > 0 || (got < 0 && errno == ENOBUFS)) {  // lost news are news
             any = true;
         } else if (got == 0 || errno != EINTR) {

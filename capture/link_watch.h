@@ -2,6 +2,8 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
+
 namespace capture {
 
 /// An interface of this network namespace.
@@ -21,17 +23,14 @@ bool lies_on_others(const std::string& name);
 class LinkWatch {
 public:
     LinkWatch();
-    ~LinkWatch();
-    LinkWatch(const LinkWatch&) = delete;
-    LinkWatch& operator=(const LinkWatch&) = delete;
 
     /// -1 where there is none.
-    int descriptor() const { return descriptor_; }
+    int descriptor() const { return descriptor_.number(); }
     /// Since it was asked last.
     bool changed();
 
 private:
-    int descriptor_;
+    base::Descriptor descriptor_;
 };
 
 }  // namespace capture

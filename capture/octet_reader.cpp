@@ -13,15 +13,6 @@
 
 namespace capture {
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-}
-
-Descriptor::~Descriptor() {
-    if (fd_ > STDERR_FILENO) ::close(fd_);
-}
-
 std::size_t DescriptorReader::read_descriptor(wire::MutableBytes into) {
     while (!told_to_stop()) {
         const ssize_t got = ::read(descriptor_.number(), into.data(), into.size());

@@ -8,26 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "wire/bytes.h"
 
 namespace capture {
-
-/// A file descriptor that is closed with its owner, unless it is one of the three standard ones.
-class Descriptor {
-public:
-    explicit Descriptor(int fd = -1) : fd_(fd) {}
-    Descriptor(Descriptor&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
-    Descriptor& operator=(Descriptor&& other) noexcept;
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor();
-    int number() const { return fd_; }
-    /// Leaves closing to the caller.
-    int release() { return std::exchange(fd_, -1); }
-
-private:
-    int fd_;
-};
 
 /// A stream of octets, asked for in pieces.
 class OctetReader {
@@ -52,7 +36,7 @@ protected:
 class DescriptorReader final : public OctetReader {
 public:
     /// `stop` is asked while there is nothing to read: true ends the data. Empty is never.
-    DescriptorReader(Descriptor descriptor, std::function<bool()> stop)
+    DescriptorReader(base::Descriptor descriptor, std::function<bool()> stop)
         : descriptor_(std::move(descriptor)), stop_(std::move(stop)) {}
 
     /// The first `octets` octets without consuming them; fewer where there are no more.
@@ -65,7 +49,7 @@ private:
     std::size_t read_descriptor(wire::MutableBytes into);
     bool told_to_stop();
 
-    Descriptor descriptor_;
+    base::Descriptor descriptor_;
     std::function<bool()> stop_;
     bool stopped_ = false;
     std::vector<std::byte> ahead_ = {};

@@ -10,7 +10,7 @@
 
 namespace capture {
 
-Output::Output(Descriptor descriptor, std::string path, std::size_t buffer_octets)
+Output::Output(base::Descriptor descriptor, std::string path, std::size_t buffer_octets)
     : descriptor_(std::move(descriptor)),
       capacity_(std::max<std::size_t>(buffer_octets, 1)),
       buffer_(std::make_unique_for_overwrite<std::byte[]>(capacity_)) {
@@ -22,16 +22,17 @@ Result<Output> Output::open(const std::string& path, std::size_t buffer_octets) 
     const std::string shown = standard ? "standard output" : path;
     if (standard && ::isatty(STDOUT_FILENO) == 1)
         return wire::Failure{Error{.message = "is a terminal; name a file or pipe it into a program", .path = shown}};
-    Descriptor descriptor(standard ? STDOUT_FILENO
-                                   : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (descriptor.number() < 0)
+    // A copy: standard output itself stays open.
+    base::Descriptor descriptor(standard ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                                         : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (!descriptor)
         return wire::Failure{
             Error{.message = fmt::format("cannot be opened for writing: {}", std::strerror(errno)), .path = shown}};
     return Output(std::move(descriptor), shown, buffer_octets);
 }
 
 Output Output::in_memory(std::size_t buffer_octets) {
-    Output output(Descriptor(-1), {}, buffer_octets);
+    Output output(base::Descriptor(), {}, buffer_octets);
     output.in_memory_ = true;
     return output;
 }
@@ -79,7 +80,7 @@ bool Output::close() {
     if (closed_) return !failed_;
     closed_ = true;
     if (!flush()) return false;
-    if (descriptor_.number() <= STDERR_FILENO) return true;
+    if (!descriptor_) return true;
     // A network file system tells of a full disk only here.
     const int closing = descriptor_.release();
     return ::close(closing) == 0 || fail(errno, "closing");

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.h"
 #include "capture/error.h"
-#include "capture/octet_reader.h"
 
 namespace capture {
 
@@ -43,11 +43,11 @@ public:
     const Error& error() const { return error_; }
 
 private:
-    Output(Descriptor descriptor, std::string path, std::size_t buffer_octets);
+    Output(base::Descriptor descriptor, std::string path, std::size_t buffer_octets);
     bool make_room(std::size_t octets);
     bool fail(int code, const char* doing);
 
-    Descriptor descriptor_;
+    base::Descriptor descriptor_;
     std::size_t capacity_;
     std::unique_ptr<std::byte[]> buffer_;
     std::size_t used_ = 0;

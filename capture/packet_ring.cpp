@@ -170,7 +170,8 @@ ReadStatus PacketRing::Ring::nothing() {
         } else {
             int why = 0;
             socklen_t length = sizeof why;
-            ::getsockopt(socket.descriptor, SOL_SOCKET, SO_ERROR, &why, &length);  // down: what is told once is read
+            ::getsockopt(socket.descriptor.number(), SOL_SOCKET, SO_ERROR, &why,
+                         &length);  // down: what is told once is read
             return ReadStatus::timeout;
         }
     }
@@ -181,7 +182,7 @@ ReadStatus PacketRing::Ring::nothing() {
 void PacketRing::Ring::count() {
     tpacket_stats_v3 counts = {};
     socklen_t length = sizeof counts;
-    if (::getsockopt(socket.descriptor, SOL_PACKET, PACKET_STATISTICS, &counts, &length) == 0) {
+    if (::getsockopt(socket.descriptor.number(), SOL_PACKET, PACKET_STATISTICS, &counts, &length) == 0) {
         passed += counts.tp_packets;  // those dropped among them; reading sets both to 0
         dropped += counts.tp_drops;
     }
@@ -208,7 +209,7 @@ Result<bool> PacketRing::Ring::use_filter() {
         program = std::move(compiled).value();
     }
     program = keep_management(std::move(program), socket.link_type, snaplen, options.management_octets);
-    auto attached = attach(socket.descriptor, socket.loopback ? without_leaving(program) : program);
+    auto attached = attach(socket.descriptor.number(), socket.loopback ? without_leaving(program) : program);
     if (attached) return true;
     Error error = attached.error();
     error.path = options.interface;
@@ -255,7 +256,7 @@ Batch PacketRing::next_batch(std::span<wire::Frame> frames) {
 
 const std::vector<InterfaceInfo>& PacketRing::interfaces() const { return ring_->interfaces; }
 const Error& PacketRing::error() const { return ring_->problem; }
-int PacketRing::descriptor() const { return ring_->socket.descriptor; }
+int PacketRing::descriptor() const { return ring_->socket.descriptor.number(); }
 int PacketRing::interface_index() const { return ring_->socket.interface_index; }
 bool PacketRing::ready() const { return ring_->block != nullptr || ring_->block_ready(); }
 bool PacketRing::ending() const { return ring_->removed.has_value(); }

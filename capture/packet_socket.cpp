@@ -68,9 +68,9 @@ bool ask_ring(int socket, const RingShape& shape, std::uint32_t block_timeout_ms
 }
 
 /// Without a protocol yet: nothing comes in that the filter has not seen.
-Result<int> unbound_socket() {
-    const int made = ::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (made >= 0) return made;
+Result<base::Descriptor> unbound_socket() {
+    base::Descriptor made(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (made) return made;
     if (errno == EPERM || errno == EACCES)
         return failure(
             {}, "no permission to capture; run as root, or once as root: setcap cap_net_raw,cap_net_admin+eip PROGRAM");
@@ -99,7 +99,7 @@ RingShape ring_shape(std::uint64_t buffer_octets, std::uint32_t snaplen) {
 }
 
 PacketSocket::PacketSocket(PacketSocket&& other) noexcept
-    : descriptor(std::exchange(other.descriptor, -1)),
+    : descriptor(std::move(other.descriptor)),
       interface_index(other.interface_index),
       link_type(other.link_type),
       loopback(other.loopback),
@@ -110,14 +110,13 @@ PacketSocket::PacketSocket(PacketSocket&& other) noexcept
 
 PacketSocket::~PacketSocket() {
     if (memory != nullptr) ::munmap(memory, shape.octets());
-    if (descriptor >= 0) ::close(descriptor);
 }
 
 Result<PacketSocket> PacketSocket::open(const PacketRingOptions& options, std::uint32_t snaplen) {
     auto fresh = unbound_socket();
     if (!fresh) return failure(options.interface, fresh.error().message);
     PacketSocket packet;
-    packet.descriptor = *fresh;
+    packet.descriptor = std::move(*fresh);
     if (auto known = packet.learn_interface(options.interface); !known) return wire::Failure{known.error()};
     packet.stamp(options);
     if (auto made = packet.make_ring(options, snaplen); !made) return wire::Failure{made.error()};
@@ -127,7 +126,6 @@ Result<PacketSocket> PacketSocket::open(const PacketRingOptions& options, std::u
 Result<bool> PacketSocket::permitted() {
     const auto made = unbound_socket();
     if (!made) return wire::Failure{made.error()};
-    ::close(*made);
     return true;
 }
 
@@ -136,13 +134,14 @@ Result<bool> PacketSocket::learn_interface(const std::string& name) {
     if (interface_index == 0) return failure(name, "no such interface; there are: " + names_of_interfaces());
     ifreq ask = {};
     std::memcpy(ask.ifr_name, name.data(), std::min(name.size(), sizeof ask.ifr_name - 1));
-    if (::ioctl(descriptor, SIOCGIFHWADDR, &ask) != 0) return failure(name, "cannot tell its hardware type", errno);
+    if (::ioctl(descriptor.number(), SIOCGIFHWADDR, &ask) != 0)
+        return failure(name, "cannot tell its hardware type", errno);
     const unsigned hardware = ask.ifr_hwaddr.sa_family;
     const auto type = link_type_of_hardware(hardware);
     if (!type) return failure(name, not_supported(hardware));
     link_type = *type;
     loopback = hardware == ARPHRD_LOOPBACK;
-    if (::ioctl(descriptor, SIOCGIFFLAGS, &ask) == 0 && (ask.ifr_flags & IFF_UP) == 0)
+    if (::ioctl(descriptor.number(), SIOCGIFFLAGS, &ask) == 0 && (ask.ifr_flags & IFF_UP) == 0)
         warnings.push_back(
             fmt::format("the interface is down; its frames come once it is up: ip link set {} up", name));
     return true;
@@ -151,7 +150,7 @@ Result<bool> PacketSocket::learn_interface(const std::string& name) {
 void PacketSocket::stamp(const PacketRingOptions& options) {
     if (options.timestamps == TimestampSource::software) return;
     const bool insist = options.timestamps == TimestampSource::hardware;
-    AdapterClock clock = use_adapter_clock(descriptor, options.interface, insist);
+    AdapterClock clock = use_adapter_clock(descriptor.number(), options.interface, insist);
     hardware_timestamps = clock.on;
     if (!clock.on && insist) warnings.push_back("frames are stamped by the system: " + clock.why_not);
     if (!clock.warning.empty()) warnings.push_back(std::move(clock.warning));
@@ -159,21 +158,22 @@ void PacketSocket::stamp(const PacketRingOptions& options) {
 
 Result<bool> PacketSocket::make_ring(const PacketRingOptions& options, std::uint32_t snaplen) {
     const int version = TPACKET_V3;
-    if (!set(descriptor, PACKET_VERSION, version))
+    if (!set(descriptor.number(), PACKET_VERSION, version))
         return failure(options.interface, "this kernel has no TPACKET_V3 (Linux 3.2)", errno);
-    if (!set(descriptor, PACKET_RESERVE, static_cast<int>(vlan_tag_octets)))
+    if (!set(descriptor.number(), PACKET_RESERVE, static_cast<int>(vlan_tag_octets)))
         return failure(options.interface, "cannot reserve room for VLAN tags", errno);
     const RingShape wanted = ring_shape(options.buffer_octets, snaplen);
     int why = ENOMEM;
     for (shape = wanted;; shape = ring_shape(shape.octets() / 2, snaplen)) {
-        if (ask_ring(descriptor, shape, std::max(options.block_timeout_ms, 1U))) {
-            void* const mapped = ::mmap(nullptr, shape.octets(), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+        if (ask_ring(descriptor.number(), shape, std::max(options.block_timeout_ms, 1U))) {
+            void* const mapped =
+                ::mmap(nullptr, shape.octets(), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor.number(), 0);
             if (mapped != MAP_FAILED) {
                 memory = static_cast<std::byte*>(mapped);
                 break;
             }
             why = errno;
-            ask_ring(descriptor, {}, 0);
+            ask_ring(descriptor.number(), {}, 0);
         } else {
             why = errno;
         }
@@ -192,18 +192,18 @@ Result<bool> PacketSocket::bind(const PacketRingOptions& options) {
     where.sll_family = AF_PACKET;
     where.sll_protocol = htons(ETH_P_ALL);
     where.sll_ifindex = interface_index;
-    if (::bind(descriptor, reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0)
+    if (::bind(descriptor.number(), reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0)
         return failure(options.interface, "cannot capture", errno);
     if (options.promiscuous && !loopback) {
         packet_mreq wish = {};
         wish.mr_ifindex = interface_index;
         wish.mr_type = PACKET_MR_PROMISC;
-        if (::setsockopt(descriptor, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &wish, sizeof wish) != 0)
+        if (::setsockopt(descriptor.number(), SOL_PACKET, PACKET_ADD_MEMBERSHIP, &wish, sizeof wish) != 0)
             warnings.push_back(fmt::format("not promiscuous: {}", std::strerror(errno)));
     }
     if (options.fanout_group) {
         const unsigned join = *options.fanout_group | unsigned{PACKET_FANOUT_HASH} << 16;
-        if (!set(descriptor, PACKET_FANOUT, static_cast<int>(join)))
+        if (!set(descriptor.number(), PACKET_FANOUT, static_cast<int>(join)))
             return failure(options.interface, fmt::format("cannot join fanout group {}", *options.fanout_group), errno);
     }
     return true;
@@ -212,7 +212,7 @@ Result<bool> PacketSocket::bind(const PacketRingOptions& options) {
 bool PacketSocket::interface_removed() const {
     sockaddr_ll bound = {};
     socklen_t length = sizeof bound;
-    return ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&bound), &length) == 0 &&
+    return ::getsockname(descriptor.number(), reinterpret_cast<sockaddr*>(&bound), &length) == 0 &&
            bound.sll_ifindex != interface_index;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "capture/error.h"
 #include "capture/packet_ring.h"
 #include "wire/frame.h"
@@ -50,7 +51,7 @@ public:
     /// Whether it was taken from under us: the interface is gone, or in another network namespace.
     bool interface_removed() const;
 
-    int descriptor = -1;
+    base::Descriptor descriptor = {};
     int interface_index = 0;
     wire::LinkType link_type = wire::LinkType::ethernet;
     bool loopback = false;

@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "capture/kernel_filter.h"
 #include "capture/link_watch.h"
 #include "capture/mpa_ports.h"
@@ -66,14 +67,9 @@ bool same_rings(const PacketRingOptions& a, const PacketRingOptions& b) {
 
 struct Tap::State {
     explicit State(TapOptions wanted) : options(std::move(wanted)), wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-    ~State() {
-        if (wake >= 0) ::close(wake);
-    }
-    State(const State&) = delete;
-    State& operator=(const State&) = delete;
 
     TapOptions options;
-    int wake;
+    base::Descriptor wake;
     int wait_ms = 100;
     LinkWatch links = {};
     std::vector<Tapped> tapped = {};  // by interface number
@@ -308,7 +304,7 @@ bool Tap::State::wait(std::int64_t now, std::int64_t until) {
     until = std::min(until, now + look_around_ns);
     if (scan_wanted) until = std::min(until, scan_again_ns);
     constexpr std::size_t ours = 2;
-    polled.assign({{wake, POLLIN, 0}, {links.descriptor(), POLLIN, 0}});
+    polled.assign({{wake.number(), POLLIN, 0}, {links.descriptor(), POLLIN, 0}});
     polled_numbers.clear();
     for (std::size_t i = 0; i < tapped.size(); ++i) {
         if (!tapped[i].ring) continue;
@@ -328,7 +324,7 @@ bool Tap::State::wait(std::int64_t now, std::int64_t until) {
     for (std::size_t i = 0; i < polled_numbers.size(); ++i)
         tapped[polled_numbers[i]].told |= (polled[i + ours].revents & ~POLLIN) != 0;
     std::uint64_t count = 0;
-    return polled[0].revents == 0 || ::read(wake, &count, sizeof count) < 0;
+    return polled[0].revents == 0 || ::read(wake.number(), &count, sizeof count) < 0;
 }
 
 Tap::Tap(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -348,7 +344,7 @@ Result<bool> possible(const TapOptions& options) {
 Result<std::unique_ptr<Tap>> Tap::open(const TapOptions& options) {
     if (auto can = possible(options); !can) return wire::Failure{can.error()};
     auto state = std::make_unique<State>(options);
-    if (state->wake < 0)
+    if (!state->wake)
         return wire::Failure{Error{.message = fmt::format("cannot make an eventfd: {}", std::strerror(errno))}};
     state->ports.configure(options.iwarp_ports);
     if (state->narrows() && options.iwarp_ports.size() > max_filtered_ports)
@@ -379,7 +375,7 @@ void Tap::set_wait_ms(int wait_ms) { state_->wait_ms = std::max(wait_ms, 0); }
 
 void Tap::wake() {
     const std::uint64_t one = 1;
-    [[maybe_unused]] const auto written = ::write(state_->wake, &one, sizeof one);  // full: it is awake
+    [[maybe_unused]] const auto written = ::write(state_->wake.number(), &one, sizeof one);  // full: it is awake
 }
 
 const std::vector<InterfaceInfo>& Tap::interfaces() const { return state_->infos; }

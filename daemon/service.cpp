@@ -13,6 +13,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "capture/bpf.h"
 #include "capture/link_watch.h"
 #include "daemon/chronicle.h"
@@ -20,7 +21,6 @@
 #include "daemon/config/config_file.h"
 #include "daemon/control/server.h"
 #include "daemon/counter_watch.h"
-#include "daemon/descriptor.h"
 #include "daemon/observer.h"
 #include "daemon/privileges.h"
 #include "daemon/recorder/recording_folder.h"
@@ -137,8 +137,8 @@ struct Service::State final : Commands {
     std::int64_t started_ns;
     std::int64_t started_steady_ns;
 
-    Descriptor signals;
-    Descriptor intervals_ready;
+    base::Descriptor signals;
+    base::Descriptor intervals_ready;
     std::unique_ptr<Observer> observer;
     std::unique_ptr<Chronicle> chronicle;
     std::unique_ptr<ControlServer> control;
@@ -161,8 +161,8 @@ std::vector<std::string> Service::State::open() {
     const sigset_t heeded = heeded_signals();
     pthread_sigmask(SIG_BLOCK, &heeded, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
-    signals = Descriptor(signalfd(-1, &heeded, SFD_NONBLOCK | SFD_CLOEXEC));
-    intervals_ready = Descriptor(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+    signals = base::Descriptor(signalfd(-1, &heeded, SFD_NONBLOCK | SFD_CLOEXEC));
+    intervals_ready = base::Descriptor(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
     if (!signals || !intervals_ready) return {"no descriptors are left; raise `ulimit -n`"};
 
     std::vector<std::string> wrong;
@@ -191,7 +191,7 @@ std::vector<std::string> Service::State::open() {
     if (!wrong.empty()) return wrong;
     const std::uint64_t frames_before = history ? history->frames_end() : 0;
     chronicle = std::make_unique<Chronicle>(config, std::move(history), std::move(triggers).value(), names_, log);
-    const int wake = intervals_ready.get();
+    const int wake = intervals_ready.number();
     Observer::Hooks hooks;
     hooks.interval = [wake] {
         const std::uint64_t one = 1;
@@ -279,7 +279,7 @@ std::vector<std::string> Service::State::run(const std::function<void()>& ready)
     ready();
     tell_awaited();
     while (!stopping) {
-        std::array<pollfd, 3> waited{pollfd{signals.get(), POLLIN, 0}, pollfd{intervals_ready.get(), POLLIN, 0},
+        std::array<pollfd, 3> waited{pollfd{signals.number(), POLLIN, 0}, pollfd{intervals_ready.number(), POLLIN, 0},
                                      pollfd{control ? control->descriptor() : -1, POLLIN, 0}};
         ::poll(waited.data(), waited.size(), poll_ms);
         heed_signals();
@@ -322,7 +322,7 @@ void Service::State::tell_awaited() {
 
 void Service::State::work_off_intervals() {
     std::uint64_t count = 0;
-    [[maybe_unused]] const auto read = ::read(intervals_ready.get(), &count, sizeof count);
+    [[maybe_unused]] const auto read = ::read(intervals_ready.number(), &count, sizeof count);
     for (const Taken& taken : observer->intervals()) {
         std::vector<Incident> incidents = chronicle->interval(taken, observer->status());
         for (const Incident& incident : incidents)
@@ -342,7 +342,7 @@ void Service::State::look_at_counters() {
 
 void Service::State::heed_signals() {
     signalfd_siginfo info{};
-    while (::read(signals.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    while (::read(signals.number(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
         switch (static_cast<int>(info.ssi_signo)) {
             case SIGHUP: {
                 systemd::reloading();

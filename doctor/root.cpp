@@ -13,6 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "doctor/words.h"
 
 namespace doctor {
@@ -22,20 +23,6 @@ namespace {
 constexpr unsigned most_links = 40;        // as the kernel's MAXSYMLINKS
 constexpr std::size_t kept_octets = 4096;  // of a file in the transcript
 constexpr std::size_t kept_files = 20000;
-
-class Descriptor {
-public:
-    explicit Descriptor(int number) : number_(number) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (number_ >= 0) ::close(number_);
-    }
-    int number() const { return number_; }
-
-private:
-    int number_;
-};
 
 void push_front(std::deque<std::string>& parts, std::string_view path) {
     std::size_t at = 0;
@@ -131,8 +118,9 @@ Content Root::read(std::string_view path, std::size_t most) const {
     const std::string real = resolve(path);
     if (real.empty()) return {};
     // A FIFO or a terminal would make open() or read() wait.
-    const Descriptor file(::open((folder_ + real).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY));
-    if (file.number() < 0) return {errno == ENOENT ? Sight::absent : sight_of(errno)};
+    const base::Descriptor file(
+        ::open((folder_ + real).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY));
+    if (!file) return {errno == ENOENT ? Sight::absent : sight_of(errno)};
     struct stat status {};
     if (::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) return {Sight::unusable};
 

@@ -15,6 +15,8 @@
 #include <tuple>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 namespace capture::counters {
 
 using wire::Failure;
@@ -28,21 +30,15 @@ constexpr std::uint32_t max_counters = 65536;
 /// A socket, since the ioctl wants one of any kind.
 class AnySocket {
 public:
-    AnySocket() : descriptor_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {}
-    ~AnySocket() {
-        if (descriptor_ >= 0) ::close(descriptor_);
-    }
-    AnySocket(const AnySocket&) = delete;
-    AnySocket& operator=(const AnySocket&) = delete;
     bool ask(const std::string& interface, void* request) const {
         ifreq ask = {};
         std::memcpy(ask.ifr_name, interface.data(), std::min(interface.size(), sizeof ask.ifr_name - 1));
         ask.ifr_data = static_cast<char*>(request);
-        return ::ioctl(descriptor_, SIOCETHTOOL, &ask) == 0;
+        return ::ioctl(descriptor_.number(), SIOCETHTOOL, &ask) == 0;
     }
 
 private:
-    int descriptor_;
+    base::Descriptor descriptor_ = base::Descriptor(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 };
 
 /// The header of a request, and behind it room for what is answered.

@@ -213,23 +213,15 @@ std::vector<QueuePairCounters> parse_counters(wire::Bytes messages) {
 }
 
 Result<RdmaNetlink> RdmaNetlink::open() {
-    const int descriptor = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
-    if (descriptor < 0)
+    base::Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA));
+    if (!socket)
         return Failure{
             Error{fmt::format("the kernel's RDMA subsystem cannot be asked: {}; it comes with its modules "
                               "(modprobe ib_core)",
                               std::strerror(errno))}};
-    RdmaNetlink netlink(descriptor);
     const timeval patience{5, 0};
-    static_cast<void>(::setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience));
-    return netlink;
-}
-
-RdmaNetlink::RdmaNetlink(RdmaNetlink&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), sequence_(other.sequence_) {}
-
-RdmaNetlink::~RdmaNetlink() {
-    if (descriptor_ >= 0) ::close(descriptor_);
+    static_cast<void>(::setsockopt(socket.number(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience));
+    return RdmaNetlink(std::move(socket));
 }
 
 Result<std::vector<std::byte>> RdmaNetlink::ask(std::uint16_t command, bool all,
@@ -251,12 +243,13 @@ Result<std::vector<std::byte>> RdmaNetlink::ask(std::uint16_t command, bool all,
     }
     sockaddr_nl kernel = {};
     kernel.nl_family = AF_NETLINK;
-    if (::sendto(descriptor_, octets.data(), octets.size(), 0, reinterpret_cast<sockaddr*>(&kernel), sizeof kernel) < 0)
+    if (::sendto(socket_.number(), octets.data(), octets.size(), 0, reinterpret_cast<sockaddr*>(&kernel),
+                 sizeof kernel) < 0)
         return Failure{Error{fmt::format("the kernel's RDMA subsystem cannot be asked: {}", std::strerror(errno))}};
     std::vector<std::byte> answer;
     std::vector<std::byte> datagram(256 * 1024);
     for (;;) {
-        const ssize_t got = ::recv(descriptor_, datagram.data(), datagram.size(), MSG_TRUNC);
+        const ssize_t got = ::recv(socket_.number(), datagram.data(), datagram.size(), MSG_TRUNC);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0)
             return Failure{Error{fmt::format("the kernel's RDMA subsystem does not answer: {}", std::strerror(errno))}};

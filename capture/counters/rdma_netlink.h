@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "capture/error.h"
 #include "wire/bytes.h"
 
@@ -71,9 +72,6 @@ class RdmaNetlink {
 public:
     /// An error says that the kernel has no RDMA, and what loads it.
     static Result<RdmaNetlink> open();
-    RdmaNetlink(RdmaNetlink&& other) noexcept;
-    RdmaNetlink& operator=(RdmaNetlink&&) = delete;
-    ~RdmaNetlink();
 
     Result<std::vector<RdmaDevice>> devices();
     Result<std::vector<RdmaPort>> ports(const RdmaDevice& device);
@@ -86,12 +84,12 @@ public:
     Result<std::vector<QueuePairCounters>> port_counters(const RdmaDevice& device, std::uint32_t port);
 
 private:
-    explicit RdmaNetlink(int descriptor) : descriptor_(descriptor) {}
+    explicit RdmaNetlink(base::Descriptor socket) : socket_(std::move(socket)) {}
     Result<std::vector<std::byte>> ask(std::uint16_t command, bool all,
                                        const std::vector<std::pair<std::uint16_t, std::uint32_t>>& attributes,
                                        std::initializer_list<int> means_none = {});
 
-    int descriptor_ = -1;
+    base::Descriptor socket_;
     std::uint32_t sequence_ = 0;
 };
 

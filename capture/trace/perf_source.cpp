@@ -144,10 +144,9 @@ std::vector<int> parse_processor_list(const std::string& text) {
 struct PerfSource::Processor {
     ~Processor() {
         if (area != nullptr) ::munmap(area, octets);
-        if (descriptor >= 0) ::close(descriptor);
     }
     int number = 0;
-    int descriptor = -1;
+    base::Descriptor descriptor = {};
     void* area = nullptr;
     std::size_t octets = 0;
     std::unique_ptr<PerfRing> ring = nullptr;
@@ -161,8 +160,8 @@ Result<std::unique_ptr<PerfSource>> PerfSource::open(std::vector<PerfEvent> even
     std::unique_ptr<PerfSource> source(new PerfSource(options));
     for (PerfEvent& event : events) source->events_.push_back({std::move(event)});
     if (options.process != 0) {
-        source->process_descriptor_ = static_cast<int>(::syscall(SYS_pidfd_open, options.process, 0));
-        if (source->process_descriptor_ < 0) return Failure{explain(errno, fmt::format("process {}", options.process))};
+        source->process_descriptor_.reset(static_cast<int>(::syscall(SYS_pidfd_open, options.process, 0)));
+        if (!source->process_descriptor_) return Failure{explain(errno, fmt::format("process {}", options.process))};
     }
     std::vector<int> numbers = parse_processor_list(first_line("/sys/devices/system/cpu/online"));
     if (numbers.empty()) numbers = {0};
@@ -193,9 +192,10 @@ Result<bool> PerfSource::open_processor(int number) {
     attributes.wakeup_watermark = static_cast<std::uint32_t>(data / 4);
     auto processor = std::make_unique<Processor>();
     processor->number = number;
-    processor->descriptor = perf_event_open(attributes, -1, number);
-    if (processor->descriptor < 0) return Failure{explain(errno, fmt::format("the ring of processor {}", number))};
-    void* const area = ::mmap(nullptr, page + data, PROT_READ | PROT_WRITE, MAP_SHARED, processor->descriptor, 0);
+    processor->descriptor.reset(perf_event_open(attributes, -1, number));
+    if (!processor->descriptor) return Failure{explain(errno, fmt::format("the ring of processor {}", number))};
+    void* const area =
+        ::mmap(nullptr, page + data, PROT_READ | PROT_WRITE, MAP_SHARED, processor->descriptor.number(), 0);
     if (area == MAP_FAILED) {
         const std::string limit = first_line("/proc/sys/kernel/perf_event_mlock_kb");
         return Failure{
@@ -219,9 +219,9 @@ Result<bool> PerfSource::open_event(std::size_t event, int thread) {
         const int descriptor = perf_event_open(attributes, thread, processor->number);
         if (descriptor < 0 && errno == ESRCH && thread != options_.process) continue;  // a thread that ended meanwhile
         if (descriptor < 0) return Failure{explain(errno, traced.name)};
-        descriptors_.push_back(descriptor);
+        descriptors_.emplace_back(descriptor);
         std::uint64_t id = 0;
-        if (::ioctl(descriptor, PERF_EVENT_IOC_SET_OUTPUT, processor->descriptor) != 0 ||
+        if (::ioctl(descriptor, PERF_EVENT_IOC_SET_OUTPUT, processor->descriptor.number()) != 0 ||
             ::ioctl(descriptor, PERF_EVENT_IOC_ID, &id) != 0)
             return Failure{explain(errno, traced.name)};
         by_id_.emplace(id, event);
@@ -229,14 +229,11 @@ Result<bool> PerfSource::open_event(std::size_t event, int thread) {
     return true;
 }
 
-PerfSource::~PerfSource() {
-    for (const int descriptor : descriptors_) ::close(descriptor);
-    if (process_descriptor_ >= 0) ::close(process_descriptor_);
-}
+PerfSource::~PerfSource() = default;
 
 bool PerfSource::process_ended() const {
-    pollfd process{process_descriptor_, POLLIN, 0};
-    return process_descriptor_ >= 0 && ::poll(&process, 1, 0) > 0;
+    pollfd process{process_descriptor_.number(), POLLIN, 0};
+    return process_descriptor_ && ::poll(&process, 1, 0) > 0;
 }
 
 bool PerfSource::convert(const PerfRecord& from, std::int64_t offset_ns, Record& into) {
@@ -283,8 +280,8 @@ std::size_t PerfSource::take(std::span<Record> into, std::int64_t until_ns, std:
 
 void PerfSource::wait(int timeout_ms) {
     std::vector<pollfd> wakers;
-    for (const auto& processor : processors_) wakers.push_back({processor->descriptor, POLLIN, 0});
-    if (process_descriptor_ >= 0) wakers.push_back({process_descriptor_, POLLIN, 0});
+    for (const auto& processor : processors_) wakers.push_back({processor->descriptor.number(), POLLIN, 0});
+    if (process_descriptor_) wakers.push_back({process_descriptor_.number(), POLLIN, 0});
     static_cast<void>(::poll(wakers.data(), wakers.size(), timeout_ms));
 }
 

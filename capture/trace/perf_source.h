@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "capture/trace/format.h"
 #include "capture/trace/perf_ring.h"
 #include "capture/trace/trace_source.h"
@@ -67,8 +68,8 @@ private:
     std::vector<Counted> events_ = {};
     std::unordered_map<std::uint64_t, std::size_t> by_id_ = {};
     std::vector<std::unique_ptr<Processor>> processors_;  // no initializer: it would need the whole type
-    std::vector<int> descriptors_ = {};
-    int process_descriptor_ = -1;
+    std::vector<base::Descriptor> descriptors_ = {};
+    base::Descriptor process_descriptor_ = {};
     bool ended_ = false;
     std::uint64_t lost_ = 0;
     std::int64_t latest_ns_ = 0;

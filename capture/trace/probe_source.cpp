@@ -11,6 +11,7 @@
 #include <fstream>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "capture/trace/stack_probes.h"
 
 namespace capture::trace {
@@ -70,15 +71,15 @@ Result<std::unique_ptr<ProbeSource>> ProbeSource::open(const std::vector<ProbePo
 }
 
 Result<PerfEvent> ProbeSource::define(const ProbePoint& point, std::size_t number) {
-    const int file = ::open(point.path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return Failure{Error{std::strerror(errno), point.path}};
+    base::Descriptor file(::open(point.path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) return Failure{Error{std::strerror(errno), point.path}};
     const std::string event = fmt::format("{}/{}", group_, event_name(point, number));
     // By its descriptor, since the kernel's syntax has no way to write a path with blanks.
-    std::string line = fmt::format("p:{} /proc/self/fd/{}:{:#x}", event, file, point.offset);
+    std::string line = fmt::format("p:{} /proc/self/fd/{}:{:#x}", event, file.number(), point.offset);
     if (point.semaphore_offset != 0) line += fmt::format("({:#x})", point.semaphore_offset);
     for (const auto& [name, what] : point.fetch) line += fmt::format(" {}={}", name, what);
     const auto defined = tracefs_.change_uprobes(line);
-    ::close(file);
+    file.reset();
     if (!defined)
         return Failure{
             Error{fmt::format("{} of {}: {}", point.name, point.path, defined.error().message), defined.error().path}};

@@ -15,29 +15,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 namespace capture::trace {
 
 namespace {
 
-class Descriptor {
-public:
-    explicit Descriptor(int number) : number_(number) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (number_ >= 0) ::close(number_);
-    }
-    int number() const { return number_; }
-    explicit operator bool() const { return number_ >= 0; }
-
-private:
-    int number_;
-};
-
 /// Up to `size - 1` octets of a file of /proc, ended by NUL. Returns how many.
 std::size_t read_file(const char* path, char* to, std::size_t size) {
     std::size_t have = 0;
-    const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
+    const base::Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
     while (file && have + 1 < size) {
         const ssize_t got = ::read(file.number(), to + have, size - 1 - have);
         if (got < 0 && errno == EINTR) continue;
@@ -82,7 +69,7 @@ void describe_self(layout::Header& header) {
 
 /// What an exec(2) has left behind: the program that wrote there is gone, though its process lives.
 void end_former(int folder, const char* name) {
-    const Descriptor file(openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    const base::Descriptor file(openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     const std::uint32_t ended = 1;
     if (!file) return;
     [[maybe_unused]] const ssize_t told = pwrite(file.number(), &ended, sizeof ended, offsetof(layout::Header, ended));
@@ -143,7 +130,7 @@ int Ring::open(const char* directory, std::uint32_t capacity, std::uint64_t sess
     // Beyond the limit there is a signal besides the error.
     rlimit limit{};
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < octets) return EFBIG;
-    const Descriptor file(::open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
+    const base::Descriptor file(::open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
     if (!file) return errno;
     const auto failed = [&name](int code) {
         unlink(name);
@@ -214,7 +201,7 @@ bool Ring::provide(Lane& lane, std::uint32_t index) {
 /// For kernels before 5.14. The file is opened again: a descriptor that was kept might be somebody else's by now, since
 /// programs that become daemons close them all.
 bool Ring::reserve_in_file(std::uint64_t offset, std::uint64_t octets) const {
-    const Descriptor file(::open(path_, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    const base::Descriptor file(::open(path_, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat identity {};
     return file && fstat(file.number(), &identity) == 0 && identity.st_dev == device_ && identity.st_ino == inode_ &&
            posix_fallocate(file.number(), static_cast<off_t>(offset), static_cast<off_t>(octets)) == 0;

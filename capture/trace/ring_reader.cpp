@@ -42,14 +42,11 @@ bool is_record(const Record& record) { return record.kind != RecordKind::none &&
 
 }  // namespace
 
-RingReader::File::~File() {
-    if (number_ >= 0) close(number_);
-}
-
 Result<RingReader> RingReader::open(const std::string& path, bool* passing) {
     const auto fail = [&path](std::string why) { return wire::Failure{Error{std::move(why), path}}; };
-    auto file = std::make_shared<File>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (file->number() < 0) {
+    auto file =
+        std::make_shared<base::Descriptor>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (!*file) {
         if (passing != nullptr) *passing = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EINTR;
         const char* const whose =
             errno == EACCES ? "; it is its user's and root's to read, or who has CAP_DAC_READ_SEARCH" : "";
@@ -65,7 +62,8 @@ Result<RingReader> RingReader::open(const std::string& path, bool* passing) {
     return RingReader(path, std::move(file), header, status.st_uid);
 }
 
-RingReader::RingReader(std::string path, std::shared_ptr<File> file, const layout::Header& header, std::uint32_t owner)
+RingReader::RingReader(std::string path, std::shared_ptr<base::Descriptor> file, const layout::Header& header,
+                       std::uint32_t owner)
     : path_(std::move(path)), file_(std::move(file)), header_(header), lanes_(header.lanes) {
     looked_.resize(sizeof(layout::Header) + lanes_.size() * sizeof(layout::LaneHeader));
     identify(owner);

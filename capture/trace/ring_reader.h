@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "capture/error.h"
 #include "capture/trace/process.h"
 #include "capture/trace/record.h"
@@ -51,19 +52,9 @@ private:
         std::size_t at = 0;
         std::int64_t seen_ns = 0;  ///< when `records` were
     };
-    class File {
-    public:
-        explicit File(int number) : number_(number) {}
-        ~File();
-        File(const File&) = delete;
-        File& operator=(const File&) = delete;
-        int number() const { return number_; }
 
-    private:
-        int number_;
-    };
-
-    RingReader(std::string path, std::shared_ptr<File> file, const layout::Header& header, std::uint32_t owner);
+    RingReader(std::string path, std::shared_ptr<base::Descriptor> file, const layout::Header& header,
+               std::uint32_t owner);
     bool read(std::uint64_t offset, void* to, std::size_t octets) const;
     void identify(std::uint32_t owner);
     void name_devices(const layout::Header& header);
@@ -73,7 +64,7 @@ private:
     void drop_unreadable(Lane& lane);
 
     std::string path_;
-    std::shared_ptr<File> file_;
+    std::shared_ptr<base::Descriptor> file_;
     layout::Header header_;  ///< as it was first read, and checked
     Process process_ = {};
     std::vector<Lane> lanes_;

@@ -33,19 +33,16 @@ bool has_descriptors_to_spare(int any) {
     constexpr rlim_t reserve = 64;
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return true;
-    const int probe = fcntl(any, F_DUPFD_CLOEXEC, 0);
-    if (probe < 0) return errno != EMFILE;
-    close(probe);
-    return static_cast<rlim_t>(probe) + std::min(reserve, limit.rlim_cur / 4) < limit.rlim_cur;
+    const base::Descriptor probe(fcntl(any, F_DUPFD_CLOEXEC, 0));
+    if (!probe) return errno != EMFILE;
+    return static_cast<rlim_t>(probe.number()) + std::min(reserve, limit.rlim_cur / 4) < limit.rlim_cur;
 }
 
 }  // namespace
 
 Rings::Rings(Options options) : options_(std::move(options)), directory_(options_.directory) {}
 
-Rings::~Rings() {
-    if (watch_ >= 0) close(watch_);
-}
+Rings::~Rings() = default;
 
 /// The folder may be made only later, by the first process that is traced. A watch that cannot be had costs nothing but
 /// a tenth of a second.
@@ -55,8 +52,8 @@ void Rings::watch() {
         directory_ = trace_directory(path, sizeof path, false) == 0 ? path : "";
     }
     if (watched_ || directory_.empty()) return;
-    if (watch_ < 0) watch_ = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    watched_ = watch_ >= 0 && inotify_add_watch(watch_, directory_.c_str(), IN_MOVED_TO | IN_ONLYDIR) >= 0;
+    if (!watch_) watch_.reset(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+    watched_ = watch_ && inotify_add_watch(watch_.number(), directory_.c_str(), IN_MOVED_TO | IN_ONLYDIR) >= 0;
 }
 
 bool Rings::is_new(const std::string& name, bool retries) const {
@@ -142,7 +139,7 @@ void Rings::look(std::int64_t now_ns) {
     constexpr std::int64_t interval_ns = 100'000'000;
     alignas(inotify_event) char events[4096];
     bool is_new = false;
-    while (watch_ >= 0 && read(watch_, events, sizeof events) > 0) is_new = true;
+    while (watch_ && read(watch_.number(), events, sizeof events) > 0) is_new = true;
     const bool is_due = now_ns - looked_ns_ >= interval_ns || now_ns < looked_ns_;
     if (is_new || is_due) find_new(now_ns);
     for (Ring& ring : rings_) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "capture/trace/process.h"
 #include "capture/trace/record.h"
 #include "capture/trace/ring_reader.h"
@@ -83,7 +84,7 @@ private:
     std::vector<std::string> known_ = {};      ///< names in the directory that were looked at
     std::vector<std::string> postponed_ = {};  ///< of these, those that there was no room for; told of already
     std::int64_t retried_ns_ = 0;
-    int watch_ = -1;
+    base::Descriptor watch_ = {};
     bool watched_ = false;
     std::int64_t looked_ns_ = 0;
     std::uint64_t lost_ = 0;

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 namespace capture::trace {
 
 using wire::Failure;
@@ -83,15 +85,15 @@ std::string Tracefs::format_path(std::string_view event) const {
 
 Result<bool> Tracefs::change_uprobes(const std::string& line) const {
     const std::string path = root_ + "/uprobe_events";
-    const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (file < 0) {
+    base::Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+    if (!file) {
         const char* what = errno == ENOENT ? "is not there: probes in programs need a kernel with CONFIG_UPROBE_EVENTS"
                                            : "may not be written: probes in programs need root (CAP_SYS_ADMIN)";
         return Failure{Error{what, path}};
     }
-    const ssize_t written = ::write(file, line.data(), line.size());
+    const ssize_t written = ::write(file.number(), line.data(), line.size());
     const int fault = errno;
-    ::close(file);
+    file.reset();
     if (written == static_cast<ssize_t>(line.size())) return true;
     const std::string reason = fault == EINVAL ? last_error(root_ + "/error_log") : std::string();
     return Failure{

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "cli/console.h"
 
 namespace cli::demo {
@@ -16,14 +17,12 @@ extern const std::span<const unsigned char> recorded_octets;
 
 capture::Result<std::unique_ptr<capture::FileSource>> open_recorded() {
     // Files are opened by name: this one lives in memory and has a name there.
-    const int file = ::memfd_create("demo-loopback", MFD_CLOEXEC);
-    if (file >= 0) {
+    const base::Descriptor file(::memfd_create("demo-loopback", MFD_CLOEXEC));
+    if (file) {
         const std::string_view octets(reinterpret_cast<const char*>(recorded_octets.data()), recorded_octets.size());
-        static_cast<void>(write_all(file, octets));
+        static_cast<void>(write_all(file.number(), octets));
     }
-    auto opened = capture::open_file(fmt::format("/proc/self/fd/{}", file), {});
-    if (file >= 0) ::close(file);
-    return opened;
+    return capture::open_file(fmt::format("/proc/self/fd/{}", file.number()), {});
 }
 
 }  // namespace cli::demo

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "cli/console.h"
 #include "cli/doctor/options.h"
 #include "cli/doctor/page.h"
@@ -28,14 +29,14 @@ using ::doctor::Severity;
 constexpr std::size_t longest_inventory = std::size_t{16} << 20;
 
 bool write_file(const std::string& path, std::string_view text) {
-    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (file < 0) {
+    base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (!file) {
         tell("rdmascope doctor: {}: {}; name a file in a folder that may be written to", path, std::strerror(errno));
         return false;
     }
-    const bool written = write_all(file, text);
+    const bool written = write_all(file.number(), text);
     const int code = errno;
-    const bool closed = ::close(file) == 0;
+    const bool closed = ::close(file.release()) == 0;
     if (written && closed) return true;
     tell("rdmascope doctor: {}: writing failed: {}", path, std::strerror(written ? errno : code));
     return false;

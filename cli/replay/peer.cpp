@@ -17,7 +17,6 @@ namespace cli::replay {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using ::replay::Descriptor;
 using ::replay::Player;
 using ::replay::StreamEnd;
 
@@ -28,7 +27,7 @@ std::int64_t now_ns() {
         .count();
 }
 
-short wait_for(const Descriptor& socket, short events, std::int64_t until_ns) {
+short wait_for(const base::Descriptor& socket, short events, std::int64_t until_ns) {
     pollfd polled{socket.number(), events, 0};
     const std::int64_t left_ns = std::clamp<std::int64_t>(until_ns - now_ns(), 0, longest_wait_ns);
     return ::poll(&polled, 1, static_cast<int>((left_ns + 999'999) / 1'000'000)) > 0 ? polled.revents : short{0};
@@ -37,7 +36,7 @@ short wait_for(const Descriptor& socket, short events, std::int64_t until_ns) {
 /// What is on the way, if anything is to be: a relay between the player and its peer.
 using Way = std::unique_ptr<::replay::Relay>;
 
-::replay::SocketResult<Descriptor> connect_to_peer(const ReplayOptions& options, Way& way) {
+::replay::SocketResult<base::Descriptor> connect_to_peer(const ReplayOptions& options, Way& way) {
     std::string host = options.address.host;
     std::uint16_t port = options.address.port;
     if (options.impairment.any()) {
@@ -50,7 +49,7 @@ using Way = std::unique_ptr<::replay::Relay>;
     return ::replay::connect_tcp(host, port, static_cast<std::int64_t>(options.timeout_ns));
 }
 
-::replay::SocketResult<Descriptor> await_peer(const ReplayOptions& options, Way& way) {
+::replay::SocketResult<base::Descriptor> await_peer(const ReplayOptions& options, Way& way) {
     const bool impaired = options.impairment.any();
     auto listener = impaired ? ::replay::listen_tcp("127.0.0.1", 0)
                              : ::replay::listen_tcp(options.address.host, options.address.port);
@@ -80,7 +79,7 @@ std::string unreached(const Way& way) {
 }
 
 /// Moves octets between the player and the socket until it is over.
-void perform(Player& player, Descriptor& socket) {
+void perform(Player& player, base::Descriptor& socket) {
     std::vector<std::byte> buffer(std::size_t{256} << 10);
     bool ended = false;   // the peer's stream
     bool closed = false;  // ours

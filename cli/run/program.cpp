@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "cli/console.h"
 
 namespace cli::launch {
@@ -25,23 +26,18 @@ namespace {
 
 class File {
 public:
-    explicit File(const std::string& path) : number_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-    ~File() {
-        if (number_ >= 0) close(number_);
-    }
-    explicit operator bool() const { return number_ >= 0; }
+    explicit File(const std::string& path) : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+    explicit operator bool() const { return static_cast<bool>(descriptor_); }
     /// Up to `size` octets; fewer at the end of the file.
     std::string read(std::uint64_t offset, std::size_t size) const {
         std::string octets(size, '\0');
-        const ssize_t got = pread(number_, octets.data(), size, static_cast<off_t>(offset));
+        const ssize_t got = pread(descriptor_.number(), octets.data(), size, static_cast<off_t>(offset));
         octets.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
         return octets;
     }
 
 private:
-    int number_;
+    base::Descriptor descriptor_;
 };
 
 template <class Structure>

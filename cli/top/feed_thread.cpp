@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds patience{50};
 FeedThread::FeedThread(tui::SourceKind kind, std::string name, const Pace& pace)
     : wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       orders_{.interval_ns = pace.interval_ns, .speed = pace.speed.value_or(1), .playing = pace.playing} {
-    if (wake_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+    if (!wake_) throw std::system_error(errno, std::generic_category(), "eventfd");
     status_.kind = kind;
     status_.name = std::move(name);
     status_.interval_ns = pace.interval_ns;
@@ -30,10 +30,7 @@ FeedThread::FeedThread(tui::SourceKind kind, std::string name, const Pace& pace)
     status_.playing = pace.playing;
 }
 
-FeedThread::~FeedThread() {
-    stop();
-    ::close(wake_);
-}
+FeedThread::~FeedThread() { stop(); }
 
 void FeedThread::start(std::function<void()> work) {
     // Signals are for the thread that has the terminal.
@@ -63,7 +60,7 @@ void FeedThread::stop() {
 void FeedThread::wake() const {
     const std::uint64_t one = 1;
     // Full means that it is readable already.
-    static_cast<void>(!::write(wake_, &one, sizeof one));
+    static_cast<void>(!::write(wake_.number(), &one, sizeof one));
 }
 
 void FeedThread::order(const std::function<void()>& change) {
@@ -77,7 +74,7 @@ void FeedThread::order(const std::function<void()>& change) {
 
 tui::FeedStatus FeedThread::status() {
     std::uint64_t times = 0;
-    static_cast<void>(!::read(wake_, &times, sizeof times));
+    static_cast<void>(!::read(wake_.number(), &times, sizeof times));
     const std::lock_guard lock(mutex_);
     return status_;
 }

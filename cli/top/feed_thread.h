@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/descriptor.h"
 #include "capture/counters/reading.h"
 #include "cli/top/open_feed.h"
 #include "tui/model/feed.h"
@@ -23,7 +24,7 @@ public:
     tui::FeedStatus status() final;
     tui::ReadingPtr latest() final;
     std::vector<tui::ReadingPtr> since(std::uint64_t serial) final;
-    int descriptor() const final { return wake_; }
+    int descriptor() const final { return wake_.number(); }
     void set_interval(std::uint64_t interval_ns) final;
     void play(bool playing) final;
     void set_speed(double speed) final;
@@ -71,7 +72,7 @@ private:
     void wake() const;
     void order(const std::function<void()>& change);
 
-    int wake_ = -1;
+    base::Descriptor wake_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::condition_variable taken_;

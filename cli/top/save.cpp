@@ -7,6 +7,7 @@
 #include <fmt/chrono.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "cli/console.h"
 #include "exporters/flow_order.h"
 #include "exporters/json.h"
@@ -17,29 +18,28 @@ namespace {
 
 constexpr int most_in_a_second = 100;
 
-/// A new file, or -1 with errno.
-int create(const std::string& path) {
-    return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0644);
+/// A new file, or none with errno.
+base::Descriptor create(const std::string& path) {
+    return base::Descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0644));
 }
 
 /// The descriptors of both new files.
 struct Pair {
     std::string name = {};  ///< without the ending
-    int json = -1;
-    int text = -1;
+    base::Descriptor json = {};
+    base::Descriptor text = {};
 };
 
-/// The first pair of names of which neither is taken; descriptors of -1 where none can be made, with errno.
+/// The first pair of names of which neither is taken. Without descriptors, and with errno, where none can be made.
 Pair create_pair(const std::string& base) {
     for (int attempt = 1; attempt <= most_in_a_second; ++attempt) {
-        Pair pair{attempt == 1 ? base : fmt::format("{}-{}", base, attempt), -1, -1};
+        Pair pair{attempt == 1 ? base : fmt::format("{}-{}", base, attempt)};
         pair.json = create(pair.name + ".json");
-        if (pair.json < 0 && errno == EEXIST) continue;
-        if (pair.json < 0) return pair;
+        if (!pair.json && errno == EEXIST) continue;
+        if (!pair.json) return pair;
         pair.text = create(pair.name + ".txt");
-        if (pair.text >= 0) return pair;
+        if (pair.text) return pair;
         const int error = errno;
-        ::close(pair.json);
         ::unlink((pair.name + ".json").c_str());
         errno = error;
         if (error != EEXIST) return {};
@@ -50,7 +50,7 @@ Pair create_pair(const std::string& base) {
 /// A file that is written in pieces. The first failure is kept.
 class NewFile {
 public:
-    explicit NewFile(int descriptor) : descriptor_(descriptor) {}
+    explicit NewFile(base::Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
 
     std::string& text() { return text_; }
     void settle() {
@@ -59,24 +59,24 @@ public:
     /// Empty, or what went wrong.
     std::string close() {
         flush();
-        if (::close(descriptor_) != 0 && error_ == 0) error_ = errno;
+        if (::close(descriptor_.release()) != 0 && error_ == 0) error_ = errno;
         return error_ == 0 ? std::string{} : std::strerror(error_);
     }
 
 private:
     static constexpr std::size_t piece = std::size_t{1} << 20;
     void flush() {
-        if (error_ == 0 && !write_all(descriptor_, text_)) error_ = errno;
+        if (error_ == 0 && !write_all(descriptor_.number(), text_)) error_ = errno;
         text_.clear();
     }
 
-    int descriptor_;
+    base::Descriptor descriptor_;
     int error_ = 0;
     std::string text_ = {};
 };
 
-std::string write_json(int descriptor, const tui::State& state) {
-    NewFile file(descriptor);
+std::string write_json(base::Descriptor descriptor, const tui::State& state) {
+    NewFile file(std::move(descriptor));
     const metrics::Snapshot& shown = *state.shown();
     const tui::Reading& reading = *state.reading;
     exporters::Context context{state.names, reading.crc_verified, {}};
@@ -94,8 +94,8 @@ std::string write_json(int descriptor, const tui::State& state) {
     return file.close();
 }
 
-std::string write_text(int descriptor, const tui::Grid& picture) {
-    NewFile file(descriptor);
+std::string write_text(base::Descriptor descriptor, const tui::Grid& picture) {
+    NewFile file(std::move(descriptor));
     file.text() = picture.plain();
     return file.close();
 }
@@ -108,15 +108,15 @@ Saved save(const tui::State& state, const tui::Grid& picture, std::time_t now, c
     ::localtime_r(&now, &local);
     const std::string base =
         fmt::format("{}rdmascope-top-{:%Y%m%d-%H%M%S}", directory == "." ? std::string() : directory + "/", local);
-    const Pair files = create_pair(base);
-    if (files.text < 0) {
+    Pair files = create_pair(base);
+    if (!files.text) {
         const std::string reason = std::strerror(errno);
         std::error_code code;
         const std::string place = std::filesystem::weakly_canonical(directory, code).string();
         return {fmt::format("cannot save in {}: {}", place, reason), true};
     }
-    std::string error = write_json(files.json, state);
-    if (const std::string other = write_text(files.text, picture); error.empty()) error = other;
+    std::string error = write_json(std::move(files.json), state);
+    if (const std::string other = write_text(std::move(files.text), picture); error.empty()) error = other;
     if (!error.empty()) return {fmt::format("{}: {}", files.name, error), true};
     return {fmt::format("saved as {}.json and .txt", files.name), false};
 }

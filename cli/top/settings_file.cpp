@@ -14,6 +14,7 @@
 #include <toml++/toml.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "cli/console.h"
 #include "cli/top/options.h"
 #include "tui/model/columns.h"
@@ -168,11 +169,11 @@ std::string replace(const std::string& path, const std::string& text) {
     const std::filesystem::path real = std::filesystem::exists(given, code) ? canonical(given, code) : given;
     std::string beside = (code ? given : real).string() + ".XXXXXX";
     const auto failed = [&] { return fmt::format("{}: {}", path, std::strerror(errno)); };
-    const int file = ::mkostemp(beside.data(), O_CLOEXEC);
-    if (file < 0) return failed();
-    const bool written = write_all(file, text) && ::fsync(file) == 0;
+    base::Descriptor file(::mkostemp(beside.data(), O_CLOEXEC));
+    if (!file) return failed();
+    const bool written = write_all(file.number(), text) && ::fsync(file.number()) == 0;
     std::string error = written ? std::string{} : failed();
-    ::close(file);
+    file.reset();
     if (error.empty() && ::rename(beside.c_str(), real.c_str()) != 0) error = failed();
     if (!error.empty()) ::unlink(beside.c_str());
     return error;

@@ -14,10 +14,10 @@
 #include <system_error>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "daemon/control/address.h"
 #include "daemon/control/packed_snapshot.h"
 #include "daemon/control/protocol.h"
-#include "daemon/descriptor.h"
 #include "metrics/snapshot_codec.h"
 
 namespace service {
@@ -90,7 +90,7 @@ std::uint64_t number_in(const Json& answer, const char* name) {
 }  // namespace
 
 struct Client::State {
-    Descriptor socket = Descriptor();
+    base::Descriptor socket = base::Descriptor();
     std::string path = {};
     std::uint64_t timeout_ns = 0;
     bool crc_verified = true;
@@ -103,7 +103,7 @@ struct Client::State {
     std::string wait(short events, Clock::time_point deadline) const {
         for (;;) {
             const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-            pollfd one{socket.get(), events, 0};
+            pollfd one{socket.number(), events, 0};
             const int ready = ::poll(&one, 1, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1 << 30)));
             if (ready > 0) return {};
             if (ready == 0) return late();
@@ -120,7 +120,7 @@ struct Client::State {
 
     std::string send(std::string_view octets) const {
         while (!octets.empty()) {
-            const ssize_t sent = ::send(socket.get(), octets.data(), octets.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+            const ssize_t sent = ::send(socket.number(), octets.data(), octets.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
             if (sent > 0) {
                 octets.remove_prefix(static_cast<std::size_t>(sent));
             } else if (errno == EAGAIN) {
@@ -144,7 +144,7 @@ struct Client::State {
             std::string fault = wait(POLLIN, deadline());
             if (!fault.empty()) return fault;
             in.resize(before + read_octets);
-            const ssize_t got = ::recv(socket.get(), in.data() + before, read_octets, MSG_DONTWAIT);
+            const ssize_t got = ::recv(socket.number(), in.data() + before, read_octets, MSG_DONTWAIT);
             in.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
             if (got > 0) return {};
             if (got == 0 || errno == ECONNRESET) return gone();
@@ -191,7 +191,7 @@ struct Client::State {
         for (char octet = 0; text.size() < max_head;) {
             std::string fault = wait(POLLIN, deadline());
             if (!fault.empty()) return wire::Failure{std::move(fault)};
-            const ssize_t got = ::recv(socket.get(), &octet, 1, MSG_DONTWAIT);
+            const ssize_t got = ::recv(socket.number(), &octet, 1, MSG_DONTWAIT);
             if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
             if (got <= 0) break;
             if (octet == '\n') return text;
@@ -212,10 +212,10 @@ struct Client::State {
 
 bool daemon_listens(const std::string& path) {
     if (path.empty() || path.size() > max_socket_path) return false;
-    const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const base::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const sockaddr_un address = address_of(path);
     return socket &&
-           (::connect(socket.get(), generic(address), sizeof address) == 0 || errno == EAGAIN || errno == EACCES);
+           (::connect(socket.number(), generic(address), sizeof address) == 0 || errno == EAGAIN || errno == EACCES);
 }
 
 Client::Client(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -227,11 +227,11 @@ wire::Result<std::unique_ptr<Client>, std::string> Client::connect(const std::st
     auto state = std::make_unique<State>();
     state->path = path;
     state->timeout_ns = std::min<std::uint64_t>(timeout_ns, std::uint64_t{86400} * 1'000'000'000);
-    state->socket = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    state->socket = base::Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!state->socket) return wire::Failure{fmt::format("no socket can be had: {}", reason(errno))};
     const sockaddr_un address = address_of(path);
     const auto deadline = state->deadline();
-    while (::connect(state->socket.get(), generic(address), sizeof address) != 0) {
+    while (::connect(state->socket.number(), generic(address), sizeof address) != 0) {
         // EAGAIN: others wait to be accepted, too.
         if (errno != EAGAIN && errno != EINTR) return wire::Failure{refused(path, errno)};
         if (Clock::now() >= deadline) return wire::Failure{state->late()};
@@ -283,7 +283,7 @@ metrics::Snapshot Client::snapshot() {
 
 wire::Result<std::string, std::string> Client::ask(const std::string& request) { return state_->ask(request); }
 
-wire::Result<Descriptor, std::string> Client::frames(FramesOf which) {
+wire::Result<base::Descriptor, std::string> Client::frames(FramesOf which) {
     State& s = *state_;
     if (std::exchange(s.broken, true)) return wire::Failure{s.gone()};
     std::string fault = s.send(which == FramesOf::now ? "{\"version\":1,\"command\":\"frames\"}\n"
@@ -296,7 +296,7 @@ wire::Result<Descriptor, std::string> Client::frames(FramesOf which) {
     if (told->value("encoding", Json()) != "pcapng")
         return wire::Failure{
             fmt::format("the daemon at {} sends frames in a way that this program does not know", s.path)};
-    ::fcntl(s.socket.get(), F_SETFL, ::fcntl(s.socket.get(), F_GETFL) & ~O_NONBLOCK);
+    ::fcntl(s.socket.number(), F_SETFL, ::fcntl(s.socket.number(), F_GETFL) & ~O_NONBLOCK);
     return std::move(s.socket);
 }
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "daemon/control/commands.h"
-#include "daemon/descriptor.h"
 #include "metrics/snapshot.h"
 #include "wire/result.h"
 
@@ -33,7 +33,7 @@ public:
     wire::Result<std::string, std::string> ask(const std::string& request);
     /// Has the daemon send frames (commands.h says which): the descriptor gives one pcapng file, for as long as there
     /// are frames to come. Nothing else can be asked afterwards.
-    wire::Result<Descriptor, std::string> frames(FramesOf which);
+    wire::Result<base::Descriptor, std::string> frames(FramesOf which);
     bool crc_verified() const;
     const std::string& path() const;
 

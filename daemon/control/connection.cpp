@@ -22,7 +22,7 @@ std::size_t Connection::high_water() const { return std::min(answer_waiting, lim
 void Connection::receive() {
     if (!wants_input()) return;
     std::array<char, read_octets> octets;
-    const ssize_t got = ::recv(socket_.get(), octets.data(), octets.size(), MSG_DONTWAIT);
+    const ssize_t got = ::recv(socket_.number(), octets.data(), octets.size(), MSG_DONTWAIT);
     if (got < 0) {
         if (errno != EAGAIN && errno != EINTR) {
             ended_ = true;
@@ -106,7 +106,7 @@ void Connection::send(std::uint64_t now_ns) {
     std::size_t room = 4 * piece_octets;
     while (waiting() != 0 && room != 0) {
         const std::size_t part = std::min({waiting(), piece_octets, room});
-        const ssize_t taken = ::send(socket_.get(), out_.data() + sent_, part, MSG_NOSIGNAL | MSG_DONTWAIT);
+        const ssize_t taken = ::send(socket_.number(), out_.data() + sent_, part, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (taken < 0) {
             if (errno == EINTR) continue;
             if (errno != EAGAIN && errno != ENOBUFS) lose();
@@ -117,7 +117,7 @@ void Connection::send(std::uint64_t now_ns) {
         progress_ns_ = now_ns;
     }
     if (waiting() == 0) {
-        if (closing_ && bodies_.empty() && !std::exchange(shut_, true)) ::shutdown(socket_.get(), SHUT_WR);
+        if (closing_ && bodies_.empty() && !std::exchange(shut_, true)) ::shutdown(socket_.number(), SHUT_WR);
         sent_ = 0;
         if (out_.capacity() > small)
             std::string().swap(out_);

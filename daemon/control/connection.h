@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "daemon/control/answers.h"
-#include "daemon/descriptor.h"
 
 namespace service {
 
@@ -21,10 +21,10 @@ public:
         std::size_t max_line = 0;
         std::size_t max_waiting = 0;
     };
-    Connection(Descriptor socket, const Limits& limits, std::uint64_t now_ns)
+    Connection(base::Descriptor socket, const Limits& limits, std::uint64_t now_ns)
         : socket_(std::move(socket)), limits_(limits), progress_ns_(now_ns) {}
 
-    int descriptor() const { return socket_.get(); }
+    int descriptor() const { return socket_.number(); }
 
     /// Reads once, if there is room.
     void receive();
@@ -83,7 +83,7 @@ private:
     void find_newline();
     void send(std::uint64_t now_ns);
 
-    Descriptor socket_;
+    base::Descriptor socket_;
     Limits limits_;
     std::string in_ = {};
     std::size_t taken_ = 0;    ///< octets of in_ that were lines

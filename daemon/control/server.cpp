@@ -43,20 +43,20 @@ public:
     void progress(int wait_ms) override;
     void wake() override {
         const std::uint64_t one = 1;
-        [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
+        [[maybe_unused]] const ssize_t written = ::write(wake_.number(), &one, sizeof one);
     }
     std::string end() override {
         clients_.clear();
         return file_->remove();
     }
-    int descriptor() const override { return epoll_.get(); }
+    int descriptor() const override { return epoll_.number(); }
     const ServerCounters& counters() const override { return counters_; }
 
 private:
     bool watch(int descriptor, std::uint32_t events, int how) const;
     void drain(int descriptor) const;
     void accept_all(std::uint64_t now_ns);
-    void refuse(const Descriptor& socket);
+    void refuse(const base::Descriptor& socket);
     void serve(Connection& client, std::uint64_t now_ns);
     void handle(Connection& client, std::string_view line, std::uint64_t now_ns);
     void subscribe(Connection& client, const Request& request, std::uint64_t now_ns);
@@ -71,9 +71,9 @@ private:
     Answers answers_;
     ServerCounters counters_ = {};
     std::unique_ptr<SocketFile> file_ = {};
-    Descriptor epoll_ = Descriptor();
-    Descriptor wake_ = Descriptor();
-    Descriptor timer_ = Descriptor();
+    base::Descriptor epoll_ = base::Descriptor();
+    base::Descriptor wake_ = base::Descriptor();
+    base::Descriptor timer_ = base::Descriptor();
     std::uint64_t armed_ns_ = never;
     std::uint64_t accept_again_ns_ = never;  ///< while no descriptor is left
     std::uint64_t subscriptions_begun_ = 0;
@@ -84,11 +84,11 @@ std::string Server::begin() {
     auto file = SocketFile::open(options_.path, {options_.user, options_.group});
     if (!file) return file.error();
     file_ = std::move(file).value();
-    epoll_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
-    wake_ = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    timer_ = Descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    epoll_ = base::Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+    wake_ = base::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    timer_ = base::Descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     if (epoll_ && wake_ && timer_ && watch(file_->descriptor(), EPOLLIN, EPOLL_CTL_ADD) &&
-        watch(wake_.get(), EPOLLIN, EPOLL_CTL_ADD) && watch(timer_.get(), EPOLLIN, EPOLL_CTL_ADD))
+        watch(wake_.number(), EPOLLIN, EPOLL_CTL_ADD) && watch(timer_.number(), EPOLLIN, EPOLL_CTL_ADD))
         return {};
     return fmt::format("the control socket cannot be watched: {}", std::generic_category().message(errno));
 }
@@ -97,7 +97,7 @@ bool Server::watch(int descriptor, std::uint32_t events, int how) const {
     epoll_event event{};
     event.events = events;
     event.data.fd = descriptor;
-    return ::epoll_ctl(epoll_.get(), how, descriptor, &event) == 0;
+    return ::epoll_ctl(epoll_.number(), how, descriptor, &event) == 0;
 }
 
 void Server::drain(int descriptor) const {
@@ -107,17 +107,17 @@ void Server::drain(int descriptor) const {
 
 void Server::progress(int wait_ms) {
     std::array<epoll_event, 64> events;
-    const int found = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), wait_ms);
+    const int found = ::epoll_wait(epoll_.number(), events.data(), static_cast<int>(events.size()), wait_ms);
     const std::uint64_t now = clock_ns();
     bool arrivals = false;
     for (int i = 0; i < found; ++i) {
         const epoll_event& event = events[static_cast<std::size_t>(i)];
         if (event.data.fd == file_->descriptor())
             arrivals = true;
-        else if (event.data.fd == wake_.get())
-            drain(wake_.get());
-        else if (event.data.fd == timer_.get()) {
-            drain(timer_.get());
+        else if (event.data.fd == wake_.number())
+            drain(wake_.number());
+        else if (event.data.fd == timer_.number()) {
+            drain(timer_.number());
             armed_ns_ = never;
         } else if (const auto at = clients_.find(event.data.fd); at != clients_.end()) {
             // Whoever has hung up in both directions may still have asked for something that is to be done.
@@ -260,13 +260,13 @@ void Server::arm(std::uint64_t due, std::uint64_t now_ns) {
         when.it_value.tv_sec = static_cast<time_t>(at / 1'000'000'000);
         when.it_value.tv_nsec = static_cast<long>(at % 1'000'000'000);
     }
-    ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+    ::timerfd_settime(timer_.number(), TFD_TIMER_ABSTIME, &when, nullptr);
 }
 
 void Server::accept_all(std::uint64_t now_ns) {
     if (accept_again_ns_ != never && watch(file_->descriptor(), EPOLLIN, EPOLL_CTL_MOD)) accept_again_ns_ = never;
     for (;;) {
-        Descriptor socket(::accept4(file_->descriptor(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        base::Descriptor socket(::accept4(file_->descriptor(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (!socket) {
             if (errno == EINTR || errno == ECONNABORTED) continue;
             if (errno == EAGAIN) return;
@@ -279,7 +279,7 @@ void Server::accept_all(std::uint64_t now_ns) {
             refuse(socket);
             continue;
         }
-        const int descriptor = socket.get();
+        const int descriptor = socket.number();
         auto client = std::make_unique<Connection>(std::move(socket),
                                                    Connection::Limits{options_.max_line, options_.max_waiting}, now_ns);
         if (!watch(descriptor, EPOLLIN, EPOLL_CTL_ADD)) continue;
@@ -290,12 +290,13 @@ void Server::accept_all(std::uint64_t now_ns) {
     }
 }
 
-void Server::refuse(const Descriptor& socket) {
+void Server::refuse(const base::Descriptor& socket) {
     ++counters_.refused;
     const std::string line = refusal_line(
         {"null", fmt::format("control.max_clients is {}, and so many are connected; come again when one has gone",
                              options_.max_clients)});
-    [[maybe_unused]] const ssize_t sent = ::send(socket.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    [[maybe_unused]] const ssize_t sent =
+        ::send(socket.number(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 }  // namespace

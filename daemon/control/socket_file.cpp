@@ -51,11 +51,11 @@ std::string make_way(const std::string& path) {
         return errno == ENOENT ? std::string{} : fmt::format("{}: {}", path, reason(errno));
     if (!S_ISSOCK(there.st_mode))
         return fmt::format("{}: that is no socket; remove it, or say another path with --socket", path);
-    const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const base::Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!probe) return fmt::format("no socket can be had: {}", reason(errno));
     const sockaddr_un address = address_of(path);
     // EAGAIN: somebody listens, and is busy.
-    if (::connect(probe.get(), generic(address), sizeof address) == 0 || errno == EAGAIN)
+    if (::connect(probe.number(), generic(address), sizeof address) == 0 || errno == EAGAIN)
         return fmt::format(
             "{}: a daemon answers there already; stop it (`systemctl stop rdmascope`), or say another "
             "path with --socket",
@@ -80,11 +80,12 @@ wire::Result<std::unique_ptr<SocketFile>, std::string> SocketFile::open(const st
             fmt::format("{}: the socket's folder cannot be made: {}; make it, or say another path with "
                         "--socket",
                         folder, reason(errno))};
-    const Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!lock || ::flock(lock.get(), LOCK_EX) != 0) return wire::Failure{fmt::format("{}: {}", folder, reason(errno))};
+    const base::Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!lock || ::flock(lock.number(), LOCK_EX) != 0)
+        return wire::Failure{fmt::format("{}: {}", folder, reason(errno))};
     std::string fault = make_way(path);
     if (!fault.empty()) return wire::Failure{std::move(fault)};
-    Descriptor listening(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    base::Descriptor listening(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!listening) return wire::Failure{fmt::format("no socket can be had: {}", reason(errno))};
     auto file = std::unique_ptr<SocketFile>(new SocketFile(std::move(listening), path));
     fault = file->prepare(owner);
@@ -93,7 +94,7 @@ wire::Result<std::unique_ptr<SocketFile>, std::string> SocketFile::open(const st
     // place.
     Account account;
     if (made_folder && !owner.user.empty() && find_account(owner.user, account).empty() &&
-        ::fchown(lock.get(), account.user, account.group) != 0)
+        ::fchown(lock.number(), account.user, account.group) != 0)
         return wire::Failure{fmt::format("{}: cannot be given to user '{}': {}", folder, owner.user, reason(errno))};
     return file;
 }
@@ -104,7 +105,7 @@ std::string SocketFile::prepare(const SocketOwner& owner) {
     // path that another owner of the folder could lead elsewhere.
     const mode_t mask = ::umask(0);
     const bool bound =
-        ::fchmod(listening_.get(), 0660) == 0 && ::bind(listening_.get(), generic(address), sizeof address) == 0;
+        ::fchmod(listening_.number(), 0660) == 0 && ::bind(listening_.number(), generic(address), sizeof address) == 0;
     const int fault_of_bind = errno;
     ::umask(mask);
     if (!bound) return fmt::format("{}: {}; say another path with --socket", path_, reason(fault_of_bind));
@@ -113,7 +114,7 @@ std::string SocketFile::prepare(const SocketOwner& owner) {
     device_ = made.st_dev;
     inode_ = made.st_ino;
     if (std::string fault = give_away(owner); !fault.empty()) return fault;
-    if (::listen(listening_.get(), backlog) != 0) return fmt::format("{}: {}", path_, reason(errno));
+    if (::listen(listening_.number(), backlog) != 0) return fmt::format("{}: {}", path_, reason(errno));
     return {};
 }
 

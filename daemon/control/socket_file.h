@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/descriptor.h"
+#include "base/descriptor.h"
 #include "wire/result.h"
 
 namespace service {
@@ -26,14 +26,15 @@ public:
     SocketFile(const SocketFile&) = delete;
     SocketFile& operator=(const SocketFile&) = delete;
 
-    int descriptor() const { return listening_.get(); }
+    int descriptor() const { return listening_.number(); }
 
 private:
-    SocketFile(Descriptor listening, std::string path) : listening_(std::move(listening)), path_(std::move(path)) {}
+    SocketFile(base::Descriptor listening, std::string path)
+        : listening_(std::move(listening)), path_(std::move(path)) {}
     std::string prepare(const SocketOwner& owner);
     std::string give_away(const SocketOwner& owner) const;
 
-    Descriptor listening_;
+    base::Descriptor listening_;
     std::string path_;
     std::uint64_t device_ = 0;
     std::uint64_t inode_ = 0;

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/descriptor.h"
+#include "base/descriptor.h"
 #include "daemon/history/ageing.h"
 #include "daemon/history/history.h"
 #include "daemon/history/segment.h"
@@ -34,8 +34,8 @@ int write_all(int file, wire::Bytes octets) {
 }
 
 void sync_directory(const std::string& path) {
-    const Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (directory) ::fsync(directory.get());
+    const base::Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (directory) ::fsync(directory.number());
 }
 
 class Writer final : public HistoryWriter {
@@ -87,8 +87,8 @@ private:
     }
 
     HistoryOptions options_;
-    Descriptor lock_;
-    Descriptor current_;  ///< of segments_.back(); none where the next append begins one
+    base::Descriptor lock_;
+    base::Descriptor current_;  ///< of segments_.back(); none where the next append begins one
     std::vector<Segment> segments_;
     std::uint64_t next_number_ = 1;
     Ageing ageing_;
@@ -116,12 +116,12 @@ bool Writer::begin() {
 
 bool Writer::lock() {
     const std::string path = options_.directory + "/lock";
-    lock_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
+    lock_ = base::Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
     if (!lock_) return fail(fmt::format("cannot be written: {}", std::strerror(errno)), path);
-    if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (::flock(lock_.number(), LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK) return fail(fmt::format("cannot be locked: {}", std::strerror(errno)), path);
         std::array<char, 32> pid{};
-        const ssize_t length = ::pread(lock_.get(), pid.data(), pid.size() - 1, 0);
+        const ssize_t length = ::pread(lock_.number(), pid.data(), pid.size() - 1, 0);
         std::string who(pid.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
         who.resize(std::min(who.size(), who.find('\n')));
         return fail(fmt::format("is being written by {}: stop that, or keep this history in another directory",
@@ -130,7 +130,7 @@ bool Writer::lock() {
     }
     const std::string pid = fmt::format("{}\n", ::getpid());
     // Whose it is, for people; the lock itself does not depend on it.
-    if (::ftruncate(lock_.get(), 0) == 0) write_all(lock_.get(), std::as_bytes(std::span(pid)));
+    if (::ftruncate(lock_.number(), 0) == 0) write_all(lock_.number(), std::as_bytes(std::span(pid)));
     return true;
 }
 
@@ -167,10 +167,10 @@ bool Writer::go_on_with_last(const segment::Scanner& scanner, std::uint64_t end)
         return true;
     }
     if (scanner.kind() != Kind::good) return true;  // left as it is; the next append begins another
-    Descriptor file(::open(last.file.path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+    base::Descriptor file(::open(last.file.path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     if (!file) return fail(fmt::format("cannot be written: {}", std::strerror(errno)), last.file.path);
     if (end < scanner.size()) {
-        if (::ftruncate(file.get(), static_cast<off_t>(end)) != 0)
+        if (::ftruncate(file.number(), static_cast<off_t>(end)) != 0)
             return fail(fmt::format("cannot be mended: {}", std::strerror(errno)), last.file.path);
         counters_.repaired_octets += scanner.size() - end;
         last.octets = end;
@@ -180,13 +180,13 @@ bool Writer::go_on_with_last(const segment::Scanner& scanner, std::uint64_t end)
 }
 
 bool Writer::begin_segment() {
-    current_ = Descriptor();
+    current_ = base::Descriptor();
     const std::string path = segment::path_of(options_.directory, next_number_);
-    Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0640));
+    base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0640));
     if (!file) return fail(fmt::format("cannot be made: {}", std::strerror(errno)), path);
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const auto header = segment::header(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-    if (const int error = write_all(file.get(), header)) {
+    if (const int error = write_all(file.number(), header)) {
         ::unlink(path.c_str());
         return fail(fmt::format("cannot be written: {}", std::strerror(error)), path);
     }
@@ -210,15 +210,15 @@ bool Writer::is_full(std::size_t more, std::int64_t start_ns) const {
 /// One write a record: the kernel keeps it together, whenever the process ends.
 bool Writer::write(wire::Bytes record) {
     Segment& last = segments_.back();
-    int error = write_all(current_.get(), record);
-    if (error == 0 && options_.sync_each && ::fdatasync(current_.get()) != 0) error = errno;
+    int error = write_all(current_.number(), record);
+    if (error == 0 && options_.sync_each && ::fdatasync(current_.number()) != 0) error = errno;
     if (error == 0) {
         last.octets += record.size();
         return true;
     }
     fail(fmt::format("an interval could not be written: {}", std::strerror(error)), last.file.path);
     // A record that cannot be taken back stays for readers to skip, and nothing is written behind it.
-    if (::ftruncate(current_.get(), static_cast<off_t>(last.octets)) != 0) current_ = Descriptor();
+    if (::ftruncate(current_.number(), static_cast<off_t>(last.octets)) != 0) current_ = base::Descriptor();
     return false;
 }
 

@@ -139,7 +139,7 @@ wire::Result<std::vector<std::byte>, std::string> record(const HistoryInterval& 
 
 Scanner::Scanner(const std::string& path) : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
     struct stat status = {};
-    if (file_ < 0 || fstat(file_, &status) != 0) return;
+    if (!file_ || fstat(file_.number(), &status) != 0) return;
     size_ = static_cast<std::uint64_t>(status.st_size);
     const wire::Bytes octets = view(0, header_size);
     if (octets.size() < header_size) {
@@ -160,14 +160,11 @@ Scanner::Scanner(const std::string& path) : file_(::open(path.c_str(), O_RDONLY 
     if (kind_ == Kind::later) at_ = size_;
 }
 
-Scanner::~Scanner() {
-    if (file_ >= 0) ::close(file_);
-}
-
 bool Scanner::read_at(std::uint64_t offset, wire::MutableBytes into) const {
     std::size_t done = 0;
     while (done < into.size()) {
-        const ssize_t got = pread(file_, into.data() + done, into.size() - done, static_cast<off_t>(offset + done));
+        const ssize_t got =
+            pread(file_.number(), into.data() + done, into.size() - done, static_cast<off_t>(offset + done));
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) return false;
         done += static_cast<std::size_t>(got);

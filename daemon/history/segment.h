@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "daemon/history/history.h"
 #include "wire/bytes.h"
 
@@ -70,9 +71,6 @@ public:
     };
 
     explicit Scanner(const std::string& path);
-    ~Scanner();
-    Scanner(const Scanner&) = delete;
-    Scanner& operator=(const Scanner&) = delete;
 
     Kind kind() const { return kind_; }
     std::uint64_t size() const { return size_; }
@@ -95,7 +93,7 @@ private:
     wire::Bytes view(std::uint64_t offset, std::size_t length);
     bool read_at(std::uint64_t offset, wire::MutableBytes into) const;
 
-    int file_ = -1;
+    base::Descriptor file_;
     Kind kind_ = Kind::unreadable;
     unsigned version_ = 0;
     std::uint64_t size_ = 0;

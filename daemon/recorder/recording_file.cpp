@@ -23,23 +23,21 @@ wire::Result<std::unique_ptr<RecordingFile>, std::string> RecordingFile::create(
                                                                                 const std::string& name,
                                                                                 const std::string& comment) {
     const std::string path = directory + '/' + unfinished_name(name);
-    const int lock = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
-    if (lock < 0) return wire::Failure{no_recording_in(directory, errno)};
-    ::flock(lock, LOCK_EX | LOCK_NB);
-    std::unique_ptr<RecordingFile> file(new RecordingFile(directory, name, lock));
+    base::Descriptor lock(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640));
+    if (!lock) return wire::Failure{no_recording_in(directory, errno)};
+    ::flock(lock.number(), LOCK_EX | LOCK_NB);
+    std::unique_ptr<RecordingFile> file(new RecordingFile(directory, name, std::move(lock)));
     auto writer = capture::open_writer(path, {.section = {.comment = comment}, .buffer_octets = buffer_octets});
     if (!writer) return wire::Failure{writer.error().text()};
     file->writer_ = std::move(writer).value();
     return file;
 }
 
-RecordingFile::RecordingFile(std::string directory, std::string name, int lock)
-    : directory_(std::move(directory)), name_(std::move(name)), lock_(lock) {}
+RecordingFile::RecordingFile(std::string directory, std::string name, base::Descriptor lock)
+    : directory_(std::move(directory)), name_(std::move(name)), lock_(std::move(lock)) {}
 
 RecordingFile::~RecordingFile() {
     if (!completed_) ::unlink(hidden_path().c_str());
-    writer_.reset();
-    ::close(lock_);
 }
 
 std::string RecordingFile::hidden_path() const { return directory_ + '/' + unfinished_name(name_); }
@@ -59,16 +57,14 @@ std::string RecordingFile::error() const {
 std::string RecordingFile::complete() {
     if (!writer_->close()) return error();
     // EINVAL: the file system has nothing to synchronise.
-    if (::fsync(lock_) != 0 && errno != EINVAL)
+    if (::fsync(lock_.number()) != 0 && errno != EINVAL)
         return fmt::format("{}: writing to the disk failed: {}", directory_, std::strerror(errno));
     if (std::rename(hidden_path().c_str(), path().c_str()) != 0)
         return fmt::format("{}: the file cannot be given its name: {}", path(), std::strerror(errno));
     completed_ = true;
     // For the name to survive a power cut; the octets are safe already.
-    if (const int folder = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); folder >= 0) {
-        static_cast<void>(::fsync(folder));
-        ::close(folder);
-    }
+    if (const base::Descriptor folder(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)); folder)
+        static_cast<void>(::fsync(folder.number()));
     return {};
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "base/descriptor.h"
 #include "capture/source.h"
 #include "capture/writer.h"
 #include "wire/frame.h"
@@ -36,12 +37,12 @@ public:
     const std::string& name() const { return name_; }
 
 private:
-    RecordingFile(std::string directory, std::string name, int lock);
+    RecordingFile(std::string directory, std::string name, base::Descriptor lock);
     std::string hidden_path() const;
 
     std::string directory_;
     std::string name_;
-    int lock_;  ///< held for as long as it is written: remove_unfinished()
+    base::Descriptor lock_;  ///< held for as long as it is written: remove_unfinished()
     std::unique_ptr<capture::Writer> writer_ = {};
     bool completed_ = false;
 };

@@ -9,20 +9,18 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 namespace service {
 namespace {
 
 /// 0 where a file can be made there; else an errno.
 int try_file(const std::string& directory) {
-    const int file = ::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-    if (file >= 0) return ::close(file), 0;
+    if (base::Descriptor(::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600))) return 0;
     // A file system without files that have no name; the rights are asked for then.
     if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != EINVAL) return errno;
-    const int folder = ::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) return errno;
-    const int code = ::faccessat(folder, ".", W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
-    ::close(folder);
-    return code;
+    const base::Descriptor folder(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    return folder && ::faccessat(folder.number(), ".", W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <unistd.h>
 #include <vector>
 
+#include "base/descriptor.h"
+
 namespace service {
 namespace {
 
@@ -86,11 +88,9 @@ std::string unfinished_name(std::string_view name) { return fmt::format(".{}{}",
 void remove_unfinished(const std::string& directory) {
     for (const std::string& name : names_in(directory, is_unfinished)) {
         const std::string path = directory + '/' + name;
-        const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (file < 0) continue;
-        // Whoever writes one holds a lock on it.
-        if (::flock(file, LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
-        ::close(file);
+        const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+        // The process that writes a recording holds a lock on it.
+        if (file && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
     }
 }
 

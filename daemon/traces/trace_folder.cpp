@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "capture/trace/ring_layout.h"
-#include "daemon/descriptor.h"
 
 namespace service {
 
@@ -25,13 +25,14 @@ constexpr mode_t passable = S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH;
 /// A folder `name` in another one, made with that mode, whatever the umask, where it is not there; one that is stays as
 /// it is. Nothing, and errno, where it cannot be had. No link is followed by what changes a mode: who could put one
 /// there between a look and a change would have the change made elsewhere.
-Descriptor open_folder(int in, const char* name, mode_t mode, int follow) {
+base::Descriptor open_folder(int in, const char* name, mode_t mode, int follow) {
     const bool made = ::mkdirat(in, name, S_IRWXU) == 0;
-    if (!made && errno != EEXIST) return Descriptor();
+    if (!made && errno != EEXIST) return base::Descriptor();
     const int how = O_DIRECTORY | O_CLOEXEC | (made ? O_NOFOLLOW : follow);
-    Descriptor folder(::openat(in, name, O_RDONLY | how));
-    if (!folder && !made) folder = Descriptor(::openat(in, name, O_PATH | how));  // others' may be for passing through
-    if (folder && made && ::fchmod(folder.get(), mode) != 0) return Descriptor();
+    base::Descriptor folder(::openat(in, name, O_RDONLY | how));
+    if (!folder && !made)
+        folder = base::Descriptor(::openat(in, name, O_PATH | how));  // others' may be for passing through
+    if (folder && made && ::fchmod(folder.number(), mode) != 0) return base::Descriptor();
     return folder;
 }
 
@@ -39,13 +40,13 @@ Descriptor open_folder(int in, const char* name, mode_t mode, int follow) {
 int make_everybodys(const std::string& path) {
     const std::string above = path.substr(0, path.rfind('/'));
     struct stat found {};
-    const Descriptor parent = open_folder(AT_FDCWD, above.c_str(), passable, 0);
-    if (!parent || ::fstat(parent.get(), &found) != 0) return errno;
+    const base::Descriptor parent = open_folder(AT_FDCWD, above.c_str(), passable, 0);
+    if (!parent || ::fstat(parent.number(), &found) != 0) return errno;
     if ((found.st_mode & S_IXOTH) == 0) return EACCES;
-    const Descriptor folder = open_folder(parent.get(), path.c_str() + above.size() + 1, shared, O_NOFOLLOW);
-    if (!folder || ::fstat(folder.get(), &found) != 0) return errno;
+    const base::Descriptor folder = open_folder(parent.number(), path.c_str() + above.size() + 1, shared, O_NOFOLLOW);
+    if (!folder || ::fstat(folder.number(), &found) != 0) return errno;
     if ((found.st_mode & ALLPERMS) == shared) return 0;
-    return ::fchmod(folder.get(), shared) == 0 ? 0 : errno;
+    return ::fchmod(folder.number(), shared) == 0 ? 0 : errno;
 }
 
 }  // namespace

@@ -82,10 +82,11 @@ std::string explain(int error) {
     }
 }
 
-/// The handle, or what errno was, negative.
-int try_to_listen(const Address& address) {
-    const int handle = socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (handle < 0) return -errno;
+/// None, and errno, where it fails.
+base::Descriptor try_to_listen(const Address& address) {
+    base::Descriptor listening(socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!listening) return listening;
+    const int handle = listening.number();
     const int on = 1;
     const int only_six = address.all ? 0 : 1;
     setsockopt(handle, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -93,10 +94,8 @@ int try_to_listen(const Address& address) {
         setsockopt(handle, IPPROTO_IPV6, IPV6_V6ONLY, &only_six, sizeof only_six);
     if (bind(handle, reinterpret_cast<const sockaddr*>(&address.storage), address.length) == 0 &&
         listen(handle, backlog) == 0)
-        return handle;
-    const int error = errno;
-    close(handle);
-    return -error;
+        return listening;
+    return base::Descriptor();
 }
 
 }  // namespace
@@ -107,16 +106,16 @@ wire::Result<ListeningSocket, std::string> listen_on(const std::string& text) {
     };
     auto parsed = parse(text);
     if (!parsed.ok()) return failure(parsed.error());
-    int handle = try_to_listen(*parsed);
-    if (parsed->all && (handle == -EAFNOSUPPORT || handle == -EADDRNOTAVAIL)) {
+    base::Descriptor listening = try_to_listen(*parsed);
+    if (!listening && parsed->all && (errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL)) {
         parsed->set(in_addr{}, port_of(parsed->storage));
-        handle = try_to_listen(*parsed);
+        listening = try_to_listen(*parsed);
     }
-    if (handle < 0) return failure(explain(-handle));
+    if (!listening) return failure(explain(errno));
     sockaddr_storage bound{};
     socklen_t length = sizeof bound;
-    getsockname(handle, reinterpret_cast<sockaddr*>(&bound), &length);
-    return ListeningSocket{handle, port_of(bound)};
+    getsockname(listening.number(), reinterpret_cast<sockaddr*>(&bound), &length);
+    return ListeningSocket{std::move(listening), port_of(bound)};
 }
 
 }  // namespace exporters::prometheus

@@ -2,13 +2,14 @@
 #include <cstdint>
 #include <string>
 
+#include "base/descriptor.h"
 #include "wire/result.h"
 
 namespace exporters::prometheus {
 
 /// A socket that listens, and never blocks.
 struct ListeningSocket {
-    int handle = -1;
+    base::Descriptor descriptor = {};
     std::uint16_t port = 0;
 };
 

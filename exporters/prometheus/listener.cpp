@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "exporters/prometheus/http_answer.h"
 #include "exporters/prometheus/listen_address.h"
 
@@ -30,12 +31,9 @@ constexpr auto time_to_leave = std::chrono::seconds(1);
 /// One client, from accept() to close(): asks, takes, leaves.
 class Connection {
 public:
-    explicit Connection(int handle) : handle_(handle) { next(Stage::asking, time_to_ask); }
-    ~Connection() { close(handle_); }
-    Connection(const Connection&) = delete;
-    Connection& operator=(const Connection&) = delete;
+    explicit Connection(base::Descriptor socket) : socket_(std::move(socket)) { next(Stage::asking, time_to_ask); }
 
-    int handle() const { return handle_; }
+    int descriptor() const { return socket_.number(); }
     short events() const { return stage_ == Stage::taking ? POLLOUT : POLLIN; }
     Clock::time_point deadline() const { return deadline_; }
     bool is_asking() const { return stage_ == Stage::asking; }
@@ -64,7 +62,7 @@ private:
 
     bool ask(const Pages& pages) {
         std::array<char, 4096> octets;
-        const ssize_t count = recv(handle_, octets.data(), octets.size(), 0);
+        const ssize_t count = recv(socket_.number(), octets.data(), octets.size(), 0);
         if (count <= 0) return would_block(count);
         request_.append(octets.data(), static_cast<std::size_t>(count));
         HttpRequest request;
@@ -77,12 +75,12 @@ private:
 
     bool take() {
         while (sent_ < answer_.size()) {
-            const ssize_t count = send(handle_, answer_.data() + sent_, answer_.size() - sent_, MSG_NOSIGNAL);
+            const ssize_t count = send(socket_.number(), answer_.data() + sent_, answer_.size() - sent_, MSG_NOSIGNAL);
             if (count < 0) return would_block(count);
             sent_ += static_cast<std::size_t>(count);
         }
         // Closing while octets of the client are unread would reset the connection, and the answer with it.
-        shutdown(handle_, SHUT_WR);
+        shutdown(socket_.number(), SHUT_WR);
         answer_ = {};
         next(Stage::leaving, time_to_leave);
         return true;
@@ -90,11 +88,11 @@ private:
 
     bool leave() {
         std::array<char, 4096> ignored;
-        const ssize_t count = recv(handle_, ignored.data(), ignored.size(), 0);
+        const ssize_t count = recv(socket_.number(), ignored.data(), ignored.size(), 0);
         return count > 0 || would_block(count);
     }
 
-    int handle_;
+    base::Descriptor socket_;
     Stage stage_ = Stage::asking;
     Clock::time_point deadline_;
     std::string request_;
@@ -104,8 +102,8 @@ private:
 
 class HttpListener final : public Listener {
 public:
-    HttpListener(const ListeningSocket& socket, Pages pages)
-        : socket_(socket), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), pages_(std::move(pages)) {
+    HttpListener(ListeningSocket socket, Pages pages)
+        : socket_(std::move(socket)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), pages_(std::move(pages)) {
         // The thread inherits the mask: signals are for those who wait for them.
         sigset_t all;
         sigset_t before;
@@ -115,10 +113,8 @@ public:
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }
     ~HttpListener() override {
-        eventfd_write(wake_, 1);
+        eventfd_write(wake_.number(), 1);
         thread_.join();
-        close(socket_.handle);
-        close(wake_);
     }
     HttpListener(const HttpListener&) = delete;
     HttpListener& operator=(const HttpListener&) = delete;
@@ -132,7 +128,7 @@ private:
     int wait_ms() const;
 
     ListeningSocket socket_;
-    int wake_;
+    base::Descriptor wake_;
     Pages pages_;
     std::vector<std::unique_ptr<Connection>> connections_;  ///< the oldest first
     Clock::time_point deaf_until_;                          ///< where there are no handles left
@@ -143,8 +139,9 @@ void HttpListener::serve() {
     std::vector<pollfd> waiting;
     while (true) {
         const bool deaf = Clock::now() < deaf_until_;
-        waiting.assign({{wake_, POLLIN, 0}, {deaf ? -1 : socket_.handle, POLLIN, 0}});
-        for (const auto& connection : connections_) waiting.push_back({connection->handle(), connection->events(), 0});
+        waiting.assign({{wake_.number(), POLLIN, 0}, {deaf ? -1 : socket_.descriptor.number(), POLLIN, 0}});
+        for (const auto& connection : connections_)
+            waiting.push_back({connection->descriptor(), connection->events(), 0});
         if (poll(waiting.data(), waiting.size(), wait_ms()) < 0 && errno != EINTR) return;
         if (waiting[0].revents != 0) return;
         const auto now = Clock::now();
@@ -161,14 +158,14 @@ void HttpListener::serve() {
 
 void HttpListener::accept_all() {
     for (std::size_t i = 0; i < most_connections; ++i) {
-        const int handle = accept4(socket_.handle, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (handle < 0) {
+        base::Descriptor socket(accept4(socket_.descriptor.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (!socket) {
             if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
                 deaf_until_ = Clock::now() + std::chrono::milliseconds(100);
             return;
         }
         if (connections_.size() >= most_connections) make_room();
-        connections_.push_back(std::make_unique<Connection>(handle));
+        connections_.push_back(std::make_unique<Connection>(std::move(socket)));
     }
 }
 
@@ -193,9 +190,9 @@ int HttpListener::wait_ms() const {
 }  // namespace
 
 wire::Result<std::unique_ptr<Listener>, std::string> Listener::open(const std::string& address, Pages pages) {
-    const auto socket = listen_on(address);
+    auto socket = listen_on(address);
     if (!socket.ok()) return wire::Failure{socket.error()};
-    return std::unique_ptr<Listener>(std::make_unique<HttpListener>(*socket, std::move(pages)));
+    return std::unique_ptr<Listener>(std::make_unique<HttpListener>(std::move(*socket), std::move(pages)));
 }
 
 }  // namespace exporters::prometheus

@@ -11,6 +11,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 namespace iwarp::preload {
 namespace {
 
@@ -43,13 +45,11 @@ std::string canonical(const std::string& text) {
 
 /// Does a request about `name` (SIOCGIF*).
 bool ask(const std::string& name, unsigned long request, ifreq& answer) {
-    const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (socket < 0) return false;
+    const base::Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!socket) return false;
     answer = {};
     name.copy(answer.ifr_name, IFNAMSIZ - 1);
-    const bool well = ioctl(socket, request, &answer) == 0;
-    close(socket);
-    return well;
+    return ioctl(socket.number(), request, &answer) == 0;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "fmt/core.h"
 #include "iwarp/preload/abi.h"
 #include "iwarp/preload/addresses.h"
@@ -346,10 +347,9 @@ RDMA_ABI int ibv_read_sysfs_file(const char* folder, const char* file, char* int
         into[length] = 0;
         return static_cast<int>(length);
     }
-    const int descriptor = open(fmt::format("{}/{}", folder, file).c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return -1;
-    ssize_t length = read(descriptor, into, size);
-    close(descriptor);
+    const base::Descriptor attribute(open(fmt::format("{}/{}", folder, file).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!attribute) return -1;
+    ssize_t length = read(attribute.number(), into, size);
     if (length <= 0) return -1;
     if (into[length - 1] == '\n' || static_cast<std::size_t>(length) == size) --length;
     into[length] = 0;

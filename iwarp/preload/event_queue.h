@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "iwarp/preload/lock.h"
 
 namespace iwarp::preload {
@@ -27,18 +28,18 @@ public:
     EventQueue() = default;
     /// errno says why there is none, if good() is false.
     explicit EventQueue(Lock& lock) : state_(std::make_shared<State>(lock)) {
-        state_->descriptor = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+        state_->descriptor.reset(eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC));
     }
 
     explicit operator bool() const { return state_ != nullptr; }
-    bool good() const { return state_->descriptor >= 0; }
-    int descriptor() const { return state_->descriptor; }
+    bool good() const { return static_cast<bool>(state_->descriptor); }
+    int descriptor() const { return state_->descriptor.number(); }
 
     /// With the lock held.
     void push(Event event) {
         state_->events.push_back(std::move(event));
         const std::uint64_t one = 1;
-        while (write(state_->descriptor, &one, sizeof one) < 0 && errno == EINTR) {
+        while (write(state_->descriptor.number(), &one, sizeof one) < 0 && errno == EINTR) {
         }
     }
 
@@ -57,7 +58,7 @@ public:
         const std::shared_ptr<State> state = state_;  // the program may destroy the channel meanwhile
         while (true) {
             std::uint64_t count = 0;
-            if (read(state->descriptor, &count, sizeof count) != sizeof count) return std::nullopt;
+            if (read(state->descriptor.number(), &count, sizeof count) != sizeof count) return std::nullopt;
             const Lock::Hold hold(state->lock);
             if (state->events.empty()) continue;  // its object went between the two
             Event event = std::move(state->events.front());
@@ -70,20 +71,15 @@ public:
 private:
     struct State {
         explicit State(Lock& of) : lock(of) {}
-        State(const State&) = delete;
-        State& operator=(const State&) = delete;
-        ~State() {
-            if (descriptor >= 0) close(descriptor);
-        }
         /// Another thread may be about to read: this must not wait. What stays counted wakes somebody for nothing.
         void forget_one() const {
             std::uint64_t count = 0;
             const iovec into{&count, sizeof count};
-            static_cast<void>(preadv2(descriptor, &into, 1, -1, RWF_NOWAIT));
+            static_cast<void>(preadv2(descriptor.number(), &into, 1, -1, RWF_NOWAIT));
         }
 
         Lock& lock;
-        int descriptor = -1;
+        base::Descriptor descriptor;
         std::deque<Event> events;
     };
     std::shared_ptr<State> state_;

@@ -38,8 +38,8 @@ std::int64_t clock_ns() {
 }
 
 Engine::Service::Service(Engine& engine, int descriptor) : engine_(engine), descriptor_(descriptor) {
-    wake_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    check(wake_ < 0 ? errno : 0, "no descriptor for the service thread");
+    wake_.reset(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+    check(!wake_ ? errno : 0, "no descriptor for the service thread");
     // The program's signals are for its own threads.
     sigset_t all;
     sigset_t before;
@@ -48,7 +48,6 @@ Engine::Service::Service(Engine& engine, int descriptor) : engine_(engine), desc
     pthread_t thread{};
     const int failure = pthread_create(&thread, nullptr, &Service::run, this);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (failure != 0) close(wake_);
     check(failure, "the service thread cannot be started");
     pthread_setname_np(thread, "rdmascope");
     pthread_detach(thread);
@@ -61,7 +60,7 @@ void* Engine::Service::run(void* service) {
 
 void Engine::Service::wake() const {
     const std::uint64_t one = 1;
-    static_cast<void>(!write(wake_, &one, sizeof one));
+    static_cast<void>(!write(wake_.number(), &one, sizeof one));
 }
 
 // The service looks whether the program drives after it has said that it rests, this the other way round: one of the
@@ -77,11 +76,11 @@ void Engine::Service::work_left() {
 
 /// Until then, or until somebody wants it.
 void Engine::Service::rest(std::int64_t for_ns) {
-    pollfd woken{wake_, POLLIN, 0};
+    pollfd woken{wake_.number(), POLLIN, 0};
     const timespec time{0, for_ns};
     if (ppoll(&woken, 1, &time, nullptr) <= 0) return;
     std::uint64_t count = 0;
-    static_cast<void>(!read(wake_, &count, sizeof count));
+    static_cast<void>(!read(wake_.number(), &count, sizeof count));
 }
 
 void Engine::Service::give_way() {
@@ -97,11 +96,11 @@ void Engine::Service::give_way() {
 
 /// Until the device has something to do. Whether it was told so.
 bool Engine::Service::sleep() const {
-    std::array<pollfd, 2> readable{{{descriptor_, POLLIN, 0}, {wake_, POLLIN, 0}}};
+    std::array<pollfd, 2> readable{{{descriptor_, POLLIN, 0}, {wake_.number(), POLLIN, 0}}};
     poll(readable.data(), readable.size(), -1);
     if (readable[1].revents == 0) return false;
     std::uint64_t count = 0;
-    static_cast<void>(!read(wake_, &count, sizeof count));
+    static_cast<void>(!read(wake_.number(), &count, sizeof count));
     return true;
 }
 

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/descriptor.h"
 #include "iwarp/preload/engine.h"
 
 namespace iwarp::preload {
@@ -39,7 +40,7 @@ private:
 
     Engine& engine_;
     int descriptor_;
-    int wake_ = -1;
+    base::Descriptor wake_;
     std::atomic<std::int64_t> driven_until_ns_{0};
     std::atomic<bool> resting_{false};
     std::atomic<bool> sleeping_{false};  ///< it has done all that it knew of; changed with the lock held

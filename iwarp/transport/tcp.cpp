@@ -85,7 +85,7 @@ Listening TcpTransport::listen(const std::string& host, std::uint16_t port, int 
 void TcpTransport::stop_listening(std::uint64_t handle) {
     for (const auto& listener : impl_->listeners) {
         if (listener->handle != handle) continue;
-        listener->socket.close();
+        listener->socket.reset();
         listener->acceptor = nullptr;  // its memory goes when nothing is under way with it
         impl_->listener_ready = true;
     }
@@ -112,7 +112,7 @@ bool TcpTransport::progress(std::int64_t wait_ns) { return impl_->progress(wait_
 int TcpTransport::descriptor() const {
     Impl& impl = *impl_;
     if (!impl.timer) {
-        impl.timer = Descriptor(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+        impl.timer = base::Descriptor(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
         if (impl.timer) impl.watch(impl.timer.number(), impl.timer_source, EPOLLIN);
         if (impl.timer && !impl.in_progress) impl.wind_timer();
     }

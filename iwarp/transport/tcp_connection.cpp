@@ -184,11 +184,11 @@ void TcpConnection::close(bool orderly, TcpShared& shared) {
             left -= std::min(left, static_cast<std::size_t>(got));
         }
     }
-    socket.close();
+    socket.reset();
 }
 
-Descriptor tcp_socket(int family) {
-    return Descriptor(socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+base::Descriptor tcp_socket(int family) {
+    return base::Descriptor(socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
 }
 
 int prepare_tcp_socket(int socket, const std::string& congestion_control) {
@@ -202,7 +202,7 @@ int prepare_tcp_socket(int socket, const std::string& congestion_control) {
 }
 
 bool has_congestion_control(const std::string& name) {
-    const Descriptor socket = tcp_socket(AF_INET);
+    const base::Descriptor socket = tcp_socket(AF_INET);
     return !socket || prepare_tcp_socket(socket.number(), name) != ENOENT;
 }
 

@@ -8,7 +8,7 @@
 #include <sys/uio.h>
 #include <vector>
 
-#include "iwarp/transport/descriptor.h"
+#include "base/descriptor.h"
 #include "iwarp/transport/tcp.h"
 #include "iwarp/transport/tcp_address.h"
 #include "iwarp/transport/timer_heap.h"
@@ -56,7 +56,7 @@ struct TcpConnection : TcpSource, Timer {
     TcpConnection() : TcpSource(Kind::connection) {}
 
     std::shared_ptr<verbs::Stream> stream;
-    Descriptor socket;
+    base::Descriptor socket;
     std::string peer;
     std::unique_ptr<TcpConnecting> connecting;
     std::size_t index = 0;  ///< among the transport's connections
@@ -90,7 +90,7 @@ struct TcpConnection : TcpSource, Timer {
 };
 
 /// Non-blocking, closed on exec, without Nagle's algorithm; an empty Descriptor and errno where there is none.
-Descriptor tcp_socket(int family);
+base::Descriptor tcp_socket(int family);
 /// Nagle's algorithm off, keepalive on; `congestion_control` if it is not empty. 0 or errno.
 int prepare_tcp_socket(int socket, const std::string& congestion_control);
 /// False where this kernel has no such congestion control, nor a module of it.

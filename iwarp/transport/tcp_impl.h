@@ -24,7 +24,7 @@ inline std::int64_t later(std::int64_t time_ns, std::int64_t by_ns) {
 
 struct TcpListener : TcpSource {
     TcpListener() : TcpSource(Kind::listener) {}
-    Descriptor socket;
+    base::Descriptor socket;
     Acceptor* acceptor = nullptr;
     std::uint64_t handle = 0;
     bool ready = false;
@@ -97,7 +97,7 @@ struct TcpTransport::Impl {
     void connected(TcpConnection& connection, const std::string& peer);
 
     bool accept(TcpListener& listener);
-    bool welcome(TcpListener& listener, Descriptor socket, const TcpAddress& address);
+    bool welcome(TcpListener& listener, base::Descriptor socket, const TcpAddress& address);
     bool turn_away(const TcpListener& listener);
 
     TcpShared shared;
@@ -105,11 +105,11 @@ struct TcpTransport::Impl {
     bool skipped_poll = false;
     bool may_spin = several_processors();
     Spin spin;
-    Descriptor epoll;
-    Descriptor reserve;  ///< given up for a moment where there is no other left
-    Descriptor timer;    ///< once descriptor() was asked for
+    base::Descriptor epoll;
+    base::Descriptor reserve;  ///< given up for a moment where there is no other left
+    base::Descriptor timer;    ///< once descriptor() was asked for
     TcpSource timer_source{TcpSource::Kind::timer};
-    Descriptor alarm;  ///< ends long sleeps
+    base::Descriptor alarm;  ///< ends long sleeps
     TcpSource alarm_source{TcpSource::Kind::alarm};
     std::int64_t alarm_ns = 0;
     std::int64_t timer_ns = never;

@@ -70,7 +70,7 @@ void set_port(TcpAddress& address, std::uint16_t port) {
 
 std::optional<TcpAddress> source_towards(const TcpAddress& target) {
     // UDP's connect(2) asks the routing tables, and sends nothing.
-    const Descriptor socket(::socket(target.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const base::Descriptor socket(::socket(target.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
     TcpAddress to = target;
     if (port_of(to) == 0) set_port(to, 9);  // some value; 0 is refused for IPv6
     TcpAddress from;
@@ -83,7 +83,7 @@ std::optional<TcpAddress> source_towards(const TcpAddress& target) {
 
 std::optional<Reservation> reserve(const TcpAddress& address, bool ipv6_only) {
     Reservation result;
-    result.socket = Descriptor(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP));
+    result.socket = base::Descriptor(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP));
     if (!result.socket) return {};
     const int socket = result.socket.number();
     const int on = 1;
@@ -92,7 +92,7 @@ std::optional<Reservation> reserve(const TcpAddress& address, bool ipv6_only) {
     if (bind(socket, address.data(), address.size) != 0 ||
         getsockname(socket, result.address.data(), &result.address.size) != 0) {
         const int failure = errno;
-        result.socket.close();
+        result.socket.reset();
         errno = failure;
         return {};
     }

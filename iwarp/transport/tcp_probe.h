@@ -2,7 +2,7 @@
 #include <optional>
 #include <string>
 
-#include "iwarp/transport/descriptor.h"
+#include "base/descriptor.h"
 #include "iwarp/transport/tcp_address.h"
 
 /// Questions to the system's TCP that need no connection.
@@ -26,7 +26,7 @@ std::optional<TcpAddress> source_towards(const TcpAddress& target);
 /// A local address and port that stay bound until this goes: a connection or a listener may then have them, but no
 /// other program without SO_REUSEADDR.
 struct Reservation {
-    Descriptor socket;
+    base::Descriptor socket;
     TcpAddress address;  ///< with the port that the system chose where 0 was asked for
 };
 /// Nothing, and errno as of bind(2).

@@ -66,7 +66,7 @@ bool TcpTransport::Impl::continue_connecting(TcpConnection& connection) {
 /// Always `false`: no connection is there at once.
 bool TcpTransport::Impl::try_next_address(TcpConnection& connection) {
     TcpConnecting& connecting = *connection.connecting;
-    connection.socket.close();
+    connection.socket.reset();
     while (connecting.next < connecting.addresses.size()) {
         const TcpAddress& address = connecting.addresses[connecting.next++];
         if (try_address(connection, address)) return false;
@@ -98,7 +98,7 @@ bool TcpTransport::Impl::try_address(TcpConnection& connection, const TcpAddress
             connecting.why =
                 "congestion control \"" + connecting.congestion_control + "\" cannot be had: " + message_of(failure);
             connecting.failure = Failure::other;
-            connection.socket.close();
+            connection.socket.reset();
             return false;
         }
         set_traffic_class(socket, address.family(), connecting.traffic_class);
@@ -109,7 +109,7 @@ bool TcpTransport::Impl::try_address(TcpConnection& connection, const TcpAddress
     if (failure != 0) {
         connecting.why = describe_tcp_error(failure, peer);
         connecting.failure = failure_of(failure);
-        connection.socket.close();
+        connection.socket.reset();
         return false;
     }
     const auto left = static_cast<std::int64_t>(connecting.addresses.size() - connecting.next + 1);
@@ -133,7 +133,7 @@ bool TcpTransport::Impl::accept(TcpListener& listener) {
     bool moved = false;
     for (int i = 0; i < accepts_in_a_turn && listener.acceptor != nullptr; ++i) {
         TcpAddress address;
-        Descriptor socket(
+        base::Descriptor socket(
             accept4(listener.socket.number(), address.data(), &address.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (socket) {
             if (!welcome(listener, std::move(socket), address)) ++shared.counters.declined;
@@ -151,7 +151,7 @@ bool TcpTransport::Impl::accept(TcpListener& listener) {
     return moved;
 }
 
-bool TcpTransport::Impl::welcome(TcpListener& listener, Descriptor socket, const TcpAddress& address) {
+bool TcpTransport::Impl::welcome(TcpListener& listener, base::Descriptor socket, const TcpAddress& address) {
     const std::string peer = text_of(address);
     prepare_tcp_socket(socket.number(), {});
     std::shared_ptr<Stream> stream = listener.acceptor->accepted(peer);
@@ -174,12 +174,12 @@ bool TcpTransport::Impl::welcome(TcpListener& listener, Descriptor socket, const
 /// Without a descriptor a connection could only be left waiting, and its peer with it: the reserve takes it, and it is
 /// reset.
 bool TcpTransport::Impl::turn_away(const TcpListener& listener) {
-    reserve.close();
+    reserve.reset();
     TcpConnection nobody;
-    nobody.socket = Descriptor(accept4(listener.socket.number(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    nobody.socket = base::Descriptor(accept4(listener.socket.number(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     const bool taken = static_cast<bool>(nobody.socket);
     nobody.close(false, shared);
-    reserve = Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    reserve = base::Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (taken) ++shared.counters.without_descriptor;
     return taken;
 }

@@ -47,9 +47,9 @@ TcpTransport::Impl::Impl(const TcpOptions& options) : shared(options) {
             setrlimit(RLIMIT_NOFILE, &limit);
         }
     }
-    epoll = Descriptor(epoll_create1(EPOLL_CLOEXEC));
+    epoll = base::Descriptor(epoll_create1(EPOLL_CLOEXEC));
     if (!epoll) throw Error("no epoll instance: " + message_of(errno));
-    reserve = Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    reserve = base::Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
     shared.now_ns = clock_ns();
 }
 
@@ -204,10 +204,10 @@ std::int64_t TcpTransport::Impl::next_ns() const {
 bool TcpTransport::Impl::set_alarm(std::int64_t due_ns) {
     if (timer) return false;  // others wait for the descriptor, and an alarm would wake them
     if (!alarm) {
-        alarm = Descriptor(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+        alarm = base::Descriptor(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
         if (!alarm) return false;
         if (!watch(alarm.number(), alarm_source, EPOLLIN)) {
-            alarm.close();
+            alarm.reset();
             return false;
         }
     }

@@ -37,8 +37,8 @@ wire::Result<std::unique_ptr<Fifo>, std::string> Fifo::open(const std::string& p
     auto writer = capture::open_writer(path, options);
     if (!writer) return wire::Failure{told_to_end() ? std::string{} : writer.error().text()};
     opened = true;
-    const int watched = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-    std::unique_ptr<Fifo> fifo(new Fifo(std::move(writer).value(), watched));
+    base::Descriptor watched(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    std::unique_ptr<Fifo> fifo(new Fifo(std::move(writer).value(), std::move(watched)));
     static_cast<void>(fifo->writer().flush());
     return fifo;
 }
@@ -47,20 +47,15 @@ void let_go(const std::string& path) {
     struct stat status {};
     if (opened || ::stat(path.c_str(), &status) != 0 || !S_ISFIFO(status.st_mode)) return;
     for (int waited_ms = 0; waited_ms < patience_ms && !told_to_end(); waited_ms += step_ms) {
-        const int reader = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-        if (reader >= 0) ::close(reader);
-        if (reader >= 0 || errno != ENXIO) return;
+        const base::Descriptor writer(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+        if (writer || errno != ENXIO) return;
         ::poll(nullptr, 0, step_ms);
     }
 }
 
-Fifo::~Fifo() {
-    if (watched_ >= 0) ::close(watched_);
-}
-
 bool Fifo::closed() const {
-    pollfd one{watched_, POLLOUT, 0};
-    return watched_ >= 0 && ::poll(&one, 1, 0) > 0 && (one.revents & POLLERR) != 0;
+    pollfd one{watched_.number(), POLLOUT, 0};
+    return watched_ && ::poll(&one, 1, 0) > 0 && (one.revents & POLLERR) != 0;
 }
 
 }  // namespace extcap

@@ -2,6 +2,7 @@
 #include <memory>
 #include <string>
 
+#include "base/descriptor.h"
 #include "capture/writer.h"
 #include "wire/result.h"
 
@@ -12,19 +13,16 @@ class Fifo {
 public:
     /// Waits until somebody reads. Fails with a sentence, an empty one where it was told to end meanwhile.
     static wire::Result<std::unique_ptr<Fifo>, std::string> open(const std::string& path, const std::string& comment);
-    ~Fifo();
-    Fifo(const Fifo&) = delete;
-    Fifo& operator=(const Fifo&) = delete;
-
     capture::Writer& writer() { return *writer_; }
     /// Nobody reads any more. Asked while no frames come, where no write would tell.
     bool closed() const;
 
 private:
-    Fifo(std::unique_ptr<capture::Writer> writer, int watched) : writer_(std::move(writer)), watched_(watched) {}
+    Fifo(std::unique_ptr<capture::Writer> writer, base::Descriptor watched)
+        : writer_(std::move(writer)), watched_(std::move(watched)) {}
 
     std::unique_ptr<capture::Writer> writer_;
-    int watched_;
+    base::Descriptor watched_;
 };
 
 /// SIGINT, SIGTERM or SIGHUP came: Wireshark stops captures by a signal.

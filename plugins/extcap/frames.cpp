@@ -130,8 +130,8 @@ std::string of_daemon(const Arguments& arguments) {
     auto stream = (*client)->frames(recorder ? service::FramesOf::recorder : service::FramesOf::now);
     if (!stream) return stream.error();
     // The capture's reader takes standard input, of which we have no other use.
-    if (::dup2(stream->get(), STDIN_FILENO) < 0) return "no descriptors are left";
-    stream->close();
+    if (::dup2(stream->number(), STDIN_FILENO) < 0) return "no descriptors are left";
+    stream->reset();
     auto fifo = Fifo::open(arguments.fifo, recorder ? "what the flight recorder held" : "");
     if (!fifo) return fifo.error();
     in_use = fifo->get();

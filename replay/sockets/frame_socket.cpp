@@ -20,7 +20,7 @@ constexpr long queue_full_ns = 50'000;
 
 SocketResult<std::unique_ptr<FrameSocket>> FrameSocket::open(const InterfaceFacts& interface) {
     // Protocol 0: nothing is received.
-    Descriptor socket{::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)};
+    base::Descriptor socket{::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)};
     if (!socket && (errno == EPERM || errno == EACCES))
         return wire::Failure{
             std::string("no permission to send frames: the capability CAP_NET_RAW is needed; run as root, or "

@@ -20,9 +20,9 @@ public:
     std::uint64_t waited() const { return waited_; }  ///< times that the queue was full
 
 private:
-    FrameSocket(Descriptor socket, std::string name) : socket_(std::move(socket)), name_(std::move(name)) {}
+    FrameSocket(base::Descriptor socket, std::string name) : socket_(std::move(socket)), name_(std::move(name)) {}
 
-    Descriptor socket_;
+    base::Descriptor socket_;
     std::string name_;
     std::string error_;
     std::uint64_t waited_ = 0;

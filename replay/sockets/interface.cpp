@@ -64,7 +64,7 @@ bool is_default(const nlmsghdr* message) {
 
 /// rtnetlink(7): every default route of a family.
 SocketResult<std::vector<int>> default_interfaces(unsigned char family) {
-    const Descriptor socket{::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE)};
+    const base::Descriptor socket{::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE)};
     struct {
         nlmsghdr header;
         rtmsg route;
@@ -103,7 +103,7 @@ SocketResult<InterfaceFacts> learn_interface(const std::string& name) {
     InterfaceFacts facts{.name = name, .index = static_cast<int>(::if_nametoindex(name.c_str()))};
     if (facts.index == 0 || name.size() >= IFNAMSIZ)
         return wire::Failure{fmt::format("{}: no such interface; there are: {}", name, capture::names_of_interfaces())};
-    const Descriptor socket{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    const base::Descriptor socket{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
     ifreq ask = {};
     std::copy(name.begin(), name.end(), ask.ifr_name);
     if (!socket || ::ioctl(socket.number(), SIOCGIFFLAGS, &ask) != 0)

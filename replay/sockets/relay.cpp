@@ -30,14 +30,14 @@ struct Way {
 };
 
 struct Pair {
-    Pair(Descriptor from, Descriptor to, TcpAttempt onward, const ImpairmentSettings& settings)
+    Pair(base::Descriptor from, base::Descriptor to, TcpAttempt onward, const ImpairmentSettings& settings)
         : sockets{std::move(from), std::move(to)},
           attempt(std::move(onward)),
           ways{Way{settings, 0}, Way{settings, 1}} {}
-    std::array<Descriptor, 2> sockets;  ///< who connected, and the target
-    TcpAttempt attempt;                 ///< to reach the target
-    std::array<Way, 2> ways;            ///< there and back
-    bool connected = false;             ///< the target has answered
+    std::array<base::Descriptor, 2> sockets;  ///< who connected, and the target
+    TcpAttempt attempt;                       ///< to reach the target
+    std::array<Way, 2> ways;                  ///< there and back
+    bool connected = false;                   ///< the target has answered
 
     bool over() const { return ways[0].closed && ways[1].closed; }
 };
@@ -46,7 +46,8 @@ struct Pair {
 
 class Relay::Work {
 public:
-    Work(Descriptor listener, int waker, Target target, const ImpairmentSettings& settings, RelayCounters& counters)
+    Work(base::Descriptor listener, int waker, Target target, const ImpairmentSettings& settings,
+         RelayCounters& counters)
         : listener_(std::move(listener)),
           waker_(waker),
           target_(std::move(target)),
@@ -102,7 +103,7 @@ private:
         if (!came || !*came) return;
         ++counters_.connections;
         TcpAttempt attempt(target_.host, target_.port);
-        Descriptor onward = attempt.next();
+        base::Descriptor onward = attempt.next();
         if (!onward) {
             counters_.last_error = attempt.error();
             ++counters_.not_reached;
@@ -175,7 +176,7 @@ private:
         if (!pair.sockets[0]) return;
         if (!why.empty()) counters_.last_error = why;
         ++counters_.reset;
-        for (Descriptor& socket : pair.sockets) reset(socket);
+        for (base::Descriptor& socket : pair.sockets) reset(socket);
     }
 
     void forget_ended() {
@@ -187,7 +188,7 @@ private:
         pairs_.erase(std::remove_if(pairs_.begin(), pairs_.end(), ended), pairs_.end());
     }
 
-    Descriptor listener_;
+    base::Descriptor listener_;
     int waker_;
     Target target_;
     ImpairmentSettings settings_;
@@ -201,12 +202,12 @@ SocketResult<std::unique_ptr<Relay>> Relay::open(const std::string& host, std::u
                                                  const ImpairmentSettings& settings) {
     auto listener = listen_tcp(host, port);
     if (!listener) return wire::Failure{listener.error()};
-    Descriptor waker{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    base::Descriptor waker{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     if (!waker) return wire::Failure{std::string("cannot make an event descriptor: ") + std::strerror(errno)};
     return std::unique_ptr<Relay>(new Relay(std::move(*listener), std::move(waker), std::move(target), settings));
 }
 
-Relay::Relay(Descriptor listener, Descriptor waker, Target target, const ImpairmentSettings& settings)
+Relay::Relay(base::Descriptor listener, base::Descriptor waker, Target target, const ImpairmentSettings& settings)
     : port_(local_port(listener)),
       waker_(std::move(waker)),
       work_(std::make_unique<Work>(std::move(listener), waker_.number(), std::move(target), settings, counters_)),

@@ -43,10 +43,10 @@ public:
 
 private:
     class Work;
-    Relay(Descriptor listener, Descriptor waker, Target target, const ImpairmentSettings& settings);
+    Relay(base::Descriptor listener, base::Descriptor waker, Target target, const ImpairmentSettings& settings);
 
     std::uint16_t port_;
-    Descriptor waker_;
+    base::Descriptor waker_;
     RelayCounters counters_;
     std::unique_ptr<Work> work_;
     std::thread thread_;

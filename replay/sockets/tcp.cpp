@@ -26,12 +26,12 @@ void set_no_delay(int socket) {
     ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-Descriptor open_socket(const TcpAddress& address) {
-    return Descriptor{::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP)};
+base::Descriptor open_socket(const TcpAddress& address) {
+    return base::Descriptor{::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP)};
 }
 
 template <class Ask>
-TcpAddress address_of(const Descriptor& socket, Ask ask) {
+TcpAddress address_of(const base::Descriptor& socket, Ask ask) {
     TcpAddress address;
     if (ask(socket.number(), address.data(), &address.size) != 0) address.storage.ss_family = AF_UNSPEC;
     return address;
@@ -39,11 +39,11 @@ TcpAddress address_of(const Descriptor& socket, Ask ask) {
 
 }  // namespace
 
-SocketResult<Descriptor> listen_tcp(const std::string& host, std::uint16_t port) {
+SocketResult<base::Descriptor> listen_tcp(const std::string& host, std::uint16_t port) {
     const auto resolution = iwarp::transport::resolve(host, port, true);
     if (resolution.addresses.empty()) return wire::Failure{resolution.error};
     const TcpAddress& address = resolution.addresses.front();
-    Descriptor listener = open_socket(address);
+    base::Descriptor listener = open_socket(address);
     const int on = 1;
     if (listener) ::setsockopt(listener.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (!listener || ::bind(listener.number(), address.data(), address.size) != 0 ||
@@ -61,10 +61,10 @@ TcpAttempt::TcpAttempt(const std::string& host, std::uint16_t port) : what_(iwar
     if (addresses_.empty()) reasons_.push_back(resolution.error);
 }
 
-Descriptor TcpAttempt::next() {
+base::Descriptor TcpAttempt::next() {
     while (at_ < addresses_.size()) {
         const TcpAddress& address = addresses_[at_++];
-        Descriptor socket = open_socket(address);
+        base::Descriptor socket = open_socket(address);
         if (socket) set_no_delay(socket.number());
         if (socket && (::connect(socket.number(), address.data(), address.size) == 0 || errno == EINPROGRESS))
             return socket;
@@ -82,8 +82,8 @@ std::string TcpAttempt::error() const {
     return fmt::format("cannot connect to {}: {}", what_, fmt::join(reasons_, "; "));
 }
 
-SocketResult<Descriptor> connect_tcp(TcpAttempt attempt, std::int64_t timeout_ns) {
-    for (std::size_t left = attempt.left(); Descriptor socket = attempt.next(); left = attempt.left()) {
+SocketResult<base::Descriptor> connect_tcp(TcpAttempt attempt, std::int64_t timeout_ns) {
+    for (std::size_t left = attempt.left(); base::Descriptor socket = attempt.next(); left = attempt.left()) {
         const auto begun = std::chrono::steady_clock::now();
         pollfd wait{socket.number(), POLLOUT, 0};
         const std::int64_t share_ns = timeout_ns / static_cast<std::int64_t>(std::max<std::size_t>(left, 1));
@@ -96,19 +96,19 @@ SocketResult<Descriptor> connect_tcp(TcpAttempt attempt, std::int64_t timeout_ns
     return wire::Failure{attempt.error()};
 }
 
-SocketResult<Descriptor> connect_tcp(const std::string& host, std::uint16_t port, std::int64_t timeout_ns) {
+SocketResult<base::Descriptor> connect_tcp(const std::string& host, std::uint16_t port, std::int64_t timeout_ns) {
     return connect_tcp(TcpAttempt(host, port), timeout_ns);
 }
 
-std::string connect_error(const Descriptor& socket) {
+std::string connect_error(const base::Descriptor& socket) {
     int code = 0;
     socklen_t size = sizeof code;
     if (::getsockopt(socket.number(), SOL_SOCKET, SO_ERROR, &code, &size) != 0) code = errno;
     return code == 0 ? "" : std::strerror(code);
 }
 
-SocketResult<Descriptor> accept_tcp(const Descriptor& listener) {
-    Descriptor socket{::accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+SocketResult<base::Descriptor> accept_tcp(const base::Descriptor& listener) {
+    base::Descriptor socket{::accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
     if (socket) {
         set_no_delay(socket.number());
         return socket;
@@ -125,22 +125,22 @@ SocketResult<Descriptor> accept_tcp(const Descriptor& listener) {
         case ENONET:
         case EHOSTUNREACH:
         case EOPNOTSUPP:
-        case ENETUNREACH: return Descriptor{};
+        case ENETUNREACH: return base::Descriptor{};
         default: return failure("cannot accept a connection", errno);
     }
 }
 
-std::string local_address(const Descriptor& socket) {
+std::string local_address(const base::Descriptor& socket) {
     return iwarp::transport::text_of(address_of(socket, ::getsockname));
 }
-std::string peer_address(const Descriptor& socket) {
+std::string peer_address(const base::Descriptor& socket) {
     return iwarp::transport::text_of(address_of(socket, ::getpeername));
 }
-std::uint16_t local_port(const Descriptor& socket) {
+std::uint16_t local_port(const base::Descriptor& socket) {
     return iwarp::transport::port_of(address_of(socket, ::getsockname));
 }
 
-Transferred receive_some(const Descriptor& socket, wire::MutableBytes into) {
+Transferred receive_some(const base::Descriptor& socket, wire::MutableBytes into) {
     const ssize_t got = ::recv(socket.number(), into.data(), into.size(), 0);
     if (got > 0) return {static_cast<std::size_t>(got)};
     if (got == 0) return {.ended = !into.empty()};
@@ -148,19 +148,19 @@ Transferred receive_some(const Descriptor& socket, wire::MutableBytes into) {
     return {.error = std::strerror(errno)};
 }
 
-Transferred send_some(const Descriptor& socket, wire::Bytes octets) {
+Transferred send_some(const base::Descriptor& socket, wire::Bytes octets) {
     const ssize_t sent = ::send(socket.number(), octets.data(), octets.size(), MSG_NOSIGNAL);
     if (sent >= 0) return {static_cast<std::size_t>(sent)};
     if (errno == EAGAIN || errno == EINTR) return {};
     return {.error = std::strerror(errno)};
 }
 
-void end_sending(const Descriptor& socket) { ::shutdown(socket.number(), SHUT_WR); }
+void end_sending(const base::Descriptor& socket) { ::shutdown(socket.number(), SHUT_WR); }
 
-void reset(Descriptor& socket) {
+void reset(base::Descriptor& socket) {
     const linger at_once{1, 0};
     if (socket) ::setsockopt(socket.number(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-    socket.close();
+    socket.reset();
 }
 
 }  // namespace replay

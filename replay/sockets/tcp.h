@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "iwarp/transport/descriptor.h"
+#include "base/descriptor.h"
 #include "iwarp/transport/tcp_address.h"
 #include "wire/bytes.h"
 #include "wire/result.h"
@@ -11,12 +11,11 @@
 /// TCP as two programs use it that pass octets on: sockets that do not block, faults in words. tcp(7).
 namespace replay {
 
-using iwarp::transport::Descriptor;
 template <class T>
 using SocketResult = wire::Result<T, std::string>;
 
 /// A listening socket; port 0 is any free one. Addresses and names as the endpoints take them.
-SocketResult<Descriptor> listen_tcp(const std::string& host, std::uint16_t port);
+SocketResult<base::Descriptor> listen_tcp(const std::string& host, std::uint16_t port);
 /// Connects to a name, one of its addresses after the other: somebody listens on one of them.
 class TcpAttempt {
 public:
@@ -24,7 +23,7 @@ public:
     TcpAttempt(std::string what, std::vector<iwarp::transport::TcpAddress> addresses);
     /// A connection to the next address that is being made: it has succeeded or failed once it can be written to, see
     /// connect_error(). None where no address is left.
-    Descriptor next();
+    base::Descriptor next();
     /// Why there is no connection to the last one.
     void failed(const std::string& why);
     std::size_t left() const { return addresses_.size() - at_; }
@@ -38,17 +37,17 @@ private:
     std::vector<std::string> reasons_ = {};
 };
 /// Waits until it has been made; an address that does not answer leaves the others their share of the time.
-SocketResult<Descriptor> connect_tcp(TcpAttempt attempt, std::int64_t timeout_ns);
-SocketResult<Descriptor> connect_tcp(const std::string& host, std::uint16_t port, std::int64_t timeout_ns);
+SocketResult<base::Descriptor> connect_tcp(TcpAttempt attempt, std::int64_t timeout_ns);
+SocketResult<base::Descriptor> connect_tcp(const std::string& host, std::uint16_t port, std::int64_t timeout_ns);
 /// Why a connection could not be made; empty where it was.
-std::string connect_error(const Descriptor& socket);
+std::string connect_error(const base::Descriptor& socket);
 /// The next one that has come; none where no one waits.
-SocketResult<Descriptor> accept_tcp(const Descriptor& listener);
+SocketResult<base::Descriptor> accept_tcp(const base::Descriptor& listener);
 
 /// "192.0.2.1:7174".
-std::string local_address(const Descriptor& socket);
-std::string peer_address(const Descriptor& socket);
-std::uint16_t local_port(const Descriptor& socket);
+std::string local_address(const base::Descriptor& socket);
+std::string peer_address(const base::Descriptor& socket);
+std::uint16_t local_port(const base::Descriptor& socket);
 
 struct Transferred {
     std::size_t octets = 0;
@@ -56,11 +55,11 @@ struct Transferred {
     std::string error = {};  ///< the connection is lost; "Connection reset by peer"
 };
 /// What can be had or given at once.
-Transferred receive_some(const Descriptor& socket, wire::MutableBytes into);
-Transferred send_some(const Descriptor& socket, wire::Bytes octets);
+Transferred receive_some(const base::Descriptor& socket, wire::MutableBytes into);
+Transferred send_some(const base::Descriptor& socket, wire::Bytes octets);
 /// The peer will see the end of the stream.
-void end_sending(const Descriptor& socket);
+void end_sending(const base::Descriptor& socket);
 /// Closes with a reset, as a program that died would.
-void reset(Descriptor& socket);
+void reset(base::Descriptor& socket);
 
 }  // namespace replay

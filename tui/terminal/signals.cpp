@@ -43,7 +43,7 @@ void handle(int number, void (*handler)(int)) {
 }  // namespace
 
 TerminalSignals::TerminalSignals() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    event = descriptor_;
+    event = descriptor();
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         said[i] = 0;
         ::sigaction(numbers[i], nullptr, &before[i]);
@@ -54,12 +54,11 @@ TerminalSignals::TerminalSignals() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_
 TerminalSignals::~TerminalSignals() {
     for (std::size_t i = 0; i < numbers.size(); ++i) ::sigaction(numbers[i], &before[i], nullptr);
     event = -1;
-    ::close(descriptor_);
 }
 
 TerminalSignals::Said TerminalSignals::take() {
     std::uint64_t count = 0;
-    static_cast<void>(!::read(descriptor_, &count, sizeof count));
+    static_cast<void>(!::read(descriptor(), &count, sizeof count));
     return {take_one(0), take_one(1), take_one(2)};
 }
 

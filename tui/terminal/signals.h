@@ -1,4 +1,5 @@
 #pragma once
+#include "base/descriptor.h"
 
 namespace tui {
 
@@ -17,7 +18,7 @@ public:
         bool continued = false;  ///< the process had been stopped: others may have used the terminal
     };
     /// Readable when something has been said.
-    int descriptor() const { return descriptor_; }
+    int descriptor() const { return descriptor_.number(); }
     /// What was said since the last call.
     Said take();
 
@@ -25,7 +26,7 @@ public:
     bool stop();
 
 private:
-    int descriptor_ = -1;
+    base::Descriptor descriptor_;
 };
 
 }  // namespace tui

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "capture/trace/interposer/pointer_table.h"
 #include "capture/trace/trace_directory.h"
 
@@ -31,10 +32,10 @@ std::uint64_t number_of(const char* variable) {
 /// Counters of processors may differ, or stop: then the kernel does not use them either.
 bool kernel_uses_counter() {
     char text[16] = "";
-    const int file = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
-    if (file < 0) return false;
-    const ssize_t got = read(file, text, sizeof text - 1);
-    close(file);
+    const base::Descriptor file(
+        open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC));
+    if (!file) return false;
+    const ssize_t got = read(file.number(), text, sizeof text - 1);
     return got > 0 && std::strncmp(text, "tsc\n", 4) == 0;
 }
 

@@ -56,5 +56,17 @@ TEST(Clock, MovedTimesStayAtTheEndsOfTime) {
     EXPECT_EQ(earlier(end_of_time, UINT64_MAX), 0);
 }
 
+TEST(Clock, AddsInBothDirections) {
+    EXPECT_EQ(add_ns(5, 7), 12);
+    EXPECT_EQ(add_ns(5, -7), -2);
+    EXPECT_EQ(add_ns(beginning_of_time, end_of_time), -1);
+    EXPECT_EQ(add_ns(end_of_time, beginning_of_time), -1);
+    EXPECT_EQ(add_ns(end_of_time - 1, 2), end_of_time);
+    EXPECT_EQ(add_ns(end_of_time, end_of_time), end_of_time);
+    EXPECT_EQ(add_ns(beginning_of_time + 1, -2), beginning_of_time);
+    EXPECT_EQ(add_ns(-1, beginning_of_time), beginning_of_time);
+    EXPECT_EQ(add_ns(0, beginning_of_time), beginning_of_time);
+}
+
 }  // namespace
 }  // namespace base

@@ -9,9 +9,9 @@
 #include <thread>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "daemon/control/address.h"
 #include "daemon/control/server.h"
-#include "daemon/descriptor.h"
 #include "metrics/snapshot_codec.h"
 #include "tests/unit/daemon/control/fake.h"
 
@@ -45,16 +45,16 @@ protected:
     }
     /// Something that answers every connection with `text` and hangs up.
     void pretend(const std::string& text) {
-        Descriptor listening(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        base::Descriptor listening(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
         const sockaddr_un address = address_of(path());
-        ASSERT_EQ(::bind(listening.get(), generic(address), sizeof address), 0);
-        ASSERT_EQ(::listen(listening.get(), 1), 0);
+        ASSERT_EQ(::bind(listening.number(), generic(address), sizeof address), 0);
+        ASSERT_EQ(::listen(listening.number(), 1), 0);
         stranger = std::thread([text, socket = std::move(listening)] {
-            const Descriptor one(::accept(socket.get(), nullptr, nullptr));
+            const base::Descriptor one(::accept(socket.number(), nullptr, nullptr));
             char request = 0;
-            while (::recv(one.get(), &request, 1, 0) == 1 && request != '\n') {
+            while (::recv(one.number(), &request, 1, 0) == 1 && request != '\n') {
             }
-            [[maybe_unused]] const auto sent = ::send(one.get(), text.data(), text.size(), MSG_NOSIGNAL);
+            [[maybe_unused]] const auto sent = ::send(one.number(), text.data(), text.size(), MSG_NOSIGNAL);
         });
     }
     std::string refused(std::uint64_t timeout_ns = 5'000'000'000) {
@@ -105,7 +105,7 @@ TEST_F(ControlClient, FramesAreHandedOverAsADescriptor) {
     ASSERT_TRUE(frames) << frames.error();
     std::string all;
     std::array<char, 4096> part;
-    for (ssize_t got = 0; (got = ::read(frames->get(), part.data(), part.size())) > 0;)
+    for (ssize_t got = 0; (got = ::read(frames->number(), part.data(), part.size())) > 0;)
         all.append(part.data(), static_cast<std::size_t>(got));
     EXPECT_EQ(all, "\n" + std::string(500'000, 'p') + "end");
     EXPECT_EQ(fake.frames_asked, std::vector{FramesOf::recorder});
@@ -136,9 +136,9 @@ TEST_F(ControlClient, ADaemonThatGoesAwayIsTold) {
 TEST_F(ControlClient, WhereNobodyAnswersItSaysHowToBeginOne) {
     EXPECT_NE(refused().find("start one with `rdmascope daemon"), std::string::npos);
     {
-        const Descriptor dead(::socket(AF_UNIX, SOCK_STREAM, 0));
+        const base::Descriptor dead(::socket(AF_UNIX, SOCK_STREAM, 0));
         const sockaddr_un address = address_of(path());
-        ASSERT_EQ(::bind(dead.get(), generic(address), sizeof address), 0);
+        ASSERT_EQ(::bind(dead.number(), generic(address), sizeof address), 0);
     }
     EXPECT_NE(refused().find("start one with `rdmascope daemon"), std::string::npos);
     EXPECT_FALSE(Client::connect(std::string(300, 'x')));
@@ -157,10 +157,10 @@ TEST_F(ControlClient, StrangersAreNoDaemons) {
 }
 
 TEST_F(ControlClient, SilenceEnds) {
-    const Descriptor listening(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const base::Descriptor listening(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const sockaddr_un address = address_of(path());
-    ASSERT_EQ(::bind(listening.get(), generic(address), sizeof address), 0);
-    ASSERT_EQ(::listen(listening.get(), 1), 0);
+    ASSERT_EQ(::bind(listening.number(), generic(address), sizeof address), 0);
+    ASSERT_EQ(::listen(listening.number(), 1), 0);
     EXPECT_NE(refused(50'000'000).find("has not answered within 0.05 s"), std::string::npos);
 }
 

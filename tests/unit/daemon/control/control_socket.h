@@ -12,9 +12,9 @@
 #include <sys/socket.h>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "daemon/control/address.h"
 #include "daemon/control/server.h"
-#include "daemon/descriptor.h"
 #include "tests/unit/daemon/control/fake.h"
 
 namespace service::test {
@@ -29,23 +29,23 @@ class Peer {
 public:
     explicit Peer(const std::string& path) : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         const sockaddr_un address = address_of(path);
-        connected_ = ::connect(socket_.get(), generic(address), sizeof address) == 0;
-        ::fcntl(socket_.get(), F_SETFL, O_NONBLOCK);
+        connected_ = ::connect(socket_.number(), generic(address), sizeof address) == 0;
+        ::fcntl(socket_.number(), F_SETFL, O_NONBLOCK);
     }
     bool connected() const { return connected_; }
-    int descriptor() const { return socket_.get(); }
+    int descriptor() const { return socket_.number(); }
     /// As much as fits into the socket.
     std::size_t say(std::string_view octets) const {
-        const ssize_t sent = ::send(socket_.get(), octets.data(), octets.size(), MSG_NOSIGNAL);
+        const ssize_t sent = ::send(socket_.number(), octets.data(), octets.size(), MSG_NOSIGNAL);
         return sent < 0 ? 0 : static_cast<std::size_t>(sent);
     }
-    void hang_up() { socket_.close(); }
-    void end_sending() const { ::shutdown(socket_.get(), SHUT_WR); }
+    void hang_up() { socket_.reset(); }
+    void end_sending() const { ::shutdown(socket_.number(), SHUT_WR); }
     /// Takes what there is.
     void read() {
         std::array<char, 65536> octets;
         for (int i = 0; i < 64; ++i) {
-            const ssize_t got = ::recv(socket_.get(), octets.data(), octets.size(), 0);
+            const ssize_t got = ::recv(socket_.number(), octets.data(), octets.size(), 0);
             if (got > 0) {
                 text.append(octets.data(), static_cast<std::size_t>(got));
                 continue;
@@ -66,7 +66,7 @@ public:
     bool ended = false;
 
 private:
-    Descriptor socket_;
+    base::Descriptor socket_;
     bool connected_ = false;
 };
 

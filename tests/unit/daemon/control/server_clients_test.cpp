@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "daemon/descriptor.h"
+#include "base/descriptor.h"
 #include "tests/unit/daemon/control/control_socket.h"
 
 namespace service {
@@ -132,8 +132,8 @@ TEST_F(ControlSocket, ADescriptorThatCannotBeHadIsWaitedFor) {
     Peer waiting(path());
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-    const Descriptor lowest(::dup(0));
-    const rlimit none{static_cast<rlim_t>(lowest.get()), before.rlim_max};
+    const base::Descriptor lowest(::dup(0));
+    const rlimit none{static_cast<rlim_t>(lowest.number()), before.rlim_max};
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
     for (int i = 0; i < 10; ++i) server->progress(1);
     EXPECT_EQ(ask(first, R"({"command":"version"})")["ok"], true);

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "daemon/control/address.h"
-#include "daemon/descriptor.h"
 #include "tests/unit/daemon/control/control_socket.h"
 
 namespace service {
@@ -97,9 +97,9 @@ TEST_F(ControlSocket, AFileThatCannotBeRemovedIsTold) {
 
 TEST_F(ControlSocket, AFileThatADeadDaemonLeftIsReplacedAndALiveOneIsNot) {
     {
-        const Descriptor dead(::socket(AF_UNIX, SOCK_STREAM, 0));
+        const base::Descriptor dead(::socket(AF_UNIX, SOCK_STREAM, 0));
         const sockaddr_un address = address_of(path());
-        ASSERT_EQ(::bind(dead.get(), generic(address), sizeof address), 0);
+        ASSERT_EQ(::bind(dead.number(), generic(address), sizeof address), 0);
     }
     ASSERT_TRUE(std::filesystem::exists(path()));
     open();

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <vector>
 
-#include "iwarp/transport/descriptor.h"
+#include "base/descriptor.h"
 #include "wire/bytes.h"
 
 namespace transport_test {
@@ -64,15 +64,15 @@ public:
     void reset() {
         const linger now{1, 0};
         setsockopt(number(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
-        socket_.close();
+        socket_.reset();
     }
-    void close() { socket_.close(); }
+    void close() { socket_.reset(); }
 
     int error = 0;
     bool end = false;
 
 private:
-    iwarp::transport::Descriptor socket_;
+    base::Descriptor socket_;
 };
 
 }  // namespace transport_test

@@ -61,7 +61,7 @@ TEST(Tcp, ARefusedConnectionHasWords) {
     TcpTransport transport;
     RawSocket taken;
     const std::uint16_t port = taken.listen(1);
-    taken.close();  // the system does not give the port to the next at once
+    taken.reset();  // the system does not give the port to the next at once
     auto client = std::make_shared<FakeStream>();
     transport.connect(client, "127.0.0.1", port, {});
     EXPECT_EQ(client->story(), "");  // not before progress()

@@ -60,7 +60,7 @@ public:
 
 private:
     rlimit before_{};
-    std::vector<iwarp::transport::Descriptor> taken_;
+    std::vector<base::Descriptor> taken_;
 };
 
 TEST(Tcp, WithoutDescriptorsConnectionsAreResetAndCounted) {

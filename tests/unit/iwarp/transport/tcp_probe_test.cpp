@@ -37,8 +37,8 @@ bool same_octets(const TcpAddress& address, const void* expected, socklen_t size
 }
 
 bool has_ipv6() {
-    return Descriptor(::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0)) && [] {
-        const Descriptor probe(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    return base::Descriptor(::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0)) && [] {
+        const base::Descriptor probe(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
         const sockaddr_in6 loopback = v6("::1", 0);
         return bind(probe.number(), reinterpret_cast<const sockaddr*>(&loopback), sizeof loopback) == 0;
     }();
@@ -140,7 +140,7 @@ TEST(TcpProbe, ReservesAPortUntilItGoes) {
     EXPECT_NE(port, 0);
     // Another program, without SO_REUSEADDR, is refused; a listener of the transport, which sets it, is not.
     const auto bind_there = [&](bool reuse) {
-        const Descriptor other(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        const base::Descriptor other(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
         const int on = 1;
         if (reuse) setsockopt(other.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
         const sockaddr_in there = v4("127.0.0.1", port);
@@ -162,7 +162,7 @@ TEST(TcpProbe, ReservesIpv6AloneWhereAsked) {
     if (!has_ipv6()) GTEST_SKIP() << "no IPv6 here";
     const auto held = reserve(of(v6("::", 0)), true);
     ASSERT_TRUE(held);
-    const Descriptor other(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const base::Descriptor other(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const sockaddr_in four = v4("0.0.0.0", port_of(held->address));
     EXPECT_EQ(bind(other.number(), reinterpret_cast<const sockaddr*>(&four), sizeof four), 0) << std::strerror(errno);
 }

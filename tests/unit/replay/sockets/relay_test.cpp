@@ -19,12 +19,12 @@ std::vector<std::byte> pattern(std::size_t size) {
     return octets;
 }
 
-bool wait(const Descriptor& socket, short events) {
+bool wait(const base::Descriptor& socket, short events) {
     pollfd polled{socket.number(), events, 0};
     return ::poll(&polled, 1, 10'000) == 1;
 }
 
-void send_all(const Descriptor& socket, wire::Bytes octets) {
+void send_all(const base::Descriptor& socket, wire::Bytes octets) {
     while (!octets.empty() && wait(socket, POLLOUT)) {
         const Transferred sent = send_some(socket, octets);
         ASSERT_EQ(sent.error, "");
@@ -33,7 +33,7 @@ void send_all(const Descriptor& socket, wire::Bytes octets) {
 }
 
 /// Up to the end of the stream, or `most` octets; `error` where it was lost.
-std::vector<std::byte> receive(const Descriptor& socket, std::size_t most, std::string* error = nullptr) {
+std::vector<std::byte> receive(const base::Descriptor& socket, std::size_t most, std::string* error = nullptr) {
     std::vector<std::byte> all;
     std::vector<std::byte> buffer(65'536);
     while (all.size() < most && wait(socket, POLLIN)) {
@@ -57,7 +57,7 @@ struct Joined {
         relay = std::move(*relayed);
         connect(near, far);
     }
-    void connect(Descriptor& one, Descriptor& other) {
+    void connect(base::Descriptor& one, base::Descriptor& other) {
         auto out = connect_tcp("127.0.0.1", relay->port(), patience_ns);
         ASSERT_TRUE(out.ok()) << out.error();
         one = std::move(*out);
@@ -66,9 +66,9 @@ struct Joined {
         ASSERT_TRUE(in.ok() && *in);
         other = std::move(*in);
     }
-    Descriptor listener;
+    base::Descriptor listener;
     std::unique_ptr<Relay> relay;
-    Descriptor near, far;
+    base::Descriptor near, far;
 };
 
 TEST(Relay, passes_both_ways_and_the_ends_of_both) {
@@ -118,7 +118,7 @@ TEST(Relay, corrupts_the_same_octets_of_the_same_connection) {
     std::vector<std::vector<std::byte>> first_of_run;
     for (int run = 0; run < 2; ++run) {
         Joined joined{settings};
-        Descriptor near2, far2;
+        base::Descriptor near2, far2;
         joined.connect(near2, far2);
         std::thread sender([&] {
             send_all(joined.near, octets);
@@ -187,7 +187,7 @@ TEST(TcpAttempt, tells_what_each_address_said) {
     auto listener = listen_tcp("127.0.0.1", 0);
     ASSERT_TRUE(listener.ok());
     const std::uint16_t port = local_port(*listener);
-    listener->close();
+    listener->reset();
     const auto socket = connect_tcp(TcpAttempt("both", {at("127.0.0.2", port), at("127.0.0.1", port)}), patience_ns);
     ASSERT_FALSE(socket.ok());
     EXPECT_EQ(socket.error(), fmt::format("cannot connect to both: 127.0.0.2:{0}: Connection refused; 127.0.0.1:{0}: "
