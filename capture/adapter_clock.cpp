@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/descriptor.h"
 
 namespace capture {
@@ -34,11 +35,6 @@ int request(int socket, unsigned long what, const std::string& interface, void* 
     return ::ioctl(socket, what, &ask);
 }
 
-std::int64_t now_ns(clockid_t clock) {
-    timespec now = {};
-    return ::clock_gettime(clock, &now) == 0 ? std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec : 0;
-}
-
 /// How far the adapter's clock is ahead of the system's, by the quickest of a few readings.
 std::optional<std::int64_t> ahead_ns(int index) {
     const std::string path = fmt::format("/dev/ptp{}", index);
@@ -48,9 +44,9 @@ std::optional<std::int64_t> ahead_ns(int index) {
     std::optional<std::int64_t> ahead;
     std::int64_t quickest = std::numeric_limits<std::int64_t>::max();
     for (int i = 0; i < 10; ++i) {
-        const std::int64_t before = now_ns(CLOCK_REALTIME);
-        const std::int64_t adapter = now_ns(clock);
-        const std::int64_t took = now_ns(CLOCK_REALTIME) - before;
+        const std::int64_t before = base::wall_ns();
+        const std::int64_t adapter = base::now_ns(clock);
+        const std::int64_t took = base::wall_ns() - before;
         if (adapter == 0 || took < 0 || took >= quickest) continue;
         quickest = took;
         ahead = adapter - before - took / 2;

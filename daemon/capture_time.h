@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "daemon/moments.h"
+#include "base/clock.h"
 
 namespace service {
 
@@ -21,19 +21,19 @@ public:
     /// one's clock is behind another's, flows of the other are kept for longer; interfaces that were silent for all of
     /// that time have none to keep. Before the first frame, by `wall_ns`.
     std::int64_t idle_since(std::int64_t steady_ns, std::int64_t wall_ns, std::uint64_t idle_ns) const {
-        std::int64_t first = end_of_time;
-        std::int64_t last = beginning_of_time;
+        std::int64_t first = base::end_of_time;
+        std::int64_t last = base::beginning_of_time;
         bool any = false;
         for (const Clock& clock : clocks_) {
             if (!clock.known) continue;
             const auto silent_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(steady_ns - clock.steady_ns, 0));
-            const std::int64_t now_ns = later(clock.frame_ns, silent_ns);
+            const std::int64_t now_ns = base::later(clock.frame_ns, silent_ns);
             last = std::max(last, now_ns);
             any = true;
             if (silent_ns <= idle_ns) first = std::min(first, now_ns);
         }
-        if (!any) return earlier(wall_ns, idle_ns);
-        return earlier(first == end_of_time ? last : first, idle_ns);
+        if (!any) return base::earlier(wall_ns, idle_ns);
+        return base::earlier(first == base::end_of_time ? last : first, idle_ns);
     }
 
 private:

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "daemon/line_limit.h"
 #include "dissect/output/value_format.h"
 
@@ -71,12 +72,6 @@ std::string cleaned(std::string_view line) {
     return line.size() > longest_line ? out + "..." : out;
 }
 
-std::uint64_t now_ns() {
-    return static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-            .count());
-}
-
 }  // namespace
 
 struct Log::State {
@@ -104,7 +99,7 @@ Log::~Log() {
 void Log::write(Level level, std::string_view kind, std::string_view line) {
     const std::scoped_lock lock(state_->mutex);
     if (level > state_->level) return;
-    const LineLimit::Answer answer = state_->limit.ask(kind, now_ns());
+    const LineLimit::Answer answer = state_->limit.ask(kind, static_cast<std::uint64_t>(base::steady_ns()));
     if (!answer.passes) return;
     std::string text = cleaned(line);
     if (answer.left_out > 0)

@@ -7,8 +7,8 @@
 #include <future>
 #include <pthread.h>
 
+#include "base/clock.h"
 #include "daemon/capture_time.h"
-#include "daemon/clock.h"
 #include "daemon/frame_desk.h"
 #include "daemon/traces/traced_analyzer.h"
 
@@ -143,16 +143,16 @@ struct Observer::State {
     std::atomic<bool> wanted = false;  ///< somebody waits for fresh figures, or has orders
     std::atomic<bool> figures_wanted = false;
     std::atomic<bool> stopping = false;
-    std::atomic<std::int64_t> alive_ns = steady_ns();
+    std::atomic<std::int64_t> alive_ns = base::steady_ns();
     std::thread thread;
 };
 
 void Observer::State::run() {
     pthread_setname_np(pthread_self(), "capture");
     std::vector<wire::Frame> frames(batch_frames);
-    interval_begin_ns = steady_ns();
+    interval_begin_ns = base::steady_ns();
     interval_due_ns = interval_begin_ns + static_cast<std::int64_t>(config.engine.interval_ns);
-    cpu_then_ns = now_by(CLOCK_THREAD_CPUTIME_ID);
+    cpu_then_ns = base::now_ns(CLOCK_THREAD_CPUTIME_ID);
     while (!stopping.load(std::memory_order_relaxed)) {
         const capture::Batch batch = sources->next_batch(frames);
         if (batch.count > 0) take({frames.data(), batch.count});
@@ -160,7 +160,7 @@ void Observer::State::run() {
             source_error = sources->error().text();
             hooks.log(true, "capture", source_error);
         }
-        const std::int64_t now = steady_ns();
+        const std::int64_t now = base::steady_ns();
         if (now >= traces_due_ns) {
             analyzer.listen();
             traces_due_ns = now + traces_period_ns;
@@ -174,7 +174,7 @@ void Observer::State::run() {
         }
         if (wanted.load(std::memory_order_acquire)) obey();
         if (now >= interval_due_ns) end_interval();
-        if (recorder) recordings.progress(*recorder, wall_ns());
+        if (recorder) recordings.progress(*recorder, base::wall_ns());
     }
     count_drops();
     analyzer.finish();
@@ -197,7 +197,7 @@ void Observer::State::take(std::span<const wire::Frame> frames) {
     analyzer.feed(frames, false);
     frames_end = frames.back().number;
     last_frame_ns = frames.back().time_ns;
-    capture_time.passed(frames.back().interface, last_frame_ns, steady_ns());
+    capture_time.passed(frames.back().interface, last_frame_ns, base::steady_ns());
 }
 
 void Observer::State::count_drops() {
@@ -223,11 +223,11 @@ void Observer::State::obey() {
 Taken Observer::State::take_figures() {
     auto snapshot = std::make_shared<metrics::Snapshot>(analyzer.snapshot());
     snapshot->capture.kernel_dropped = kernel_dropped;
-    return {.snapshot = std::move(snapshot), .wall_ns = wall_ns(), .frames_end = frames_end};
+    return {.snapshot = std::move(snapshot), .wall_ns = base::wall_ns(), .frames_end = frames_end};
 }
 
 void Observer::State::end_interval() {
-    const std::int64_t now = steady_ns();
+    const std::int64_t now = base::steady_ns();
     interval_due_ns = now + static_cast<std::int64_t>(config.engine.interval_ns);
     bool late = false;
     {
@@ -239,7 +239,7 @@ void Observer::State::end_interval() {
     const std::int64_t begun = std::exchange(interval_begin_ns, now);
     taken.length_ns = static_cast<std::uint64_t>(now - begun);
     mine.forgotten_flows += analyzer.begin_interval(capture_time.idle_since(now, taken.wall_ns, config.engine.idle_ns));
-    const std::int64_t cpu = now_by(CLOCK_THREAD_CPUTIME_ID);
+    const std::int64_t cpu = base::now_ns(CLOCK_THREAD_CPUTIME_ID);
     if (now > begun) mine.busy_share = static_cast<double>(cpu - cpu_then_ns) / static_cast<double>(now - begun);
     cpu_then_ns = cpu;
     refresh_status();
@@ -260,7 +260,7 @@ void Observer::State::answer_request() {
     {
         const std::lock_guard lock(mutex);
         last = std::move(taken);
-        last_steady_ns = steady_ns();
+        last_steady_ns = base::steady_ns();
         shown = mine;
     }
     answered.notify_all();
@@ -299,7 +299,7 @@ std::vector<bool> Observer::State::gone_interfaces() const {
 
 std::string Observer::State::begin(const Incident& incident) {
     if (!recorder) return "the flight recorder is off; `recorder.directory` (--record DIR) switches it on";
-    return recordings.begin(incident, *recorder, sources->interfaces(), wall_ns(), gone_interfaces());
+    return recordings.begin(incident, *recorder, sources->interfaces(), base::wall_ns(), gone_interfaces());
 }
 
 std::string Observer::State::order(std::function<std::string()> work) {
@@ -321,7 +321,7 @@ Observer::Observer(const Config& config, std::unique_ptr<Sources> sources, std::
                    Hooks hooks)
     : state_(std::make_unique<State>(config, std::move(sources), std::move(traces), std::move(hooks))) {
     state_->last.snapshot = std::make_shared<metrics::Snapshot>();
-    state_->last.wall_ns = wall_ns();
+    state_->last.wall_ns = base::wall_ns();
 }
 Observer::~Observer() { stop(); }
 
@@ -354,7 +354,8 @@ std::vector<Taken> Observer::intervals() {
 Taken Observer::latest(std::uint64_t age_ns, std::uint64_t patience_ns) {
     State& state = *state_;
     std::unique_lock lock(state.mutex);
-    const std::int64_t enough = steady_ns() - static_cast<std::int64_t>(std::min<std::uint64_t>(age_ns, INT64_MAX / 2));
+    const std::int64_t enough =
+        base::steady_ns() - static_cast<std::int64_t>(std::min<std::uint64_t>(age_ns, INT64_MAX / 2));
     if (state.last_steady_ns >= enough || !state.running) return state.last;
     state.figures_wanted = true;
     state.wanted.store(true, std::memory_order_release);

@@ -13,11 +13,11 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/descriptor.h"
 #include "capture/bpf.h"
 #include "capture/link_watch.h"
 #include "daemon/chronicle.h"
-#include "daemon/clock.h"
 #include "daemon/config/config_file.h"
 #include "daemon/control/server.h"
 #include "daemon/counter_watch.h"
@@ -86,8 +86,8 @@ struct Service::State final : Commands {
           config(options.config),
           names_(host_names),
           log(to),
-          started_ns(wall_ns()),
-          started_steady_ns(steady_ns()) {}
+          started_ns(base::wall_ns()),
+          started_steady_ns(base::steady_ns()) {}
 
     std::vector<std::string> open();
     std::vector<std::unique_ptr<capture::VerbsSource>> open_devices(std::vector<std::string>& wrong) const;
@@ -329,13 +329,13 @@ void Service::State::work_off_intervals() {
             log.warning("incident", fmt::format("{}: {}", incident.trigger, incident.reason));
         observer->record(std::move(incidents));
     }
-    if (steady_ns() >= counters_due_ns) look_at_counters();
+    if (base::steady_ns() >= counters_due_ns) look_at_counters();
     if (std::string text = health().text; text != told_systemd) systemd::status(told_systemd = std::move(text));
 }
 
 void Service::State::look_at_counters() {
-    counters.look(steady_ns());
-    counters_due_ns = steady_ns() + counters_period_ns;
+    counters.look(base::steady_ns());
+    counters_due_ns = base::steady_ns() + counters_period_ns;
     const std::lock_guard lock(mutex);
     device_figures = counters.figures();
 }
@@ -364,7 +364,7 @@ void Service::State::heed_signals() {
 /// systemd hears of life only while the capture thread comes around; without an interface it has nothing else to do.
 void Service::State::sign_of_life() {
     const auto period = systemd::watchdog_period_ns();
-    const std::int64_t now = steady_ns();
+    const std::int64_t now = base::steady_ns();
     if (!period || now < life_due_ns || !stuck(observer->status()).empty()) return;
     systemd::watchdog();
     life_due_ns = now + static_cast<std::int64_t>(*period / 2);
@@ -417,7 +417,7 @@ Status Service::State::status() {
     Status out;
     out.version = options.version;
     out.started_ns = started_ns;
-    out.now_ns = wall_ns();
+    out.now_ns = base::wall_ns();
     for (std::size_t i = 0; i < seen.interfaces.size(); ++i) {
         const capture::Statistics& counted = seen.statistics[i];
         out.interfaces.push_back(
@@ -464,7 +464,7 @@ prom::ProgramFigures Service::State::figures() {
     const std::vector<capture::InterfaceInfo> interfaces = observer->status().interfaces;
     prom::ProgramFigures out;
     out.version = now.version;
-    out.uptime_seconds = static_cast<double>(steady_ns() - started_steady_ns) / 1e9;
+    out.uptime_seconds = static_cast<double>(base::steady_ns() - started_steady_ns) / 1e9;
     for (std::size_t i = 0; i < now.interfaces.size(); ++i) {
         const Status::Interface& interface = now.interfaces[i];
         out.interfaces.push_back({interface.name, interface.open, interface.received,
@@ -505,7 +505,7 @@ std::string Service::State::metrics_text() {
 
 /// Why the capture thread does nothing; else empty.
 std::string Service::State::stuck(const ObserverStatus& seen) const {
-    const std::int64_t silent_ns = steady_ns() - seen.alive_ns;
+    const std::int64_t silent_ns = base::steady_ns() - seen.alive_ns;
     const auto bound_ns = static_cast<std::int64_t>(options.config.engine.interval_ns * 5 + 5'000'000'000);
     if (silent_ns <= bound_ns) return {};
     return fmt::format("the capture thread has not come around for {} s", silent_ns / 1'000'000'000);

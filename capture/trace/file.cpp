@@ -9,6 +9,8 @@
 #include <fmt/core.h>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace capture::trace {
 
 namespace {
@@ -88,12 +90,6 @@ bool is_same(const Process& one, const Process& other) {
     return one.pid == other.pid && one.started_ns == other.started_ns;
 }
 
-std::int64_t now_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-}
-
 }  // namespace
 
 Result<TraceFileWriter> TraceFileWriter::open(const std::string& path) {
@@ -104,7 +100,7 @@ Result<TraceFileWriter> TraceFileWriter::open(const std::string& path) {
     header.magic = magic;
     header.version = version;
     header.record_octets = sizeof(Record);
-    header.made_ns = now_ns();
+    header.made_ns = base::wall_ns();
     if (!writer.put(&header, sizeof header)) return wire::Failure{writer.error_};
     return writer;
 }

@@ -20,6 +20,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 namespace capture::trace {
 
 using wire::Failure;
@@ -29,12 +31,6 @@ namespace {
 constexpr std::int64_t settle_ns = 1'000'000;
 constexpr int look_again_ms = 20;  // a ring wakes us when it is a quarter full
 
-std::int64_t clock_ns(clockid_t clock) {
-    timespec now = {};
-    ::clock_gettime(clock, &now);
-    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
 /// The distance of the clocks is measured no better; with another one in their midst, records would go back in time.
 constexpr std::int64_t inexact_ns = 1'000;
 
@@ -43,9 +39,9 @@ std::int64_t realtime_offset_ns() {
     std::int64_t offset = 0;
     std::int64_t quickest = std::numeric_limits<std::int64_t>::max();
     for (int i = 0; i < 3; ++i) {
-        const std::int64_t before = clock_ns(CLOCK_MONOTONIC);
-        const std::int64_t real = clock_ns(CLOCK_REALTIME);
-        const std::int64_t took = clock_ns(CLOCK_MONOTONIC) - before;
+        const std::int64_t before = base::steady_ns();
+        const std::int64_t real = base::wall_ns();
+        const std::int64_t took = base::steady_ns() - before;
         if (took >= quickest) continue;
         quickest = took;
         offset = real - before - took / 2;
@@ -286,11 +282,11 @@ void PerfSource::wait(int timeout_ms) {
 }
 
 TraceBatch PerfSource::next(std::span<Record> into, int timeout_ms) {
-    const std::int64_t deadline = clock_ns(CLOCK_MONOTONIC) + std::int64_t{timeout_ms} * 1'000'000;
+    const std::int64_t deadline = base::steady_ns() + std::int64_t{timeout_ms} * 1'000'000;
     for (;;) {
         // The process is looked at before its last records are: what it wrote before it ended is in the rings then.
         if (!ended_) ended_ = process_ended();
-        const std::int64_t now = clock_ns(CLOCK_MONOTONIC);
+        const std::int64_t now = base::steady_ns();
         const std::int64_t until = ended_ ? std::numeric_limits<std::int64_t>::max() : now - settle_ns;
         const std::int64_t offset = realtime_offset_ns();
         if (!offset_ns_ || std::abs(offset - *offset_ns_) > inexact_ns) offset_ns_ = offset;

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/descriptor.h"
 
 namespace capture::trace {
@@ -51,9 +52,7 @@ void describe_self(layout::Header& header) {
     header.start_ticks = own_start_ticks();
     struct stat space {};
     if (stat("/proc/self/ns/pid", &space) == 0) header.pid_namespace = space.st_ino;
-    timespec now{};
-    clock_gettime(CLOCK_REALTIME, &now);
-    header.started_ns = now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+    header.started_ns = base::wall_ns();
 
     const std::size_t length = read_file("/proc/self/cmdline", header.command.data(), header.command.size());
     if (length > 0) std::replace(header.command.data(), header.command.data() + length - 1, '\0', ' ');

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "base/clock.h"
 #include "capture/trace/trace_directory.h"
 
 namespace capture::trace {
@@ -20,12 +21,6 @@ namespace {
 
 constexpr std::size_t most_processes = 4096;
 constexpr std::size_t most_refusals = 16;
-
-std::int64_t now_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-}
 
 /// Whether one more file leaves enough of what this process may open: history, recordings, clients and /proc need some,
 /// and a new one, as the copy of `any` is, has the lowest number that is free.
@@ -175,7 +170,7 @@ void Rings::drop_ended() {
 }
 
 std::size_t Rings::next(std::span<Record> out) {
-    look(now_ns());
+    look(base::wall_ns());
     std::int64_t complete_ns = std::numeric_limits<std::int64_t>::max();
     for (const Ring& ring : rings_) complete_ns = std::min(complete_ns, ring.complete_ns);
     std::size_t count = 0;

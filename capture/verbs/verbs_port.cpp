@@ -7,6 +7,7 @@
 #include <pcap/pcap.h>
 #include <sys/mman.h>
 
+#include "base/clock.h"
 #include "capture/rdma_filter.h"
 
 namespace capture {
@@ -16,12 +17,6 @@ constexpr std::uint32_t buffer_alignment = 64;  // a cache line, which the devic
 
 constexpr std::uint32_t aligned(std::uint32_t octets) {
     return (octets + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
-}
-
-std::int64_t wall_clock_ns() {
-    timespec now = {};
-    ::clock_gettime(CLOCK_REALTIME, &now);
-    return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
 /// Says of every frame how much of it is kept.
@@ -140,7 +135,7 @@ SniffedPort::Found SniffedPort::poll() {
         return is_gone(code) ? Found::gone : Found::failed;
     }
     if (found_ == 0) return Found::nothing;
-    found_ns_ = wall_clock_ns();
+    found_ns_ = base::wall_ns();
     posted_ -= std::min(posted_, found_);
     if (posted_ == 0) dry_ = true;
     sort_out();

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/clock.h"
 #include "cli/live.h"
 #include "daemon/control/client.h"
 #include "text/moment.h"
@@ -18,11 +19,6 @@ namespace {
 
 using Row = OptionRow<AnalysisOptions>;
 using G = Group;
-
-std::int64_t now_ns() {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
 
 constexpr std::array shared{
     Row{{'i', "interface", "IFACE", "capture on IFACE, or on `any`; repeatable"},
@@ -65,10 +61,14 @@ constexpr std::array shared{
         }},
     Row{{0, "from", "TIME", "of the history, what was after TIME: 10:00, '2026-11-21 10:00', -1h (default: all)"},
         G::source,
-        [](AnalysisOptions& o, const std::string& v) { return text::take_moment(v, now_ns(), o.from_ns.emplace()); }},
+        [](AnalysisOptions& o, const std::string& v) {
+            return text::take_moment(v, base::wall_ns(), o.from_ns.emplace());
+        }},
     Row{{0, "to", "TIME", "of the history, what was before TIME"},
         G::source,
-        [](AnalysisOptions& o, const std::string& v) { return text::take_moment(v, now_ns(), o.to_ns.emplace()); }},
+        [](AnalysisOptions& o, const std::string& v) {
+            return text::take_moment(v, base::wall_ns(), o.to_ns.emplace());
+        }},
     Row{{'s', "snapshot-length", "OCTETS", "capture at most OCTETS of each frame (default 262144; 0 is the default)"},
         G::source,
         [](AnalysisOptions& o, const std::string& v) {

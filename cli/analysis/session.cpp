@@ -9,6 +9,7 @@
 #include <fstream>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "capture/link_type.h"
 #include "cli/analysis/analyzer_options.h"
 #include "cli/analysis/file_input.h"
@@ -21,9 +22,7 @@
 #include "cli/progress.h"
 #include "cli/selection.h"
 #include "cli/signals.h"
-#include "daemon/clock.h"
 #include "daemon/counter_watch.h"
-#include "daemon/moments.h"
 #include "daemon/traces/traced_analyzer.h"
 #include "exporters/device_json.h"
 #include "exporters/flow_fields.h"
@@ -243,7 +242,7 @@ std::size_t Session::State::select(std::span<wire::Frame> frames, bool& go_on) {
     std::size_t kept = 0;
     for (const wire::Frame& frame : frames) {
         if (options.duration_ns && !live) {
-            if (!stop_ns) stop_ns = service::later(frame.time_ns, *options.duration_ns);
+            if (!stop_ns) stop_ns = base::later(frame.time_ns, *options.duration_ns);
             if (frame.time_ns >= *stop_ns) {
                 go_on = false;
                 break;
@@ -272,7 +271,7 @@ void Session::State::feed(std::span<const wire::Frame> frames) {
     for (std::size_t i = 0; i < frames.size(); ++i) {
         const std::int64_t time = frames[i].time_ns;
         if (!interval_start_ns) interval_start_ns = begin_of(time, length);
-        if (time < service::later(*interval_start_ns, interval_ns)) continue;
+        if (time < base::later(*interval_start_ns, interval_ns)) continue;
         analyzer->feed(frames.subspan(begin, i - begin), lasting);
         begin = i;
         close_interval();
@@ -333,11 +332,11 @@ bool Session::run() {
     if (s.options.recalls()) return s.recall_history();
     if (s.options.connect) return s.watch_daemon();
     if (!s.open() || !s.open_trace() || !s.read_counters()) return false;
-    if (s.live) s.counters.look(service::steady_ns());
+    if (s.live) s.counters.look(base::steady_ns());
     s.pump();
     if (s.live) {
         s.count_drops();
-        s.counters.look(service::steady_ns());
+        s.counters.look(base::steady_ns());
         s.devices = s.counters.figures();
     }
     s.analyzer->finish();

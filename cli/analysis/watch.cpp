@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "daemon/clock.h"
+#include "base/clock.h"
 #include "exporters/device_json.h"
 
 namespace cli::analysis {
@@ -58,7 +58,7 @@ std::string Watch::follow() {
     const auto end = duration_ns ? Clock::now() + nanoseconds(*duration_ns) : Clock::time_point::max();
     // As of a capture: intervals begin at multiples of their length, and the first one is the rest of one.
     const auto length = static_cast<std::int64_t>(interval_ns);
-    std::int64_t start = service::wall_ns();
+    std::int64_t start = base::wall_ns();
     Clock::time_point due = Clock::time_point::max();
     if (length != 0) {
         due = Clock::now() + nanoseconds(length - start % length);

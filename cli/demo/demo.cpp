@@ -9,6 +9,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "capture/writer.h"
 #include "cli/analysis/session.h"
 #include "cli/console.h"
@@ -24,7 +25,6 @@
 #include "cli/top/screen_loop.h"
 #include "cli/top/settings_file.h"
 #include "cli/why/page.h"
-#include "daemon/clock.h"
 #include "iwarp/iwarp.h"
 #include "metrics/engine/analyzer.h"
 #include "metrics/operation.h"
@@ -303,7 +303,7 @@ metrics::Snapshot last_figures(tui::Feed& feed) {
     constexpr auto echo = std::chrono::milliseconds(300);
     constexpr auto patience = std::chrono::seconds(5);
     feed.set_interval(100'000'000);
-    const std::int64_t wanted_ns = service::wall_ns() + std::chrono::nanoseconds(echo).count();
+    const std::int64_t wanted_ns = base::wall_ns() + std::chrono::nanoseconds(echo).count();
     const Clock::time_point deadline = Clock::now() + patience;
     tui::ReadingPtr reading = feed.latest();
     while ((reading == nullptr || reading->end_ns() < wanted_ns) && Clock::now() < deadline) {

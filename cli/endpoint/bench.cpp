@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "base/clock.h"
 #include "cli/signals.h"
 
 namespace cli::endpoint {
@@ -78,7 +79,7 @@ void Bench::connect_all() {
 }
 
 void Bench::measure() {
-    const std::int64_t begun = steady_ns();
+    const std::int64_t begun = base::steady_ns();
     last_ns_ = begun;
     if (options_.bits_per_sec) {
         measure_paced(begun);
@@ -125,7 +126,7 @@ void Bench::measure_paced(std::int64_t begun_ns) {
     std::vector<std::uint32_t> late;  // due, but as many outstanding as may be
     while ((!queue.empty() || !late.empty() || any_busy()) && !failed_) {
         if (stopped()) stop_ns_ = 0;
-        const std::int64_t now = steady_ns();
+        const std::int64_t now = base::steady_ns();
         for (std::size_t i = late.size(); i-- > 0;) {
             if (!lanes_[late[i]]->room()) continue;
             queue.push({due_of(late[i], lanes_[late[i]]->posted()), late[i]});
@@ -147,7 +148,7 @@ void Bench::measure_paced(std::int64_t begun_ns) {
         }
         // Nothing would end the wait, which the flush behind it is measured with.
         if (queue.empty() && late.empty() && !any_busy()) break;
-        const std::int64_t wait = queue.empty() ? look_about_ns : queue.top().at_ns - steady_ns();
+        const std::int64_t wait = queue.empty() ? look_about_ns : queue.top().at_ns - base::steady_ns();
         step(std::clamp<std::int64_t>(wait, 0, look_about_ns), false);
         fail_if_stuck();
     }
@@ -167,7 +168,7 @@ void Bench::step(std::int64_t wait_ns, bool post) {
     device_->progress(std::chrono::nanoseconds(wait_ns));
     std::array<iwarp::Completion, 64> done;
     while (const std::size_t count = shared_.completions->poll(done)) {
-        const std::int64_t now = steady_ns();
+        const std::int64_t now = base::steady_ns();
         for (std::size_t i = 0; i < count; ++i) {
             if (done[i].status != iwarp::Status::success) {
                 // What ended the connection comes first in the queue; the rest is flushed.
@@ -207,7 +208,7 @@ void Bench::take_events() {
 }
 
 void Bench::fail_if_stuck() {
-    const std::int64_t now = steady_ns();
+    const std::int64_t now = base::steady_ns();
     if (now - std::max(last_ns_, waiting_since_ns_) < static_cast<std::int64_t>(options_.timeout_ns)) return;
     if (!any_busy()) {  // between requests that are far apart there is nothing to wait for
         waiting_since_ns_ = now;
@@ -224,8 +225,8 @@ void Bench::fail(const std::string& what) {
 
 /// A request has failed: the event that says why may come a moment later.
 void Bench::explain_failure() {
-    const std::int64_t until = steady_ns() + 500'000'000;
-    while (result_.error.empty() && steady_ns() < until) step(look_about_ns / 10, false);
+    const std::int64_t until = base::steady_ns() + 500'000'000;
+    while (result_.error.empty() && base::steady_ns() < until) step(look_about_ns / 10, false);
     if (result_.error.empty())
         result_.error = fmt::format("{}: a request failed: {}", text_of(options_.to), iwarp::name_of(status_));
 }
@@ -237,9 +238,9 @@ void Bench::disconnect_all() {
         lane->queue_pair()->disconnect();
         ++open;
     }
-    const std::int64_t until = steady_ns() + farewell_ns;
+    const std::int64_t until = base::steady_ns() + farewell_ns;
     std::array<iwarp::Completion, 64> done;
-    while (open > 0 && steady_ns() < until) {
+    while (open > 0 && base::steady_ns() < until) {
         device_->progress(std::chrono::milliseconds(10));
         while (shared_.completions->poll(done) != 0) continue;
         while (const auto event = device_->next_event())

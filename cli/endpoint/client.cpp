@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "cli/signals.h"
 
 namespace cli::endpoint {
@@ -58,8 +59,8 @@ std::vector<std::byte> connect(iwarp::Device& device, iwarp::QueuePair& queue_pa
 
 void disconnect(iwarp::Device& device, iwarp::QueuePair& queue_pair, std::chrono::nanoseconds within) {
     if (queue_pair.state() == iwarp::QueuePairState::connected) queue_pair.disconnect();
-    const std::int64_t until = steady_ns() + within.count();
-    while (steady_ns() < until) {
+    const std::int64_t until = base::steady_ns() + within.count();
+    while (base::steady_ns() < until) {
         device.progress(std::chrono::milliseconds(10));
         while (const auto event = device.next_event())
             if (event->kind == iwarp::Event::Kind::disconnected) return;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "cli/endpoint/address.h"
 #include "cli/endpoint/protocol.h"
 #include "iwarp/iwarp.h"
@@ -43,10 +44,5 @@ nlohmann::ordered_json json_of(const metrics::Histogram& histogram);
 nlohmann::ordered_json json_of(const iwarp::Agreement& agreement);
 /// "12.3 us", with three digits that count.
 std::string duration(double ns);
-
-inline std::int64_t steady_ns() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
 
 }  // namespace cli::endpoint

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/endpoint/client.h"
@@ -87,18 +88,18 @@ public:
     };
     Result ping(std::uint64_t number) {
         fill(number);
-        const std::int64_t begun = steady_ns();
+        const std::int64_t begun = base::steady_ns();
         tell_buffer(*source_region_);
         await_message(begun);
         tell_buffer(*sink_region_);
         await_message(begun);
-        const auto took = static_cast<std::uint64_t>(steady_ns() - begun);
+        const auto took = static_cast<std::uint64_t>(base::steady_ns() - begun);
         return {took, std::memcmp(source_.data(), sink_.data(), source_.size()) == 0};
     }
 
     /// Keeps the connection alive until then; false where the user wants to end.
     bool wait_until(std::int64_t until) {
-        for (std::int64_t now = steady_ns(); now < until; now = steady_ns()) {
+        for (std::int64_t now = base::steady_ns(); now < until; now = base::steady_ns()) {
             if (Signals::stop()) return false;
             drive(std::min<std::int64_t>(until - now, look_about_ns));
         }
@@ -147,7 +148,7 @@ private:
         const std::uint64_t wanted = ++awaited_;
         while (received_ < wanted) {
             if (Signals::stop()) throw Interrupted();
-            const std::int64_t left = begun + static_cast<std::int64_t>(options_.timeout_ns) - steady_ns();
+            const std::int64_t left = begun + static_cast<std::int64_t>(options_.timeout_ns) - base::steady_ns();
             if (left <= 0)
                 throw iwarp::Error(
                     fmt::format("{}: no answer within {}; is what listens there `rdmascope endpoint "
@@ -234,7 +235,7 @@ nlohmann::ordered_json figures_of(const PingOptions& options, const Outcome& out
 
 /// Pings until the count, the user or an error ends it.
 void ping_on(Pinger& pinger, const PingOptions& options, Outcome& outcome) {
-    std::int64_t due = steady_ns();
+    std::int64_t due = base::steady_ns();
     while ((options.count == 0 || outcome.sent < options.count) && pinger.wait_until(due)) {
         const std::uint64_t number = outcome.sent++;
         const Pinger::Result result = pinger.ping(number);
@@ -245,7 +246,7 @@ void ping_on(Pinger& pinger, const PingOptions& options, Outcome& outcome) {
             fmt::format("{} octets from {}: ping={} time={}{}\n", options.size, text_of(options.to), number,
                         duration(static_cast<double>(result.round_trip_ns)), result.same ? "" : " WRONG DATA");
         if (!options.quiet && !options.json && !write_all(STDOUT_FILENO, line)) return;  // nobody reads any more
-        due = std::max(due + static_cast<std::int64_t>(options.interval_ns), steady_ns() - 1);
+        due = std::max(due + static_cast<std::int64_t>(options.interval_ns), base::steady_ns() - 1);
         if (options.interval_ns == 0) due = 0;
     }
 }

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "cli/endpoint/pattern.h"
 
 namespace cli::endpoint {
@@ -54,11 +55,6 @@ Server::Server(const ServerOptions& options)
 }
 
 Server::~Server() = default;
-
-std::int64_t Server::now_ns() const {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
 
 void Server::progress(std::chrono::nanoseconds wait) {
     device_->progress(wait);
@@ -125,7 +121,7 @@ void Server::welcome(iwarp::ConnectionRequest& request) {
         auto session = Session::make(host_, hello);
         make_room(session->completions());
         session->begin();
-        session->idle_since_ns = now_ns();
+        session->idle_since_ns = base::steady_ns();
         iwarp::ConnectionOptions answer = options_.connection;
         if (hello && hello->service == Hello::Service::usage) {
             Usage usage = Usage::of_this_process();
@@ -181,7 +177,7 @@ void Server::make_room(std::size_t completions) {
 }
 
 void Server::end_the_idle() {
-    const std::int64_t now = now_ns();
+    const std::int64_t now = base::steady_ns();
     if (options_.idle.count() == 0 || now < idle_due_ns_) return;
     idle_due_ns_ = now + std::min<std::int64_t>(second_ns, options_.idle.count() / 4 + 1);
     for (auto& [number, session] : sessions_) {
@@ -202,8 +198,8 @@ void Server::end_the_idle() {
 void Server::stop(std::chrono::nanoseconds within) {
     listener_ = nullptr;
     for (auto& [number, session] : sessions_) session->queue_pair()->disconnect();
-    const std::int64_t until = now_ns() + within.count();
-    while (!sessions_.empty() && now_ns() < until) progress(std::chrono::milliseconds(10));
+    const std::int64_t until = base::steady_ns() + within.count();
+    while (!sessions_.empty() && base::steady_ns() < until) progress(std::chrono::milliseconds(10));
 }
 
 ServerCounters Server::counters() const {

@@ -66,7 +66,6 @@ private:
     void make_room(std::size_t completions);
     void end_the_idle();
     void share_memory();
-    std::int64_t now_ns() const;
     void say(const std::string& line) const {
         if (options_.say) options_.say(line);
     }

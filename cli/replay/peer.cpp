@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <poll.h>
 
+#include "base/clock.h"
 #include "cli/console.h"
 #include "cli/replay/connection.h"
 #include "cli/replay/parts.h"
@@ -22,14 +23,9 @@ using ::replay::StreamEnd;
 
 constexpr std::int64_t longest_wait_ns = 200'000'000;
 
-std::int64_t now_ns() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
-
 short wait_for(const base::Descriptor& socket, short events, std::int64_t until_ns) {
     pollfd polled{socket.number(), events, 0};
-    const std::int64_t left_ns = std::clamp<std::int64_t>(until_ns - now_ns(), 0, longest_wait_ns);
+    const std::int64_t left_ns = std::clamp<std::int64_t>(until_ns - base::steady_ns(), 0, longest_wait_ns);
     return ::poll(&polled, 1, static_cast<int>((left_ns + 999'999) / 1'000'000)) > 0 ? polled.revents : short{0};
 }
 
@@ -83,16 +79,16 @@ void perform(Player& player, base::Descriptor& socket) {
     std::vector<std::byte> buffer(std::size_t{256} << 10);
     bool ended = false;   // the peer's stream
     bool closed = false;  // ours
-    player.begin(now_ns());
+    player.begin(base::steady_ns());
     while (!player.over() && !Signals::stop()) {
         for (wire::Bytes out = player.output(); !out.empty(); out = player.output()) {
             const auto sent = ::replay::send_some(socket, out);
             if (!sent.error.empty()) {
-                player.peer_ended(StreamEnd::reset, now_ns());
+                player.peer_ended(StreamEnd::reset, base::steady_ns());
                 break;
             }
             if (sent.octets == 0) break;
-            player.sent(sent.octets, now_ns());
+            player.sent(sent.octets, base::steady_ns());
         }
         if (player.over()) break;
         if (!closed && player.output().empty() && player.our_end() != StreamEnd::open) {
@@ -104,11 +100,11 @@ void perform(Player& player, base::Descriptor& socket) {
         const short seen = wait_for(socket, events, player.deadline_ns().value_or(0));
         if (!ended && (seen & (POLLIN | POLLHUP | POLLERR)) != 0) {
             const auto got = ::replay::receive_some(socket, buffer);
-            if (got.octets != 0) player.receive(wire::Bytes{buffer}.first(got.octets), now_ns());
+            if (got.octets != 0) player.receive(wire::Bytes{buffer}.first(got.octets), base::steady_ns());
             ended = got.ended || !got.error.empty();
-            if (ended) player.peer_ended(got.error.empty() ? StreamEnd::closed : StreamEnd::reset, now_ns());
+            if (ended) player.peer_ended(got.error.empty() ? StreamEnd::closed : StreamEnd::reset, base::steady_ns());
         }
-        player.tick(now_ns());
+        player.tick(base::steady_ns());
     }
     if (player.our_end() == StreamEnd::reset) ::replay::reset(socket);
 }

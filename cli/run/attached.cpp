@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clock.h"
 #include "capture/trace/attach.h"
 #include "capture/trace/file.h"
 #include "capture/trace/process.h"
@@ -48,11 +49,6 @@ private:
 int fails(const std::string& why) {
     tell("rdmascope run: {}", why);
     return exit_failed;
-}
-
-std::int64_t now_ns() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-        .count();
 }
 
 }  // namespace
@@ -99,7 +95,7 @@ int run_attached(int process, const Tracing& how) {
         if (!take_kernel(false)) return fails(file->error().text());
         if (got.status == trace::TraceStatus::end) break;
         // The program runs on, and may never pause: what it did before the signal is all.
-        if (stopped != 0 && stop_ns == 0) stop_ns = now_ns();
+        if (stopped != 0 && stop_ns == 0) stop_ns = base::wall_ns();
         if (stop_ns != 0 && (got.count == 0 || records.back().time_ns >= stop_ns)) break;
         if (got.status == trace::TraceStatus::error) return fails((*source)->error().text());
     }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/clock.h"
+#include "base/clock.h"
 
 namespace cli::top {
 
@@ -68,7 +68,7 @@ bool DaemonFeed::look(std::uint64_t interval_ns) {
         previous_.reset();
         restarted_ = true;
     }
-    const std::int64_t end_ns = service::wall_ns();
+    const std::int64_t end_ns = base::wall_ns();
     const bool first = previous_ == nullptr;
     if (!first) {
         reading->length_ns = static_cast<std::uint64_t>(

@@ -4,14 +4,12 @@
 #include <fmt/core.h>
 #include <utility>
 
-#include "daemon/moments.h"
+#include "base/clock.h"
 
 namespace cli::top {
 
 namespace {
 
-using service::earlier;
-using service::later;
 using std::chrono::nanoseconds;
 
 constexpr std::size_t batch_frames = 1024;
@@ -118,7 +116,7 @@ bool FileFeed::refill() {
             status.health = tui::FeedStatus::Health::good;
         });
     }
-    if (options_.duration_ns && pending_.front().time_ns >= later(*begin_ns_, *options_.duration_ns)) {
+    if (options_.duration_ns && pending_.front().time_ns >= base::later(*begin_ns_, *options_.duration_ns)) {
         pending_ = {};
         return end({}), false;
     }
@@ -141,17 +139,17 @@ bool FileFeed::advance(std::int64_t until_ns, Clock::time_point deadline) {
             pending_ = pending_.subspan(count);
         }
         if (!pending_.empty()) return now_ns_ = until_ns, true;
-        if (Clock::now() >= deadline || ordered()) return now_ns_ = later(last_frame_ns_, 1), false;
+        if (Clock::now() >= deadline || ordered()) return now_ns_ = base::later(last_frame_ns_, 1), false;
     }
     // The last interval of a file ends with its last frame.
-    now_ns_ = until_ns == service::end_of_time || ended_ ? later(last_frame_ns_, 1) : until_ns;
+    now_ns_ = until_ns == base::end_of_time || ended_ ? base::later(last_frame_ns_, 1) : until_ns;
     return true;
 }
 
 void FileFeed::close(std::int64_t start_ns, std::int64_t end_ns) {
     const std::int64_t length = std::max<std::int64_t>(end_ns - start_ns, 1);
     auto reading = measuring_.close(end_ns - length, static_cast<std::uint64_t>(length),
-                                    files_->source().statistics().kernel_dropped, service::beginning_of_time);
+                                    files_->source().statistics().kernel_dropped, base::beginning_of_time);
     reading->restarted = std::exchange(restarted_, false);
     shown_ns_ = end_ns;
     const FrameRing::Extent kept = ring_.extent();
@@ -196,14 +194,14 @@ bool FileFeed::begin_again() {
 void FileFeed::jump(std::int64_t to_ns, std::uint64_t length_ns) {
     if (to_ns < now_ns_ ? !begin_again() : ended_) return;
     if (!refill() && !begin_ns_) return;
-    to_ns = std::max(to_ns, later(*begin_ns_, 1));
-    const std::int64_t from_ns = std::max(*begin_ns_, earlier(to_ns, length_ns));
+    to_ns = std::max(to_ns, base::later(*begin_ns_, 1));
+    const std::int64_t from_ns = std::max(*begin_ns_, base::earlier(to_ns, length_ns));
     if (from_ns > now_ns_) {
         if (!advance(from_ns, Clock::time_point::max())) return;
         if (!ended_) {
             // What came before is no part of the reading's interval.
-            static_cast<void>(measuring_.close(shown_ns_, 1, files_->source().statistics().kernel_dropped,
-                                               service::beginning_of_time));
+            static_cast<void>(
+                measuring_.close(shown_ns_, 1, files_->source().statistics().kernel_dropped, base::beginning_of_time));
             shown_ns_ = from_ns;
         }
     }
@@ -215,11 +213,11 @@ void FileFeed::take_steps(int intervals, const Orders& orders) {
     const std::uint64_t length = stride(orders.interval_ns, orders.speed);
     if (intervals < 0) {
         const double back = std::min(static_cast<double>(length) * -static_cast<double>(intervals), 4e18);
-        return jump(earlier(shown_ns_, static_cast<std::uint64_t>(back)), length);
+        return jump(base::earlier(shown_ns_, static_cast<std::uint64_t>(back)), length);
     }
     for (; intervals > 0 && !stopping() && !ended_; --intervals) {
         const std::int64_t start = shown_ns_;
-        while (!advance(later(start, length), Clock::time_point::max()) && !stopping()) {
+        while (!advance(base::later(start, length), Clock::time_point::max()) && !stopping()) {
         }
         close(start, now_ns_);
     }
@@ -255,10 +253,10 @@ void FileFeed::rush(Clock::time_point tick) {
     }
     while (!ended_ && !ordered() && !stopping() && Clock::now() < tick) {
         const std::int64_t start = shown_ns_;
-        std::int64_t until = later(start, rush_stride_ns_);
+        std::int64_t until = base::later(start, rush_stride_ns_);
         // A pause that is longer than all was thought to be is one interval.
-        if (refill() && pending_.front().time_ns >= later(start, 2 * rush_readings * rush_stride_ns_))
-            until = later(pending_.front().time_ns, 1);
+        if (refill() && pending_.front().time_ns >= base::later(start, 2 * rush_readings * rush_stride_ns_))
+            until = base::later(pending_.front().time_ns, 1);
         advance(until, tick);
         // Where time was up first, the interval goes on at the next tick.
         if (now_ns_ < until && !ended_) continue;
@@ -278,7 +276,7 @@ void FileFeed::play_on(const Orders& orders, Clock::time_point tick) {
     wait_until(tick);
     if (ordered() || stopping()) return;
     const std::int64_t start = shown_ns_;
-    advance(later(start, stride(orders.interval_ns, orders.speed)), Clock::time_point::max());
+    advance(base::later(start, stride(orders.interval_ns, orders.speed)), Clock::time_point::max());
     if (now_ns_ > start) close(start, now_ns_);
 }
 

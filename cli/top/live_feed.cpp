@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "base/clock.h"
 #include "cli/selection.h"
-#include "daemon/clock.h"
 
 namespace cli::top {
 
@@ -70,7 +70,7 @@ LiveFeed::LiveFeed(std::unique_ptr<capture::Tap> tap, std::unique_ptr<service::T
     tap_->set_wait_ms(wait_ms);
     update([](tui::FeedStatus& status) {
         status.health = tui::FeedStatus::Health::good;
-        status.begin_ns = service::wall_ns();
+        status.begin_ns = base::wall_ns();
         status.has_packets = true;
     });
     start([this] { work(); });
@@ -144,7 +144,7 @@ void LiveFeed::close_interval(Clock::time_point now) {
     tell_events();
     const auto length = static_cast<std::uint64_t>(std::chrono::duration_cast<nanoseconds>(now - begin_).count());
     begin_ = now;
-    const std::int64_t end_ns = service::wall_ns();
+    const std::int64_t end_ns = base::wall_ns();
     auto reading =
         measuring_.close(end_ns - static_cast<std::int64_t>(length), length, kernel_dropped_, end_ns - idle_ns);
     reading->counters = device_counters();

@@ -7,9 +7,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/console.h"
 #include "cli/signals.h"
-#include "daemon/clock.h"
 #include "text/quantities.h"
 #include "tui/view/screen.h"
 
@@ -58,11 +58,11 @@ std::string print_picture(const Show& show) {
     tui::Model model(settings, show.feed, &show.names, show.fields);
     begin_with(model, show.options);
     const bool plays_back = show.options.plays_back();
-    model.refresh(service::wall_ns());
+    model.refresh(base::wall_ns());
     while (!Signals::stop() && !is_whole(model.state().feed, plays_back, model.state().reading != nullptr)) {
         pollfd woken{show.feed.descriptor(), POLLIN, 0};
         ::poll(&woken, 1, look_ms);
-        model.refresh(service::wall_ns());
+        model.refresh(base::wall_ns());
     }
     const Size size = size_of(show.options);
     tui::Grid grid(size.width, size.height);

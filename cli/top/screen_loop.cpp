@@ -5,10 +5,10 @@
 #include <string_view>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/console.h"
 #include "cli/signals.h"
 #include "cli/top/save.h"
-#include "daemon/clock.h"
 #include "tui/terminal/terminal.h"
 #include "tui/view/screen.h"
 
@@ -46,13 +46,13 @@ Screen::Screen(const Show& show, tui::Terminal& terminal)
 }
 
 bool Screen::run() {
-    model_.refresh(service::wall_ns());
+    model_.refresh(base::wall_ns());
     paint();
     while (!over_ && !Signals::stop()) {
         const std::vector<tui::Input> inputs = terminal_.wait(wait_ns, show_.feed.descriptor());
         for (const tui::Input& input : inputs)
             if (!take(input)) return false;
-        if (model_.refresh(service::wall_ns()) || !inputs.empty()) paint();
+        if (model_.refresh(base::wall_ns()) || !inputs.empty()) paint();
     }
     return true;
 }

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <unordered_map>
 
+#include "base/clock.h"
 #include "daemon/control/answers.h"
 #include "daemon/control/connection.h"
 #include "daemon/control/protocol.h"
@@ -27,11 +28,6 @@ constexpr std::uint64_t linger_ns = 1000 * ns_per_ms;       ///< for a client th
 constexpr std::uint64_t accept_pause_ns = 100 * ns_per_ms;  ///< when the process has no descriptor left
 constexpr std::size_t max_subscriptions = 8;                ///< a client
 constexpr int lines_a_turn = 32;                            ///< of one client, before others have theirs
-
-std::uint64_t clock_ns() {
-    return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
-                                      std::chrono::nanoseconds(1));
-}
 
 bool blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
 
@@ -108,7 +104,7 @@ void Server::drain(int descriptor) const {
 void Server::progress(int wait_ms) {
     std::array<epoll_event, 64> events;
     const int found = ::epoll_wait(epoll_.number(), events.data(), static_cast<int>(events.size()), wait_ms);
-    const std::uint64_t now = clock_ns();
+    const std::uint64_t now = static_cast<std::uint64_t>(base::steady_ns());
     bool arrivals = false;
     for (int i = 0; i < found; ++i) {
         const epoll_event& event = events[static_cast<std::size_t>(i)];

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/descriptor.h"
 #include "daemon/history/ageing.h"
 #include "daemon/history/history.h"
@@ -184,8 +185,7 @@ bool Writer::begin_segment() {
     const std::string path = segment::path_of(options_.directory, next_number_);
     base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0640));
     if (!file) return fail(fmt::format("cannot be made: {}", std::strerror(errno)), path);
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    const auto header = segment::header(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+    const auto header = segment::header(base::wall_ns());
     if (const int error = write_all(file.number(), header)) {
         ::unlink(path.c_str());
         return fail(fmt::format("cannot be written: {}", std::strerror(error)), path);

@@ -5,6 +5,8 @@
 #include <systemd/sd-daemon.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 namespace service::systemd {
 
 namespace {
@@ -26,11 +28,7 @@ void status(const std::string& status) { notify("STATUS=" + one_line(status)); }
 void stopping() { notify("STOPPING=1"); }
 void watchdog() { notify("WATCHDOG=1"); }
 
-void reloading() {
-    timespec now{};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    notify(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", now.tv_sec * 1'000'000 + now.tv_nsec / 1000));
-}
+void reloading() { notify(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", base::steady_ns() / 1000)); }
 
 std::optional<std::uint64_t> watchdog_period_ns() {
     std::uint64_t period_us = 0;

@@ -9,12 +9,11 @@
 #include <span>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "capture/trace/file.h"
 #include "capture/trace/kernel_events.h"
 #include "capture/trace/rings.h"
 #include "capture/trace/trace_directory.h"
-#include "daemon/clock.h"
-#include "daemon/moments.h"
 #include "daemon/traces/trace_folder.h"
 
 namespace service {
@@ -88,8 +87,8 @@ class Turn {
 public:
     /// False: it is the others' turn. `last`: there will be none after this one.
     bool begin(bool last) {
-        if (!last && steady_ns() < others_until_ns_) return false;
-        begun_ns_ = now_by(CLOCK_THREAD_CPUTIME_ID);
+        if (!last && base::steady_ns() < others_until_ns_) return false;
+        begun_ns_ = base::now_ns(CLOCK_THREAD_CPUTIME_ID);
         records_left_ = last ? last_records : most_records;
         most_ns_ = last ? last_ns : usual_ns;
         return true;
@@ -97,10 +96,10 @@ public:
     /// Whether there is time to ask for more, where `count` records came and there was room for as many as `room`.
     bool goes_on(std::size_t count, std::size_t room) {
         if (count < room) return false;
-        const std::int64_t took_ns = now_by(CLOCK_THREAD_CPUTIME_ID) - begun_ns_;
+        const std::int64_t took_ns = base::now_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns_;
         records_left_ -= std::min(records_left_, count);
         if (took_ns < most_ns_ && records_left_ > 0) return true;
-        others_until_ns_ = steady_ns() + took_ns;
+        others_until_ns_ = base::steady_ns() + took_ns;
         return false;
     }
     void at_leisure() { others_until_ns_ = 0; }
@@ -124,7 +123,7 @@ public:
     /// All that there are: a frame is read later than the record of what made it was written.
     std::string give(metrics::verbs::TraceBook& book, std::int64_t until_ns) override {
         std::size_t count = 0;
-        if (!turn_.begin(until_ns == end_of_time)) return {};
+        if (!turn_.begin(until_ns == base::end_of_time)) return {};
         do {
             count = rings_.next(records_);
             introductions_.tell(book, rings_);
@@ -159,7 +158,7 @@ public:
 
     std::string give(metrics::verbs::TraceBook& book, std::int64_t until_ns) override {
         std::size_t count = 0;
-        if (!turn_.begin(until_ns == end_of_time)) return {};
+        if (!turn_.begin(until_ns == base::end_of_time)) return {};
         do {
             count = source_->next(records_, 0).count;
             for (const Record& record : std::span(records_).first(count)) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "daemon/moments.h"
+#include "base/clock.h"
 
 namespace service {
 
@@ -32,14 +32,14 @@ void TracedAnalyzer::feed(std::span<const wire::Frame> frames, bool lasting) {
     if (join_ == nullptr) return analyzer_.feed(frames, lasting);
     fed_ = true;
     while (!frames.empty()) {
-        const std::int64_t end_ns = later(frames.front().time_ns, step_ns);
+        const std::int64_t end_ns = base::later(frames.front().time_ns, step_ns);
         std::size_t count = 1;
         while (count < std::min(frames.size(), step_frames) && frames[count].time_ns < end_ns) ++count;
         const std::span<const wire::Frame> now = frames.first(count);
         const auto* const last = std::max_element(
             now.data(), now.data() + now.size(),
             [](const wire::Frame& one, const wire::Frame& other) { return one.time_ns < other.time_ns; });
-        give(later(last->time_ns, metrics::verbs::TraceJoin::lead_ns));
+        give(base::later(last->time_ns, metrics::verbs::TraceJoin::lead_ns));
         join_->frames(now);
         analyzer_.feed(now, lasting);
         settle(false);
@@ -53,7 +53,7 @@ void TracedAnalyzer::dropped(std::int64_t now_ns, std::uint64_t frames) {
 }
 
 void TracedAnalyzer::finish() {
-    if (join_ != nullptr) give(end_of_time);
+    if (join_ != nullptr) give(base::end_of_time);
     analyzer_.finish();
     if (join_ != nullptr) settle(true);
 }

@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <ctime>
 
+#include "base/clock.h"
 #include "iwarp/preload/completion.h"
 #include "iwarp/preload/crowd.h"
 #include "iwarp/preload/engine.h"
@@ -47,12 +48,7 @@ void end_poll(ibv_cq_ex* abi) {
 
 std::uint64_t wall_clock_ns(ibv_cq_ex* abi) {
     // The distance between the two clocks, as it is now.
-    timespec wall{};
-    timespec steady{};
-    clock_gettime(CLOCK_REALTIME, &wall);
-    clock_gettime(CLOCK_MONOTONIC, &steady);
-    const std::int64_t apart_ns =
-        (std::int64_t{wall.tv_sec} - steady.tv_sec) * 1'000'000'000 + (wall.tv_nsec - steady.tv_nsec);
+    const std::int64_t apart_ns = base::wall_ns() - base::steady_ns();
     return static_cast<std::uint64_t>(to_cq(abi).current.time_ns + apart_ns);
 }
 

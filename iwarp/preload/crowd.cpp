@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "iwarp/preload/service.h"
 
 namespace iwarp::preload {
@@ -34,7 +35,7 @@ long times_switched() {
 void Crowd::look(std::int64_t now_ns) {
     const long before = times_switched();
     sched_yield();
-    const std::int64_t then_ns = clock_ns();
+    const std::int64_t then_ns = base::steady_ns();
     if (then_ns - now_ns < long_yield_ns || times_switched() == before) {
         look_again_after_ns_ = 0;
         return;
@@ -45,7 +46,7 @@ void Crowd::look(std::int64_t now_ns) {
 
 void Crowd::found_nothing(int descriptor) {
     if (++in_vain_ < before_sleep) return;
-    const std::int64_t now_ns = clock_ns();
+    const std::int64_t now_ns = base::steady_ns();
     if (now_ns < crowded_until_ns_) {
         pollfd octets{descriptor, POLLIN, 0};
         const timespec time{0, sleep_ns};

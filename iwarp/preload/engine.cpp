@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "base/clock.h"
 #include "fmt/core.h"
 #include "iwarp/preload/async_events.h"
 #include "iwarp/preload/objects.h"
@@ -96,25 +97,25 @@ void Engine::comes_back(std::int64_t now_ns) {
 }
 
 void Engine::called() {
-    if (found_ns_ != 0) comes_back(clock_ns());
+    if (found_ns_ != 0) comes_back(base::steady_ns());
 }
 
 void Engine::found_something() {
-    found_ns_ = clock_ns();
+    found_ns_ = base::steady_ns();
     if (quick_returns_ == enough_quick_returns) service_->expect_program(after_nothing_ns);
 }
 
 void Engine::found_nothing() { service_->expect_program(after_nothing_ns); }
 
 void Engine::posted() {
-    const std::int64_t now_ns = clock_ns();
+    const std::int64_t now_ns = base::steady_ns();
     comes_back(now_ns);
     const bool in_burst = now_ns - posted_ns_ < burst_ns;
     posted_ns_ = now_ns;
     burst_ = in_burst ? burst_ + 1 : 0;
     if (burst_ % posts_a_turn != 0) return service_->expect_program(after_nothing_ns);
     drive_a_turn();
-    posted_ns_ = clock_ns();  // the turn was not the program's time
+    posted_ns_ = base::steady_ns();  // the turn was not the program's time
 }
 
 void Engine::leave_work() {

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "iwarp/preload/engine.h"
 
 namespace iwarp::preload {
@@ -30,12 +31,6 @@ void check(int failure, const char* what) {
 }
 
 }  // namespace
-
-std::int64_t clock_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 Engine::Service::Service(Engine& engine, int descriptor) : engine_(engine), descriptor_(descriptor) {
     wake_.reset(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
@@ -86,7 +81,7 @@ void Engine::Service::rest(std::int64_t for_ns) {
 void Engine::Service::give_way() {
     for (std::int64_t rest_ns = longest_rest_ns;; rest_ns = std::min(2 * rest_ns, longest_rest_of_driven_ns)) {
         resting_.store(true, std::memory_order_seq_cst);
-        const std::int64_t driven_ns = driven_until_ns_.load(std::memory_order_seq_cst) - clock_ns();
+        const std::int64_t driven_ns = driven_until_ns_.load(std::memory_order_seq_cst) - base::steady_ns();
         if (driven_ns <= 0) break;
         // Who has driven for so long will drive on.
         rest(rest_ns > longest_rest_ns ? rest_ns : std::clamp(driven_ns, shortest_rest_ns, longest_rest_ns));

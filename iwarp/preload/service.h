@@ -2,13 +2,11 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/clock.h"
 #include "base/descriptor.h"
 #include "iwarp/preload/engine.h"
 
 namespace iwarp::preload {
-
-/// CLOCK_MONOTONIC.
-std::int64_t clock_ns();
 
 /// The thread that drives the device for programs that sleep, or watch memory, instead of polling.
 ///
@@ -23,7 +21,9 @@ public:
     // With the lock held.
 
     /// The program drives the device itself, and is expected to do so again within `for_ns`.
-    void expect_program(std::int64_t for_ns) { driven_until_ns_.store(clock_ns() + for_ns, std::memory_order_seq_cst); }
+    void expect_program(std::int64_t for_ns) {
+        driven_until_ns_.store(base::steady_ns() + for_ns, std::memory_order_seq_cst);
+    }
     /// The program is about to sleep.
     void take_over();
     /// There is work that no descriptor tells of.

@@ -1,5 +1,7 @@
 #include "iwarp/transport/memory_host.h"
 
+#include "base/clock.h"
+
 namespace iwarp::transport::memory {
 
 using verbs::Stream;
@@ -14,9 +16,10 @@ Host::~Host() {
 void Host::connect(std::shared_ptr<Stream> stream, const std::string& host, std::uint16_t port,
                    const ConnectionOptions& options) {
     const std::int64_t now = wire_.now_ns;
-    const std::int64_t round_trip_ns = later(wire_.impairment.delay_ns, wire_.impairment.delay_ns);
+    const std::int64_t round_trip_ns = base::add_ns(wire_.impairment.delay_ns, wire_.impairment.delay_ns);
     const std::int64_t patience_ns = std::chrono::nanoseconds(options.connect_timeout).count();
-    pending_.push_back({std::move(stream), host, port, later(now, round_trip_ns), later(now, patience_ns)});
+    pending_.push_back(
+        {std::move(stream), host, port, base::add_ns(now, round_trip_ns), base::add_ns(now, patience_ns)});
 }
 
 Listening Host::listen(const std::string&, std::uint16_t port, int, const ConnectionOptions&, Acceptor& acceptor) {
@@ -229,7 +232,7 @@ bool Host::progress(std::int64_t wait_ns) {
     wire_.serve_raw();
     if (work()) return true;
     if (wait_ns <= 0) return false;
-    const std::int64_t until_ns = std::min(later(wire_.now_ns, wait_ns), next_ns());
+    const std::int64_t until_ns = std::min(base::add_ns(wire_.now_ns, wait_ns), next_ns());
     wire_.now_ns = std::max(wire_.now_ns, until_ns);
     wire_.serve_raw();
     return work();

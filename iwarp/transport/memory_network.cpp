@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
 #include "iwarp/transport/memory_host.h"
 #include "iwarp/transport/memory_wire.h"
 
@@ -108,11 +109,11 @@ std::unique_ptr<MemoryNetwork::RawPeer> MemoryNetwork::accept_raw(const std::str
 std::int64_t MemoryNetwork::now_ns() const { return impl_->now_ns; }
 
 void MemoryNetwork::advance(std::int64_t ns) {
-    impl_->now_ns = memory::later(impl_->now_ns, std::max<std::int64_t>(ns, 0));
+    impl_->now_ns = base::add_ns(impl_->now_ns, std::max<std::int64_t>(ns, 0));
 }
 
 bool MemoryNetwork::run(std::int64_t limit_ns) {
-    const std::int64_t end_ns = memory::later(impl_->now_ns, limit_ns);
+    const std::int64_t end_ns = base::add_ns(impl_->now_ns, limit_ns);
     bool anything = false;
     for (;;) {
         bool moved = impl_->serve_raw();

@@ -1,5 +1,6 @@
 #include "iwarp/transport/memory_wire.h"
 
+#include "base/clock.h"
 #include "iwarp/transport/memory_host.h"
 
 namespace iwarp::transport::memory {
@@ -55,7 +56,7 @@ void Wire::put(End& from, Segment segment) {
     std::int64_t delay_ns = impairment.delay_ns;
     if (impairment.jitter_ns > 0)
         delay_ns += static_cast<std::int64_t>(draw(static_cast<std::size_t>(impairment.jitter_ns) + 1));
-    segment.due_ns = std::max(later(now_ns, delay_ns), to.last_due_ns);
+    segment.due_ns = std::max(base::add_ns(now_ns, delay_ns), to.last_due_ns);
     to.last_due_ns = segment.due_ns;
     to.under_way += segment.octets.size();
     to.arriving.push_back(std::move(segment));

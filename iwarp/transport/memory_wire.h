@@ -12,16 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "iwarp/transport/memory_network.h"
 
 /// The inside of MemoryNetwork: what lies between the hosts.
 namespace iwarp::transport::memory {
 
 inline constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
-
-inline std::int64_t later(std::int64_t time_ns, std::int64_t by_ns) {
-    return by_ns > never - time_ns ? never : time_ns + by_ns;
-}
 
 struct Segment {
     std::int64_t due_ns = 0;

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/clock.h"
 #include "iwarp/transport/tcp_impl.h"
 
 namespace iwarp::transport {
@@ -20,7 +21,7 @@ TcpTransport::TcpTransport(const TcpOptions& options) : impl_(std::make_unique<I
 TcpTransport::~TcpTransport() = default;
 
 std::int64_t TcpTransport::now_ns() const {
-    return impl_->in_progress ? impl_->shared.now_ns : std::max(impl_->shared.now_ns, clock_ns());
+    return impl_->in_progress ? impl_->shared.now_ns : std::max(impl_->shared.now_ns, base::steady_ns());
 }
 
 void TcpTransport::connect(std::shared_ptr<Stream> stream, const std::string& host, std::uint16_t port,
@@ -40,8 +41,8 @@ void TcpTransport::connect(std::shared_ptr<Stream> stream, const std::string& ho
         }
         connecting->sources = std::move(sources.addresses);
     }
-    connecting->refused_until_ns = later(now_ns(), std::chrono::nanoseconds(options.refused_patience).count());
-    connecting->give_up_ns = later(now_ns(), std::chrono::nanoseconds(options.connect_timeout).count());
+    connecting->refused_until_ns = base::add_ns(now_ns(), std::chrono::nanoseconds(options.refused_patience).count());
+    connecting->give_up_ns = base::add_ns(now_ns(), std::chrono::nanoseconds(options.connect_timeout).count());
     TcpConnection& connection = impl_->add(std::move(stream));
     connection.connecting = std::move(connecting);
     impl_->queue(connection);

@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <vector>
 
+#include "base/clock.h"
 #include "iwarp/transport/tcp.h"
 #include "iwarp/transport/tcp_connection.h"
 
@@ -14,13 +15,6 @@
 namespace iwarp::transport {
 
 inline constexpr std::int64_t never = INT64_MAX;
-
-/// CLOCK_MONOTONIC.
-std::int64_t clock_ns();
-
-inline std::int64_t later(std::int64_t time_ns, std::int64_t by_ns) {
-    return by_ns > never - time_ns ? never : time_ns + by_ns;
-}
 
 struct TcpListener : TcpSource {
     TcpListener() : TcpSource(Kind::listener) {}

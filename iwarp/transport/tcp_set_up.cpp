@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/clock.h"
 #include "iwarp/transport/tcp_impl.h"
 
 namespace iwarp::transport {
@@ -142,7 +143,7 @@ bool TcpTransport::Impl::accept(TcpListener& listener) {
             return moved;
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             if (!turn_away(listener)) {
-                accept_again_at_ns = later(shared.now_ns, accept_again_ns);
+                accept_again_at_ns = base::add_ns(shared.now_ns, accept_again_ns);
                 return moved;
             }
         }  // else that one connection failed before it was ours

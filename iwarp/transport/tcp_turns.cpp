@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/clock.h"
 #include "iwarp/transport/tcp_impl.h"
 
 namespace iwarp::transport {
@@ -28,12 +29,6 @@ timespec as_timespec(std::int64_t ns) {
 
 }  // namespace
 
-std::int64_t clock_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
 bool several_processors() {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 1;
@@ -50,7 +45,7 @@ TcpTransport::Impl::Impl(const TcpOptions& options) : shared(options) {
     epoll = base::Descriptor(epoll_create1(EPOLL_CLOEXEC));
     if (!epoll) throw Error("no epoll instance: " + message_of(errno));
     reserve = base::Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    shared.now_ns = clock_ns();
+    shared.now_ns = base::steady_ns();
 }
 
 TcpTransport::Impl::~Impl() {
@@ -221,7 +216,7 @@ bool TcpTransport::Impl::set_alarm(std::int64_t due_ns) {
 int TcpTransport::Impl::sleep(std::int64_t wait_ns) {
     if (wait_ns > 0) ++shared.counters.waits;
     const int room = static_cast<int>(events.size());
-    if (wait_ns >= alarm_from_ns && set_alarm(later(shared.now_ns, wait_ns)))
+    if (wait_ns >= alarm_from_ns && set_alarm(base::add_ns(shared.now_ns, wait_ns)))
         return epoll_wait(epoll.number(), events.data(), room, -1);
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
     static bool precise = true;
@@ -247,12 +242,12 @@ int TcpTransport::Impl::wait_for_events(std::int64_t wait_ns) {
     if (budget_ns > 0) {
         do {
             found = sleep(0);
-            spent_ns = clock_ns() - start_ns;
+            spent_ns = base::steady_ns() - start_ns;
         } while (found == 0 && spent_ns < std::min(budget_ns, wait_ns));
         spin.spun(found != 0);
     }
     if (found == 0 && spent_ns < wait_ns) found = sleep(wait_ns - spent_ns);
-    shared.now_ns = std::max(shared.now_ns, clock_ns());
+    shared.now_ns = std::max(shared.now_ns, base::steady_ns());
     if (short_turns) spin.waited(shared.now_ns - start_ns);
     return found;
 }
@@ -287,7 +282,7 @@ bool TcpTransport::Impl::poll(std::int64_t wait_ns) {
 
 bool TcpTransport::Impl::progress(std::int64_t wait_ns) {
     in_progress = true;
-    shared.now_ns = std::max(shared.now_ns, clock_ns());
+    shared.now_ns = std::max(shared.now_ns, base::steady_ns());
     const bool ticked = run_timers();
     bool moved = run_queue() || ticked;
     // What has just been sent cannot have been answered yet: once in two calls the question is left out.

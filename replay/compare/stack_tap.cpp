@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "base/clock.h"
 #include "replay/compare/tapped_transport.h"
 #include "wire/checksum.h"
 #include "wire/ethernet.h"
@@ -20,12 +21,6 @@ constexpr std::size_t longest_segment = 32768;
 constexpr wire::Ipv4Address home{std::byte{127}, std::byte{0}, std::byte{0}, std::byte{1}};
 constexpr std::uint16_t window = 0xffff;
 constexpr std::uint8_t window_scale = 10;
-
-std::int64_t wall_ns() {
-    timespec now{};
-    ::clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
-}
 
 capture::InterfaceInfo interface() {
     capture::InterfaceInfo info;
@@ -154,7 +149,7 @@ void StackTap::write(Connection& connection, unsigned side, bool syn, std::span<
     wire::Frame frame;
     frame.bytes = frame_;
     frame.wire_length = static_cast<std::uint32_t>(frame_.size());
-    frame.time_ns = wall_ns();
+    frame.time_ns = base::wall_ns();
     frame.number = ++frames_;
     analyzer_.feed({&frame, 1});
     if (!writer_ || writer_->write(frame, interface()) != capture::WriteStatus::error) return;

@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace replay {
 
 namespace {
@@ -22,11 +24,6 @@ constexpr std::size_t taken_at_once = 2048;
 
 /// The user has asked to end.
 struct Stopped {};
-
-std::int64_t steady_ns() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
 
 std::uint64_t place_key(std::uint32_t connection, std::uint32_t copy) { return std::uint64_t{connection} << 32 | copy; }
 
@@ -102,7 +99,7 @@ PartyResult Party::run() {
         result_.stopped = true;
         result_.error = "stopped before all was done";
     }
-    if (result_.end_ns == 0) result_.end_ns = steady_ns();
+    if (result_.end_ns == 0) result_.end_ns = base::steady_ns();
     result_.start_ns = start_ns_;
     if (result_.sides.empty())
         for (const auto& lane : lanes_)
@@ -123,7 +120,7 @@ void Party::find_the_other() {
         options.refused_patience = std::chrono::milliseconds(500);
         control_->queue_pair()->connect(options_.host, options_.port, options);
     }
-    moved_ns_ = steady_ns();
+    moved_ns_ = base::steady_ns();
     while (!agreed_) {
         check_stop();
         turn(look_about_ns);
@@ -132,17 +129,17 @@ void Party::find_the_other() {
 
 /// The initiator begins once there is something to do and its connections stand; the other end follows.
 void Party::wait_for_start() {
-    const std::int64_t since = steady_ns();
+    const std::int64_t since = base::steady_ns();
     moved_ns_ = since;
     while (!started_) {
         check_stop();
         take_operations();
         open_lanes();
-        const bool enough = operations_.ended() || pending_ >= window / 2 || steady_ns() - since > gathering_ns;
+        const bool enough = operations_.ended() || pending_ >= window / 2 || base::steady_ns() - since > gathering_ns;
         if (options_.initiator && enough && !lanes_.empty() && all_connected()) {
             control_->send({.type = Word::Type::start});
             started_ = true;
-            start_ns_ = steady_ns() + before_start_ns;
+            start_ns_ = base::steady_ns() + before_start_ns;
         } else if (operations_.ended() && lanes_.empty()) {
             const std::string why = operations_.failure();
             throw iwarp::Error(why.empty() ? "there is nothing to re-enact" : why);
@@ -150,7 +147,7 @@ void Party::wait_for_start() {
         if (!started_) turn(blocked_ns);
         check_time();
     }
-    moved_ns_ = steady_ns();
+    moved_ns_ = base::steady_ns();
 }
 
 void Party::work() {
@@ -158,7 +155,7 @@ void Party::work() {
         check_stop();
         take_operations();
         open_lanes();
-        const std::int64_t now = steady_ns();
+        const std::int64_t now = base::steady_ns();
         if (post(now) != 0) moved_ns_ = now;
         tell_news();
         if (pending_ == 0 && operations_.ended() && all_settled()) break;
@@ -166,7 +163,7 @@ void Party::work() {
         check_time();
     }
     if (const std::string why = operations_.failure(); !why.empty()) throw iwarp::Error(why);
-    result_.end_ns = steady_ns();
+    result_.end_ns = base::steady_ns();
 }
 
 void Party::farewell() {
@@ -175,22 +172,22 @@ void Party::farewell() {
         result_.sides.push_back({lane->connection(), lane->copy(), lane->side(), lane->queue_pair().local(),
                                  lane->queue_pair().peer(), lane->result()});
     control_->send({.type = Word::Type::finished});
-    moved_ns_ = steady_ns();
+    moved_ns_ = base::steady_ns();
     while (!peer_finished_) {
         check_stop();
         tell_news();
         turn(blocked_ns);
-        if (steady_ns() - moved_ns_ > static_cast<std::int64_t>(options_.timeout_ns))
+        if (base::steady_ns() - moved_ns_ > static_cast<std::int64_t>(options_.timeout_ns))
             throw iwarp::Error("the other end does not say that it is done");
     }
-    const std::int64_t until = steady_ns() + farewell_ns;
+    const std::int64_t until = base::steady_ns() + farewell_ns;
     const auto leave = [&](iwarp::QueuePair& pair) {
         if (pair.state() == iwarp::QueuePairState::connected) pair.disconnect();
     };
     for (const auto& lane : lanes_) leave(*lane->handle());
-    while (gone_ < lanes_.size() && steady_ns() < until) turn(blocked_ns);
+    while (gone_ < lanes_.size() && base::steady_ns() < until) turn(blocked_ns);
     leave(*control_->queue_pair());
-    while (!control_gone_ && steady_ns() < until) turn(blocked_ns);
+    while (!control_gone_ && base::steady_ns() < until) turn(blocked_ns);
 }
 
 void Party::turn(std::int64_t wait_ns) {
@@ -210,7 +207,7 @@ void Party::take_completions() {
             if (number == Control::number) {
                 if (const auto word = control_->completed(static_cast<std::uint32_t>(one.id), one)) heard(*word);
             } else {
-                moved_ns_ = steady_ns();
+                moved_ns_ = base::steady_ns();
                 lanes_[number]->completed(static_cast<std::uint32_t>(one.id), one);
             }
         }
@@ -248,7 +245,7 @@ void Party::take_events() {
 }
 
 void Party::established(const iwarp::Event& event) {
-    moved_ns_ = steady_ns();
+    moved_ns_ = base::steady_ns();
     if (control_ && event.queue_pair == control_->queue_pair()) {
         agreed_ = true;
         if (options_.begin) options_.begin(options_.terms);
@@ -297,11 +294,11 @@ void Party::welcome_lane(iwarp::ConnectionRequest& request, const Loan& loan) {
 }
 
 void Party::heard(const Word& word) {
-    moved_ns_ = steady_ns();
+    moved_ns_ = base::steady_ns();
     switch (word.type) {
         case Word::Type::start:
             started_ = true;
-            start_ns_ = steady_ns() + before_start_ns;
+            start_ns_ = base::steady_ns() + before_start_ns;
             break;
         case Word::Type::arrived:
             for (const Word::Count& count : word.counts) {
@@ -401,7 +398,7 @@ void Party::check_stop() const {
 
 /// Nothing has come about for long, though something is due.
 void Party::check_time() {
-    const std::int64_t now = steady_ns();
+    const std::int64_t now = base::steady_ns();
     if (now - moved_ns_ < static_cast<std::int64_t>(options_.timeout_ns)) return;
     const bool waits = pending_ != 0 && std::ranges::all_of(lanes_, [&](const auto& lane) {
                            const auto due = lane->due_ns(start_ns_);

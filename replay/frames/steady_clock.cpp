@@ -4,6 +4,8 @@
 #include <ctime>
 #include <sys/prctl.h>
 
+#include "base/clock.h"
+
 namespace replay {
 namespace {
 
@@ -17,11 +19,7 @@ SteadyClock::SteadyClock(bool (*stop)()) : stop_(stop) {
     ::prctl(PR_SET_TIMERSLACK, 1);  // sleeps end when they are due, not when it suits others
 }
 
-std::int64_t SteadyClock::now_ns() {
-    timespec now{};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * second_ns + now.tv_nsec;
-}
+std::int64_t SteadyClock::now_ns() { return base::steady_ns(); }
 
 void SteadyClock::wait(std::int64_t until_ns) {
     for (std::int64_t now = now_ns(); now < until_ns; now = now_ns()) {

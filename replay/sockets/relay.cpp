@@ -10,15 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "replay/impair/stream_line.h"
 
 namespace replay {
 namespace {
-
-std::int64_t now_ns() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
 
 /// One way: from a socket through a line to a socket.
 struct Way {
@@ -79,8 +75,8 @@ private:
                 if (const auto due = way.line.next_ns(); due && !way.blocked && pair->connected)
                     next_ns = std::min(next_ns, *due);
         }
-        const std::int64_t left_ns =
-            std::clamp<std::int64_t>(next_ns == INT64_MAX ? 1'000'000'000 : next_ns - now_ns(), 0, 1'000'000'000);
+        const std::int64_t left_ns = std::clamp<std::int64_t>(
+            next_ns == INT64_MAX ? 1'000'000'000 : next_ns - base::steady_ns(), 0, 1'000'000'000);
         const timespec timeout{left_ns / 1'000'000'000, left_ns % 1'000'000'000};
         if (::ppoll(polled_.data(), polled_.size(), &timeout, nullptr) <= 0) return false;
         if (polled_[0].revents != 0) return true;
@@ -150,7 +146,7 @@ private:
         if (room == 0) return;
         const Transferred got = receive_some(pair.sockets[side], wire::MutableBytes{buffer_}.first(room));
         if (!got.error.empty()) return lose(pair, got.error);
-        way.line.put(wire::Bytes{buffer_}.first(got.octets), now_ns());
+        way.line.put(wire::Bytes{buffer_}.first(got.octets), base::steady_ns());
         (side == 0 ? counters_.octets_there : counters_.octets_back) += got.octets;
         way.ended = got.ended;
     }
@@ -159,8 +155,8 @@ private:
         if (!pair.connected) return;
         for (unsigned side = 0; side < 2 && pair.sockets[0]; ++side) {
             Way& way = pair.ways[side];
-            for (wire::Bytes ready = way.line.ready(now_ns()); !ready.empty() && !way.blocked;
-                 ready = way.line.ready(now_ns())) {
+            for (wire::Bytes ready = way.line.ready(base::steady_ns()); !ready.empty() && !way.blocked;
+                 ready = way.line.ready(base::steady_ns())) {
                 const Transferred given = send_some(pair.sockets[1 - side], ready);
                 if (!given.error.empty()) return lose(pair, given.error);
                 way.line.consume(given.octets);

@@ -11,6 +11,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
+
 namespace replay {
 namespace {
 
@@ -84,14 +86,14 @@ std::string TcpAttempt::error() const {
 
 SocketResult<base::Descriptor> connect_tcp(TcpAttempt attempt, std::int64_t timeout_ns) {
     for (std::size_t left = attempt.left(); base::Descriptor socket = attempt.next(); left = attempt.left()) {
-        const auto begun = std::chrono::steady_clock::now();
+        const std::int64_t begun_ns = base::steady_ns();
         pollfd wait{socket.number(), POLLOUT, 0};
         const std::int64_t share_ns = timeout_ns / static_cast<std::int64_t>(std::max<std::size_t>(left, 1));
         const int ready = ::poll(&wait, 1, static_cast<int>(share_ns / 1'000'000));
         const std::string why = ready == 0 ? "no answer" : ready < 0 ? std::strerror(errno) : connect_error(socket);
         if (why.empty()) return socket;
         attempt.failed(why);
-        timeout_ns -= std::min<std::int64_t>(timeout_ns, (std::chrono::steady_clock::now() - begun) / 1ns);
+        timeout_ns -= std::min<std::int64_t>(timeout_ns, base::steady_ns() - begun_ns);
     }
     return wire::Failure{attempt.error()};
 }

@@ -6,6 +6,7 @@
 #include <x86intrin.h>
 #endif
 
+#include "base/clock.h"
 #include "capture/trace/counter_clock.h"
 #include "capture/trace/ring.h"
 
@@ -22,11 +23,7 @@ struct Ticks {
     }
 };
 struct SystemClock {
-    std::int64_t operator()() const {
-        timespec now{};
-        clock_gettime(CLOCK_REALTIME, &now);
-        return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-    }
+    std::int64_t operator()() const { return base::wall_ns(); }
 };
 extern constinit thread_local CounterClock<Ticks, SystemClock> this_threads_clock;
 
