@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "wire/crc32c.h"
 #include "wire/ddp.h"
 #include "wire/ether_type.h"
@@ -47,12 +48,6 @@ std::optional<Sign> sign_of(wire::Bytes at) {
         buffer.get<&wire::DdpUntaggedBuffer::msn>() == 0)
         return std::nullopt;
     return Sign{2, size};
-}
-
-/// FNV-1a: spreads connections over the candidates.
-std::uint64_t mixed(std::uint64_t hash, wire::Bytes octets) {
-    for (const std::byte each : octets) hash = (hash ^ std::to_integer<std::uint64_t>(each)) * 0x100000001b3;
-    return hash;
 }
 
 /// Where the transport header is, and where its packet ends on the wire; nothing where it is not TCP.
@@ -181,7 +176,7 @@ std::optional<MpaPorts::Segment> MpaPorts::segment_of(const wire::Frame& frame) 
     if (begin >= place->at + 20 && begin < place->end && begin < frame.bytes.size()) {
         segment.payload_on_wire = place->end - begin;
         segment.payload = frame.bytes.subspan(begin, std::min(frame.bytes.size(), place->end) - begin);
-        segment.flow = mixed(mixed(0xcbf29ce484222325, place->addresses), {tcp, 4});
+        segment.flow = base::fnv(base::fnv(base::fnv_begin, place->addresses), {tcp, 4});
     }
     return segment;
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/hash.h"
 #include "dissect/ipv4_ends.h"
 
 namespace dissect {
@@ -16,12 +17,12 @@ public:
 
     /// Of one direction.
     static std::uint64_t hash_of(const Ipv4Ends& ends) {
-        return (ends.addresses ^ std::uint64_t{ends.ports} * 0xd6e8feb86659fd93u) * 0x9e3779b97f4a7c15u;
+        return (ends.addresses ^ std::uint64_t{ends.ports} * 0xd6e8feb86659fd93u) * base::golden;
     }
     /// The same for both directions.
     static std::uint64_t hash_of_both(const Ipv4Ends& ends) {
         const auto mix = [](std::uint64_t address, std::uint64_t port) {
-            const std::uint64_t product = (address ^ port << 40) * 0x9e3779b97f4a7c15u;
+            const std::uint64_t product = (address ^ port << 40) * base::golden;
             return product ^ product >> 32;  // or ends of one sum would share a place
         };
         const std::uint64_t sum =

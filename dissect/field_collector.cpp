@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "base/hash.h"
 #include "dissect/layer_table.h"
 #include "dissect/packet_end.h"
 
@@ -15,7 +16,7 @@ constexpr std::uint32_t no_slot = std::numeric_limits<std::uint32_t>::max();
 
 std::size_t hash_of(const wire::FieldInfo* info) {
     // The low bits of an address are zero and the table is small: a multiplication spreads the others.
-    return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(info) >> 3) * 0x9e3779b97f4a7c15u >> 32);
+    return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(info) >> 3) * base::golden >> 32);
 }
 }  // namespace
 

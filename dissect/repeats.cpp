@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "base/hash.h"
+
 namespace dissect {
 
 namespace {
@@ -19,14 +21,9 @@ Role role_of(std::uint8_t opcode) {
     return Role::request;
 }
 
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15;
-    return hash ^ hash >> 29;
-}
-
 std::uint64_t mix(std::uint64_t hash, wire::Bytes octets) {
-    for (; octets.size() >= 4; octets = octets.subspan(4)) hash = mix(hash, wire::load_be32(octets.data()));
-    for (const std::byte octet : octets) hash = mix(hash, std::to_integer<std::uint64_t>(octet));
+    for (; octets.size() >= 4; octets = octets.subspan(4)) hash = base::mix(hash, wire::load_be32(octets.data()));
+    for (const std::byte octet : octets) hash = base::mix(hash, std::to_integer<std::uint64_t>(octet));
     return hash;
 }
 
@@ -40,8 +37,8 @@ std::uint64_t RepeatTable::note(const Dissection& dissection, wire::Bytes bytes,
     if (role == Role::other) return 0;
     const Network& network = dissection.network;
     const std::uint32_t size = network.address_length();
-    std::uint64_t key =
-        mix(std::uint64_t{dissection.bth.destination_qp} << 32 | dissection.bth.psn, role == Role::request ? 1u : 2u);
+    std::uint64_t key = base::mix(std::uint64_t{dissection.bth.destination_qp} << 32 | dissection.bth.psn,
+                                  role == Role::request ? 1u : 2u);
     if (network.source_offset + size <= bytes.size() && network.destination_offset + size <= bytes.size()) {
         key = mix(key, bytes.subspan(network.source_offset, size));
         key = mix(key, bytes.subspan(network.destination_offset, size));

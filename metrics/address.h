@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/hash.h"
 #include "dissect/dissection.h"
 
 namespace metrics {
@@ -16,6 +17,14 @@ struct Address {
 
     auto operator<=>(const Address&) const = default;
 };
+
+/// Takes an address into a hash.
+inline std::uint64_t mix(std::uint64_t hash, const Address& address) {
+    std::array<std::uint64_t, 2> words{};
+    std::memcpy(words.data(), address.octets.data(), sizeof words);
+    hash = base::mix(hash, words[0]);
+    return base::mix(hash, words[1] ^ static_cast<std::uint64_t>(address.family) << 56);
+}
 
 /// Of a dissection whose described bytes are `bytes`. Addresses that the snap length cut are Family::none.
 Address source_address(const dissect::Dissection& dissection, wire::Bytes bytes);

@@ -374,13 +374,4 @@ void merge(Snapshot& into, Snapshot&& other);
 /// can be merged like parts of a capture.
 Snapshot difference(const Snapshot& earlier, const Snapshot& later);
 
-/// Where snapshots come from: the engine, a file played back, a running daemon, history. Whoever shows figures does not
-/// know which.
-class SnapshotSource {
-public:
-    virtual ~SnapshotSource() = default;
-    /// The state now. Cheap enough to be asked ten times a second.
-    virtual Snapshot snapshot() = 0;
-};
-
 }  // namespace metrics

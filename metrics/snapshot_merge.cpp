@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/hash.h"
 #include "metrics/snapshot_fields.h"
 
 /// Merging is commutative, and associative as far as time allows: parts of a flow that lie apart in time, or a flow
@@ -222,19 +223,14 @@ struct Joined {
 
 std::uint64_t hash_of(const FlowSnapshot& flow) {
     std::uint64_t hash = static_cast<std::uint64_t>(flow.transport) << 8 | static_cast<std::uint64_t>(flow.service);
-    const auto mix = [&hash](std::uint64_t word) {
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15;
-        hash ^= hash >> 29;
-    };
     for (const Address* address : {&flow.source.address, &flow.destination.address}) {
         std::array<std::uint64_t, 2> words;
         std::memcpy(words.data(), address->octets.data(), sizeof words);
-        for (const std::uint64_t word : words) mix(word);
+        for (const std::uint64_t word : words) hash = base::mix(hash, word);
     }
     const bool tcp = flow.transport == dissect::Transport::iwarp;
-    mix(tcp ? std::uint64_t{flow.source.port.value_or(0)} << 16 | flow.destination.port.value_or(0)
-            : flow.destination.qpn.value_or(0));
-    return hash;
+    return base::mix(hash, tcp ? std::uint64_t{flow.source.port.value_or(0)} << 16 | flow.destination.port.value_or(0)
+                               : flow.destination.qpn.value_or(0));
 }
 
 /// The flows of two snapshots by key, and the parts of each key in the order of time. Who belongs to whom is found

@@ -9,7 +9,6 @@
 #include <grp.h>
 #include <nlohmann/json.hpp>
 #include <poll.h>
-#include <stdexcept>
 #include <sys/stat.h>
 #include <system_error>
 #include <utility>
@@ -273,12 +272,6 @@ wire::Result<metrics::Snapshot, std::string> Client::try_snapshot(std::uint64_t 
     auto snapshot = unpack_snapshot(*packed, number_in(*told, "encoded_octets"));
     if (!snapshot) return wire::Failure{fmt::format("the daemon at {}: {}", s.path, snapshot.error())};
     return snapshot;
-}
-
-metrics::Snapshot Client::snapshot() {
-    auto snapshot = try_snapshot();
-    if (!snapshot) throw std::runtime_error(snapshot.error());
-    return std::move(snapshot).value();
 }
 
 wire::Result<std::string, std::string> Client::ask(const std::string& request) { return state_->ask(request); }

@@ -17,17 +17,15 @@ bool daemon_listens(const std::string& path);
 /// The path that a daemon has when nothing else was said.
 inline constexpr const char* default_socket = "/run/rdmascope/rdmascope.sock";
 
-/// What a client knows of a running daemon, and a source of snapshots like any other. Errors say what to do: the daemon
+/// What a client knows of a running daemon. Errors say what to do: the daemon
 /// does not run (and how to start it), the socket may not be opened (and which group may).
-class Client final : public metrics::SnapshotSource {
+class Client {
 public:
     static wire::Result<std::unique_ptr<Client>, std::string> connect(const std::string& path,
                                                                       std::uint64_t timeout_ns = 5'000'000'000);
-    ~Client() override;
+    ~Client();
 
-    /// Throws std::runtime_error where the daemon went away: it is a failure of set-up for whoever shows figures.
-    metrics::Snapshot snapshot() override;
-    /// The same, as a value.
+    /// The figures of now.
     wire::Result<metrics::Snapshot, std::string> try_snapshot(std::uint64_t max_age_ms = 100);
     /// One request, one answer: any command of protocol.h, as JSON text.
     wire::Result<std::string, std::string> ask(const std::string& request);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "dissect/tcp_flags.h"
 
 namespace dissect::output {
@@ -35,8 +36,7 @@ TcpSequences::Numbers TcpSequences::next(const Dissection& dissection, wire::Byt
     std::copy(source.begin(), source.end(), key.octets.begin() + (sender == 0 ? 0 : 18));
     std::copy(destination.begin(), destination.end(), key.octets.begin() + (sender == 0 ? 18 : 0));
 
-    std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-    for (const std::byte octet : key.octets) hash = (hash ^ std::to_integer<std::uint64_t>(octet)) * 0x100000001b3;
+    const std::uint64_t hash = base::fnv(base::fnv_begin, key.octets);
     Entry& entry = entries_[(hash ^ hash >> 32) & (capacity - 1)];
     if (!entry.used || entry.key != key || (tcp.flags & tcp_syn) != 0) {
         entry.key = key;

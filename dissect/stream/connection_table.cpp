@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "base/hash.h"
+
 namespace dissect::stream {
 
 ConnectionTable::ConnectionTable(std::size_t limit)
@@ -12,12 +14,8 @@ ConnectionTable::ConnectionTable(std::size_t limit)
 
 /// The same for both orders of the ends.
 std::uint32_t ConnectionTable::hash_of(const Endpoint& a, const Endpoint& b) {
-    const auto mix = [](const Endpoint& end) {
-        std::uint64_t h = (end.high ^ std::rotl(end.low, 23) ^ end.port) * 0x9e3779b97f4a7c15u;
-        h ^= h >> 32;
-        return h * 0xd6e8feb86659fd93u;
-    };
-    const std::uint64_t sum = mix(a) + mix(b);
+    const auto hash = [](const Endpoint& end) { return base::spread(end.high ^ std::rotl(end.low, 23) ^ end.port); };
+    const std::uint64_t sum = hash(a) + hash(b);
     return static_cast<std::uint32_t>(sum >> 32);
 }
 

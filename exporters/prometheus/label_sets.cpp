@@ -3,6 +3,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "base/hash.h"
 #include "exporters/prometheus/labels.h"
 
 namespace exporters::prometheus {
@@ -41,8 +42,7 @@ std::string_view NamedPlaces::name(std::uint32_t number) const {
 std::size_t LabelSets::AddressHash::operator()(const metrics::Address& address) const {
     std::array<std::uint64_t, 2> halves;
     std::memcpy(halves.data(), address.octets.data(), sizeof halves);
-    const std::uint64_t mixed = (halves[0] ^ halves[1] * 0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd;
-    return static_cast<std::size_t>(mixed ^ mixed >> 29);
+    return base::mix(base::mix(0, halves[0]), halves[1]);
 }
 
 LabelSets::LabelSets(const TrafficOptions& options)

@@ -4,6 +4,8 @@
 #include <bit>
 #include <random>
 
+#include "base/hash.h"
+
 namespace iwarp::ddp {
 
 namespace {
@@ -41,7 +43,7 @@ std::uint64_t TaggedBuffers::random_seed() {
 
 // SplitMix64: every state gives another number.
 std::uint64_t TaggedBuffers::random() {
-    std::uint64_t z = random_state_ += 0x9e3779b97f4a7c15;
+    std::uint64_t z = random_state_ += base::golden;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
     z = (z ^ z >> 27) * 0x94d049bb133111eb;
     return z ^ z >> 31;

@@ -5,6 +5,8 @@
 #include <list>
 #include <unordered_map>
 
+#include "base/clock.h"
+#include "base/hash.h"
 #include "metrics/connection/cm_message.h"
 #include "wire/mpa.h"
 
@@ -27,24 +29,15 @@ struct Ends {
     bool operator==(const Ends&) const = default;
 };
 
-std::size_t mix(std::size_t hash, std::uint64_t value) {
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15;
-    return hash ^ hash >> 29;
-}
-std::size_t mix(std::size_t hash, const Address& address) {
-    std::array<std::uint64_t, 2> words{};
-    std::memcpy(words.data(), address.octets.data(), sizeof words);
-    return mix(mix(hash, words[0]), words[1] ^ static_cast<std::uint64_t>(address.family) << 56);
-}
 struct Hash {
     std::size_t operator()(const Ends& ends) const {
         const std::uint64_t flags = (ends.of_server ? 2u : 0u) | (ends.resolution ? 1u : 0u);
-        return mix(mix(mix(ends.id | flags << 32, ends.client), ends.server), 0);
+        return base::mix(mix(mix(ends.id | flags << 32, ends.client), ends.server), 0);
     }
     std::size_t operator()(const FlowKey& key) const {
         const std::uint64_t kind = std::uint64_t{static_cast<std::uint8_t>(key.transport)} << 8 |
                                    static_cast<std::uint64_t>(static_cast<std::uint8_t>(key.service));
-        return mix(mix(mix(key.selector | kind << 32, key.source), key.destination), 0);
+        return base::mix(mix(mix(key.selector | kind << 32, key.source), key.destination), 0);
     }
 };
 
@@ -75,17 +68,6 @@ struct Connection {
 
 std::int64_t later(std::int64_t time_ns, std::uint64_t by_ns) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(time_ns) + by_ns);
-}
-std::uint64_t elapsed(std::int64_t from_ns, std::int64_t to_ns) {
-    return to_ns > from_ns ? static_cast<std::uint64_t>(to_ns) - static_cast<std::uint64_t>(from_ns) : 0;
-}
-
-/// The other direction of a TCP connection.
-FlowKey reversed(const FlowKey& key) {
-    FlowKey other = key;
-    std::swap(other.source, other.destination);
-    other.selector = key.selector << 16 | key.selector >> 16;
-    return other;
 }
 
 Endpoint tcp_end(const Address& address, std::uint32_t port) {
@@ -283,10 +265,7 @@ Connections::State::Place Connections::State::reply(const cm::Message& message) 
     to_server.selector = given.qpn;
     to_server.transport = message.transport;
     to_server.service = asked.service;
-    FlowKey to_client = to_server;
-    std::swap(to_client.source, to_client.destination);
-    to_client.selector = asked.qpn;
-    know(place, to_server, to_client);
+    know(place, to_server, to_server.reversed(asked.qpn));
     return place;
 }
 
@@ -294,7 +273,7 @@ void Connections::State::ready(const cm::Message& message, const wire::Frame& fr
     const auto place = find({message.source, message.destination, message.local_id, false, false});
     if (place == nobody() || place->progress != Progress::replied) return;
     place->progress = Progress::ready;
-    const std::uint64_t setup_ns = elapsed(place->attempt.request_ns, frame.time_ns);
+    const std::uint64_t setup_ns = base::elapsed(place->attempt.request_ns, frame.time_ns);
     place->pairs.client.setup_ns = place->pairs.server.setup_ns = setup_ns;
 }
 
@@ -378,7 +357,7 @@ void Connections::State::mpa_request(const cm::MpaFrame& start, const dissect::U
     for (ConnectionFigures* figures : {&connection.pairs.client, &connection.pairs.server})
         figures->mpa_revision = start.revision;
     connection.pairs.server.mpa_markers = start.markers;
-    know(std::prev(live.end()), key, reversed(key));
+    know(std::prev(live.end()), key, key.reversed());
 }
 
 /// What the Request asked for and the Reply refuses; empty where they agree, or the Reply asks for more. RFC 5044, 7.1.
@@ -410,7 +389,7 @@ void Connections::State::mpa_reply(const cm::MpaFrame& start, const wire::Frame&
     place->reply_unseen = false;
     ConnectionFigures& client = place->pairs.client;
     ConnectionFigures& server = place->pairs.server;
-    client.setup_ns = server.setup_ns = elapsed(place->attempt.request_ns, frame.time_ns);
+    client.setup_ns = server.setup_ns = base::elapsed(place->attempt.request_ns, frame.time_ns);
     client.mpa_revision = server.mpa_revision = start.revision;
     client.mpa_markers = start.markers;
     client.mpa_crc = server.mpa_crc = place->mpa_crc || start.crc;

@@ -22,10 +22,10 @@ struct AnalyzerOptions {
 
 /// Frames in, snapshots out: the whole way from a source to the figures. Frames are dealt to workers by the unordered
 /// pair of their addresses; each worker has a dissector and an engine of its own.
-class Analyzer final : public SnapshotSource {
+class Analyzer {
 public:
     explicit Analyzer(const AnalyzerOptions& options = {});
-    ~Analyzer() override;
+    ~Analyzer();
     Analyzer(const Analyzer&) = delete;
     Analyzer& operator=(const Analyzer&) = delete;
 
@@ -41,7 +41,7 @@ public:
     /// No more frames will come: delivers what streams still held. feed() must not follow.
     void finish();
     /// Waits for the frames fed so far, then copies the figures out. Kernel drops are the caller's to fill in.
-    Snapshot snapshot() override;
+    Snapshot snapshot();
     /// For an analyzer that runs for months, between two snapshots: later events show frames of their own, and flows
     /// without traffic since `idle_since_ns`, in neither direction, are forgotten. Returns how many.
     std::size_t begin_interval(std::int64_t idle_since_ns);

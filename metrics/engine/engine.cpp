@@ -47,9 +47,7 @@ double mean_over(Wide area, std::uint64_t wall_ns) {
 
 /// The READs that may be outstanding, as the MPA start frames agreed; the Reply came on `key`. RFC 6581, 9.1.
 void limit_responses(FlowStore& store, const Connections& connections, const FlowKey& key) {
-    FlowKey reverse = key;
-    std::swap(reverse.source, reverse.destination);
-    reverse.selector = key.selector << 16 | key.selector >> 16;
+    const FlowKey reverse = key.reversed();
     const ConnectionFigures* const to_client = connections.about(key);
     const ConnectionFigures* const to_server = connections.about(reverse);
     if (to_client == nullptr || to_server == nullptr) return;
@@ -66,12 +64,7 @@ void limit_responses(FlowStore& store, const Connections& connections, const Flo
 }
 
 /// What a CNP to the flow's sender has in common with it: both addresses, and of datagrams the QPN.
-FlowKey sender_key(const Flow& flow) {
-    FlowKey key = flow.key;
-    std::swap(key.source, key.destination);
-    key.selector = flow.key.service == Service::ud ? flow.source_qp : 0;
-    return key;
-}
+FlowKey sender_key(const Flow& flow) { return flow.key.reversed(flow.key.service == Service::ud ? flow.source_qp : 0); }
 
 /// Whether a CNP to the flow's sender may be the first that comes back: nothing acknowledges these services.
 bool waits_for_notifications(const Flow& flow) {
@@ -248,9 +241,7 @@ FlowIndex Engine::meet_notification(PacketRecord& record) {
         record.hash = hash_of(record.key);
     };
     const auto flow_of = [&](const Sender& sender) {
-        FlowKey flow = record.key;
-        std::swap(flow.source, flow.destination);
-        flow.selector = sender.destination_qp;
+        const FlowKey flow = record.key.reversed(sender.destination_qp);
         return sender.several ? no_flow : store_.table.find(flow, hash_of(flow));
     };
     for (const Service service : {Service::uc, Service::xrc, Service::ud}) {
@@ -374,9 +365,7 @@ void Engine::introduce(FlowIndex index) {
         other = partner.key;
         method = PairingMethod::cm;
     } else if (flow.key.service == Service::ud && flow.source_qp != no_queue_pair) {
-        other = flow.key;
-        std::swap(other.source, other.destination);
-        other.selector = flow.source_qp;
+        other = flow.key.reversed(flow.source_qp);
         method = PairingMethod::source_qp;
     }
     if (method == PairingMethod::none) return;

@@ -29,6 +29,13 @@ struct FlowKey {
     dissect::Transport transport = dissect::Transport::roce2;
     Service service = Service::rc;
 
+    /// The other direction of a TCP connection: addresses and ports change places.
+    FlowKey reversed() const { return reversed(selector << 16 | selector >> 16); }
+    /// The other direction, to the given QPN; on iWARP, between the given ports.
+    FlowKey reversed(std::uint32_t reverse_selector) const {
+        return {reverse_selector, destination, source, transport, service};
+    }
+
     bool operator==(const FlowKey& other) const {
         const auto same = [](const Address& one, const Address& two) {
             std::array<std::uint64_t, 2> a;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/hash.h"
 #include "metrics/flow/flow.h"
 #include "metrics/flow/slab.h"
 
@@ -21,7 +22,7 @@ inline std::uint32_t hash_of(const std::array<std::uint64_t, 4>& addresses, std:
                                (static_cast<std::uint64_t>(transport) << 8) | static_cast<std::uint64_t>(service);
     const std::uint64_t source = (addresses[0] * 0xff51afd7ed558ccdu) ^ (addresses[1] * 0xc4ceb9fe1a85ec53u);
     const std::uint64_t destination = (addresses[2] * 0x94d049bb133111ebu) ^ (addresses[3] * 0xbf58476d1ce4e5b9u);
-    std::uint64_t hash = source ^ std::rotl(destination, 32) ^ (rest * 0x9e3779b97f4a7c15u);
+    std::uint64_t hash = source ^ std::rotl(destination, 32) ^ (rest * base::golden);
     hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93u;
     return static_cast<std::uint32_t>(hash ^ (hash >> 32));
 }

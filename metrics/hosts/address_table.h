@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/hash.h"
 #include "metrics/address.h"
 
 namespace metrics {
@@ -14,10 +15,7 @@ namespace metrics {
 inline std::uint64_t hash_of(const Address& address) {
     std::array<std::uint64_t, 2> words{};
     std::memcpy(words.data(), address.octets.data(), sizeof words);
-    std::uint64_t hash =
-        (words[0] ^ std::rotl(words[1], 29) ^ static_cast<std::uint64_t>(address.family) << 56) * 0x9e3779b97f4a7c15;
-    hash ^= hash >> 32;
-    return hash * 0xd6e8feb86659fd93;
+    return base::spread(words[0] ^ std::rotl(words[1], 29) ^ static_cast<std::uint64_t>(address.family) << 56);
 }
 
 inline bool same(const Address& a, const Address& b) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <span>
 
+#include "base/hash.h"
 #include "metrics/hosts/address_table.h"
 #include "metrics/hosts/glance.h"
 #include "metrics/hosts/host_listing.h"
@@ -64,11 +65,6 @@ struct Rest {
 /// Of the third word of a transport header and IPv4's identification.
 std::uint64_t marks_of(const std::byte* header, std::uint32_t identification) {
     return std::uint64_t{wire::load_be32(header + 8)} << 32 | identification;
-}
-
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15;
-    return hash ^ hash >> 29;
 }
 
 /// The interface that a frame crossed: in a capture of `any` the cooked header names it.
@@ -150,7 +146,7 @@ struct HostClock::State {
     }
 
     KnownPair& place_of(std::uint64_t ipv4_addresses) {
-        return pairs[ipv4_addresses * 0x9e3779b97f4a7c15 >> (64 - pairs_bits)];
+        return pairs[ipv4_addresses * base::golden >> (64 - pairs_bits)];
     }
     KnownPair pair_of(const Address& source, const Address& destination);
     bool observe_plain(const wire::Frame& frame, FrameContext& context);
@@ -186,7 +182,7 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     const std::uint64_t source_hash = hash_of(source);
     const std::uint64_t destination_hash = hash_of(destination);
     KnownPair pair;
-    pair.shard_hash = static_cast<std::uint32_t>(mix(source_hash + destination_hash, 0) >> 32);
+    pair.shard_hash = static_cast<std::uint32_t>(base::mix(source_hash + destination_hash, 0) >> 32);
     pair.from = &host_of(source, source_hash);
     pair.to = &host_of(destination, destination_hash);
     pair.addresses = place != nullptr ? both : source_hash + 3 * destination_hash;
@@ -298,7 +294,8 @@ inline void HostClock::State::note_time(std::int64_t now_ns) {
     if (frame.link_type == wire::LinkType::linux_sll2) repeated.expect_others();  // see interface_of()
     const std::byte* p = frame.bytes.data() + seen.offset;
     RepeatedFrames::Marks marks{addresses_hash, wire::load_be64(p), marks_of(p, seen.identification)};
-    if (seen.kind == Glance::Kind::tcp) marks.addresses = mix(marks.addresses, wire::load_be64(p + 12) ^ seen.payload);
+    if (seen.kind == Glance::Kind::tcp)
+        marks.addresses = base::mix(marks.addresses, wire::load_be64(p + 12) ^ seen.payload);
     return repeated.note(marks, interface_of(frame), frame.time_ns);
 }
 

@@ -2,15 +2,9 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
+
 namespace metrics {
-
-namespace {
-
-std::uint64_t elapsed(std::int64_t from_ns, std::int64_t to_ns) {
-    return to_ns <= from_ns ? 0 : static_cast<std::uint64_t>(to_ns) - static_cast<std::uint64_t>(from_ns);
-}
-
-}  // namespace
 
 std::uint64_t PauseTimers::held_ns(std::uint64_t ns, std::uint16_t quanta, std::uint64_t bits_per_sec) {
     constexpr std::uint64_t quantum = 512'000'000'000;  // bit times of a nanosecond at 1 bit/s
@@ -19,7 +13,7 @@ std::uint64_t PauseTimers::held_ns(std::uint64_t ns, std::uint16_t quanta, std::
 
 void PauseTimers::end(Timer& timer, std::size_t place, std::int64_t now_ns, std::uint64_t bits_per_sec) {
     if (timer.quanta == 0) return;
-    const std::uint64_t ns = elapsed(timer.since_ns, now_ns);
+    const std::uint64_t ns = base::elapsed(timer.since_ns, now_ns);
     if (bits_per_sec != 0)
         ended_[place] += held_ns(ns, timer.quanta, bits_per_sec);
     else if (held_.size() < max_held)
@@ -58,7 +52,7 @@ std::optional<PauseTimers::Times> PauseTimers::stopped(std::int64_t now_ns, std:
     for (const Sender& sender : senders_)
         for (std::size_t place = 0; place < places; ++place) {
             const Timer& timer = sender.timers[place];
-            times[place] += held_ns(elapsed(timer.since_ns, now_ns), timer.quanta, bits_per_sec);
+            times[place] += held_ns(base::elapsed(timer.since_ns, now_ns), timer.quanta, bits_per_sec);
         }
     return times;
 }

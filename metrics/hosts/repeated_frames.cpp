@@ -4,6 +4,9 @@
 #include <limits>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/hash.h"
+
 namespace metrics {
 
 namespace {
@@ -11,11 +14,8 @@ namespace {
 constexpr std::uint64_t near_ns = 1'000'000'000;
 constexpr std::uint64_t half_ns = near_ns / 2;
 
-std::uint64_t ns_between(std::int64_t from_ns, std::int64_t to_ns) {
-    return static_cast<std::uint64_t>(to_ns) - static_cast<std::uint64_t>(from_ns);
-}
 bool near(std::int64_t one_ns, std::int64_t other_ns) {
-    return ns_between(one_ns, other_ns) <= near_ns || ns_between(other_ns, one_ns) <= near_ns;
+    return base::elapsed(std::min(one_ns, other_ns), std::max(one_ns, other_ns)) <= near_ns;
 }
 /// One more, or as many as can be told.
 void count_up(std::uint16_t& count) { count += count != std::numeric_limits<std::uint16_t>::max(); }
@@ -48,16 +48,13 @@ std::size_t RepeatedFrames::octets() const {
 
 std::uint64_t RepeatedFrames::hash_of(const Marks& marks) {
     std::uint64_t hash = 0;
-    for (const std::uint64_t value : {marks.addresses, marks.first, marks.second}) {
-        hash = (hash ^ value) * 0x9e3779b97f4a7c15;
-        hash ^= hash >> 29;
-    }
+    for (const std::uint64_t value : {marks.addresses, marks.first, marks.second}) hash = base::mix(hash, value);
     return hash | (hash == 0);
 }
 
 /// Interfaces are numbered from 0, or have an index of the kernel in the upper half: either way, names differ.
 std::uint32_t RepeatedFrames::name_of(std::uint64_t interface) {
-    const auto name = static_cast<std::uint32_t>((interface + 1) * 0x9e3779b97f4a7c15 >> 32);
+    const auto name = static_cast<std::uint32_t>((interface + 1) * base::golden >> 32);
     return name | (name == 0);
 }
 
@@ -98,7 +95,7 @@ bool RepeatedFrames::met(std::uint64_t fingerprint, std::uint32_t interface, std
 /// Forgets what passed too long ago, by half seconds. False where nothing is left.
 bool RepeatedFrames::Passing::renew(std::int64_t now_ns) {
     if (!near(since_ns, now_ns)) return false;
-    if (now_ns < since_ns || ns_between(since_ns, now_ns) <= half_ns) return true;
+    if (now_ns < since_ns || base::elapsed(since_ns, now_ns) <= half_ns) return true;
     earlier = passages;
     passages = 0;
     since_ns += static_cast<std::int64_t>(half_ns);

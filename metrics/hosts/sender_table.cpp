@@ -2,16 +2,14 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
+#include "base/hash.h"
+
 namespace metrics {
 
 namespace {
 
 constexpr std::uint32_t none = SenderWindow::none;
-
-/// `to_ns` is not before `from_ns`.
-std::uint64_t ns_between(std::int64_t from_ns, std::int64_t to_ns) {
-    return static_cast<std::uint64_t>(to_ns) - static_cast<std::uint64_t>(from_ns);
-}
 
 }  // namespace
 
@@ -21,7 +19,7 @@ void SenderTable::note_other(std::uint32_t source, std::uint32_t destination, Se
     std::int64_t now_ns = time_ns;
     if (to.senders != 0 && time_ns < to.newest_ns) [[unlikely]] {
         constexpr std::uint64_t set_back_ns = 1'000'000'000;
-        const std::uint64_t late_ns = ns_between(time_ns, to.newest_ns);
+        const std::uint64_t late_ns = base::elapsed(time_ns, to.newest_ns);
         if (late_ns >= set_back_ns)
             while (to.oldest != none) remove(to.oldest);
         else if (late_ns >= window_ns)
@@ -62,14 +60,14 @@ void SenderTable::settle(SenderWindow& window) {
 }
 
 void SenderTable::forget_before(SenderWindow& window, std::int64_t now_ns) {
-    while (window.oldest != none && ns_between(entries_[window.oldest].last_ns, now_ns) >= window_ns)
+    while (window.oldest != none && base::elapsed(entries_[window.oldest].last_ns, now_ns) >= window_ns)
         remove(window.oldest);
 }
 
 /// Where the pair is, or may be: then the place belongs to nobody any more.
 std::uint32_t SenderTable::place_of(std::uint32_t source, std::uint32_t destination, const SenderWindow& to,
                                     std::int64_t time_ns) {
-    std::uint64_t hash = (std::uint64_t{destination} << 32 | source) * 0x9e3779b97f4a7c15;
+    std::uint64_t hash = (std::uint64_t{destination} << 32 | source) * base::golden;
     hash ^= hash >> 32;
     const auto first = static_cast<std::uint32_t>((hash & (sets - 1)) * ways);
     for (std::uint32_t place = first; place != first + ways; ++place)
@@ -83,7 +81,7 @@ std::uint32_t SenderTable::place_of(std::uint32_t source, std::uint32_t destinat
         const SenderWindow& window = *entry.window;
         const std::int64_t last_ns =
             window.newest == place && window.last_sender != none ? window.newest_ns : entry.last_ns;
-        const std::uint64_t away = ns_between(std::min(last_ns, time_ns), std::max(last_ns, time_ns));
+        const std::uint64_t away = base::elapsed(std::min(last_ns, time_ns), std::max(last_ns, time_ns));
         if (away < distance) continue;
         furthest = place;
         distance = away;

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/clock.h"
 #include "metrics/operation.h"
 
 namespace metrics {
@@ -152,9 +153,7 @@ private:
         Wide value() const { return static_cast<Wide>(high) << 64 | low; }
     };
 
-    std::uint64_t elapsed_ns(std::int64_t now_ns) const {
-        return now_ns > changed_ns_ ? static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(changed_ns_) : 0;
-    }
+    std::uint64_t elapsed_ns(std::int64_t now_ns) const { return base::elapsed(changed_ns_, now_ns); }
     void advance(std::int64_t now_ns) {
         // A message that begins and ends with one packet comes here several times.
         if (now_ns <= changed_ns_) return;

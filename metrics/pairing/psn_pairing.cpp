@@ -7,6 +7,7 @@
 #include <deque>
 #include <vector>
 
+#include "base/hash.h"
 #include "metrics/flow/slab.h"
 
 namespace metrics {
@@ -22,22 +23,11 @@ constexpr std::uint32_t max_age_ms = 4000;
 constexpr unsigned ways = 4;
 constexpr std::uint32_t none = 0xffffffff;
 
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15;
-    return hash ^ hash >> 32;
-}
-
-std::uint64_t mix(std::uint64_t hash, const Address& address) {
-    std::array<std::uint64_t, 2> words{};
-    std::memcpy(words.data(), address.octets.data(), sizeof words);
-    return mix(mix(hash, words[0]), words[1] ^ static_cast<std::uint64_t>(address.family) << 56);
-}
-
 /// The flows of one service that lead from one host to another.
 std::uint64_t direction_of(const Address& source, const Address& destination, const FlowKey& key) {
     const std::uint64_t kind = std::uint64_t{static_cast<std::uint8_t>(key.transport)} << 8 |
                                static_cast<std::uint64_t>(static_cast<std::uint8_t>(key.service));
-    return mix(mix(mix(kind, source), destination), kind) | 1;
+    return base::mix(mix(mix(kind, source), destination), kind) | 1;
 }
 
 std::uint32_t distance(std::uint32_t from, std::uint32_t to) { return (to - from) & psn_mask; }
@@ -103,7 +93,7 @@ struct PsnPairing::State {
     std::size_t used_directions = 0;
 
     Set& set_of(std::uint32_t direction, std::uint32_t psn) {
-        return sets[mix(std::uint64_t{direction} << 24 | psn, 0) >> 20 & (sets.size() - 1)];
+        return sets[base::mix(std::uint64_t{direction} << 24 | psn, 0) >> 20 & (sets.size() - 1)];
     }
 
     Record& record_of(FlowIndex flow, const FlowKey& key) {

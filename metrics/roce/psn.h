@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/clock.h"
+
 /// Packet sequence numbers as positions that only grow, and the times between packets. IBTA vol. 1, 9.7.2.
 namespace metrics::psn {
 
@@ -51,9 +53,7 @@ constexpr std::uint16_t most_slack = 0xffff;
 
 inline std::int64_t later(std::int64_t one, std::int64_t other) { return std::max(one, other); }
 
-inline std::uint64_t elapsed(std::int64_t from, std::int64_t to) {
-    return to > from ? static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from) : 0;
-}
+using base::elapsed;
 
 inline void keep_least(std::uint32_t& least, std::uint64_t value) {
     if (value < least) least = static_cast<std::uint32_t>(std::max<std::uint64_t>(value, 1));

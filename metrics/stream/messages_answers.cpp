@@ -1,6 +1,7 @@
 // Which response is to which READ or atomic: RFC 5040 and 7306 leave it to their order.
 #include <algorithm>
 
+#include "base/hash.h"
 #include "metrics/stream/messages.h"
 #include "metrics/stream/messages_usual.h"
 #include "wire/rdmap_atomic.h"
@@ -22,7 +23,7 @@ constexpr std::uint32_t fewest_strangers = 8;
 constexpr std::uint64_t patience_ns = 1'000'000'000;
 
 std::uint16_t mark_of(std::uint64_t first, std::uint64_t second) {
-    const std::uint64_t hash = (first * 0x9e3779b97f4a7c15u ^ second) * 0xd6e8feb86659fd93u;
+    const std::uint64_t hash = (first * base::golden ^ second) * 0xd6e8feb86659fd93u;
     return static_cast<std::uint16_t>(1 + (hash >> 32) % 511);
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/clock.h"
 #include "dissect/dissection.h"
 #include "dissect/plain_segment.h"
 #include "dissect/tcp_flags.h"
@@ -120,9 +121,7 @@ private:
     }
 };
 
-inline std::uint64_t elapsed(std::int64_t from_ns, std::int64_t to_ns) {
-    return to_ns > from_ns ? static_cast<std::uint64_t>(to_ns) - static_cast<std::uint64_t>(from_ns) : 0;
-}
+using base::elapsed;
 
 inline void keep_least(std::uint32_t& least, std::uint64_t value) {
     if (value < least) least = static_cast<std::uint32_t>(std::max<std::uint64_t>(value, 1));

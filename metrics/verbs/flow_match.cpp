@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
+
 namespace metrics::verbs {
 
 namespace {
@@ -18,15 +20,10 @@ bool agree(const Address& one, const Address& other) {
 /// A server of iWARP makes its queue pair when the stream has begun already.
 constexpr std::int64_t setup_ns = 10'000'000'000;
 
-std::int64_t plus(std::int64_t time_ns, std::int64_t more_ns) {
-    std::int64_t sum = 0;
-    return __builtin_add_overflow(time_ns, more_ns, &sum) ? INT64_MAX : sum;
-}
-
 bool lived(const QueuePair& life, const FlowSnapshot& flow, std::int64_t at_ns) {
     const bool tcp = flow.transport == dissect::Transport::iwarp;
-    if (plus(at_ns, tcp ? setup_ns : clock_tolerance_ns) < life.begin_ns) return false;
-    return !life.ended || at_ns <= plus(life.last_ns, clock_tolerance_ns);
+    if (base::add_ns(at_ns, tcp ? setup_ns : clock_tolerance_ns) < life.begin_ns) return false;
+    return !life.ended || at_ns <= base::add_ns(life.last_ns, clock_tolerance_ns);
 }
 
 bool fits_iwarp(const QueuePair& life, const FlowSnapshot& flow) {

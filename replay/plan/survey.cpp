@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <set>
 
+#include "base/hash.h"
 #include "capture/file_source.h"
 #include "metrics/engine/analyzer.h"
 
@@ -120,9 +121,11 @@ capture::Error failure(const std::string& path, std::string message) { return {s
 }  // namespace
 
 std::uint64_t Survey::fingerprint() const {
-    std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
+    std::uint64_t hash = base::fnv_begin;
     const auto add = [&](std::uint64_t value) {
-        for (unsigned i = 0; i < 8; ++i) hash = (hash ^ (value >> (8 * i) & 0xff)) * 1099511628211ULL;
+        std::array<std::byte, 8> octets;  // the lowest first, whatever the machine: two machines compare the result
+        for (unsigned i = 0; i < 8; ++i) octets[i] = static_cast<std::byte>(value >> (8 * i) & 0xff);
+        hash = base::fnv(hash, octets);
     };
     add(snapshot.capture.packets);
     add(snapshot.capture.bytes);

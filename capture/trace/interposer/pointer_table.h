@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <pthread.h>
 
+#include "base/hash.h"
+
 namespace capture::trace::interposer {
 
 /// For changes of the tables. fork(2) waits for it, so that the child finds it open.
@@ -98,8 +100,7 @@ private:
     /// The key of a slot whose object is gone: searches go on behind it.
     const void* grave() const { return this; }
     static std::size_t first(const void* object) {
-        constexpr std::uint64_t golden = 0x9E3779B97F4A7C15;
-        return (reinterpret_cast<std::uintptr_t>(object) >> 4) * golden >> 32 & (slots - 1);
+        return (reinterpret_cast<std::uintptr_t>(object) >> 4) * base::golden >> 32 & (slots - 1);
     }
 
     Slot slots_[slots]{};
