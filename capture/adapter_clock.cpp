@@ -17,7 +17,6 @@
 #include <optional>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/descriptor.h"

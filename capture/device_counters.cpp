@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <tuple>
+
+#include "base/file.h"
 
 namespace capture {
 
@@ -22,9 +23,7 @@ std::vector<fs::path> entries(const fs::path& folder) {
 }
 
 bool read_number(const fs::path& path, std::uint64_t& into) {
-    std::ifstream file(path);
-    std::string text;
-    if (!std::getline(file, text)) return false;
+    const std::string text = base::first_line(path);
     const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), into);
     return fault == std::errc{} && end == text.data() + text.size();
 }

@@ -12,7 +12,6 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <system_error>
-#include <unistd.h>
 
 namespace capture {
 namespace {

@@ -9,30 +9,20 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cli/command.h"
 
 namespace cli {
-
-bool write_all(int descriptor, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t done = ::write(descriptor, text.data(), text.size());
-        if (done >= 0)
-            text.remove_prefix(static_cast<std::size_t>(done));
-        else if (errno != EINTR)
-            return false;
-    }
-    return true;
-}
 
 void tell_line(std::string_view line) {
     std::string whole(line);
     if (whole.empty() || whole.back() != '\n') whole += '\n';
     // Nobody is left to be told where standard error fails.
-    static_cast<void>(write_all(STDERR_FILENO, whole));
+    static_cast<void>(base::write_all(STDERR_FILENO, whole));
 }
 
 int print(std::string_view text) {
-    if (write_all(STDOUT_FILENO, text)) return exit_done;
+    if (base::write_all(STDOUT_FILENO, text)) return exit_done;
     if (errno == EPIPE) return exit_done;
     tell("rdmascope: {}", output_error(errno));
     return exit_failed;

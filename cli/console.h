@@ -5,9 +5,6 @@
 
 namespace cli {
 
-/// Writes all of `text` to a descriptor. False on failure, with errno as write(2) left it.
-bool write_all(int descriptor, std::string_view text);
-
 /// A line on standard error.
 void tell_line(std::string_view line);
 

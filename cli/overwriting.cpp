@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/ascii.h"
 #include "capture/output.h"
 
 namespace cli {
@@ -35,9 +36,7 @@ std::string refuse_overwriting_numbered(const std::string& path, const std::stri
     const std::string source = std::filesystem::weakly_canonical(name_of(read), unknown).string();
     if (first.empty() || !source.starts_with(first) || !is_file(source)) return {};
     const std::string_view rest = std::string_view(source).substr(first.size());
-    return std::all_of(rest.begin(), rest.end(), [](char c) { return c >= '0' && c <= '9'; })
-               ? std::string(capture::is_being_read)
-               : std::string{};
+    return std::all_of(rest.begin(), rest.end(), base::is_digit) ? std::string(capture::is_being_read) : std::string{};
 }
 
 }  // namespace cli

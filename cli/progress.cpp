@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cli/console.h"
 
 namespace cli {
@@ -35,17 +36,17 @@ bool Progress::due() {
 void Progress::draw(const capture::FileSource::Progress& at, std::uint64_t frames) {
     const double elapsed_sec = std::chrono::duration<double>(Clock::now() - begun_).count();
     const unsigned columns = std::min(terminal_columns(STDERR_FILENO), 100U);
-    write_all(STDERR_FILENO, fmt::format("\r{}\x1b[K", progress_bar(at, frames, elapsed_sec, columns - 1)));
+    base::write_all(STDERR_FILENO, fmt::format("\r{}\x1b[K", progress_bar(at, frames, elapsed_sec, columns - 1)));
     drawn_ = true;
 }
 
 void Progress::draw(std::uint64_t captured) {
-    write_all(STDERR_FILENO, fmt::format("\rGot {}\x1b[K", captured));
+    base::write_all(STDERR_FILENO, fmt::format("\rGot {}\x1b[K", captured));
     drawn_ = true;
 }
 
 void Progress::wipe() {
-    if (drawn_) write_all(STDERR_FILENO, "\r\x1b[K");
+    if (drawn_) base::write_all(STDERR_FILENO, "\r\x1b[K");
     drawn_ = false;
 }
 

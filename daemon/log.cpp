@@ -1,7 +1,6 @@
 #include "daemon/log.h"
 
 #include <array>
-#include <chrono>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <mutex>

@@ -13,6 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "base/descriptor.h"
 #include "doctor/words.h"
 
@@ -147,7 +148,7 @@ Content Root::read(std::string_view path, std::size_t most) const {
 std::optional<std::string> Root::line(std::string_view path) const {
     const Content content = read(path);
     if (content.sight != Sight::seen) return std::nullopt;
-    return std::string(trimmed(std::string_view(content.octets).substr(0, content.octets.find('\n'))));
+    return std::string(base::trimmed(std::string_view(content.octets).substr(0, content.octets.find('\n'))));
 }
 
 std::optional<std::uint64_t> Root::number(std::string_view path) const {

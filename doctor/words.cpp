@@ -4,19 +4,9 @@
 #include <charconv>
 #include <fmt/core.h>
 
+#include "base/ascii.h"
+
 namespace doctor {
-
-namespace {
-
-constexpr std::string_view blanks = " \t\r\n\f\v";
-
-}  // namespace
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(blanks);
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
-}
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
     std::vector<std::string_view> parts;
@@ -37,10 +27,10 @@ std::vector<std::string_view> lines(std::string_view text) {
 std::vector<std::string_view> words(std::string_view text) {
     std::vector<std::string_view> found;
     for (;;) {
-        const std::size_t first = text.find_first_not_of(blanks);
+        const std::size_t first = text.find_first_not_of(base::spaces);
         if (first == std::string_view::npos) return found;
         text.remove_prefix(first);
-        const std::size_t size = std::min(text.find_first_of(blanks), text.size());
+        const std::size_t size = std::min(text.find_first_of(base::spaces), text.size());
         found.push_back(text.substr(0, size));
         text.remove_prefix(size);
     }
@@ -72,8 +62,7 @@ std::string printable(std::string_view text) {
 
 std::string shell_word(std::string_view word) {
     const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               std::string_view("/._+-:@=,").find(c) != std::string_view::npos;
+        return base::is_alphanumeric(c) || std::string_view("/._+-:@=,").find(c) != std::string_view::npos;
     });
     if (plain) return std::string(word);
     std::string out = "'";

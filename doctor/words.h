@@ -8,7 +8,6 @@
 /// Taking apart what configuration files, /proc and /sys say.
 namespace doctor {
 
-std::string_view trimmed(std::string_view text);
 /// Parts between separators, empty ones too.
 std::vector<std::string_view> split(std::string_view text, char separator);
 /// Lines without their ends; none of an empty text.

@@ -13,7 +13,6 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <tuple>
-#include <unistd.h>
 
 #include "base/descriptor.h"
 

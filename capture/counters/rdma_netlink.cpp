@@ -9,7 +9,6 @@
 #include <rdma/rdma_netlink.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 namespace capture::counters {
 

@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/file.h"
 #include "capture/trace/stack_probes.h"
 
 #ifdef RDMASCOPE_HAVE_VERBS
@@ -219,8 +220,7 @@ void plan_file(const ElfFile& file, const std::string& path, AttachPlan& into, c
 
 Result<AttachPlan> plan_attach(int process, const std::string& debug_root) {
     const std::string folder = fmt::format("/proc/{}", process);
-    std::ifstream file(folder + "/maps");
-    const std::string maps{std::istreambuf_iterator<char>(file), {}};
+    const std::string maps = base::read_file(folder + "/maps").value_or(std::string());
     if (maps.empty()) {
         const bool there = std::ifstream(folder + "/stat").good();
         return Failure{

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <fmt/core.h>
 #include <utility>
 

@@ -5,9 +5,11 @@
 #include <charconv>
 #include <cstring>
 #include <fmt/core.h>
-#include <fstream>
 #include <iterator>
 #include <netinet/in.h>
+
+#include "base/ascii.h"
+#include "base/file.h"
 
 namespace capture::trace {
 
@@ -19,19 +21,13 @@ constexpr std::size_t max_fields = 1024;
 constexpr std::uint32_t max_record = 64 * 1024;  // perf's raw data has a 16-bit length
 constexpr std::string_view blanks = " \t\r";
 
-std::string_view trim(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(blanks);
-    return first == std::string_view::npos ? std::string_view()
-                                           : text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
-
 bool take_prefix(std::string_view& text, std::string_view prefix) {
     if (!text.starts_with(prefix)) return false;
     text.remove_prefix(prefix.size());
     return true;
 }
 
-bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_word(char c) { return base::is_alphanumeric(c) || c == '_'; }
 
 /// The whole of `text` as a number: decimal, or hexadecimal after 0x.
 std::optional<std::uint64_t> whole_number(std::string_view text) {
@@ -68,7 +64,7 @@ std::uint32_t size_of_type(std::string_view type) {
 
 /// `unsigned char srcaddr[28]`, `__data_loc char[] name`, `const void * addr` -> name, type, shape.
 bool declare(std::string_view text, Field& field) {
-    text = trim(text);
+    text = base::trimmed(text, blanks);
     if (take_prefix(text, "__data_loc ")) field.place = Field::Place::located;
     if (take_prefix(text, "__rel_loc ")) field.place = Field::Place::relative;
     std::string declared(text);
@@ -77,12 +73,12 @@ bool declare(std::string_view text, Field& field) {
         if (close == std::string::npos) return false;
         declared.erase(open, close - open + 1);
     }
-    const std::string_view rest = trim(declared);
+    const std::string_view rest = base::trimmed(declared, blanks);
     std::size_t begin = rest.size();
     while (begin > 0 && is_word(rest[begin - 1])) --begin;
     if (begin == rest.size() || begin == 0) return false;
     field.name = rest.substr(begin);
-    field.type = trim(rest.substr(0, begin));
+    field.type = base::trimmed(rest.substr(0, begin), blanks);
     field.pointer = field.type.ends_with('*');
     field.characters = field.array && (field.type == "char" || field.type == "const char");
     return !field.type.empty();
@@ -99,7 +95,7 @@ void shape(Field& field) {
 
 /// The name behind the last `REC->` of an expression; empty where it is more than that field (and casts of it).
 std::string_view plain_field(std::string_view expression) {
-    expression = trim(expression);
+    expression = base::trimmed(expression, blanks);
     const std::size_t at = expression.rfind("REC->");
     if (at == std::string_view::npos) return {};
     std::size_t end = at + 5;
@@ -123,7 +119,7 @@ std::vector<std::pair<std::uint64_t, std::string>> value_names(std::string_view 
         const std::size_t end = list.find('"', quote + 1);
         const std::size_t close = end == std::string_view::npos ? end : list.find('}', end);
         if (close == std::string_view::npos) return names;
-        if (const auto value = whole_number(trim(list.substr(0, comma))))
+        if (const auto value = whole_number(base::trimmed(list.substr(0, comma), blanks)))
             names.emplace_back(*value, list.substr(quote + 1, end - quote - 1));
         list.remove_prefix(close + 1);
     }
@@ -233,17 +229,17 @@ Result<Format> Format::parse(std::string_view text) {
     while (!text.empty()) {
         ++number;
         if (const std::size_t at = text.find("print fmt:"); at == 0) {  // the rest, whatever is in it
-            format.print_ = trim(text.substr(10));
+            format.print_ = base::trimmed(text.substr(10), blanks);
             while (format.print_.ends_with('\n')) format.print_.pop_back();
             break;
         }
         const std::size_t end = std::min(text.find('\n'), text.size());
-        std::string_view line = trim(text.substr(0, end));
+        std::string_view line = base::trimmed(text.substr(0, end), blanks);
         text.remove_prefix(std::min(end + 1, text.size()));
         if (take_prefix(line, "name:")) {
-            format.name_ = trim(line);
+            format.name_ = base::trimmed(line, blanks);
         } else if (take_prefix(line, "ID:")) {
-            const auto id = whole_number(trim(line));
+            const auto id = whole_number(base::trimmed(line, blanks));
             if (!id || *id > 0xffffffff) return refuse(number, "an ID that is no number");
             format.id_ = static_cast<std::uint32_t>(*id);
             has_id = true;
@@ -264,10 +260,9 @@ Result<Format> Format::parse(std::string_view text) {
 }
 
 Result<Format> Format::read(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return Failure{Error{"cannot be read: trace events need root, or the right to read tracefs", path}};
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    auto format = parse(text);
+    const auto text = base::read_file(path);
+    if (!text) return Failure{Error{"cannot be read: trace events need root, or the right to read tracefs", path}};
+    auto format = parse(*text);
     if (!format) return Failure{Error{format.error().message, path}};
     return format;
 }

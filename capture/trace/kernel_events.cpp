@@ -4,10 +4,11 @@
 #include <array>
 #include <cstring>
 #include <fmt/core.h>
-#include <fstream>
 #include <netinet/in.h>
 #include <unordered_map>
 #include <utility>
+
+#include "base/file.h"
 
 namespace capture::trace {
 
@@ -232,9 +233,7 @@ bool is_kernel_thread(std::uint32_t process) {
     thread_local std::array<Known, 256> known = {};  // an answer costs a file; a pid seldom changes its nature
     Known& entry = known[process % known.size()];
     if (entry.process == process) return process == 0 || entry.kernel;
-    std::ifstream file(fmt::format("/proc/{}/stat", process));
-    std::string line;
-    std::getline(file, line);
+    const std::string line = base::first_line(fmt::format("/proc/{}/stat", process));
     unsigned long flags = 0;
     if (const std::size_t close = line.rfind(')'); close != std::string::npos)
         static_cast<void>(std::sscanf(line.c_str() + close + 1, " %*c %*d %*d %*d %*d %*d %lu", &flags));

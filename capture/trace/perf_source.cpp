@@ -9,7 +9,6 @@
 #include <ctime>
 #include <filesystem>
 #include <fmt/core.h>
-#include <fstream>
 #include <limits>
 #include <linux/perf_event.h>
 #include <poll.h>
@@ -21,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 
 namespace capture::trace {
 
@@ -66,13 +66,6 @@ perf_event_attr attributes_of(std::uint32_t type, std::uint64_t config) {
     return attributes;
 }
 
-std::string first_line(const std::string& path) {
-    std::ifstream file(path);
-    std::string line;
-    std::getline(file, line);
-    return line;
-}
-
 /// What a refusal of perf_event_open means to whoever wants to trace.
 Error explain(int fault, const std::string& what) {
     switch (fault) {
@@ -81,7 +74,7 @@ Error explain(int fault, const std::string& what) {
             return {
                 fmt::format("{}: not permitted (kernel.perf_event_paranoid is {}): trace events need root, or "
                             "CAP_PERFMON and the right to read tracefs",
-                            what, first_line("/proc/sys/kernel/perf_event_paranoid"))};
+                            what, base::first_line("/proc/sys/kernel/perf_event_paranoid"))};
         case EMFILE:
         case ENFILE:
             return {
@@ -159,7 +152,7 @@ Result<std::unique_ptr<PerfSource>> PerfSource::open(std::vector<PerfEvent> even
         source->process_descriptor_.reset(static_cast<int>(::syscall(SYS_pidfd_open, options.process, 0)));
         if (!source->process_descriptor_) return Failure{explain(errno, fmt::format("process {}", options.process))};
     }
-    std::vector<int> numbers = parse_processor_list(first_line("/sys/devices/system/cpu/online"));
+    std::vector<int> numbers = parse_processor_list(base::first_line("/sys/devices/system/cpu/online"));
     if (numbers.empty()) numbers = {0};
     for (const int number : numbers) {
         const auto opened = source->open_processor(number);
@@ -193,7 +186,7 @@ Result<bool> PerfSource::open_processor(int number) {
     void* const area =
         ::mmap(nullptr, page + data, PROT_READ | PROT_WRITE, MAP_SHARED, processor->descriptor.number(), 0);
     if (area == MAP_FAILED) {
-        const std::string limit = first_line("/proc/sys/kernel/perf_event_mlock_kb");
+        const std::string limit = base::first_line("/proc/sys/kernel/perf_event_mlock_kb");
         return Failure{
             Error{fmt::format("the ring of processor {} ({} KiB): {} (kernel.perf_event_mlock_kb is {}): raise "
                               "the limit of locked memory (ulimit -l)",

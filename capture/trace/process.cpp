@@ -5,24 +5,20 @@
 #include <charconv>
 #include <dirent.h>
 #include <fmt/core.h>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <span>
 #include <sstream>
 #include <sys/stat.h>
 
+#include "base/file.h"
+
 namespace capture::trace {
 
 namespace {
 
 /// A file of /proc; empty where it cannot be read.
-std::string read_proc(const std::string& path) {
-    std::ifstream file(path);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
+std::string read_proc(const std::string& path) { return base::read_file(path).value_or(std::string()); }
 
 std::optional<std::uint64_t> number_in(std::string_view text) {
     std::uint64_t number = 0;

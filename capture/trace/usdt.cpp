@@ -7,6 +7,8 @@
 #include <elf.h>
 #include <fmt/core.h>
 
+#include "base/ascii.h"
+
 namespace capture::trace {
 
 using wire::Failure;
@@ -16,12 +18,6 @@ namespace {
 constexpr std::uint32_t stapsdt_note = 3;
 constexpr std::size_t max_arguments = 12;  // as many as <sys/sdt.h> has
 constexpr std::size_t max_probes = 100'000;
-
-std::string_view trim(std::string_view text) {
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-    return text;
-}
 
 /// The whole of `text` as a number, decimal or 0x, with or without a sign.
 std::optional<std::int64_t> whole_number(std::string_view text) {
@@ -36,11 +32,9 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 }
 
 bool is_identifier(std::string_view text) {
-    if (text.empty() || (text.front() >= '0' && text.front() <= '9')) return false;
-    return std::all_of(text.begin(), text.end(), [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' ||
-               c == '$';
-    });
+    if (text.empty() || base::is_digit(text.front())) return false;
+    return std::all_of(text.begin(), text.end(),
+                       [](char c) { return base::is_alphanumeric(c) || c == '_' || c == '.' || c == '$'; });
 }
 
 /// `counter`, `counter+8`, `8+counter`, `counter-4`.
@@ -77,12 +71,12 @@ bool parse_x86(std::string_view text, UsdtArgument& into) {
     const std::size_t open = text.find('(');
     if (open == std::string_view::npos || !text.ends_with(')') || text.find(':') != std::string_view::npos)
         return false;
-    const std::string_view before = trim(text.substr(0, open));
+    const std::string_view before = base::trimmed(text.substr(0, open), " ");
     std::string_view inside = text.substr(open + 1, text.size() - open - 2);
     std::array<std::string_view, 3> parts = {};
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const std::size_t comma = std::min(inside.find(','), inside.size());
-        parts[i] = trim(inside.substr(0, comma));
+        parts[i] = base::trimmed(inside.substr(0, comma), " ");
         inside.remove_prefix(std::min(comma + 1, inside.size()));
     }
     if (!inside.empty() || !parts[0].starts_with('%')) return false;
@@ -125,19 +119,19 @@ bool parse_aarch64(std::string_view text, UsdtArgument& into) {
     text = text.substr(1, text.size() - 2);
     into.place = UsdtArgument::Place::in_memory;
     const std::size_t comma = text.find(',');
-    into.base = trim(text.substr(0, comma));
+    into.base = base::trimmed(text.substr(0, comma), " ");
     if (!is_identifier(into.base)) return false;
     if (comma == std::string_view::npos) return true;
-    std::string_view second = trim(text.substr(comma + 1));
+    std::string_view second = base::trimmed(text.substr(comma + 1), " ");
     if (second.starts_with('#')) second.remove_prefix(1);
     if (const auto displacement = whole_number(second)) {
         into.displacement = *displacement;
         return true;
     }
     const std::size_t shift = second.find(',');
-    into.index = trim(second.substr(0, shift));
+    into.index = base::trimmed(second.substr(0, shift), " ");
     if (shift != std::string_view::npos) {
-        const std::string_view how = trim(second.substr(shift + 1));
+        const std::string_view how = base::trimmed(second.substr(shift + 1), " ");
         const auto by = how.starts_with("lsl ") ? whole_number(how.substr(how[4] == '#' ? 5 : 4)) : std::nullopt;
         if (!by || *by < 0 || *by > 3) return false;
         into.scale = static_cast<std::uint8_t>(1 << *by);
@@ -160,7 +154,7 @@ UsdtArgument parse_argument(std::string_view text, ElfFile::Machine machine) {
         argument.is_signed = *size < 0;
         argument.octets = static_cast<std::uint8_t>(octets);
     }
-    operand = trim(operand);
+    operand = base::trimmed(operand, " ");
     if (operand.empty()) return nothing;
     const bool understood =
         machine == ElfFile::Machine::x86_64 ? parse_x86(operand, argument) : parse_aarch64(operand, argument);

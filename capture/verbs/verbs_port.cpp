@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <pcap/pcap.h>
 #include <sys/mman.h>
 

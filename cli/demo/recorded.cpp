@@ -5,9 +5,9 @@
 #include <span>
 #include <string_view>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/descriptor.h"
+#include "base/file.h"
 #include "cli/console.h"
 
 namespace cli::demo {
@@ -20,7 +20,7 @@ capture::Result<std::unique_ptr<capture::FileSource>> open_recorded() {
     const base::Descriptor file(::memfd_create("demo-loopback", MFD_CLOEXEC));
     if (file) {
         const std::string_view octets(reinterpret_cast<const char*>(recorded_octets.data()), recorded_octets.size());
-        static_cast<void>(write_all(file.number(), octets));
+        static_cast<void>(base::write_all(file.number(), octets));
     }
     return capture::open_file(fmt::format("/proc/self/fd/{}", file.number()), {});
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "base/file.h"
 #include "cli/console.h"
 #include "cli/doctor/options.h"
 #include "cli/doctor/page.h"
@@ -34,7 +35,7 @@ bool write_file(const std::string& path, std::string_view text) {
         tell("rdmascope doctor: {}: {}; name a file in a folder that may be written to", path, std::strerror(errno));
         return false;
     }
-    const bool written = write_all(file.number(), text);
+    const bool written = base::write_all(file.number(), text);
     const int code = errno;
     const bool closed = ::close(file.release()) == 0;
     if (written && closed) return true;

@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "base/ascii.h"
+
 namespace cli::dump {
 
 namespace {
@@ -40,9 +42,7 @@ constexpr std::array words{
     Word{"CE", yellow},
 };
 
-constexpr bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
+constexpr bool is_letter(char c) { return base::is_alphanumeric(c) || c == '_'; }
 
 const Word* word_at(std::string_view line, std::size_t at) {
     if (at > 0 && is_letter(line[at - 1])) return nullptr;

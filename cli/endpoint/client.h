@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "cli/endpoint/address.h"
 #include "cli/endpoint/protocol.h"
 #include "iwarp/iwarp.h"

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <unordered_map>
 
+#include "base/file.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/endpoint/client.h"
@@ -94,7 +95,7 @@ public:
             for (const auto& [name, value] : figures.items())
                 line += fmt::format(" {}={}", name, value.is_string() ? value.get<std::string>() : value.dump());
         }
-        if (!write_all(STDOUT_FILENO, line + "\n")) failed_ = true;
+        if (!base::write_all(STDOUT_FILENO, line + "\n")) failed_ = true;
     }
     bool failed() const { return failed_; }
 

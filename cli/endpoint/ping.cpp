@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/endpoint/client.h"
@@ -245,7 +246,7 @@ void ping_on(Pinger& pinger, const PingOptions& options, Outcome& outcome) {
         const std::string line =
             fmt::format("{} octets from {}: ping={} time={}{}\n", options.size, text_of(options.to), number,
                         duration(static_cast<double>(result.round_trip_ns)), result.same ? "" : " WRONG DATA");
-        if (!options.quiet && !options.json && !write_all(STDOUT_FILENO, line)) return;  // nobody reads any more
+        if (!options.quiet && !options.json && !base::write_all(STDOUT_FILENO, line)) return;  // nobody reads any more
         due = std::max(due + static_cast<std::int64_t>(options.interval_ns), base::steady_ns() - 1);
         if (options.interval_ns == 0) due = 0;
     }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 #include <poll.h>

@@ -1,6 +1,5 @@
 #include "cli/run/attached.h"
 
-#include <chrono>
 #include <csignal>
 #include <deque>
 #include <iterator>

@@ -1,7 +1,6 @@
 #include "cli/run/kernel_side.h"
 
 #include <algorithm>
-#include <chrono>
 #include <fmt/core.h>
 #include <limits>
 

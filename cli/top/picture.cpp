@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "cli/console.h"
 #include "cli/signals.h"
 #include "text/quantities.h"
@@ -71,7 +72,7 @@ std::string print_picture(const Show& show) {
     model.drawn(tui::draw(model.state(), letters, grid));
     tui::draw(model.state(), letters, grid);
     const bool nothing = model.state().reading == nullptr;
-    if (!nothing && !write_all(STDOUT_FILENO, grid.plain()) && errno != EPIPE) return output_error(errno);
+    if (!nothing && !base::write_all(STDOUT_FILENO, grid.plain()) && errno != EPIPE) return output_error(errno);
     return trouble_of(model.state().feed, nothing);
 }
 

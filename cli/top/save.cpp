@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "base/file.h"
 #include "cli/console.h"
 #include "exporters/flow_order.h"
 #include "exporters/json.h"
@@ -66,7 +67,7 @@ public:
 private:
     static constexpr std::size_t piece = std::size_t{1} << 20;
     void flush() {
-        if (error_ == 0 && !write_all(descriptor_.number(), text_)) error_ = errno;
+        if (error_ == 0 && !base::write_all(descriptor_.number(), text_)) error_ = errno;
         text_.clear();
     }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "base/file.h"
 #include "cli/console.h"
 #include "cli/top/options.h"
 #include "tui/model/columns.h"
@@ -171,7 +172,7 @@ std::string replace(const std::string& path, const std::string& text) {
     const auto failed = [&] { return fmt::format("{}: {}", path, std::strerror(errno)); };
     base::Descriptor file(::mkostemp(beside.data(), O_CLOEXEC));
     if (!file) return failed();
-    const bool written = write_all(file.number(), text) && ::fsync(file.number()) == 0;
+    const bool written = base::write_all(file.number(), text) && ::fsync(file.number()) == 0;
     std::string error = written ? std::string{} : failed();
     file.reset();
     if (error.empty() && ::rename(beside.c_str(), real.c_str()) != 0) error = failed();

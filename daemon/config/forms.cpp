@@ -7,12 +7,13 @@
 #include <string>
 #include <sys/un.h>
 
+#include "base/ascii.h"
+
 namespace service::forms {
 
 namespace {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
-bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 bool is_absolute(std::string_view path, std::size_t most) {
     return path.starts_with('/') && path.size() <= most && std::none_of(path.begin(), path.end(), is_control);
@@ -71,14 +72,15 @@ bool is_empty_or_listen_address(std::string_view address) {
 bool is_empty_or_account(std::string_view name) {
     if (name.empty()) return true;
     if (name.size() > 32 || name.front() == '-') return false;
-    const bool numeric = std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const bool numeric = std::all_of(name.begin(), name.end(), base::is_digit);
     return !numeric && std::all_of(name.begin(), name.end(),
-                                   [](char c) { return is_letter_or_digit(c) || c == '_' || c == '-' || c == '.'; });
+                                   [](char c) { return base::is_alphanumeric(c) || c == '_' || c == '-' || c == '.'; });
 }
 
 bool is_trigger_name(std::string_view name) {
-    return !name.empty() && name.size() <= 32 &&
-           std::all_of(name.begin(), name.end(), [](char c) { return is_letter_or_digit(c) || c == '-' || c == '_'; });
+    return !name.empty() && name.size() <= 32 && std::all_of(name.begin(), name.end(), [](char c) {
+        return base::is_alphanumeric(c) || c == '-' || c == '_';
+    });
 }
 
 }  // namespace service::forms

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <fmt/core.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

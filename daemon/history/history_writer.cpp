@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -12,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/descriptor.h"
+#include "base/file.h"
 #include "daemon/history/ageing.h"
 #include "daemon/history/history.h"
 #include "daemon/history/segment.h"
@@ -23,16 +23,7 @@ namespace {
 std::uint64_t add(std::uint64_t a, std::uint64_t b) { return a > ~b ? ~std::uint64_t{0} : a + b; }
 
 /// 0, or errno.
-int write_all(int file, wire::Bytes octets) {
-    while (!octets.empty()) {
-        const ssize_t done = ::write(file, octets.data(), octets.size());
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) return errno;
-        if (done == 0) return EIO;
-        octets = octets.subspan(static_cast<std::size_t>(done));
-    }
-    return 0;
-}
+int write_all(int file, wire::Bytes octets) { return base::write_all(file, octets) ? 0 : errno; }
 
 void sync_directory(const std::string& path) {
     const base::Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/ascii.h"
 #include "text/quantities.h"
 #include "text/similar.h"
 
@@ -30,11 +31,7 @@ constexpr std::array operations{Operation{">=", Comparison::at_least}, Operation
 
 constexpr std::uint64_t any_size = std::numeric_limits<std::uint64_t>::max();
 
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
-bool is_of_path(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-           c == '-';
-}
+bool is_of_path(char c) { return base::is_alphanumeric(c) || c == '_' || c == '.' || c == '-'; }
 
 /// What has not been read yet.
 class Rest {
@@ -63,7 +60,7 @@ public:
 
 private:
     void skip_blanks() {
-        while (!text_.empty() && is_blank(text_.front())) text_.remove_prefix(1);
+        while (!text_.empty() && base::is_blank(text_.front())) text_.remove_prefix(1);
     }
     std::string_view text_;
 };
@@ -165,7 +162,7 @@ Reading read(const std::string& text, Unit unit) {
 
 Parsed<std::string> take_value(Rest& rest) {
     if (!rest.text().starts_with('"')) {
-        const std::string_view plain = rest.take_while([](char c) { return !is_blank(c); });
+        const std::string_view plain = rest.take_while([](char c) { return !base::is_blank(c); });
         if (plain.find('"') != std::string_view::npos)
             return Failure{fmt::format("a quotation mark in the middle of {}", plain)};
         return std::string(plain);
@@ -235,7 +232,7 @@ wire::Result<Condition, std::string> Condition::parse(std::string_view text) {
         if (!term) return Failure{term.error()};
         condition.terms.push_back(std::move(term).value());
         if (rest.empty()) return condition;
-        const std::string_view word = rest.take_while([](char c) { return !is_blank(c); });
+        const std::string_view word = rest.take_while([](char c) { return !base::is_blank(c); });
         if (word != "and") return Failure{fmt::format("'and' is wanted before the next figure, not '{}'", word)};
     } while (true);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "base/ascii.h"
 #include "base/descriptor.h"
 
 namespace service {
@@ -19,17 +20,14 @@ constexpr std::string_view suffix = ".pcapng";
 constexpr std::string_view unfinished_suffix = ".part";
 constexpr std::size_t max_trigger_letters = 64;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_plain(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '-' || c == '_';
-}
+bool is_plain(char c) { return base::is_alphanumeric(c) || c == '-' || c == '_'; }
 
 /// "20261121T101530.123Z-", each digit as 'd'.
 constexpr std::string_view time_shape = "ddddddddTdddddd.dddZ-";
 bool has_time_shape(std::string_view text) {
     if (text.size() < time_shape.size()) return false;
     for (std::size_t i = 0; i < time_shape.size(); ++i)
-        if (time_shape[i] == 'd' ? !is_digit(text[i]) : text[i] != time_shape[i]) return false;
+        if (time_shape[i] == 'd' ? !base::is_digit(text[i]) : text[i] != time_shape[i]) return false;
     return true;
 }
 

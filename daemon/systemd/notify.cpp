@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fmt/core.h>
 #include <systemd/sd-daemon.h>
-#include <time.h>
 
 #include "base/clock.h"
 

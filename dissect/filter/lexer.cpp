@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/ascii.h"
 #include "dissect/output/utf8.h"
 
 namespace dissect::filter {
@@ -71,14 +72,11 @@ constexpr auto keywords = std::to_array<Spelling>({
     {"bitwise_and", TokenKind::ampersand},
 });
 
-bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool begins_word(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '.' || c == ':'; }
+bool begins_word(char c) { return base::is_alphanumeric(c) || c == '_' || c == '.' || c == ':'; }
 bool is_word(char c) { return begins_word(c) || c == '-'; }
 
 int digit_of(char c) {
-    if (is_digit(c)) return c - '0';
+    if (base::is_digit(c)) return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
     if (c >= 'A' && c <= 'F') return c - 'A' + 10;
     return 16;
@@ -124,10 +122,10 @@ std::size_t unescape(std::string_view rest, std::string& out) {
 
 /// Whether a number and the sign behind it are a percentage, as in `> 5%`: nothing follows that could be divided by.
 bool is_percentage(std::string_view number, std::string_view behind) {
-    if (!behind.starts_with('%') || !is_digit(number.front())) return false;
+    if (!behind.starts_with('%') || !base::is_digit(number.front())) return false;
     if (number.find_first_not_of("0123456789.") != std::string_view::npos) return false;
     behind.remove_prefix(1);
-    while (!behind.empty() && is_space(behind.front())) behind.remove_prefix(1);
+    while (!behind.empty() && base::is_space(behind.front())) behind.remove_prefix(1);
     if (behind.empty()) return true;
     if (!begins_word(behind.front())) return std::string_view("\"'({-+").find(behind.front()) == std::string_view::npos;
     const auto end = std::find_if_not(behind.begin(), behind.end(), is_word);
@@ -152,7 +150,7 @@ Token Lexer::make(TokenKind kind, std::size_t first, std::size_t length) const {
 }
 
 wire::Result<Token, SyntaxError> Lexer::next() {
-    while (at_ < expression_.size() && is_space(expression_[at_])) ++at_;
+    while (at_ < expression_.size() && base::is_space(expression_[at_])) ++at_;
     if (at_ == expression_.size()) return make(TokenKind::end, at_, 0);
     const std::string_view rest = expression_.substr(at_);
     if (rest[0] == '"') return quoted(at_, '"', false);
@@ -186,9 +184,9 @@ Token Lexer::word(std::size_t first) {
     // The prefix length of an address belongs to it; anywhere else the slash divides.
     const bool address = only_digits && (std::count(name.begin(), name.end(), '.') == 3 ||
                                          std::count(name.begin(), name.end(), ':') >= 2);
-    if (address && last + 1 < expression_.size() && expression_[last] == '/' && is_digit(expression_[last + 1])) {
+    if (address && last + 1 < expression_.size() && expression_[last] == '/' && base::is_digit(expression_[last + 1])) {
         ++last;
-        while (last < expression_.size() && is_digit(expression_[last])) ++last;
+        while (last < expression_.size() && base::is_digit(expression_[last])) ++last;
     }
     if (is_percentage(name, expression_.substr(last))) ++last;
     at_ = last;

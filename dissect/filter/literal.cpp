@@ -6,6 +6,7 @@
 #include <charconv>
 #include <fmt/core.h>
 
+#include "base/ascii.h"
 #include "dissect/filter/text.h"
 #include "dissect/filter/wireshark_names.h"
 #include "dissect/registry.h"
@@ -35,7 +36,7 @@ std::optional<std::uint64_t> value_named(const RegisteredField* field, std::stri
     if (field == nullptr) return std::nullopt;
     for (const auto* info : field->declarations)
         for (const auto& known : info->values)
-            if (same_word(known.text, name)) return known.value;
+            if (base::same_word(known.text, name)) return known.value;
     return value_in_wireshark(field->info->name, name);
 }
 
@@ -61,8 +62,8 @@ std::optional<Literal> as_number(const Node& node, std::string_view text, const 
 
 std::optional<Literal> as_boolean(std::string_view text, const RegisteredField* field, std::string& error) {
     if (const auto named = value_named(field, text)) return Literal{*named != 0, {}};
-    if (same_word(text, "true") || same_word(text, "set")) return Literal{1, {}};
-    if (same_word(text, "false") || same_word(text, "not set")) return Literal{0, {}};
+    if (base::same_word(text, "true") || base::same_word(text, "set")) return Literal{1, {}};
+    if (base::same_word(text, "false") || base::same_word(text, "not set")) return Literal{0, {}};
     if (const auto number = read_number(text)) return Literal{*number != 0, {}};
     error = fmt::format("\"{}\" is not a boolean: write True, False or a number", text);
     return std::nullopt;

@@ -2,14 +2,13 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "base/ascii.h"
 #include "dissect/filter/literal.h"
 
 namespace dissect::filter {
 
 namespace {
 constexpr Wide ns_per_s = 1'000'000'000;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Takes a date apart from left to right.
 class Scanner {
@@ -19,7 +18,7 @@ public:
     bool number(int& value, std::size_t least, std::size_t most) {
         std::size_t count = 0;
         value = 0;
-        while (count < most && count < rest_.size() && is_digit(rest_[count]))
+        while (count < most && count < rest_.size() && base::is_digit(rest_[count]))
             value = value * 10 + (rest_[count++] - '0');
         rest_.remove_prefix(count);
         return count >= least;
@@ -37,8 +36,8 @@ public:
     bool fraction(long& nanoseconds) {
         long weight = 100'000'000;
         nanoseconds = 0;
-        if (rest_.empty() || !is_digit(rest_[0])) return false;
-        for (; !rest_.empty() && is_digit(rest_[0]); rest_.remove_prefix(1), weight /= 10)
+        if (rest_.empty() || !base::is_digit(rest_[0])) return false;
+        for (; !rest_.empty() && base::is_digit(rest_[0]); rest_.remove_prefix(1), weight /= 10)
             nanoseconds += (rest_[0] - '0') * weight;
         return true;
     }
@@ -124,7 +123,7 @@ std::optional<Wide> read_date(std::string_view text) {
 std::optional<Wide> read_seconds(std::string_view text) {
     std::size_t digits = 0;
     Wide seconds = 0;
-    while (digits < text.size() && is_digit(text[digits])) {
+    while (digits < text.size() && base::is_digit(text[digits])) {
         if (digits == 18) return std::nullopt;
         seconds = seconds * 10 + (text[digits++] - '0');
     }

@@ -21,8 +21,6 @@ char* write_decimal(Wide value, char* end) {
     return end;
 }
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 std::string_view time_text(Wide nanoseconds, TextBuffer& buffer) {
     constexpr Wide ns_per_s = 1'000'000'000;
     char* const end = buffer.data() + buffer.size();
@@ -48,10 +46,6 @@ std::string_view ether_text(std::string_view octets, TextBuffer& buffer) {
     return {buffer.data(), static_cast<std::size_t>(at - buffer.data())};
 }
 }  // namespace
-
-bool same_word(std::string_view a, std::string_view b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
-}
 
 std::string_view text_of(const Operand& value, Type type, TextBuffer& buffer) {
     char* const end = buffer.data() + buffer.size();

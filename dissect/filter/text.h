@@ -7,9 +7,6 @@
 
 namespace dissect::filter {
 
-/// Equal but for case, as names of values are.
-bool same_word(std::string_view a, std::string_view b);
-
 /// Room for any value that `text_of` writes.
 using TextBuffer = std::array<char, 64>;
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <span>
 
+#include "base/ascii.h"
 #include "dissect/filter/text.h"
 #include "wire/field.h"
 
@@ -119,7 +120,7 @@ std::optional<std::uint64_t> value_in_wireshark(std::string_view field, std::str
     for (const auto& table : tables) {
         if (table.field != field) continue;
         for (const auto& known : table.values)
-            if (same_word(known.text, name)) return known.value;
+            if (base::same_word(known.text, name)) return known.value;
     }
     return std::nullopt;
 }

@@ -5,21 +5,12 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "base/ascii.h"
 #include "doctor/words.h"
 
 namespace doctor {
 
 namespace {
-
-bool is_alphanumeric(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-
-std::string lower(std::string_view text) {
-    std::string out(text);
-    for (char& c : out)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return out;
-}
 
 bool groups_are(const std::vector<std::string_view>& groups, std::size_t count, std::size_t digits) {
     return groups.size() == count &&
@@ -75,7 +66,7 @@ Mask::Mask(const Root& root) {
         if (id && *id >= first_person && *id != nobody) {
             add_user(parts[0]);
             // "Full Name,room,phone"
-            add_user(trimmed(parts[4].substr(0, parts[4].find(','))));
+            add_user(base::trimmed(parts[4].substr(0, parts[4].find(','))));
         }
     }
     for (const std::string& name : root.list("/home")) add_user(name);
@@ -84,11 +75,11 @@ Mask::Mask(const Root& root) {
 }
 
 void Mask::add_word(std::string_view word, std::string_view kind) {
-    if (!is_common(word)) words_.emplace(lower(word), kind);
+    if (!is_common(word)) words_.emplace(base::lowered(word), kind);
 }
 
 void Mask::add_host(std::string_view name) {
-    name = trimmed(name);
+    name = base::trimmed(name);
     add_word(name, "host");
     // Of node7.example.org, both node7 and example.org are telling.
     const std::size_t dot = name.find('.');
@@ -97,25 +88,25 @@ void Mask::add_host(std::string_view name) {
     if (name.find('.', dot + 1) != std::string_view::npos) add_word(name.substr(dot + 1), "domain");
 }
 
-void Mask::add_user(std::string_view name) { add_word(trimmed(name), "user"); }
+void Mask::add_user(std::string_view name) { add_word(base::trimmed(name), "user"); }
 
 void Mask::add_hardware_address(std::string_view address) {
     std::string bare;
-    for (const char c : lower(trimmed(address)))
+    for (const char c : base::lowered(base::trimmed(address)))
         if (c != ':') bare += c;
     if (bare.size() >= 12 && bare.find_first_not_of('0') != std::string::npos) bare_.insert(std::move(bare));
 }
 
 std::string Mask::placeholder(std::string_view kind, std::string_view original) {
     // A name and an address are one whatever letters they are written in.
-    const std::string key = fmt::format("{} {}", kind, lower(original));
+    const std::string key = fmt::format("{} {}", kind, base::lowered(original));
     const auto at = given_.find(key);
     if (at != given_.end()) return at->second;
     return given_[key] = fmt::format("{}-{}", kind, ++counts_[std::string(kind)]);
 }
 
 std::pair<std::size_t, std::string_view> Mask::private_at(std::string_view text, std::size_t at) const {
-    const bool begins_word = at == 0 || !is_alphanumeric(text[at - 1]);
+    const bool begins_word = at == 0 || !base::is_alphanumeric(text[at - 1]);
     if (begins_word) {
         // The longest name of those that stand here.
         std::size_t longest = 0;
@@ -123,24 +114,26 @@ std::pair<std::size_t, std::string_view> Mask::private_at(std::string_view text,
         for (const auto& [word, of] : words_) {
             if (word.size() <= longest || text.size() - at < word.size()) continue;
             const std::size_t end = at + word.size();
-            if ((end < text.size() && is_alphanumeric(text[end])) || lower(text.substr(at, word.size())) != word)
+            if ((end < text.size() && base::is_alphanumeric(text[end])) ||
+                base::lowered(text.substr(at, word.size())) != word)
                 continue;
             longest = word.size();
             kind = of;
         }
         if (longest > 0) return {longest, kind};
     }
-    if (!is_hex(text[at]) && text[at] != ':') return {};
+    if (!base::is_hex_digit(text[at]) && text[at] != ':') return {};
     // An address in the name of an interface: enx001122334455.
     for (const std::string& bare : bare_)
-        if (text.size() - at >= bare.size() && lower(text.substr(at, bare.size())) == bare) return {bare.size(), "mac"};
+        if (text.size() - at >= bare.size() && base::lowered(text.substr(at, bare.size())) == bare)
+            return {bare.size(), "mac"};
     // A version stands behind a letter, a dot or a dash: libibverbs.so.1.14.44.0, LINUX-5.8-1.1.2.1.
     if (at > 0 &&
-        (is_alphanumeric(text[at - 1]) || std::string_view(".-_:").find(text[at - 1]) != std::string_view::npos))
+        (base::is_alphanumeric(text[at - 1]) || std::string_view(".-_:").find(text[at - 1]) != std::string_view::npos))
         return {};
     std::size_t end = at;
-    while (end < text.size() && (is_hex(text[end]) || text[end] == ':' || text[end] == '.')) ++end;
-    if (end < text.size() && is_alphanumeric(text[end])) return {};
+    while (end < text.size() && (base::is_hex_digit(text[end]) || text[end] == ':' || text[end] == '.')) ++end;
+    if (end < text.size() && base::is_alphanumeric(text[end])) return {};
     // A sentence may end behind it.
     while (end > at && (text[end - 1] == '.' || (text[end - 1] == ':' && !text.substr(at, end - at).ends_with("::"))))
         --end;

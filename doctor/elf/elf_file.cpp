@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <fmt/core.h>
 
+#include "base/ascii.h"
 #include "doctor/words.h"
 
 namespace doctor::elf {
@@ -24,7 +25,7 @@ std::string about_no_elf(std::string_view octets) {
     if (octets.empty()) return "the file is empty";
     if (octets.starts_with("#!"))
         return fmt::format("it is a script that {} runs, not a program: name the program that it starts",
-                           printable(trimmed(octets.substr(2, octets.substr(2, 256).find('\n')))));
+                           printable(base::trimmed(octets.substr(2, octets.substr(2, 256).find('\n')))));
     return "it is no ELF file: a program or library of Linux begins with 7f 45 4c 46";
 }
 

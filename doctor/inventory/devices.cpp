@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "base/ascii.h"
 #include "doctor/inventory/parts.h"
 #include "doctor/words.h"
 
@@ -16,7 +17,7 @@ constexpr std::size_t most_devices = 1024;
 /// "4: ACTIVE" -> "ACTIVE".
 std::string behind_colon(const std::string& text) {
     const std::size_t colon = text.find(':');
-    return colon == std::string::npos ? text : std::string(trimmed(std::string_view(text).substr(colon + 1)));
+    return colon == std::string::npos ? text : std::string(base::trimmed(std::string_view(text).substr(colon + 1)));
 }
 
 /// Neither all zeros nor the empty link-local one.

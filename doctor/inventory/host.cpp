@@ -1,5 +1,6 @@
 #include <array>
 
+#include "base/ascii.h"
 #include "doctor/inventory/parts.h"
 #include "doctor/words.h"
 
@@ -12,7 +13,7 @@ std::string system_name(const Root& root) {
     for (std::string_view line : lines(release.octets)) {
         constexpr std::string_view key = "PRETTY_NAME=";
         if (!line.starts_with(key)) continue;
-        std::string_view value = trimmed(line.substr(key.size()));
+        std::string_view value = base::trimmed(line.substr(key.size()));
         if (value.size() >= 2 && value.front() == '"' && value.back() == '"') value = value.substr(1, value.size() - 2);
         return std::string(value);
     }
@@ -54,7 +55,7 @@ std::optional<std::uint64_t> octets_of(std::string_view text, std::uint64_t unit
 void look_at_pam_limits(const Root& root, const std::string& path, std::vector<LimitLine>& out) {
     const Content file = root.read(path);
     for (std::string_view line : lines(file.octets)) {
-        line = trimmed(line.substr(0, line.find('#')));
+        line = base::trimmed(line.substr(0, line.find('#')));
         const auto parts = words(line);
         // limits.conf(5): who, soft or hard or both, what, how much; memlock in KiB.
         if (parts.size() == 4 && parts[2] == "memlock")
@@ -65,11 +66,12 @@ void look_at_pam_limits(const Root& root, const std::string& path, std::vector<L
 void look_at_systemd_limits(const Root& root, const std::string& path, std::vector<LimitLine>& out) {
     const Content file = root.read(path);
     for (std::string_view line : lines(file.octets)) {
-        line = trimmed(line);
+        line = base::trimmed(line);
         const std::size_t equals = line.find('=');
-        if (equals == std::string_view::npos || trimmed(line.substr(0, equals)) != "DefaultLimitMEMLOCK") continue;
+        if (equals == std::string_view::npos || base::trimmed(line.substr(0, equals)) != "DefaultLimitMEMLOCK")
+            continue;
         // "soft:hard" or one for both
-        const std::string_view value = trimmed(line.substr(equals + 1));
+        const std::string_view value = base::trimmed(line.substr(equals + 1));
         out.push_back({path, std::string(line), octets_of(value.substr(0, value.find(':')), 1)});
     }
 }
@@ -77,7 +79,7 @@ void look_at_systemd_limits(const Root& root, const std::string& path, std::vect
 std::optional<std::uint64_t> effective_capabilities(const Root& root) {
     const Content status = root.read("/proc/self/status");
     for (std::string_view line : lines(status.octets))
-        if (line.starts_with("CapEff:")) return number_in("0x" + std::string(trimmed(line.substr(7))));
+        if (line.starts_with("CapEff:")) return number_in("0x" + std::string(base::trimmed(line.substr(7))));
     return std::nullopt;
 }
 

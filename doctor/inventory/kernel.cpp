@@ -6,6 +6,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/ascii.h"
 #include "doctor/elf/elf_file.h"
 #include "doctor/inventory/parts.h"
 #include "doctor/words.h"
@@ -121,7 +122,7 @@ std::map<std::string, std::string> index_of(const Root& root, const std::string&
     std::map<std::string, std::string> files;
     const Content content = root.read(folder / name, longest_index);
     for (std::string_view line : lines(content.octets)) {
-        const std::string_view path = trimmed(line.substr(0, line.find(':')));
+        const std::string_view path = base::trimmed(line.substr(0, line.find(':')));
         if (path.empty()) continue;
         files.emplace(module_name(path), path.starts_with('/') ? std::string(path) : folder / path);
     }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fnmatch.h>
 
+#include "base/ascii.h"
 #include "doctor/words.h"
 
 namespace doctor {
@@ -47,7 +48,7 @@ void read_configuration(const Root& root, const std::string& path, std::vector<s
     if (depth > deepest_include || folders.size() >= most_folders) return;
     const Content file = root.read(path);
     for (std::string_view line : lines(file.octets)) {
-        line = trimmed(line.substr(0, line.find('#')));
+        line = base::trimmed(line.substr(0, line.find('#')));
         const auto parts = words(line);
         if (parts.size() != 2 || parts[0] != "include") {
             add_folder(folders, line);

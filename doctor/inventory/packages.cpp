@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "doctor/inventory/parts.h"
 #include "doctor/words.h"
 
@@ -16,8 +17,8 @@ std::map<std::string, std::string, std::less<>> versions(const Root& root) {
     const Content status = root.read("/var/lib/dpkg/status", longest_status);
     std::string package;
     for (std::string_view line : lines(status.octets)) {
-        if (line.starts_with("Package: ")) package = trimmed(line.substr(9));
-        if (line.starts_with("Version: ") && !package.empty()) found[package] = trimmed(line.substr(9));
+        if (line.starts_with("Package: ")) package = base::trimmed(line.substr(9));
+        if (line.starts_with("Version: ") && !package.empty()) found[package] = base::trimmed(line.substr(9));
         if (line.empty()) package.clear();
     }
     return found;

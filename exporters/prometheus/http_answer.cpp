@@ -7,6 +7,8 @@
 #include <optional>
 #include <zlib.h>
 
+#include "base/ascii.h"
+
 namespace exporters::prometheus {
 namespace {
 
@@ -96,7 +98,7 @@ std::optional<std::string> gzip(const std::string& plain) {
 
 /// "q=0", "q=0.0": not wanted at all.
 bool is_zero_weight(std::string_view parameter) {
-    if (parameter.size() < 3 || !same_word(parameter.substr(0, 2), "q=")) return false;
+    if (parameter.size() < 3 || !base::same_word(parameter.substr(0, 2), "q=")) return false;
     return parameter.substr(2).find_first_not_of("0.") == std::string_view::npos;
 }
 
@@ -115,8 +117,9 @@ bool accepts_gzip(std::string_view accept_encoding) {
         const std::string_view item = accept_encoding.substr(0, comma);
         accept_encoding.remove_prefix(std::min(comma + 1, accept_encoding.size()));
         const std::size_t semicolon = item.find(';');
-        if (!same_word(trimmed(item.substr(0, semicolon)), "gzip")) continue;
-        return semicolon == std::string_view::npos || !is_zero_weight(trimmed(item.substr(semicolon + 1)));
+        if (!base::same_word(base::trimmed(item.substr(0, semicolon), header_blanks), "gzip")) continue;
+        return semicolon == std::string_view::npos ||
+               !is_zero_weight(base::trimmed(item.substr(semicolon + 1), header_blanks));
     }
     return false;
 }

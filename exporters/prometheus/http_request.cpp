@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace exporters::prometheus {
 namespace {
 
-constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 constexpr bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 constexpr bool is_visible(char c) { return c > ' ' && c < 0x7f; }
 
@@ -42,17 +43,6 @@ bool parse_request_line(std::string_view line, HttpRequest& request) {
 
 }  // namespace
 
-bool same_word(std::string_view a, std::string_view b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
-}
-
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view blanks = " \t";
-    const std::size_t first = text.find_first_not_of(blanks);
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
-
 HttpProgress parse_request(std::string_view received, HttpRequest& request) {
     // An empty line before the request is ignored: RFC 9112, 2.2.
     while (received.starts_with("\r\n")) received.remove_prefix(2);
@@ -69,8 +59,8 @@ HttpProgress parse_request(std::string_view received, HttpRequest& request) {
         if (line.empty()) break;
         const std::size_t colon = line.find(':');
         if (colon == std::string_view::npos) return HttpProgress::malformed;
-        if (same_word(line.substr(0, colon), "Accept-Encoding"))
-            request.accept_encoding = trimmed(line.substr(colon + 1));
+        if (base::same_word(line.substr(0, colon), "Accept-Encoding"))
+            request.accept_encoding = base::trimmed(line.substr(colon + 1), header_blanks);
     }
     return HttpProgress::complete;
 }

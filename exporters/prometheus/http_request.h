@@ -18,8 +18,7 @@ inline constexpr std::size_t longest_request = 8192;  ///< octets of request lin
 /// Takes apart what has been received so far. A body is not looked at.
 HttpProgress parse_request(std::string_view received, HttpRequest& request);
 
-/// ASCII letters' case apart, as header names and codings are.
-bool same_word(std::string_view a, std::string_view b);
-std::string_view trimmed(std::string_view text);  ///< of blanks and tabs
+/// What may stand around a value of a header. RFC 9110, 5.6.3.
+inline constexpr std::string_view header_blanks = " \t";
 
 }  // namespace exporters::prometheus

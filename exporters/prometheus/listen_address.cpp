@@ -7,7 +7,6 @@
 #include <fmt/core.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 namespace exporters::prometheus {
 namespace {

@@ -1,6 +1,5 @@
 #include <array>
 #include <cerrno>
-#include <ctime>
 
 #include "base/clock.h"
 #include "iwarp/preload/completion.h"

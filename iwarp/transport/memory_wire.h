@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
 #include "iwarp/transport/memory_network.h"
 
 /// The inside of MemoryNetwork: what lies between the hosts.

@@ -7,7 +7,6 @@
 #include <sys/epoll.h>
 #include <vector>
 
-#include "base/clock.h"
 #include "iwarp/transport/tcp.h"
 #include "iwarp/transport/tcp_connection.h"
 

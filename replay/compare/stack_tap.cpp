@@ -1,7 +1,6 @@
 #include "replay/compare/stack_tap.h"
 
 #include <algorithm>
-#include <ctime>
 #include <fmt/core.h>
 #include <span>
 #include <utility>

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <vector>
 
+#include "base/ascii.h"
 #include "dissect/field_collector.h"
 #include "dissect/filter/filter.h"
 #include "tui/model/columns.h"
@@ -92,22 +93,9 @@ private:
     const wire::FieldInfo& info_;
 };
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-std::string lowered(std::string_view text) {
-    std::string out(text);
-    std::transform(out.begin(), out.end(), out.begin(), lower);
-    return out;
-}
 bool holds(std::string_view text, const std::string& word) {
     return std::search(text.begin(), text.end(), word.begin(), word.end(),
-                       [](char a, char b) { return lower(a) == b; }) != text.end();
-}
-
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view blanks = " \t\r\n\f\v";
-    const std::size_t first = text.find_first_not_of(blanks);
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+                       [](char a, char b) { return base::lower(a) == b; }) != text.end();
 }
 
 /// The word to look for in rows: a single one that no operator is part of and no column is called, or all of a text in
@@ -115,10 +103,10 @@ std::string_view trimmed(std::string_view text) {
 std::string searched_word(std::string_view text) {
     if (text.size() > 2 && text.front() == '"' && text.find('"', 1) == text.size() - 1 &&
         text.find('\\') == std::string_view::npos)
-        return lowered(text.substr(1, text.size() - 2));
+        return base::lowered(text.substr(1, text.size() - 2));
     if (text.find_first_of(" \t\r\n\f\v\"'()[]{}<>=!&|^~+*%,#$\\") != std::string_view::npos) return {};
     if (text.find("..") != std::string_view::npos || registry().find(text) != nullptr) return {};
-    return lowered(text);
+    return base::lowered(text);
 }
 
 }  // namespace
@@ -139,7 +127,7 @@ FlowFilter::FlowFilter(FlowFilter&&) noexcept = default;
 FlowFilter& FlowFilter::operator=(FlowFilter&&) noexcept = default;
 
 wire::Result<FlowFilter, std::string> FlowFilter::compile(std::string_view text) {
-    const std::string_view inside = trimmed(text);
+    const std::string_view inside = base::trimmed(text);
     if (inside.empty()) return FlowFilter{};
     auto state = std::make_unique<State>();
     state->word = inside.size() > dissect::Filter::max_length ? std::string{} : searched_word(inside);

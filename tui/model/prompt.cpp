@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "base/ascii.h"
 #include "dissect/output/utf8.h"
 #include "exporters/flow_fields.h"
 #include "tui/model/key_row.h"
@@ -28,9 +29,7 @@ std::size_t letter_behind(const std::string& text, std::size_t at) {
     return at;
 }
 
-bool is_of_name(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
-}
+bool is_of_name(char c) { return base::is_alphanumeric(c) || c == '_' || c == '.'; }
 
 std::vector<std::string_view> known_names(const Workings& w) {
     if (w.state.prompt.purpose == Prompt::Purpose::filter) return exporters::field_names();

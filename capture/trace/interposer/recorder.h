@@ -1,6 +1,5 @@
 #pragma once
 #include <atomic>
-#include <ctime>
 #include <pthread.h>
 #if defined(__x86_64__)
 #include <x86intrin.h>

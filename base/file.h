@@ -1,0 +1,19 @@
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace base {
+
+/// All of a file, or none and errno. Of a longer file its first `most` octets.
+std::optional<std::string> read_file(const std::string& path, std::size_t most = std::size_t{64} << 20);
+/// Without its end; empty if the file cannot be read.
+std::string first_line(const std::string& path);
+
+/// Writes all of it, however many writes that takes. False, and errno, if one fails.
+bool write_all(int descriptor, std::string_view octets);
+bool write_all(int descriptor, std::span<const std::byte> octets);
+
+}  // namespace base
