@@ -7,14 +7,15 @@
 #include <tuple>
 #include <vector>
 
+#include "base/saturating.h"
 #include "metrics/snapshot.h"
 
 /// What merge() and difference() have in common: which members are plain counters, and arithmetic that stays within
 /// 64 bits. A new counter in snapshot.h needs a line here and nothing else.
 namespace metrics::fields {
 
-constexpr std::uint64_t add(std::uint64_t a, std::uint64_t b) { return a > ~b ? ~std::uint64_t{0} : a + b; }
-constexpr std::uint64_t subtract(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
+using base::saturating::add;
+using base::saturating::subtract;
 
 template <class T>
 using Counter = std::uint64_t T::*;

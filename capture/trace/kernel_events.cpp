@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <unordered_map>
 #include <utility>
@@ -265,12 +265,6 @@ Error no_events(const Tracefs& tracefs, const std::string& patterns) {
         tracefs.root() + "/events"};
 }
 
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
-    return text;
-}
-
 }  // namespace
 
 std::string counts_text(std::vector<EventCount> counts) {
@@ -296,7 +290,7 @@ Result<std::unique_ptr<TraceSource>> open_kernel_trace(const KernelTraceOptions&
         Converter convert = kernel.converter(name, *format);
         events.push_back({name, std::move(*format), std::move(convert)});
     }
-    if (events.empty()) return Failure{no_events(*tracefs, joined(wanted))};
+    if (events.empty()) return Failure{no_events(*tracefs, fmt::format("{}", fmt::join(wanted, ",")))};
     auto source = PerfSource::open(std::move(events), options.perf);
     if (!source) return Failure{source.error()};
     return std::unique_ptr<TraceSource>(std::move(*source));

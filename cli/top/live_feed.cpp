@@ -1,7 +1,7 @@
 #include "cli/top/live_feed.h"
 
 #include <algorithm>
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "base/clock.h"
 #include "cli/selection.h"
@@ -16,12 +16,6 @@ constexpr std::size_t batch_frames = 1024;
 constexpr int wait_ms = 50;
 constexpr std::int64_t idle_ns =
     600'000'000'000;  ///< a flow without traffic for so long is forgotten, as by the daemon
-
-std::string joined(const std::vector<std::string>& names) {
-    std::string text;
-    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-    return text;
-}
 
 }  // namespace
 
@@ -62,7 +56,7 @@ std::unique_ptr<LiveFeed> LiveFeed::open(const analysis::AnalysisOptions& option
 
 LiveFeed::LiveFeed(std::unique_ptr<capture::Tap> tap, std::unique_ptr<service::TraceInput> trace,
                    const analysis::AnalysisOptions& options, const Pace& pace)
-    : FeedThread(tui::SourceKind::live, joined(options.interfaces), pace),
+    : FeedThread(tui::SourceKind::live, fmt::format("{}", fmt::join(options.interfaces, ", ")), pace),
       max_packets_(options.max_packets),
       deadline_(options.duration_ns ? begin_ + nanoseconds(*options.duration_ns) : Clock::time_point::max()),
       tap_(std::move(tap)),

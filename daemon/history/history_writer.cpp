@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/file.h"
+#include "base/saturating.h"
 #include "daemon/history/ageing.h"
 #include "daemon/history/history.h"
 #include "daemon/history/segment.h"
@@ -19,8 +20,6 @@
 namespace service {
 
 namespace {
-
-std::uint64_t add(std::uint64_t a, std::uint64_t b) { return a > ~b ? ~std::uint64_t{0} : a + b; }
 
 /// 0, or errno.
 int write_all(int file, wire::Bytes octets) { return base::write_all(file, octets) ? 0 : errno; }
@@ -53,7 +52,7 @@ private:
         std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();  ///< latest end
 
         void take_in(const segment::Record& record) {
-            covered_ns = add(covered_ns, record.length_ns);
+            covered_ns = base::saturating::add(covered_ns, record.length_ns);
             last_ns = std::max(last_ns, record.end_ns());
             ++records;
         }
@@ -244,7 +243,8 @@ bool Writer::is_expired(std::size_t index) const {
         static_cast<std::uint64_t>(now) - static_cast<std::uint64_t>(last) > options_.max_age_ns)
         return true;
     std::uint64_t since = 0;
-    for (std::size_t i = index + 1; i < segments_.size(); ++i) since = add(since, segments_[i].covered_ns);
+    for (std::size_t i = index + 1; i < segments_.size(); ++i)
+        since = base::saturating::add(since, segments_[i].covered_ns);
     return since > options_.max_age_ns;
 }
 

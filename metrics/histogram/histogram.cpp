@@ -2,17 +2,12 @@
 
 #include <cmath>
 
-namespace metrics {
-namespace {
-constexpr std::uint64_t most = ~std::uint64_t{0};
+#include "base/saturating.h"
 
-std::uint64_t add(std::uint64_t a, std::uint64_t b) { return a > most - b ? most : a + b; }
-std::uint64_t subtract(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
-std::uint64_t multiply(std::uint64_t a, std::uint64_t b) {
-    std::uint64_t product = 0;
-    return __builtin_mul_overflow(a, b, &product) ? most : product;
-}
-}  // namespace
+namespace metrics {
+using base::saturating::add;
+using base::saturating::multiply;
+using base::saturating::subtract;
 
 void Histogram::record(std::uint64_t value, std::uint64_t times) {
     if (times == 0) return;
