@@ -4,13 +4,13 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <grp.h>
 #include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sys/stat.h>
-#include <system_error>
 #include <utility>
 
 #include "base/descriptor.h"
@@ -31,8 +31,6 @@ constexpr std::size_t max_answer = std::size_t{1} << 30;      ///< octets of a l
 constexpr std::uint64_t max_packed = std::uint64_t{4} << 30;  ///< octets of a snapshot
 constexpr std::size_t max_head = 65536;                       ///< octets of the line before frames
 constexpr std::size_t read_octets = std::size_t{256} << 10;
-
-std::string reason(int error) { return std::generic_category().message(error); }
 
 /// The group that may open a file, as `ls -l` calls it.
 std::string group_of(const std::string& path) {
@@ -65,7 +63,7 @@ std::string refused(const std::string& path, int error) {
                                                  "again), or become root",
                                                  group, group));
         }
-        default: return fmt::format("{}: {}", path, reason(error));
+        default: return fmt::format("{}: {}", path, std::strerror(error));
     }
 }
 
@@ -106,7 +104,7 @@ struct Client::State {
             const int ready = ::poll(&one, 1, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1 << 30)));
             if (ready > 0) return {};
             if (ready == 0) return late();
-            if (errno != EINTR) return fmt::format("{}: {}", path, reason(errno));
+            if (errno != EINTR) return fmt::format("{}: {}", path, std::strerror(errno));
         }
     }
     std::string late() const {
@@ -128,7 +126,7 @@ struct Client::State {
             } else if (errno == EPIPE || errno == ECONNRESET) {
                 return {};  // what it said before it hung up is the better message
             } else if (errno != EINTR) {
-                return fmt::format("{}: {}", path, reason(errno));
+                return fmt::format("{}: {}", path, std::strerror(errno));
             }
         }
         return {};
@@ -147,7 +145,7 @@ struct Client::State {
             in.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
             if (got > 0) return {};
             if (got == 0 || errno == ECONNRESET) return gone();
-            if (errno != EAGAIN && errno != EINTR) return fmt::format("{}: {}", path, reason(errno));
+            if (errno != EAGAIN && errno != EINTR) return fmt::format("{}: {}", path, std::strerror(errno));
         }
     }
 
@@ -227,7 +225,7 @@ wire::Result<std::unique_ptr<Client>, std::string> Client::connect(const std::st
     state->path = path;
     state->timeout_ns = std::min<std::uint64_t>(timeout_ns, std::uint64_t{86400} * 1'000'000'000);
     state->socket = base::Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!state->socket) return wire::Failure{fmt::format("no socket can be had: {}", reason(errno))};
+    if (!state->socket) return wire::Failure{fmt::format("no socket can be had: {}", std::strerror(errno))};
     const sockaddr_un address = address_of(path);
     const auto deadline = state->deadline();
     while (::connect(state->socket.number(), generic(address), sizeof address) != 0) {

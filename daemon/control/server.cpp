@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <fmt/core.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
-#include <system_error>
 #include <unordered_map>
 
 #include "base/clock.h"
@@ -85,7 +85,7 @@ std::string Server::begin() {
     if (epoll_ && wake_ && timer_ && watch(file_->descriptor(), EPOLLIN, EPOLL_CTL_ADD) &&
         watch(wake_.number(), EPOLLIN, EPOLL_CTL_ADD) && watch(timer_.number(), EPOLLIN, EPOLL_CTL_ADD))
         return {};
-    return fmt::format("the control socket cannot be watched: {}", std::generic_category().message(errno));
+    return fmt::format("the control socket cannot be watched: {}", std::strerror(errno));
 }
 
 bool Server::watch(int descriptor, std::uint32_t events, int how) const {

@@ -2,13 +2,13 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <grp.h>
 #include <optional>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <system_error>
 #include <vector>
 
 #include "daemon/control/address.h"
@@ -19,8 +19,6 @@ namespace service {
 namespace {
 
 constexpr int backlog = 64;
-
-std::string reason(int error) { return std::generic_category().message(error); }
 
 /// The folder that a path is in.
 std::string folder_of(const std::string& path) {
@@ -48,11 +46,11 @@ std::optional<gid_t> group_id(const std::string& name) {
 std::string make_way(const std::string& path) {
     struct stat there {};
     if (::lstat(path.c_str(), &there) != 0)
-        return errno == ENOENT ? std::string{} : fmt::format("{}: {}", path, reason(errno));
+        return errno == ENOENT ? std::string{} : fmt::format("{}: {}", path, std::strerror(errno));
     if (!S_ISSOCK(there.st_mode))
         return fmt::format("{}: that is no socket; remove it, or say another path with --socket", path);
     const base::Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!probe) return fmt::format("no socket can be had: {}", reason(errno));
+    if (!probe) return fmt::format("no socket can be had: {}", std::strerror(errno));
     const sockaddr_un address = address_of(path);
     // EAGAIN: somebody listens, and is busy.
     if (::connect(probe.number(), generic(address), sizeof address) == 0 || errno == EAGAIN)
@@ -60,9 +58,9 @@ std::string make_way(const std::string& path) {
             "{}: a daemon answers there already; stop it (`systemctl stop rdmascope`), or say another "
             "path with --socket",
             path);
-    if (errno != ECONNREFUSED && errno != ENOENT) return fmt::format("{}: {}", path, reason(errno));
+    if (errno != ECONNREFUSED && errno != ENOENT) return fmt::format("{}: {}", path, std::strerror(errno));
     if (::unlink(path.c_str()) != 0 && errno != ENOENT)
-        return fmt::format("{}: was left by a daemon that died, and cannot be removed: {}", path, reason(errno));
+        return fmt::format("{}: was left by a daemon that died, and cannot be removed: {}", path, std::strerror(errno));
     return {};
 }
 
@@ -79,14 +77,14 @@ wire::Result<std::unique_ptr<SocketFile>, std::string> SocketFile::open(const st
         return wire::Failure{
             fmt::format("{}: the socket's folder cannot be made: {}; make it, or say another path with "
                         "--socket",
-                        folder, reason(errno))};
+                        folder, std::strerror(errno))};
     const base::Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!lock || ::flock(lock.number(), LOCK_EX) != 0)
-        return wire::Failure{fmt::format("{}: {}", folder, reason(errno))};
+        return wire::Failure{fmt::format("{}: {}", folder, std::strerror(errno))};
     std::string fault = make_way(path);
     if (!fault.empty()) return wire::Failure{std::move(fault)};
     base::Descriptor listening(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!listening) return wire::Failure{fmt::format("no socket can be had: {}", reason(errno))};
+    if (!listening) return wire::Failure{fmt::format("no socket can be had: {}", std::strerror(errno))};
     auto file = std::unique_ptr<SocketFile>(new SocketFile(std::move(listening), path));
     fault = file->prepare(owner);
     if (!fault.empty()) return wire::Failure{std::move(fault)};
@@ -95,7 +93,8 @@ wire::Result<std::unique_ptr<SocketFile>, std::string> SocketFile::open(const st
     Account account;
     if (made_folder && !owner.user.empty() && find_account(owner.user, account).empty() &&
         ::fchown(lock.number(), account.user, account.group) != 0)
-        return wire::Failure{fmt::format("{}: cannot be given to user '{}': {}", folder, owner.user, reason(errno))};
+        return wire::Failure{
+            fmt::format("{}: cannot be given to user '{}': {}", folder, owner.user, std::strerror(errno))};
     return file;
 }
 
@@ -108,13 +107,13 @@ std::string SocketFile::prepare(const SocketOwner& owner) {
         ::fchmod(listening_.number(), 0660) == 0 && ::bind(listening_.number(), generic(address), sizeof address) == 0;
     const int fault_of_bind = errno;
     ::umask(mask);
-    if (!bound) return fmt::format("{}: {}; say another path with --socket", path_, reason(fault_of_bind));
+    if (!bound) return fmt::format("{}: {}; say another path with --socket", path_, std::strerror(fault_of_bind));
     struct stat made {};
-    if (::lstat(path_.c_str(), &made) != 0) return fmt::format("{}: {}", path_, reason(errno));
+    if (::lstat(path_.c_str(), &made) != 0) return fmt::format("{}: {}", path_, std::strerror(errno));
     device_ = made.st_dev;
     inode_ = made.st_ino;
     if (std::string fault = give_away(owner); !fault.empty()) return fault;
-    if (::listen(listening_.number(), backlog) != 0) return fmt::format("{}: {}", path_, reason(errno));
+    if (::listen(listening_.number(), backlog) != 0) return fmt::format("{}: {}", path_, std::strerror(errno));
     return {};
 }
 
@@ -124,7 +123,7 @@ std::string SocketFile::give_away(const SocketOwner& owner) const {
         if (std::string fault = find_account(owner.user, account); !fault.empty()) return fault;
         if (::lchown(path_.c_str(), account.user, account.group) != 0)
             return fmt::format("{}: cannot be given to user '{}': {}; begin as root, or leave service.user empty",
-                               path_, owner.user, reason(errno));
+                               path_, owner.user, std::strerror(errno));
     }
     if (owner.group.empty()) return {};
     const std::optional<gid_t> id = group_id(owner.group);
@@ -133,7 +132,7 @@ std::string SocketFile::give_away(const SocketOwner& owner) const {
                            owner.group, owner.group);
     if (::lchown(path_.c_str(), static_cast<uid_t>(-1), *id) != 0)
         return fmt::format("{}: cannot be given to group '{}': {}; begin as root, or as a member of it", path_,
-                           owner.group, reason(errno));
+                           owner.group, std::strerror(errno));
     return {};
 }
 
@@ -144,7 +143,8 @@ std::string SocketFile::remove() {
     const bool another = found && (there.st_dev != device_ || there.st_ino != inode_);
     inode_ = 0;
     if (another || (found && ::unlink(path_.c_str()) == 0) || errno == ENOENT) return {};
-    return fmt::format("{}: cannot be removed: {}; let the daemon's user write in its folder", path_, reason(errno));
+    return fmt::format("{}: cannot be removed: {}; let the daemon's user write in its folder", path_,
+                       std::strerror(errno));
 }
 
 }  // namespace service
