@@ -52,6 +52,12 @@ bool is_there(const Inventory& machine, const Needed& needed) {
     return !has_infiniband(machine);  // which alone has management of this kind
 }
 
+#if defined(__aarch64__)
+constexpr std::string_view kernel_package = "linux-image-arm64";
+#else
+constexpr std::string_view kernel_package = "linux-image-amd64";
+#endif
+
 }  // namespace
 
 void check_modules(const Inventory& machine, Report& report) {
@@ -72,8 +78,9 @@ void check_modules(const Inventory& machine, Report& report) {
                    fmt::format("kernel {} has no such module, neither built in nor loadable; it is needed for {}",
                                machine.host.kernel, needed.for_what),
                    "a kernel with CONFIG_INFINIBAND",
-                   machine.kernel.modular ? "apt install linux-image-amd64  # or the modules package of this kernel"
-                                          : "rdmascope run --software -- PROGRAM  # this kernel loads no modules");
+                   machine.kernel.modular
+                       ? fmt::format("apt install {}  # or the modules package of this kernel", kernel_package)
+                       : "rdmascope run --software -- PROGRAM  # this kernel loads no modules");
         // Without the first there are none of the others.
         if (needed.name == "ib_core") return;
     }
