@@ -13,11 +13,9 @@ root=$folder/root
 complete=$folder/complete
 architecture=arm64
 
-wanted=$(printf '%s\n' "$@" | sort -u)
-if [ -f "$complete" ] && [ "$(cat "$complete")" = "$wanted" ]; then exit 0; fi
+packages=$(printf '%s\n' "$@" | sort -u)
+if [ -f "$complete" ] && [ "$(cat "$complete")" = "$packages" ]; then exit 0; fi
 
-# A root is made anew as a whole: a second pass over an old one would mix two versions of a package.
-rm -rf "$root" "$complete"
 mkdir -p "$folder"/apt/lists/partial "$folder"/apt/archives/partial
 : >"$folder/apt/status"
 cat >"$folder/apt/apt.conf" <<CONF
@@ -42,6 +40,8 @@ apt-get install -qq --yes --download-only -o Dpkg::Use-Pty=0 "$@" >/dev/null
 archives=("$folder"/apt/archives/*.deb)
 [ -e "${archives[0]}" ] || { printf 'root.sh: apt has fetched no package\n' >&2; exit 1; }
 
+# A root is made anew as a whole: a second pass over an old one would mix two versions of a package.
+rm -rf "$root" "$complete"
 mkdir -p "$root"/usr/{lib,bin,sbin} "$root"/var/lib/dpkg/info "$root"/var/lib/dpkg/updates
 for merged in lib bin sbin; do ln -s usr/$merged "$root/$merged"; done
 dpkg_folder=$root/var/lib/dpkg
@@ -68,4 +68,4 @@ done
 find "$root" -type l -lname '/*' -printf '%p\t%l\n' | while IFS=$'\t' read -r link target; do
   ln -sfnr "$root$target" "$link"
 done
-printf '%s\n' "$wanted" >"$complete"
+printf '%s\n' "$packages" >"$complete"
