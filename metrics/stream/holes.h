@@ -1,22 +1,11 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <type_traits>
 
+#include "metrics/stream/send_order.h"
+
 namespace metrics::stream {
-
-/// What tells in which order a sender made its segments: TSval (RFC 7323) and IPv4's identification, where its sender
-/// counts it up.
-struct SendOrder {
-    std::uint32_t timestamp = 0;
-    std::uint16_t identification = 0;
-    bool has_timestamp = false;
-    bool has_identification = false;
-
-    /// Below zero: made before `other`; above: after it; 0: cannot be told.
-    int compare(const SendOrder& other) const;
-};
 
 /// Octets that were not seen while later ones were.
 struct Hole {
@@ -41,12 +30,13 @@ public:
     bool note(const Hole& hole);
     /// A hole (or a repaired one) that the octets from `begin` to `end` touch; nullptr where there is none.
     Hole* find(std::uint64_t begin, std::uint64_t end, bool repaired);
+    const Hole* find(std::uint64_t begin, std::uint64_t end, bool repaired) const;
     /// The same of what is acknowledged and has not passed.
     Hole* find_acknowledged(std::uint64_t begin, std::uint64_t end);
     /// Whether anything was acknowledged within so long before `now_ns` that has not passed.
     bool expect_acknowledged(std::int64_t now_ns, std::uint64_t within_ns) const;
     struct Filled {
-        std::uint64_t octets = 0;  ///< that had been missing
+        std::uint64_t bytes = 0;   ///< that had been missing
         std::int64_t packets = 0;  ///< no longer counted for what is left of the hole; below zero where it takes more
     };
     /// The octets from `begin` to `end` are there now.

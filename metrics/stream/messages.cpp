@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "metrics/stream/messages_usual.h"
+#include "metrics/stream/messages_inline.h"
 #include "wire/rdmap_atomic.h"
 
 namespace metrics::stream {
@@ -15,10 +15,11 @@ constexpr std::uint32_t atomic_octets = 8;
 
 }  // namespace
 
-Messages::Messages(FlowStore& store, Sender& sender)
+Messages::Messages(FlowStore& store, Receiver& receiver)
     : store_(store),
-      sender_(sender),
-      unasked_(static_cast<std::uint32_t>(std::clamp<std::size_t>(store.options.max_flows / 16, 64, 1u << 16))) {}
+      receiver_(receiver),
+      early_responses_(
+          static_cast<std::uint32_t>(std::clamp<std::size_t>(store.options.max_flows / 16, 64, 1u << 16))) {}
 
 /// What carries no payload of a message that was sent.
 void Messages::other(const Half& half, const Half& back, const Part& part) {
@@ -68,7 +69,7 @@ void Messages::immediate(const Half& half, const Part& part) {
         return;
     }
     message.write_was_last = false;
-    sender_.record_write(half, Operation::write_immediate);
+    receiver_.record_write(half, Operation::write_immediate);
     const std::uint64_t bytes = message.write_bytes;
     OperationCounts::Count& plain = store_.count(flow, Operation::write);
     OperationCounts::Count& immediate = store_.count(flow, Operation::write_immediate);

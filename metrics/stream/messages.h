@@ -3,8 +3,8 @@
 
 #include "dissect/dissector.h"
 #include "metrics/flow/flow_store.h"
-#include "metrics/stream/sender.h"
-#include "metrics/stream/unasked.h"
+#include "metrics/stream/early_responses.h"
+#include "metrics/stream/receiver.h"
 
 namespace metrics::stream {
 
@@ -12,7 +12,7 @@ namespace metrics::stream {
 /// 5040, 7306.
 class Messages {
 public:
-    Messages(FlowStore& store, Sender& sender);
+    Messages(FlowStore& store, Receiver& receiver);
 
     /// An FPDU of `half`, whose octets of the stream end at `end`; `back` is the opposite direction, if there is one.
     void unit(const Half& half, const Half& back, const dissect::Unit& unit, std::uint64_t end);
@@ -20,7 +20,7 @@ public:
     /// `octets` of them, or of such as could not be read.
     void gap(const Half& half, const Half& back, std::uint64_t octets, std::int64_t now_ns);
     void forget(Direction& direction);
-    std::size_t octets() const { return unasked_.octets(); }
+    std::size_t octets() const { return early_responses_.octets(); }
 
 private:
     /// An FPDU and where its octets end. Its octets pass, and then it is delivered: at once, unless something before it
@@ -46,10 +46,10 @@ private:
                  std::optional<std::uint32_t> size);
     void doubt(const Half& half, const Part& part);
     void answered_early(const Half& requester, const Part& part, Operation operation,
-                        const UnaskedResponses::Response& response);
-    std::optional<UnaskedResponses::Response> answer_before(Direction& responder, std::uint64_t request_frame,
-                                                            bool atomic);
-    void note_unasked(Direction& responder, const UnaskedResponses::Response& response);
+                        const EarlyResponses::Response& response);
+    std::optional<EarlyResponses::Response> answer_before(Direction& responder, std::uint64_t request_frame,
+                                                          bool atomic);
+    void note_early_response(Direction& responder, const EarlyResponses::Response& response);
     bool belongs(const Half& requester, const Part& part) const;
     void first_response(const Half& requester, const Part& part);
     void answered(const Half& requester, const Part& part, std::int64_t passed_ns);
@@ -57,7 +57,7 @@ private:
     void response(const Half& half, const Half& back, const Part& part, bool cut);
     void atomic_response(const Half& half, const Half& back, const Part& part);
     static bool answers_forgotten(const Half& requester);
-    void stranger(const Half& requester, std::int64_t now_ns);
+    void unmatched_response(const Half& requester, std::int64_t now_ns);
     void give_up(const Half& requester, std::int64_t now_ns);
 
     void begin(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);
@@ -69,12 +69,12 @@ private:
     void watch_request(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);
     void watch_answered(const Half& requester, const OutstandingMessage& message, const std::uint64_t* latency_ns,
                         std::uint64_t frame);
-    void watch_unasked(const Half& requester, const Part& part, std::uint64_t bytes);
+    void watch_early_response(const Half& requester, const Part& part, std::uint64_t bytes);
     void covered(const Half& half, std::uint64_t end, std::int64_t now_ns);
 
     FlowStore& store_;
-    Sender& sender_;
-    Slab<UnaskedResponses> unasked_;
+    Receiver& receiver_;
+    Slab<EarlyResponses> early_responses_;
 };
 
 }  // namespace metrics::stream

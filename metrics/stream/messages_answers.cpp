@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "metrics/stream/messages.h"
-#include "metrics/stream/messages_usual.h"
+#include "metrics/stream/messages_inline.h"
 #include "wire/rdmap_atomic.h"
 
 namespace metrics::stream {
@@ -16,8 +16,8 @@ constexpr std::size_t tagged_head = 2 + 14;
 /// Responses in a row that answer none of the requests outstanding, after which these are believed to be answered. A
 /// peer that answers what was asked before the capture has done so by the most. Once its requests could be followed, no
 /// more can have been missed than it ever had outstanding: twice that, but not fewer than the fewest, are waited for.
-constexpr std::uint32_t most_strangers = 256;
-constexpr std::uint32_t fewest_strangers = 8;
+constexpr std::uint32_t most_unmatched = 256;
+constexpr std::uint32_t fewest_unmatched = 8;
 /// What waits for so long, while it is doubtful which requests were answered, was.
 constexpr std::uint64_t patience_ns = 1'000'000'000;
 
@@ -55,7 +55,7 @@ void Messages::request(const Half& half, const Half& back, const Part& part, Ope
     direction.message.request_seen = true;
     half.request().in_message = false;
     half.request().message_end_ns = part.now_ns();
-    std::optional<UnaskedResponses::Response> answer;
+    std::optional<EarlyResponses::Response> answer;
     if (back) answer = answer_before(*back.direction, part.unit.first_frame, operation != Operation::read);
     if (answer && answer->forgotten) ++direction.message.forgotten;  // whose is still to come
     if (answer && answer->counted) return;
@@ -71,7 +71,7 @@ void Messages::request(const Half& half, const Half& back, const Part& part, Ope
     const std::uint16_t mark = size ? mark_of_request(part.ddp, operation, part.unit.bytes.size()) : std::uint16_t{0};
     // Before the flow was known, or before FPDUs were found in the other direction: answers that passed already may be
     // among what that one has yet to tell.
-    const bool late = part.passed_ns() < half.flow->counts.first_ns || (back && back.direction->unit_octets == 0);
+    const bool late = part.passed_ns() < half.flow->counts.first_ns || (back && back.direction->fpdu_bytes == 0);
     Ledger& requests = direction.responses;
     const std::uint32_t bytes = size.value_or(0);
     const bool posted = late ? requests.post_late(store_.rings, part.passed_ns(), operation, part.end, bytes, mark)
@@ -103,7 +103,7 @@ void Messages::doubt(const Half& half, const Part& part) {
 
 /// A request whose response was delivered first.
 void Messages::answered_early(const Half& requester, const Part& part, Operation operation,
-                              const UnaskedResponses::Response& response) {
+                              const EarlyResponses::Response& response) {
     const std::uint64_t latency_ns = elapsed(part.passed_ns(), response.passed_ns);
     const bool measured = !part.unit.holed && response.passed_ns >= part.passed_ns();
     if (measured) store_.record(*requester.flow, latency_of(operation), latency_ns);
@@ -114,18 +114,18 @@ void Messages::answered_early(const Half& requester, const Part& part, Operation
 }
 
 /// The response to a request that is delivered after it.
-std::optional<UnaskedResponses::Response> Messages::answer_before(Direction& responder, std::uint64_t request_frame,
-                                                                  bool atomic) {
-    if (responder.unasked == Flow::no_block) return std::nullopt;
-    const auto response = unasked_[responder.unasked].answer_to(request_frame, atomic);
-    if (unasked_[responder.unasked].empty()) forget(responder);
+std::optional<EarlyResponses::Response> Messages::answer_before(Direction& responder, std::uint64_t request_frame,
+                                                                bool atomic) {
+    if (responder.early_responses == Flow::no_block) return std::nullopt;
+    const auto response = early_responses_[responder.early_responses].answer_to(request_frame, atomic);
+    if (early_responses_[responder.early_responses].empty()) forget(responder);
     return response;
 }
 
-void Messages::note_unasked(Direction& responder, const UnaskedResponses::Response& response) {
-    if (responder.unasked == Flow::no_block) responder.unasked = unasked_.take();
-    if (responder.unasked == Flow::no_block) return;
-    unasked_[responder.unasked].note(response);
+void Messages::note_early_response(Direction& responder, const EarlyResponses::Response& response) {
+    if (responder.early_responses == Flow::no_block) responder.early_responses = early_responses_.take();
+    if (responder.early_responses == Flow::no_block) return;
+    early_responses_[responder.early_responses].note(response);
 }
 
 /// A response can be to the oldest request only if it repeats what that one told, and if its sender had that request
@@ -171,8 +171,8 @@ void Messages::answered(const Half& requester, const Part& part, std::int64_t pa
         if (store_.watch != nullptr) [[unlikely]]
             watch_answered(requester, outstanding, measured ? &latency_ns : nullptr, part.unit.frame.number);
     });
-    direction.message.strangers = 0;
-    direction.message.in_step = true;
+    direction.message.unmatched = 0;
+    direction.message.in_sync = true;
     requester.request().response_ns = now_ns;
     requester.request().freed_ns = now_ns;
     requester.request().freed_messages = 1;
@@ -204,9 +204,9 @@ void Messages::response(const Half& half, const Half& back, const Part& part, bo
     message.response_passed_ns = std::max(message.response_passed_ns, part.passed_ns());
     responses.in_response = !part.ddp.last;
     if (part.ddp.last) responses.message_end_ns = part.now_ns();
-    UnaskedResponses::Response whole{.first_frame = message.response_frame, .passed_ns = message.response_passed_ns};
+    EarlyResponses::Response whole{.first_frame = message.response_frame, .passed_ns = message.response_passed_ns};
     if (!back) {
-        if (part.ddp.last) note_unasked(*half.direction, whole);
+        if (part.ddp.last) note_early_response(*half.direction, whole);
         return;
     }
     const bool known = (!starts && back.direction->message.request_seen) || belongs(back, part);
@@ -222,28 +222,28 @@ void Messages::response(const Half& half, const Half& back, const Part& part, bo
         answered(back, part, message.response_passed_ns);
     } else if (answers_forgotten(back)) {
         whole.forgotten = true;
-        note_unasked(*half.direction, whole);
+        note_early_response(*half.direction, whole);
     } else {
         // The request passed before the capture began.
-        if (store_.watch != nullptr) watch_unasked(back, part, message.response_bytes);
+        if (store_.watch != nullptr) watch_early_response(back, part, message.response_bytes);
         count(*back.flow, Operation::read, message.response_bytes, !message.response_cut);
         whole.counted = true;
-        note_unasked(*half.direction, whole);
-        stranger(back, part.now_ns());
+        note_early_response(*half.direction, whole);
+        unmatched_response(back, part.now_ns());
     }
 }
 
 void Messages::atomic_response(const Half& half, const Half& back, const Part& part) {
-    UnaskedResponses::Response response{
+    EarlyResponses::Response response{
         .first_frame = part.unit.first_frame, .passed_ns = part.passed_ns(), .atomic = true};
-    if (!back) return note_unasked(*half.direction, response);
+    if (!back) return note_early_response(*half.direction, response);
     if (belongs(back, part)) {
         first_response(back, part);
         answered(back, part, part.passed_ns());
     } else {
         response.forgotten = answers_forgotten(back);
-        note_unasked(*half.direction, response);
-        if (!response.forgotten) stranger(back, part.now_ns());
+        note_early_response(*half.direction, response);
+        if (!response.forgotten) unmatched_response(back, part.now_ns());
     }
 }
 
@@ -257,17 +257,17 @@ bool Messages::answers_forgotten(const Half& requester) {
 }
 
 /// A response to none of the requests outstanding.
-void Messages::stranger(const Half& requester, std::int64_t now_ns) {
+void Messages::unmatched_response(const Half& requester, std::int64_t now_ns) {
     MessageState& message = requester.direction->message;
     Ledger& requests = requester.direction->responses;
     if (requests.oldest(store_.rings) == nullptr) return;
-    if (message.in_step && message.doubtful == 0) message.doubtful = requests.responses_max();
-    if (message.strangers == 0)
-        message.strangers_most = message.in_step
-                                     ? std::clamp(2 * requests.responses_max(), fewest_strangers, most_strangers)
-                                     : most_strangers;
-    if (++message.strangers < message.strangers_most) return;
-    message.strangers = 0;
+    if (message.in_sync && message.doubtful == 0) message.doubtful = requests.responses_max();
+    if (message.unmatched == 0)
+        message.unmatched_limit = message.in_sync
+                                      ? std::clamp(2 * requests.responses_max(), fewest_unmatched, most_unmatched)
+                                      : most_unmatched;
+    if (++message.unmatched < message.unmatched_limit) return;
+    message.unmatched = 0;
     give_up(requester, now_ns);
 }
 
@@ -283,9 +283,9 @@ void Messages::give_up(const Half& half, std::int64_t now_ns) {
 }
 
 void Messages::forget(Direction& direction) {
-    if (direction.unasked == Flow::no_block) return;
-    unasked_.give_back(direction.unasked);
-    direction.unasked = Flow::no_block;
+    if (direction.early_responses == Flow::no_block) return;
+    early_responses_.give_back(direction.early_responses);
+    direction.early_responses = Flow::no_block;
 }
 
 }  // namespace metrics::stream

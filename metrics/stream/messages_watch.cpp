@@ -22,7 +22,7 @@ void Messages::watch_answered(const Half& requester, const OutstandingMessage& m
 }
 
 /// A READ whose request passed before the capture began is known by its response alone.
-void Messages::watch_unasked(const Half& requester, const Part& part, std::uint64_t bytes) {
+void Messages::watch_early_response(const Half& requester, const Part& part, std::uint64_t bytes) {
     store_.watch->witness.message(requester.flow->id, {Operation::read, 0, bytes, 0}, part.unit.frame.number);
 }
 

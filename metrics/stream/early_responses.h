@@ -8,7 +8,7 @@ namespace metrics::stream {
 /// Responses that were delivered before their requests: those of a capture's first ones may have passed before it
 /// began, and while FPDU boundaries are looked for, or a hole is waited for, one direction may be behind the other. A
 /// request that passed before such a response, and is delivered after it, is answered already. The latest 64.
-class UnaskedResponses {
+class EarlyResponses {
 public:
     struct Response {
         std::uint64_t first_frame = 0;  ///< that held its first octet

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "metrics/stream/messages.h"
-#include "metrics/stream/sender_usual.h"
+#include "metrics/stream/receiver_inline.h"
 #include "wire/rdmap.h"
 
 /// What nearly every FPDU goes through of Messages, for the compiler to see as a whole. The rest is in messages.cpp.
@@ -14,7 +14,7 @@ inline std::uint32_t bounded(std::uint64_t bytes) {
 
 inline void Messages::unit(const Half& half, const Half& back, const dissect::Unit& unit, std::uint64_t end) {
     const Part part{unit, unit.dissection.ddp, end};
-    half.direction->last_unit_octets = unit.stream_length;
+    half.sent().last_fpdu_bytes = unit.stream_length;
     switch (static_cast<wire::RdmapOpcode>(part.ddp.opcode)) {
         case wire::RdmapOpcode::write: write(half, part); break;
         case wire::RdmapOpcode::send:
@@ -29,7 +29,7 @@ inline void Messages::unit(const Half& half, const Half& back, const dissect::Un
 /// is acknowledged. RFC 7306, 6.
 inline void Messages::settle_write(const Half& half) {
     MessageState& message = half.direction->message;
-    sender_.record_write(half, Operation::write);
+    receiver_.record_write(half, Operation::write);
     if (message.write_end == 0) return;
     half.flow->ledger.end(store_.rings, message.write_ns, Operation::write, message.write_end, message.write_bytes);
     message.write_end = 0;
@@ -90,7 +90,7 @@ inline void Messages::finish(const Half& half, const Part& part, Operation opera
 inline void Messages::covered(const Half& half, std::uint64_t end, std::int64_t now_ns) {
     Direction& direction = *half.direction;
     direction.level.note(half.flow->ledger, direction.responses, now_ns);
-    if (end <= half.request().acknowledged) sender_.complete(half, half.request().acknowledged, now_ns, false);
+    if (end <= half.request().acknowledged) receiver_.complete(half, half.request().acknowledged, now_ns, false);
 }
 
 /// An FPDU behind octets that were not captured. Of one that lacks some itself, they come after its head.
