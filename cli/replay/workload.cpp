@@ -88,10 +88,10 @@ struct Between {
         const std::string internal = endpoint::text_of({"127.0.0.1", relay->port()});
         const std::string meant = endpoint::text_of(options.address);
         const ::replay::RelayCounters& counted = relay->stop();
-        for (::replay::PartyResult& party : run.parties) {
-            for (std::size_t at = 0; (at = party.error.find(internal, at)) != std::string::npos; at += meant.size())
-                party.error.replace(at, internal.size(), meant);
-            if (!party.error.empty() && counted.not_reached != 0) party.error = counted.last_error;
+        for (::replay::EndpointResult& endpoint : run.endpoints) {
+            for (std::size_t at = 0; (at = endpoint.error.find(internal, at)) != std::string::npos; at += meant.size())
+                endpoint.error.replace(at, internal.size(), meant);
+            if (!endpoint.error.empty() && counted.not_reached != 0) endpoint.error = counted.last_error;
         }
     }
 };

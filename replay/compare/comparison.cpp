@@ -117,7 +117,7 @@ std::vector<ComparedFlow> compare(const Survey& survey, const Reenactment& run, 
         flow.why = why_of(survey, recorded, flow, names);
     };
     // One end knows both ports of each connection.
-    for (const PartyResult::Side& side : run.parties.front().sides) {
+    for (const EndpointResult::Side& side : run.endpoints.front().sides) {
         if (side.copy != 0) continue;
         const std::uint16_t local = port_of(side.local);
         const std::uint16_t peer = port_of(side.peer);

@@ -1,4 +1,4 @@
-#include "replay/endpoints/arena.h"
+#include "replay/endpoints/pattern_memory.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -20,7 +20,7 @@ namespace {
 
 }  // namespace
 
-Arena::Arena(std::uint64_t octets, bool patterned)
+PatternMemory::PatternMemory(std::uint64_t octets, bool patterned)
     : size_((std::max<std::uint64_t>(octets, 1) + period - 1) / period * period) {
     const int pages = ::memfd_create("rdmascope-replay", MFD_CLOEXEC);
     if (pages < 0) fail(octets);
@@ -42,6 +42,6 @@ Arena::Arena(std::uint64_t octets, bool patterned)
         for (std::size_t at = 0; at < period; ++at) octets_[at] = pattern(at);
 }
 
-Arena::~Arena() { ::munmap(octets_, size_); }
+PatternMemory::~PatternMemory() { ::munmap(octets_, size_); }
 
 }  // namespace replay

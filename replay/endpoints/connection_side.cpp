@@ -1,4 +1,4 @@
-#include "replay/endpoints/lane.h"
+#include "replay/endpoints/connection_side.h"
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -32,7 +32,7 @@ iwarp::Operation operation_of(Kind kind) {
 
 iwarp::QueuePairOptions pair_options(std::uint32_t receives) {
     iwarp::QueuePairOptions options;
-    options.max_send = Lane::max_send;
+    options.max_send = ConnectionSide::max_send;
     options.max_receive = receives;
     options.max_pieces = 1;
     options.max_inline = 0;
@@ -41,7 +41,8 @@ iwarp::QueuePairOptions pair_options(std::uint32_t receives) {
 
 }  // namespace
 
-Lane::Lane(Shared& shared, std::uint32_t number, std::uint32_t connection, std::uint32_t copy, std::uint8_t side)
+ConnectionSide::ConnectionSide(Shared& shared, std::uint32_t number, std::uint32_t connection, std::uint32_t copy,
+                               std::uint8_t side)
     : shared_(shared),
       number_(number),
       connection_(connection),
@@ -52,13 +53,13 @@ Lane::Lane(Shared& shared, std::uint32_t number, std::uint32_t connection, std::
                                                   pair_options(receives_))) {
     queue_pair_->context = this;
     if (!shared.survey.connections[connection].invalidates[1 - side]) return;
-    for (std::size_t i = 0; i < Loan::most_invalidatable; ++i)
+    for (std::size_t i = 0; i < Advertisement::max_invalidatable; ++i)
         invalidatable_.push_back(shared.domain->register_memory(
             {shared.target.data(), invalidatable_octets}, iwarp::Access::local_write | iwarp::Access::remote_write));
 }
 
-std::vector<std::byte> Lane::loan(std::uint8_t initiator_side) const {
-    Loan out;
+std::vector<std::byte> ConnectionSide::advertisement(std::uint8_t initiator_side) const {
+    Advertisement out;
     out.connection = connection_;
     out.copy = copy_;
     out.side = initiator_side;
@@ -70,27 +71,28 @@ std::vector<std::byte> Lane::loan(std::uint8_t initiator_side) const {
     return out.encode();
 }
 
-void Lane::begin() {
+void ConnectionSide::begin() {
     for (std::uint32_t slot = 0; slot < receives_; ++slot) offer(slot);
 }
 
-void Lane::offer(std::uint32_t slot) {
+void ConnectionSide::offer(std::uint32_t slot) {
     const iwarp::Sge piece{shared_.sink.data(),
                            static_cast<std::uint32_t>(std::min<std::uint64_t>(shared_.sink.size(), 0xffff'ffff)),
                            shared_.sink_region->stag()};
     static_cast<void>(queue_pair_->post_receive({id(tag_receive + slot), {&piece, 1}}));
 }
 
-void Lane::connected(const Loan& loan) {
+Status ConnectionSide::connected(const Advertisement& advertisement) {
     const bool invalidates = shared_.survey.connections[connection_].invalidates[side_];
-    if (loan.data_octets < shared_.survey.longest || (invalidates && loan.invalidatable.empty()))
-        throw iwarp::Error(
+    if (advertisement.data_octets < shared_.survey.longest || (invalidates && advertisement.invalidatable.empty()))
+        return failure(
             fmt::format("{}: lends too little memory; do both ends replay the same capture?", queue_pair_->peer()));
-    peer_ = loan;
+    peer_ = advertisement;
     connected_ = true;
+    return Done{};
 }
 
-std::optional<std::int64_t> Lane::due_ns(std::int64_t start_ns) const {
+std::optional<std::int64_t> ConnectionSide::due_ns(std::int64_t start_ns) const {
     if (pending_.empty()) return {};
     if (!shared_.speed) return start_ns;
     return start_ns + static_cast<std::int64_t>(static_cast<double>(pending_.front().at_ns) / *shared_.speed);
@@ -98,7 +100,7 @@ std::optional<std::int64_t> Lane::due_ns(std::int64_t start_ns) const {
 
 /// A message more may be on its way only where the peer has a receive for it, and a key to be invalidated only where
 /// it has been lent again.
-bool Lane::may_post(const Operation& operation) const {
+bool ConnectionSide::may_post(const Operation& operation) const {
     return received() >= operation.after_peer && arrived_ >= operation.after_arrived &&
            answered_ >= operation.after_answered &&
            posted_ - arrived_ + messages_of(operation.kind) <= peer_.receives &&
@@ -106,17 +108,18 @@ bool Lane::may_post(const Operation& operation) const {
             arrived_ >= invalidations_.front());
 }
 
-std::size_t Lane::post(std::int64_t now_ns, std::int64_t start_ns) {
+Result<std::size_t> ConnectionSide::post(std::int64_t now_ns, std::int64_t start_ns) {
     std::size_t count = 0;
     while (connected_ && !pending_.empty()) {
         const Operation& operation = pending_.front();
         const std::int64_t due = *due_ns(start_ns);
         if (due > now_ns || !may_post(operation)) break;
-        const iwarp::Posted posted = post_one(operation);
-        if (posted == iwarp::Posted::queue_full) break;
-        if (posted != iwarp::Posted::ok)
-            throw iwarp::Error(fmt::format("{}: a {} of {} octets was not taken: {}", queue_pair_->peer(),
-                                           name_of(operation.kind), operation.bytes, iwarp::name_of(posted)));
+        const auto posted = post_one(operation);
+        if (!posted) return wire::Failure{posted.error()};
+        if (*posted == iwarp::Posted::queue_full) break;
+        if (*posted != iwarp::Posted::ok)
+            return failure(fmt::format("{}: a {} of {} octets was not taken: {}", queue_pair_->peer(),
+                                       name_of(operation.kind), operation.bytes, iwarp::name_of(*posted)));
         note(operation);
         if (shared_.speed) result_.late_ns.record(static_cast<std::uint64_t>(now_ns - due));
         if (count++ == 0 && result_.first_ns == 0) result_.first_ns = now_ns;
@@ -127,7 +130,7 @@ std::size_t Lane::post(std::int64_t now_ns, std::int64_t start_ns) {
 }
 
 /// What was posted, for the report.
-void Lane::note(const Operation& operation) {
+void ConnectionSide::note(const Operation& operation) {
     SideResult::Sum& sum = result_.kinds[static_cast<std::size_t>(operation.kind)];
     ++sum.count;
     sum.bytes += operation.bytes;
@@ -136,20 +139,20 @@ void Lane::note(const Operation& operation) {
     if (operation.payload) ++result_.with_payload;
 }
 
-std::uint32_t Lane::next_invalidated() const {
+std::uint32_t ConnectionSide::next_invalidated() const {
     const std::size_t lent = peer_.invalidatable.size();
     const std::uint32_t stag = peer_.invalidatable[invalidated_ % lent];
     return (stag & 0xffff'ff00) | static_cast<std::uint8_t>(stag + invalidated_ / lent);
 }
 
-iwarp::Posted Lane::post_one(const Operation& operation) {
+Result<iwarp::Posted> ConnectionSide::post_one(const Operation& operation) {
     const bool answered = is_answered(operation.kind);
     const bool atomic = answered && operation.kind != Kind::read;
     const std::uint64_t octets = atomic ? 8 : operation.bytes;
     if (octets > shared_.source.size())
-        throw iwarp::Error(fmt::format("frame {}: a message of {} octets, longer than the first reading said",
-                                       operation.frame, octets));
-    const Arena& local = answered ? shared_.sink : shared_.source;
+        return failure(fmt::format("frame {}: a message of {} octets, longer than the first reading said",
+                                   operation.frame, octets));
+    const PatternMemory& local = answered ? shared_.sink : shared_.source;
     iwarp::Sge piece{local.data(), static_cast<std::uint32_t>(octets),
                      (answered ? shared_.sink_region : shared_.source_region)->stag()};
     Sent sent;
@@ -180,7 +183,7 @@ iwarp::Posted Lane::post_one(const Operation& operation) {
     return posted;
 }
 
-std::string Lane::waits_for() const {
+std::string ConnectionSide::waits_for() const {
     if (!connected_) return "the connection";
     if (pending_.empty()) return {};
     const Operation& next = pending_.front();
@@ -191,27 +194,27 @@ std::string Lane::waits_for() const {
     return may_post(next) ? "" : fmt::format("its messages to arrive: {} of {} have", arrived_, posted_);
 }
 
-void Lane::completed(std::uint32_t tag, const iwarp::Completion& completion) {
+void ConnectionSide::completed(std::uint32_t tag, const iwarp::Completion& completion) {
     if (tag == tag_answered) ++answered_;
     if (tag == tag_sent && !sent_.empty()) sent_.pop_front();
     if (tag < tag_receive) return;
-    if (completion.invalidated_stag) lend_again(*completion.invalidated_stag);
+    if (completion.invalidated_stag) advertise_again(*completion.invalidated_stag);
     offer(tag - tag_receive);
 }
 
-void Lane::lend_again(std::uint32_t stag) {
+void ConnectionSide::advertise_again(std::uint32_t stag) {
     for (const auto& region : invalidatable_)
         if (region->stag() == stag)
             region->reregister({shared_.target.data(), invalidatable_octets},
                                iwarp::Access::local_write | iwarp::Access::remote_write);
 }
 
-std::optional<std::uint64_t> Lane::news() const {
+std::optional<std::uint64_t> ConnectionSide::unreported_arrivals() const {
     const std::uint64_t now = received();
-    return now != told_ ? std::optional(now) : std::nullopt;
+    return now != reported_ ? std::optional(now) : std::nullopt;
 }
 
-std::string Lane::unsettled() const {
+std::string ConnectionSide::unsettled() const {
     if (!pending_.empty()) return fmt::format("{} operations wait for {}", pending_.size(), waits_for());
     if (requests_ != answered_) return fmt::format("{} READs and atomics have no answer", requests_ - answered_);
     if (posted_ != arrived_) return fmt::format("{} messages have not arrived", posted_ - arrived_);

@@ -1,4 +1,4 @@
-#include "replay/endpoints/words.h"
+#include "replay/endpoints/control_messages.h"
 
 #include <algorithm>
 #include <bit>
@@ -12,7 +12,7 @@ namespace replay {
 namespace {
 
 constexpr std::uint32_t magic = 0x52525031;  // "RRP1"
-enum class Sort : std::uint8_t { terms = 1, loan = 2, refusal = 3, word = 4 };
+enum class Sort : std::uint8_t { terms = 1, advertisement = 2, refusal = 3, message = 4 };
 
 class Writer {
 public:
@@ -64,7 +64,8 @@ public:
 
 private:
     const std::byte* take(std::size_t octets) {
-        if (!good_ || data_.size() < octets) return good_ = false, nullptr;
+        good_ = good_ && octets <= data_.size();
+        if (!good_) return nullptr;
         const std::byte* at = data_.data();
         data_ = data_.subspan(octets);
         return at;
@@ -97,8 +98,8 @@ std::optional<Terms> Terms::decode(std::span<const std::byte> data) {
     return out;
 }
 
-std::vector<std::byte> Loan::encode() const {
-    Writer out(Sort::loan);
+std::vector<std::byte> Advertisement::encode() const {
+    Writer out(Sort::advertisement);
     out.u32(connection);
     out.u32(copy);
     out.u8(side);
@@ -111,9 +112,9 @@ std::vector<std::byte> Loan::encode() const {
     return out.take();
 }
 
-std::optional<Loan> Loan::decode(std::span<const std::byte> data) {
-    Reader in(data, Sort::loan);
-    Loan out;
+std::optional<Advertisement> Advertisement::decode(std::span<const std::byte> data) {
+    Reader in(data, Sort::advertisement);
+    Advertisement out;
     out.connection = in.u32();
     out.copy = in.u32();
     out.side = in.u8();
@@ -122,7 +123,7 @@ std::optional<Loan> Loan::decode(std::span<const std::byte> data) {
     out.data_octets = in.u64();
     out.atomics_stag = in.u32();
     const std::uint8_t stags = in.u8();
-    if (!in.good() || out.side > 1 || out.receives == 0 || stags > most_invalidatable) return {};
+    if (!in.good() || out.side > 1 || out.receives == 0 || stags > max_invalidatable) return {};
     for (unsigned i = 0; i < stags; ++i) out.invalidatable.push_back(in.u32());
     return in.good() ? std::optional(out) : std::nullopt;
 }
@@ -139,8 +140,8 @@ std::optional<Refusal> Refusal::decode(std::span<const std::byte> data) {
     return in.good() ? std::optional(out) : std::nullopt;
 }
 
-std::size_t Word::encode(std::span<std::byte> into) const {
-    Writer out(Sort::word);
+std::size_t ControlMessage::encode(std::span<std::byte> into) const {
+    Writer out(Sort::message);
     out.u8(static_cast<std::uint8_t>(type));
     out.u64(taken);
     out.text(text, 512);
@@ -155,14 +156,14 @@ std::size_t Word::encode(std::span<std::byte> into) const {
     return whole.size();
 }
 
-std::optional<Word> Word::decode(std::span<const std::byte> data) {
-    Reader in(data, Sort::word);
-    Word out;
+std::optional<ControlMessage> ControlMessage::decode(std::span<const std::byte> data) {
+    Reader in(data, Sort::message);
+    ControlMessage out;
     const std::uint8_t type = in.u8();
     out.taken = in.u64();
     out.text = in.text();
     const std::uint32_t counts = in.u32();
-    if (!in.good() || type < 1 || type > 4 || counts > most_counts) return {};
+    if (!in.good() || type < 1 || type > 4 || counts > max_counts) return {};
     out.type = static_cast<Type>(type);
     for (std::uint32_t i = 0; i < counts; ++i) {
         Count& count = out.counts.emplace_back();

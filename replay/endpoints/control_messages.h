@@ -11,7 +11,7 @@
 /// are big-endian. docs/replay.md has the layout.
 namespace replay {
 
-/// What both ends must agree on; the initiator's word counts. Private data of the control connection's Request.
+/// What both ends must agree on; the initiator decides. Private data of the control connection's Request.
 struct Terms {
     std::uint64_t fingerprint = 0;
     std::uint64_t loops = 1;
@@ -21,9 +21,9 @@ struct Terms {
     static std::optional<Terms> decode(std::span<const std::byte> data);
 };
 
-/// What an end lends its peer. Private data of Request and Reply of each re-enacted connection.
-struct Loan {
-    static constexpr std::size_t most_invalidatable = 32;
+/// The memory of an end that its peer may use. Private data of Request and Reply of each re-enacted connection.
+struct Advertisement {
+    static constexpr std::size_t max_invalidatable = 32;
     std::uint32_t connection = 0;
     std::uint32_t copy = 0;
     std::uint8_t side = 0;        ///< that the initiator plays
@@ -34,7 +34,7 @@ struct Loan {
     /// To be invalidated one after the other, and again from the first, each time with the next key: low octet plus 1.
     std::vector<std::uint32_t> invalidatable = {};
     std::vector<std::byte> encode() const;
-    static std::optional<Loan> decode(std::span<const std::byte> data);
+    static std::optional<Advertisement> decode(std::span<const std::byte> data);
 };
 
 /// Why a Request is refused. Private data of the rejecting Reply.
@@ -45,9 +45,9 @@ struct Refusal {
 };
 
 /// A message of the control connection.
-struct Word {
+struct ControlMessage {
     static constexpr std::size_t octets = 4096;
-    static constexpr std::size_t most_counts = 200;
+    static constexpr std::size_t max_counts = 200;
     enum class Type : std::uint8_t {
         start = 1,     ///< the re-enactment begins now
         arrived = 2,   ///< `counts`: messages that have come on connections since they began
@@ -65,7 +65,7 @@ struct Word {
     std::string text = {};
     /// Returns how many octets of `out`.
     std::size_t encode(std::span<std::byte> out) const;
-    static std::optional<Word> decode(std::span<const std::byte> data);
+    static std::optional<ControlMessage> decode(std::span<const std::byte> data);
 };
 
 }  // namespace replay

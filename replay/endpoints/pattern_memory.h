@@ -7,15 +7,15 @@ namespace replay {
 
 /// Memory that looks as large as the longest message and takes a megabyte: the same pages over and over. What the
 /// messages of a re-enactment hold is a pattern with the pages' period, so that nothing is lost by it.
-class Arena {
+class PatternMemory {
 public:
     static constexpr std::size_t period = std::size_t{1} << 20;
 
     /// Throws iwarp::Error where the system has no more.
-    explicit Arena(std::uint64_t octets, bool patterned);
-    ~Arena();
-    Arena(const Arena&) = delete;
-    Arena& operator=(const Arena&) = delete;
+    explicit PatternMemory(std::uint64_t octets, bool patterned);
+    ~PatternMemory();
+    PatternMemory(const PatternMemory&) = delete;
+    PatternMemory& operator=(const PatternMemory&) = delete;
 
     std::span<std::byte> octets() const { return {octets_, size_}; }
     std::byte* data() const { return octets_; }

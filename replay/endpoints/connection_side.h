@@ -9,11 +9,12 @@
 
 #include "iwarp/iwarp.h"
 #include "metrics/histogram/histogram.h"
-#include "replay/endpoints/arena.h"
-#include "replay/endpoints/words.h"
+#include "replay/endpoints/control_messages.h"
+#include "replay/endpoints/pattern_memory.h"
 #include "replay/plan/operation.h"
 #include "replay/plan/payload.h"
 #include "replay/plan/survey.h"
+#include "replay/result.h"
 
 namespace replay {
 
@@ -38,17 +39,17 @@ struct SideResult {
 
 /// One side of one connection (of one copy): posts its operations in their order, each when it is due and what it
 /// waits for has come about.
-class Lane {
+class ConnectionSide {
 public:
-    /// What all lanes of a party have in common.
+    /// What all sides of one endpoint have in common.
     struct Shared {
         iwarp::Device& device;
         std::shared_ptr<iwarp::ProtectionDomain> domain;
         std::shared_ptr<iwarp::CompletionQueue> completions;
         const Survey& survey;
-        Arena& source;  ///< what is sent
-        Arena& target;  ///< what peers write to and read
-        Arena& sink;    ///< where receives and the answers to READs go
+        PatternMemory& source;  ///< what is sent
+        PatternMemory& target;  ///< what peers write to and read
+        PatternMemory& sink;    ///< where receives and the answers to READs go
         std::shared_ptr<iwarp::MemoryRegion> source_region;
         std::shared_ptr<iwarp::MemoryRegion> target_region;
         std::shared_ptr<iwarp::MemoryRegion> sink_region;
@@ -57,7 +58,8 @@ public:
     };
     static constexpr std::uint32_t max_send = 256;
 
-    Lane(Shared& shared, std::uint32_t number, std::uint32_t connection, std::uint32_t copy, std::uint8_t side);
+    ConnectionSide(Shared& shared, std::uint32_t number, std::uint32_t connection, std::uint32_t copy,
+                   std::uint8_t side);
 
     std::uint32_t connection() const { return connection_; }
     std::uint32_t copy() const { return copy_; }
@@ -68,11 +70,11 @@ public:
     std::size_t completions() const { return std::size_t{max_send} + receives_; }
 
     /// `initiator_side`: the peer learns from it which side it is.
-    std::vector<std::byte> loan(std::uint8_t initiator_side) const;
+    std::vector<std::byte> advertisement(std::uint8_t initiator_side) const;
     /// Posts its receives; before the connection is made.
     void begin();
-    /// Takes what the peer lends; throws iwarp::Error where that cannot do.
-    void connected(const Loan& loan);
+    /// The peer is there, with the memory that it advertises.
+    Status connected(const Advertisement& advertisement);
     bool is_connected() const { return connected_; }
 
     void add(const Operation& operation) { pending_.push_back(operation); }
@@ -81,19 +83,19 @@ public:
 
     /// When the next operation is due; absent where there is none, the start where time does not matter.
     std::optional<std::int64_t> due_ns(std::int64_t start_ns) const;
-    /// Posts what is due and may be posted. Returns how many.
-    std::size_t post(std::int64_t now_ns, std::int64_t start_ns);
-    /// What the next one waits for, in words; empty where it may be posted, but for its time.
+    /// Posts what is due and may be posted. Returns the number of operations.
+    Result<std::size_t> post(std::int64_t now_ns, std::int64_t start_ns);
+    /// What the next one waits for, in words; empty if only its time has to come.
     std::string waits_for() const;
 
     /// `tag`: lower half of the completion's id.
     void completed(std::uint32_t tag, const iwarp::Completion& completion);
-    /// The peer has told.
+    /// The peer reports it.
     void arrived(std::uint64_t messages) { arrived_ = std::max(arrived_, messages); }
 
-    /// Messages of the peer that have come, where that is news.
-    std::optional<std::uint64_t> news() const;
-    void told() { told_ = received(); }
+    /// Messages of the peer that have come, if the peer does not know their number.
+    std::optional<std::uint64_t> unreported_arrivals() const;
+    void reported() { reported_ = received(); }
 
     /// Whatever was to be done so far is done, here and there.
     bool settled() const {
@@ -111,10 +113,10 @@ private:
     std::uint64_t id(std::uint32_t tag) const { return std::uint64_t{number_} << 32 | tag; }
     std::uint64_t received() const { return queue_pair_->counters().messages_received; }
     bool may_post(const Operation& operation) const;
-    iwarp::Posted post_one(const Operation& operation);
+    Result<iwarp::Posted> post_one(const Operation& operation);
     void note(const Operation& operation);
     void offer(std::uint32_t slot);
-    void lend_again(std::uint32_t stag);
+    void advertise_again(std::uint32_t stag);
     std::uint32_t next_invalidated() const;
 
     Shared& shared_;
@@ -125,16 +127,16 @@ private:
     std::uint32_t receives_;
     std::shared_ptr<iwarp::QueuePair> queue_pair_;
     std::vector<std::shared_ptr<iwarp::MemoryRegion>> invalidatable_ = {};
-    Loan peer_ = {};
+    Advertisement peer_ = {};
     bool connected_ = false;
 
     std::deque<Operation> pending_ = {};
     std::uint64_t posted_ = 0;    ///< messages
-    std::uint64_t arrived_ = 0;   ///< of them, as the peer tells
+    std::uint64_t arrived_ = 0;   ///< of them, as the peer reports
     std::uint64_t requests_ = 0;  ///< READs and atomics
     std::uint64_t answered_ = 0;
     std::uint64_t expected_ = 0;                    ///< messages of the peer
-    std::uint64_t told_ = 0;                        ///< of the messages received
+    std::uint64_t reported_ = 0;                    ///< of the messages received
     std::uint64_t invalidated_ = 0;                 ///< Sends with Invalidate that were posted
     std::deque<std::uint64_t> invalidations_ = {};  ///< `posted_` behind each of the last ones
     /// A Send or Write that is under way; they complete in their order.
