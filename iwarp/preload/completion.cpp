@@ -7,10 +7,10 @@
 
 #include "iwarp/preload/abi.h"
 #include "iwarp/preload/async_events.h"
-#include "iwarp/preload/crowd.h"
 #include "iwarp/preload/engine.h"
 #include "iwarp/preload/objects.h"
 #include "iwarp/preload/operations.h"
+#include "iwarp/preload/poll_backoff.h"
 #include "iwarp/preload/tables.h"
 #include "iwarp/verbs/completion_queue.h"
 
@@ -107,9 +107,9 @@ int operations::poll_cq(ibv_cq* abi, int most, ibv_wc* into) {
     if (engine.lock().contended()) std::this_thread::yield();
     const int found = take(engine, to_cq(abi), std::span(into, static_cast<std::size_t>(most)));
     if (found > 0)
-        this_threads_crowd().found();
+        this_threads_backoff().found();
     else if (found == 0 && most != 0)
-        this_threads_crowd().found_nothing(engine.descriptor());
+        this_threads_backoff().found_nothing(engine.descriptor());
     return found;
 }
 

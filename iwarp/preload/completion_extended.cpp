@@ -3,10 +3,10 @@
 #include <ctime>
 
 #include "iwarp/preload/completion.h"
-#include "iwarp/preload/crowd.h"
 #include "iwarp/preload/engine.h"
 #include "iwarp/preload/objects.h"
 #include "iwarp/preload/operations.h"
+#include "iwarp/preload/poll_backoff.h"
 #include "iwarp/preload/tables.h"
 
 /// ibv_create_cq_ex, and completions read field by field.
@@ -34,9 +34,9 @@ int start_poll(ibv_cq_ex* abi, ibv_poll_cq_attr* wanted) {
     const int failure = next_poll(abi);
     if (failure != 0 && !cq.single_threaded) cq.polling.unlock();
     if (failure == 0)
-        this_threads_crowd().found();
+        this_threads_backoff().found();
     else if (failure == ENOENT)
-        this_threads_crowd().found_nothing(Engine::instance().descriptor());
+        this_threads_backoff().found_nothing(Engine::instance().descriptor());
     return failure;
 }
 

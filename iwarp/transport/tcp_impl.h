@@ -10,7 +10,7 @@
 #include "iwarp/transport/tcp.h"
 #include "iwarp/transport/tcp_connection.h"
 
-/// The inside of TcpTransport: tcp_turns.cpp drives, tcp_set_up.cpp connects and accepts, tcp.cpp is the face.
+/// The inside of TcpTransport: tcp_loop.cpp drives, tcp_set_up.cpp connects and accepts, tcp.cpp is the face.
 namespace iwarp::transport {
 
 inline constexpr std::int64_t never = INT64_MAX;

@@ -13,10 +13,10 @@
 #include "metrics/stream/loss_recovery.h"
 #include "metrics/stream/loss_reports.h"
 #include "metrics/stream/receive_window.h"
-#include "metrics/stream/segment.h"
 #include "metrics/stream/segment_prints.h"
 #include "metrics/stream/send_order.h"
 #include "metrics/stream/sent_marks.h"
+#include "metrics/stream/tcp_segment.h"
 
 /// What TCP and RDMAP need of a flow beyond `Flow` itself. Positions are those of `RequestState`: sequence numbers
 /// with their wraps counted; `next` is one past the highest octet seen, `acknowledged` one past the highest

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "metrics/flow/flow_key.h"
-#include "metrics/stream/segment.h"
+#include "metrics/stream/tcp_segment.h"
 
 namespace metrics::stream {
 

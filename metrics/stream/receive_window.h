@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "metrics/attribution/attribution.h"
-#include "metrics/stream/segment.h"
+#include "metrics/stream/tcp_segment.h"
 
 namespace metrics::stream {
 

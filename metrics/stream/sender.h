@@ -5,7 +5,7 @@
 #include "metrics/stream/half.h"
 #include "metrics/stream/hole_table.h"
 #include "metrics/stream/receiver.h"
-#include "metrics/stream/segment.h"
+#include "metrics/stream/tcp_segment.h"
 
 namespace metrics::stream {
 

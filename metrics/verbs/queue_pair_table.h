@@ -14,7 +14,7 @@
 
 namespace metrics::verbs {
 
-struct BookOptions {
+struct QueuePairTableOptions {
     std::size_t max_queue_pairs = 65'536;  ///< remembered at once; of those over the limit, the idlest go
     std::size_t max_requests = 65'536;     ///< outstanding of one queue pair; devices grant some ten thousand
     std::size_t max_processes = 65'536;    ///< known by name; those go first of whom no queue pair lives
@@ -64,12 +64,12 @@ struct QueuePair {
 
 /// Reads records: what each queue pair did, and how full its queues are. Holds so many queue pairs at once as it may;
 /// what it is given may be anything.
-class TraceBook {
+class QueuePairTable {
 public:
-    explicit TraceBook(const BookOptions& options = {});
-    ~TraceBook();
-    TraceBook(const TraceBook&) = delete;
-    TraceBook& operator=(const TraceBook&) = delete;
+    explicit QueuePairTable(const QueuePairTableOptions& options = {});
+    ~QueuePairTable();
+    QueuePairTable(const QueuePairTable&) = delete;
+    QueuePairTable& operator=(const QueuePairTable&) = delete;
 
     /// Who the process of coming records is.
     void know(const Process& process);
@@ -142,7 +142,7 @@ private:
     Level& receive_level(QueuePair& queue_pair);
     void look_for_losses(QueuePair& queue_pair, std::int64_t now_ns);
 
-    BookOptions options_;
+    QueuePairTableOptions options_;
     std::unordered_map<Handle, std::unique_ptr<QueuePair>> lives_;
     std::unordered_map<std::uint64_t, Handle> living_;  ///< by process, device and number
     std::unordered_map<std::uint64_t, std::vector<Handle>> index_;

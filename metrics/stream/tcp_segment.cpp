@@ -1,4 +1,4 @@
-#include "metrics/stream/segment.h"
+#include "metrics/stream/tcp_segment.h"
 
 #include "wire/tcp.h"
 

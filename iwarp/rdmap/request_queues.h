@@ -36,9 +36,9 @@ struct OutstandingRequest {
 
 /// A ring of fixed capacity: first in, first out. Takes memory as it is used, most streams have little outstanding.
 template <class T>
-class Ledger {
+class BoundedQueue {
 public:
-    explicit Ledger(std::size_t capacity = 0) : capacity_(capacity) {}
+    explicit BoundedQueue(std::size_t capacity = 0) : capacity_(capacity) {}
     bool full() const { return count_ == capacity_; }
     bool empty() const { return count_ == 0; }
     std::size_t size() const { return count_; }
@@ -48,7 +48,8 @@ public:
         if (count_ == slots_.size()) grow();
         T& slot = slots_[(first_ + count_) % slots_.size()];
         ++count_;
-        return slot = value;
+        slot = value;
+        return slot;
     }
     T& front() { return slots_[first_]; }
     T& at(std::size_t position) { return slots_[(first_ + position) % slots_.size()]; }
@@ -71,8 +72,8 @@ private:
     std::size_t count_ = 0;
 };
 
-/// The window a Ledger bounds: inbound by IRD, outbound by ORD (RFC 5040 section 4.2; RFC 7306: atomics count).
-using OwedResponses = Ledger<OwedResponse>;
-using OutstandingRequests = Ledger<OutstandingRequest>;
+/// The window a BoundedQueue bounds: inbound by IRD, outbound by ORD (RFC 5040 section 4.2; RFC 7306: atomics count).
+using OwedResponses = BoundedQueue<OwedResponse>;
+using OutstandingRequests = BoundedQueue<OutstandingRequest>;
 
 }  // namespace iwarp::rdmap

@@ -1,4 +1,4 @@
-#include "metrics/verbs/trace_book.h"
+#include "metrics/verbs/queue_pair_table.h"
 
 #include <algorithm>
 #include <cstring>
@@ -62,10 +62,10 @@ std::uint64_t passed(std::int64_t from_ns, std::int64_t to_ns) {
 
 }  // namespace
 
-TraceBook::TraceBook(const BookOptions& options) : options_(options) {}
-TraceBook::~TraceBook() = default;
+QueuePairTable::QueuePairTable(const QueuePairTableOptions& options) : options_(options) {}
+QueuePairTable::~QueuePairTable() = default;
 
-void TraceBook::know(const Process& process) {
+void QueuePairTable::know(const Process& process) {
     if (!admits(process.pid)) return;
     ProcessState& known = processes_[process.pid];
     known.process = process;
@@ -73,14 +73,14 @@ void TraceBook::know(const Process& process) {
 }
 
 /// Whether there is room to know one more.
-bool TraceBook::admits(std::uint32_t process) {
+bool QueuePairTable::admits(std::uint32_t process) {
     if (processes_.size() >= options_.max_processes && !processes_.contains(process)) forget_processes();
     return processes_.size() < options_.max_processes || processes_.contains(process);
 }
 
 /// What belongs to processes of whom no queue pair lives; but the newest may be about to make some. Where that is
 /// nothing, it is not looked for again soon.
-void TraceBook::forget_processes() {
+void QueuePairTable::forget_processes() {
     constexpr std::uint32_t patience = 64;
     if (in_vain_ > 0) {
         --in_vain_;
@@ -98,7 +98,7 @@ void TraceBook::forget_processes() {
     if (gone == 0) in_vain_ = patience;
 }
 
-void TraceBook::add(const Record& record) {
+void QueuePairTable::add(const Record& record) {
     ++records_;
     switch (record.kind) {
         case RecordKind::post_send: return post_send(record);
@@ -120,12 +120,12 @@ void TraceBook::add(const Record& record) {
 
 // ---- lives ----
 
-QueuePair* TraceBook::find(Handle handle) {
+QueuePair* QueuePairTable::find(Handle handle) {
     const auto found = lives_.find(handle);
     return found == lives_.end() ? nullptr : found->second.get();
 }
 
-QueuePair& TraceBook::at(const Record& record) {
+QueuePair& QueuePairTable::at(const Record& record) {
     const auto known = living_.find(key_of(record));
     QueuePair& life = *lives_.at(known != living_.end() ? known->second : begin(record));
     life.last_ns = std::max(life.last_ns, record.time_ns);
@@ -134,7 +134,7 @@ QueuePair& TraceBook::at(const Record& record) {
     return life;
 }
 
-TraceBook::Handle TraceBook::begin(const Record& record) {
+QueuePairTable::Handle QueuePairTable::begin(const Record& record) {
     if (lives_.size() >= std::max<std::size_t>(options_.max_queue_pairs, 1)) evict();
     const Handle handle = next_++;
     auto life = std::make_unique<QueuePair>(record.process, record.device, record.number & number_mask);
@@ -149,7 +149,7 @@ TraceBook::Handle TraceBook::begin(const Record& record) {
 }
 
 /// The first requests of the queue will not be heard of any more.
-void TraceBook::give_up(QueuePair& life, std::size_t count, std::int64_t now_ns) {
+void QueuePairTable::give_up(QueuePair& life, std::size_t count, std::int64_t now_ns) {
     for (std::size_t place = 0; place < count; ++place) {
         const Request& request = life.requests.at(place);
         if (request.operation) life.posts.retire(request.ordinal, {now_ns, false, true, true});
@@ -157,7 +157,7 @@ void TraceBook::give_up(QueuePair& life, std::size_t count, std::int64_t now_ns)
     life.requests.pop(count);
 }
 
-void TraceBook::end(QueuePair& life, std::int64_t now_ns) {
+void QueuePairTable::end(QueuePair& life, std::int64_t now_ns) {
     life.send_level.pass(now_ns);
     life.receive_level.pass(now_ns);
     if (life.send_level.begun()) life.send_level.set(now_ns, 0);
@@ -172,7 +172,7 @@ void TraceBook::end(QueuePair& life, std::int64_t now_ns) {
 }
 
 /// A sixteenth at a time: those that are over first, then those that did nothing for longest.
-void TraceBook::evict() {
+void QueuePairTable::evict() {
     std::vector<Handle> order;
     order.reserve(lives_.size());
     for (const auto& [handle, life] : lives_) order.push_back(handle);
@@ -195,7 +195,7 @@ void TraceBook::evict() {
 }
 
 /// Posts that no flow takes are kept for one that may come; not without end.
-void TraceBook::bound_waiting() {
+void QueuePairTable::bound_waiting() {
     if (++added_ < options_.max_waiting / 4) return;
     added_ = 0;
     std::size_t waiting = 0;
@@ -205,7 +205,7 @@ void TraceBook::bound_waiting() {
         if (!life->posts.taken()) life->posts.clear();
 }
 
-void TraceBook::index(Handle handle, Key key, std::uint32_t value) {
+void QueuePairTable::index(Handle handle, Key key, std::uint32_t value) {
     auto& handles = index_[static_cast<std::uint64_t>(key) << 32 | value];
     if (std::find(handles.begin(), handles.end(), handle) != handles.end()) return;
     if (handles.size() == most_of_one_key) handles.erase(handles.begin());
@@ -213,12 +213,12 @@ void TraceBook::index(Handle handle, Key key, std::uint32_t value) {
     ++identities_;
 }
 
-std::vector<TraceBook::Handle> TraceBook::looked_up(Key key, std::uint32_t value) const {
+std::vector<QueuePairTable::Handle> QueuePairTable::looked_up(Key key, std::uint32_t value) const {
     const auto found = index_.find(static_cast<std::uint64_t>(key) << 32 | value);
     return found == index_.end() ? std::vector<Handle>{} : found->second;
 }
 
-std::uint64_t TraceBook::lost(const QueuePair& life) const {
+std::uint64_t QueuePairTable::lost(const QueuePair& life) const {
     if (life.ended) return life.lost_at_end;
     const auto process = processes_.find(life.process);
     return process == processes_.end() ? 0 : process->second.lost - life.lost_before;
@@ -228,7 +228,7 @@ std::uint64_t TraceBook::lost(const QueuePair& life) const {
 
 /// Where records are missing, what is in the queue is known again once ids tell requests apart, or it was empty for so
 /// long that no completion can be on its way. Until then completions may be those of requests that nobody saw posted.
-void TraceBook::look_for_losses(QueuePair& life, std::int64_t now_ns) {
+void QueuePairTable::look_for_losses(QueuePair& life, std::int64_t now_ns) {
     if (const std::uint64_t missing = lost(life); missing != life.trusted_lost) {
         life.trusted_lost = missing;
         life.trusted = false;
@@ -242,7 +242,7 @@ void TraceBook::look_for_losses(QueuePair& life, std::int64_t now_ns) {
         life.trusted = true;
 }
 
-void TraceBook::post_send(const Record& record) {
+void QueuePairTable::post_send(const Record& record) {
     QueuePair& life = at(record);
     if (record.work.status != 0) {
         ++life.counts.posts_refused;
@@ -279,13 +279,13 @@ void TraceBook::post_send(const Record& record) {
     life.send_level.set(record.time_ns, life.requests.size());
 }
 
-Level& TraceBook::receive_level(QueuePair& life) {
+Level& QueuePairTable::receive_level(QueuePair& life) {
     if (life.shared_receive_queue == 0) return life.receive_level;
     return shared_[static_cast<std::uint64_t>(life.process) << 32 | static_cast<std::uint64_t>(life.device) << 24 |
                    (life.shared_receive_queue & number_mask)];
 }
 
-void TraceBook::post_receive(const Record& record) {
+void QueuePairTable::post_receive(const Record& record) {
     const bool shared = (record.work.flags & Flag::shared) != 0;
     if (shared && shared_.size() >= options_.max_queue_pairs && !shared_.contains(key_of(record))) {
         forget_processes();
@@ -299,7 +299,7 @@ void TraceBook::post_receive(const Record& record) {
     level.set(record.time_ns, level.value() + 1);
 }
 
-void TraceBook::completion(const Record& record) {
+void QueuePairTable::completion(const Record& record) {
     QueuePair& life = at(record);
     ++life.counts.status(record.work.status).count;
     if (record.work.status != 0) ++life.counts.completion_errors;
@@ -312,7 +312,7 @@ void TraceBook::completion(const Record& record) {
         ++unexpected_;
 }
 
-void TraceBook::complete_send(QueuePair& life, const Record& record) {
+void QueuePairTable::complete_send(QueuePair& life, const Record& record) {
     ++life.counts.completions;
     look_for_losses(life, record.time_ns);
     life.last_work_ns = record.time_ns;
@@ -338,7 +338,7 @@ void TraceBook::complete_send(QueuePair& life, const Record& record) {
 
 // ---- who it is ----
 
-void TraceBook::change(const Record& record) {
+void QueuePairTable::change(const Record& record) {
     const wire::trace::QueuePairChange& change = record.change;
     const auto known = living_.find(key_of(record));
     const bool fresh = change.state == state_reset || change.state == state_init;
@@ -379,7 +379,7 @@ void TraceBook::change(const Record& record) {
     ++identities_;
 }
 
-void TraceBook::connect(Handle handle, const ConnectionEnd& local, const ConnectionEnd& peer) {
+void QueuePairTable::connect(Handle handle, const ConnectionEnd& local, const ConnectionEnd& peer) {
     QueuePair& life = *lives_.at(handle);
     if (local.address.family != dissect::Network::Family::none) life.local = local;
     if (peer.address.family != dissect::Network::Family::none) life.peer = peer;
@@ -389,7 +389,7 @@ void TraceBook::connect(Handle handle, const ConnectionEnd& local, const Connect
     ++identities_;
 }
 
-void TraceBook::connection(const Record& record) {
+void QueuePairTable::connection(const Record& record) {
     const wire::trace::ConnectionChange& change = record.connection;
     const ConnectionEnd local{address_of(change.local, change.family), change.local_port};
     const ConnectionEnd peer{address_of(change.peer, change.family), change.peer_port};
@@ -413,7 +413,7 @@ void TraceBook::connection(const Record& record) {
     asked.peer = peer;
 }
 
-VerbsFigures TraceBook::figures(const QueuePair& life) const {
+VerbsFigures QueuePairTable::figures(const QueuePair& life) const {
     VerbsFigures out = life.counts;
     const auto process = processes_.find(life.process);
     if (process != processes_.end() && !life.ended) out.process = process->second.process;
