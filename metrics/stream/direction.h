@@ -19,11 +19,11 @@
 #include "metrics/stream/tcp_segment.h"
 
 /// What TCP and RDMAP need of a flow beyond `Flow` itself. Positions are those of `RequestState`: sequence numbers
-/// with their wraps counted; `next` is one past the highest octet seen, `acknowledged` one past the highest
+/// with their wraps counted; `next` is one past the highest byte seen, `acknowledged` one past the highest
 /// acknowledged.
 namespace metrics::stream {
 
-/// Positions begin here, so that octets before the first seen have one too.
+/// Positions begin here, so that bytes before the first seen have one too.
 inline constexpr std::uint64_t first_position = std::uint64_t{1} << 32;
 /// The ledger holds positions of 48 bits: beyond this they are moved back by whole wraps.
 inline constexpr std::uint64_t highest_position = std::uint64_t{1} << 47;
@@ -33,15 +33,15 @@ struct MessageState {
     std::uint64_t next_offset = 0;  ///< tagged offset at which the Write goes on
     std::uint32_t stag = 0;         ///< of the Write
     std::uint32_t message_sequence = 0;
-    std::uint64_t octets_missing = 0;  ///< of the stream, while `cut`
-    std::uint64_t write_end = 0;       ///< position of a Write that Immediate Data may follow; 0 = none
-    std::int64_t write_ns = 0;         ///< when its last octet passed
+    std::uint64_t bytes_missing = 0;  ///< of the stream, while `cut`
+    std::uint64_t write_end = 0;      ///< position of a Write that Immediate Data may follow; 0 = none
+    std::int64_t write_ns = 0;        ///< when its last byte passed
     std::uint32_t write_bytes = 0;
     std::optional<std::uint64_t> write_latency_ns;  ///< of the last request, a Write: not recorded yet
     bool write_was_last = false;        ///< the last request was a Write, not yet paired with Immediate Data
     bool awaited = true;                ///< no FPDU has come since the start frame, or a gap
     bool request_seen = false;          ///< a READ or atomic request was captured
-    bool cut = false;                   ///< octets just before the next FPDU were not captured
+    bool cut = false;                   ///< bytes just before the next FPDU were not captured
     bool begun_unseen = false;          ///< nor, perhaps, was something of the message under way, its beginning or more
     bool response_cut = false;          ///< something of the READ response under way was not captured
     bool in_sync = false;               ///< a READ or atomic request was answered
@@ -49,14 +49,14 @@ struct MessageState {
     std::uint32_t not_kept = 0;         ///< the same of those for which there was no room
     std::uint32_t doubtful = 0;         ///< most outstanding before it was doubtful which are answered; 0: it is not
     std::uint32_t unmatched = 0;        ///< responses in a row that answer none of the requests outstanding
-    std::uint32_t unmatched_limit = 0;  ///< with so many of them the requests are given up
-    std::uint64_t answered = 0;         ///< the oldest READ or atomic outstanding lies behind this position
+    std::uint32_t unmatched_limit = 0;  ///< at this number of them the requests are given up
+    std::uint64_t answered = 0;         ///< the oldest READ or atomic outstanding lies after this position
     std::uint64_t response_bytes = 0;
     std::uint64_t response_offset = 0;  ///< tagged offset at which the READ response under way goes on
     std::uint32_t response_stag = 0;
-    std::uint64_t first_frame = 0;        ///< that held the first octet of the message under way
+    std::uint64_t first_frame = 0;        ///< that held the first byte of the message under way
     std::uint64_t response_frame = 0;     ///< the same of the READ response under way
-    std::int64_t response_passed_ns = 0;  ///< when its last octets so far did, in whatever order
+    std::int64_t response_passed_ns = 0;  ///< when its last bytes so far did, in whatever order
 };
 
 /// Requests and responses outstanding together: maxima are not the sum of the two ledgers' maxima.

@@ -11,7 +11,7 @@ namespace metrics::stream {
 class EarlyResponses {
 public:
     struct Response {
-        std::uint64_t first_frame = 0;  ///< that held its first octet
+        std::uint64_t first_frame = 0;  ///< that held its first byte
         std::int64_t passed_ns = 0;     ///< when its last one passed
         bool atomic = false;            ///< else of a READ
         bool counted = false;           ///< its requester's flow was known, and has it among its messages

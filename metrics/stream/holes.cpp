@@ -48,10 +48,10 @@ bool Holes::expect_acknowledged(std::int64_t now_ns, std::uint64_t within_ns) co
     });
 }
 
-std::uint32_t Holes::share(const Hole& hole, std::uint64_t octets) {
+std::uint32_t Holes::share(const Hole& hole, std::uint64_t bytes) {
     const std::uint64_t whole = hole.end - hole.begin;
     const std::uint64_t segment = (whole + hole.packets - 1) / std::max<std::uint64_t>(hole.packets, 1);
-    return static_cast<std::uint32_t>((octets + segment - 1) / std::max<std::uint64_t>(segment, 1));
+    return static_cast<std::uint32_t>((bytes + segment - 1) / std::max<std::uint64_t>(segment, 1));
 }
 
 Holes::Filled Holes::fill(Hole& hole, std::uint64_t begin, std::uint64_t end) {

@@ -11,7 +11,7 @@ using wire::RdmapOpcode;
 
 namespace {
 
-constexpr std::uint32_t atomic_octets = 8;
+constexpr std::uint32_t atomic_bytes = 8;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ void Messages::other(const Half& half, const Half& back, const Part& part) {
         case RdmapOpcode::atomic_request: {
             const bool swap =
                 part.ddp.atomic_operation == static_cast<std::uint8_t>(wire::AtomicOperation::compare_swap);
-            request(half, back, part, swap ? Operation::compare_swap : Operation::fetch_add, atomic_octets);
+            request(half, back, part, swap ? Operation::compare_swap : Operation::fetch_add, atomic_bytes);
             break;
         }
         case RdmapOpcode::read_response: response(half, back, part, cut); break;
@@ -53,7 +53,7 @@ void Messages::other(const Half& half, const Half& back, const Part& part) {
     }
 }
 
-/// Octets that a Read Request asks for; absent where the snap length cut it.
+/// Bytes that a Read Request asks for; absent where the snap length cut it.
 std::optional<std::uint32_t> Messages::read_size(const Part& part) {
     const dissect::LayerRef* layer = part.unit.dissection.find(dissect::LayerId::rdmap_read_request);
     if (layer == nullptr || layer->length < layer->wire_length) return std::nullopt;
@@ -86,15 +86,15 @@ void Messages::immediate(const Half& half, const Part& part) {
     covered(half, part.end, part.now_ns());
 }
 
-/// A Write of which the capture lacks octets goes on where it may be by now. Where another one of the same place has
-/// begun meanwhile, that cannot be told: the octets are Writes' all the same, but no single one's size or time is
+/// A Write of which the capture lacks bytes goes on where it may be by now. Where another one of the same place has
+/// begun meanwhile, that cannot be told: the bytes are Writes' all the same, but no single one's size or time is
 /// known.
 bool Messages::resumes(const Half& half, const Part& part) {
     RequestState& request = half.request();
     MessageState& message = half.direction->message;
     const std::uint64_t ahead = part.ddp.tagged_offset - message.next_offset;
     const bool goes_on = request.in_message && request.operation == Operation::write && message.stag == part.ddp.stag &&
-                         ahead <= message.octets_missing;
+                         ahead <= message.bytes_missing;
     if (goes_on) {
         half.flow->ledger.add_bytes(part.passed_ns(), ahead);
         request.message_bytes += ahead;
@@ -102,12 +102,12 @@ bool Messages::resumes(const Half& half, const Part& part) {
     return goes_on;
 }
 
-void Messages::gap(const Half& half, const Half& back, std::uint64_t octets, std::int64_t now_ns) {
+void Messages::gap(const Half& half, const Half& back, std::uint64_t bytes, std::int64_t now_ns) {
     MessageState& message = half.direction->message;
     settle_write(half);
     message.write_was_last = false;
     message.awaited = message.cut = true;
-    message.octets_missing += octets;
+    message.bytes_missing += bytes;
     if (half.flow->responder != Flow::no_block) store_.responder(*half.flow).in_response = false;
     if (back) give_up(back, now_ns);  // which of the responses lay in the gap cannot be told
 }

@@ -14,16 +14,16 @@ class Messages {
 public:
     Messages(FlowStore& store, Receiver& receiver);
 
-    /// An FPDU of `half`, whose octets of the stream end at `end`; `back` is the opposite direction, if there is one.
+    /// An FPDU of `half`, whose bytes of the stream end at `end`; `back` is the opposite direction, if there is one.
     void unit(const Half& half, const Half& back, const dissect::Unit& unit, std::uint64_t end);
-    /// Octets of the stream were never captured: what was under way cannot be told to its end.
-    /// `octets` of them, or of such as could not be read.
-    void gap(const Half& half, const Half& back, std::uint64_t octets, std::int64_t now_ns);
+    /// `bytes` bytes of the stream were not captured, or could not be read: what was under way cannot be followed to its
+    /// end.
+    void gap(const Half& half, const Half& back, std::uint64_t bytes, std::int64_t now_ns);
     void forget(Direction& direction);
     std::size_t octets() const { return early_responses_.octets(); }
 
 private:
-    /// An FPDU and where its octets end. Its octets pass, and then it is delivered: at once, unless something before it
+    /// An FPDU and where its bytes end. Its bytes pass, and then it is delivered: at once, unless something before it
     /// is missing. What was on its way when is told by the former, what its receiver could know by the latter.
     struct Part {
         const dissect::Unit& unit;

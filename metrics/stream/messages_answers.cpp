@@ -26,7 +26,7 @@ std::uint16_t mark_of(std::uint64_t first, std::uint64_t second) {
     return static_cast<std::uint16_t>(1 + (hash >> 32) % 511);
 }
 
-/// Tells one answer from others by what of its request it repeats: a READ response the place that its first octet goes
+/// Tells one answer from others by what of its request it repeats: a READ response the place that its first byte goes
 /// to (RFC 5040, 4.5), an atomic one its number (RFC 7306, 5.2.2). 0 where the snap length cut the header that has it
 /// (which is not read then), or there is none.
 std::uint16_t mark_of_request(const dissect::DdpSummary& ddp, Operation operation, std::size_t captured) {
@@ -35,8 +35,8 @@ std::uint16_t mark_of_request(const dissect::DdpSummary& ddp, Operation operatio
     return ddp.read_size == 0 ? 0 : mark_of(ddp.sink_stag, ddp.sink_offset);
 }
 std::uint16_t mark_of_response(const dissect::DdpSummary& ddp, bool atomic, std::size_t captured) {
-    const std::size_t told = atomic ? untagged_head + wire::size_of<wire::RdmapAtomicResponse> : tagged_head;
-    if (captured < told) return 0;
+    const std::size_t needed = atomic ? untagged_head + wire::size_of<wire::RdmapAtomicResponse> : tagged_head;
+    if (captured < needed) return 0;
     return atomic ? mark_of(ddp.request_id, 0) : mark_of(ddp.stag, ddp.tagged_offset);
 }
 
@@ -82,8 +82,8 @@ void Messages::request(const Half& half, const Half& back, const Part& part, Ope
 }
 
 /// Once requests were given up, or responses came that answer none, some may be taken for those to younger requests,
-/// which then stay. Who has more outstanding than ever before, or asks again long after, has had answers that nobody
-/// counted.
+/// which then stay. A sender that has more outstanding than ever before, or asks again long after, has had answers that
+/// were not counted.
 void Messages::doubt(const Half& half, const Part& part) {
     MessageState& message = half.direction->message;
     Ledger& requests = half.direction->responses;
@@ -128,20 +128,20 @@ void Messages::note_early_response(Direction& responder, const EarlyResponses::R
     early_responses_[responder.early_responses].note(response);
 }
 
-/// A response can be to the oldest request only if it repeats what that one told, and if its sender had that request
-/// when it sent the response: the acknowledgement in the segment says so.
+/// A response can be to the oldest request only if it repeats what that request said, and if its sender had that
+/// request when it sent the response: the acknowledgement in the segment says so.
 bool Messages::belongs(const Half& requester, const Part& part) const {
     const OutstandingMessage* oldest = requester.direction->responses.oldest(store_.rings);
     if (oldest == nullptr) return false;
     const bool atomic = static_cast<RdmapOpcode>(part.ddp.opcode) == RdmapOpcode::atomic_response;
     const std::uint16_t mark = mark_of_response(part.ddp, atomic, part.unit.bytes.size());
     // Merged ones may be of both kinds, and have the youngest's mark.
-    const bool told_apart = mark != 0 && oldest->mark != 0 && oldest->mark != mark;
-    if (!oldest->merged && (is_atomic(*oldest) != atomic || told_apart)) return false;
+    const bool differs = mark != 0 && oldest->mark != 0 && oldest->mark != mark;
+    if (!oldest->merged && (is_atomic(*oldest) != atomic || differs)) return false;
     const dissect::Dissection& frame = part.unit.frame_dissection;
     if (frame.layer_count == 0 || (frame.tcp.flags & tcp_ack) == 0) return true;
     std::uint64_t acknowledged = position_of(requester.request().next, frame.tcp.acknowledgment);
-    // One that waited behind a hole came in another segment, which told no more than the farthest.
+    // One that waited for a hole came in another segment, which acknowledged no more than the farthest.
     if (part.unit.first_frame != part.unit.frame.number)
         acknowledged = std::max(acknowledged, requester.request().acknowledged);
     if (oldest->merged) return acknowledged > requester.direction->message.answered;
@@ -156,7 +156,7 @@ void Messages::first_response(const Half& requester, const Part& part) {
     store_.record(*requester.flow, FlowHistogram::first_response, elapsed(oldest->last_ns, part.passed_ns()));
 }
 
-/// `passed_ns`: when the last of the response's octets did.
+/// `passed_ns`: when the last of the response's bytes did.
 void Messages::answered(const Half& requester, const Part& part, std::int64_t passed_ns) {
     const std::int64_t now_ns = part.now_ns();
     Direction& direction = *requester.direction;

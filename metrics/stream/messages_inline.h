@@ -68,7 +68,7 @@ inline void Messages::finish(const Half& half, const Part& part, Operation opera
     // Not even its end is known to have passed: no latency may be taken from it.
     if (part.unit.holed) [[unlikely]]
         flow.ledger.mark_again(store_.rings, part.end);
-    // Of one FPDU over several segments it is not known when its first octet passed.
+    // Of one FPDU over several segments it is not known when its first byte passed.
     const bool one_unit = message.first_frame == part.unit.first_frame;
     if (!one_unit && message.first_frame != part.unit.frame.number && whole && !part.unit.holed)
         store_.record(flow, FlowHistogram::message_duration, elapsed(request.message_first_ns, part.passed_ns()));
@@ -86,18 +86,18 @@ inline void Messages::finish(const Half& half, const Part& part, Operation opera
     covered(half, part.end, part.now_ns());
 }
 
-/// The acknowledgement may have come first: the octets were lost before the tap, or put in order late.
+/// The acknowledgement may have come first: the bytes were lost before the capture point, or put in order late.
 inline void Messages::covered(const Half& half, std::uint64_t end, std::int64_t now_ns) {
     Direction& direction = *half.direction;
     direction.level.note(half.flow->ledger, direction.responses, now_ns);
     if (end <= half.request().acknowledged) receiver_.complete(half, half.request().acknowledged, now_ns, false);
 }
 
-/// An FPDU behind octets that were not captured. Of one that lacks some itself, they come after its head.
+/// An FPDU after bytes that were not captured. Of one that lacks some itself, they come after its head.
 inline void Messages::rejoin(MessageState& message, const Part& part) {
     if (part.unit.holed) return;
     message.cut = false;
-    message.octets_missing = 0;
+    message.bytes_missing = 0;
 }
 
 inline void Messages::write(const Half& half, const Part& part) {

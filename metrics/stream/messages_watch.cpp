@@ -1,4 +1,4 @@
-// What a witness is told of operations, beyond what figures need.
+// What is reported to a witness about operations, beyond what figures need.
 #include "metrics/stream/messages.h"
 
 namespace metrics::stream {

@@ -110,10 +110,10 @@ dissect::stream::SequenceExtent extent(const Half& half) {
     return out;
 }
 
-constexpr std::uint64_t longest_wait = std::uint64_t{4} << 20;    ///< octets that FPDUs may still be found in
+constexpr std::uint64_t longest_wait = std::uint64_t{4} << 20;    ///< bytes that FPDUs may still be found in
 constexpr std::uint64_t longest_search = std::uint64_t{1} << 18;  ///< the same before many were
 
-/// Octets of a direction in which nothing was found, nor will be.
+/// Bytes of a direction in which nothing was found, nor will be.
 std::uint64_t unread_bytes_of(const Direction& direction) {
     const std::uint64_t known = direction.fpdu_bytes + direction.skipped_bytes;
     const std::uint64_t waiting = direction.sent.new_bytes - std::min(direction.sent.new_bytes, known);
@@ -365,7 +365,7 @@ Half StreamTracker::State::find_or_open(const dissect::Unit& unit, const FrameCo
     if (index != no_flow) return half_of(index);
     const Half half = open(key, unit.frame);
     if (!half || !whole) return half;
-    // Octets of the unit that came in earlier segments passed before anybody knew what they were.
+    // Bytes of the unit that came in earlier segments passed before anybody knew what they were.
     half.sent().sequence_known = half.sent().sequence_known && unit.first_frame == unit.frame.number;
     take(half, back_of(half), Segment{unit.frame, unit.frame_dissection, context});
     return half;

@@ -24,7 +24,7 @@ struct TcpOptions {
     std::uint32_t sack_newest_right = 0;
     std::uint8_t sack_blocks = 0;  ///< D-SACK's among them
     bool sack_permitted = false;
-    bool sack_above = false;  ///< a block lies above the acknowledgement: octets below it are missing. RFC 2883
+    bool sack_above = false;  ///< a block lies above the acknowledgement: bytes below it are missing. RFC 2883
 };
 
 /// One TCP segment of a frame.
@@ -36,7 +36,7 @@ struct Segment {
     const dissect::TcpSummary& tcp() const { return dissection.tcp; }
     bool has(TcpFlag flag) const { return (dissection.tcp.flags & flag) != 0; }
     std::int64_t now_ns() const { return frame.time_ns; }
-    /// The octets captured of the payload.
+    /// The bytes captured of the payload.
     wire::Bytes payload() const {
         const dissect::TcpSummary& tcp = dissection.tcp;
         if (tcp.payload_offset > frame.bytes.size()) return {};
@@ -53,11 +53,11 @@ struct Segment {
     }
     /// TSval. RFC 7323, 3.2.
     std::optional<std::uint32_t> timestamp() const {
-        if (header_octets() == 20) return std::nullopt;
+        if (header_bytes() == 20) return std::nullopt;
         return has_aligned_timestamps() ? wire::load_be32(header() + 24) : options().timestamp;
     }
     /// Whether there may be options beside timestamps in the usual place.
-    bool has_other_options() const { return header_octets() != 20 && !has_aligned_timestamps(); }
+    bool has_other_options() const { return header_bytes() != 20 && !has_aligned_timestamps(); }
     /// TCP's checksum; 0 where it was not captured.
     std::uint16_t checksum() const {
         constexpr std::size_t checksum_at = 16;
@@ -85,9 +85,9 @@ struct Segment {
     bool read_plain(Plain& out) const {
         if (!context.plain_segment) return false;
         const std::byte* const tcp = frame.bytes.data() + dissect::plain_tcp_offset;
-        const std::uint32_t octets = dissection.tcp.payload_offset - dissect::plain_tcp_offset;
-        out.has_timestamp = octets == 32 && wire::load_be32(tcp + 20) == aligned_timestamps;
-        if (octets != 20 && !out.has_timestamp) return false;
+        const std::uint32_t bytes = dissection.tcp.payload_offset - dissect::plain_tcp_offset;
+        out.has_timestamp = bytes == 32 && wire::load_be32(tcp + 20) == aligned_timestamps;
+        if (bytes != 20 && !out.has_timestamp) return false;
         out.timestamp = out.has_timestamp ? wire::load_be32(tcp + 24) : 0;
         out.identification = wire::load_be16(tcp - 16);
         out.checksum = wire::load_be16(tcp + 16);
@@ -99,16 +99,16 @@ private:
 
     const std::byte* header() const { return frame.bytes.data() + find(dissect::LayerId::tcp, 1)->offset; }
     /// As many as were captured; 20 where there is no header.
-    std::size_t header_octets() const {
+    std::size_t header_bytes() const {
         const dissect::LayerRef* layer = find(dissect::LayerId::tcp, 1);
         if (layer == nullptr) return 20;
         const std::size_t end = std::min<std::size_t>(dissection.tcp.payload_offset, frame.bytes.size());
         return end > std::size_t{layer->offset} + 20 ? end - layer->offset : 20;
     }
     bool has_aligned_timestamps() const {
-        return header_octets() == 32 && wire::load_be32(header() + 20) == aligned_timestamps;
+        return header_bytes() == 32 && wire::load_be32(header() + 20) == aligned_timestamps;
     }
-    TcpOptions read_options(wire::Bytes octets) const;
+    TcpOptions read_options(wire::Bytes bytes) const;
     /// The innermost layer of that kind, which nearly always is this one from the end.
     const dissect::LayerRef* find(dissect::LayerId id, unsigned from_end) const {
         if (dissection.layer_count >= from_end) {
@@ -128,7 +128,7 @@ inline void keep_least(std::uint32_t& least, std::uint64_t value) {
     if (value < least) least = static_cast<std::uint32_t>(std::max<std::uint64_t>(value, 1));
 }
 
-/// How far a sequence number lies ahead of a position, behind being negative. RFC 9293, 3.4.
+/// How far a sequence number lies ahead of a position; negative if it lies before the position. RFC 9293, 3.4.
 inline std::int32_t ahead_of(std::uint64_t position, std::uint32_t sequence) {
     return static_cast<std::int32_t>(sequence - static_cast<std::uint32_t>(position));
 }
