@@ -61,11 +61,11 @@ public:
         known_ = true;
     }
     void lose() { known_ = false; }
-    /// Octets from `position` on pass after all, though they had been taken for lost.
+    /// Bytes from `position` on pass after all, though they had been taken for lost.
     void find_again(std::uint64_t position) { known_ = known_ || end_ >= position; }
     void move_back(std::uint64_t by) { end_ = end_ > by ? end_ - by : 0; }
 
-    /// Octets from `position` on go on with a message that was begun before.
+    /// Bytes from `position` on go on with a message that was begun before.
     bool inside_message(std::uint64_t position) const { return known_ && (position < end_ || !last_); }
     std::uint8_t opcode() const { return opcode_; }
 
