@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-#include "iwarp/preload/service.h"
+#include "iwarp/preload/service_thread.h"
 
 namespace iwarp::preload {
 namespace {

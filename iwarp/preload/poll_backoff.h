@@ -13,8 +13,8 @@ class PollBackoff {
 public:
     /// A poll found something.
     void found() { empty_polls_ = 0; }
-    /// A poll found nothing. The Engine's lock is not held. May sleep until `descriptor` becomes readable, for 100
-    /// microseconds at most.
+    /// A poll found nothing. The ProgressEngine's lock is not held. May sleep until `descriptor` becomes readable, for
+    /// 100 microseconds at most.
     void found_nothing(int descriptor);
 
 private:

@@ -2,7 +2,7 @@
 
 #include "fmt/core.h"
 #include "iwarp/preload/abi.h"
-#include "iwarp/preload/engine.h"
+#include "iwarp/preload/progress_engine.h"
 
 /// What iWARP has not, or a library cannot do: each says so once and fails.
 namespace {

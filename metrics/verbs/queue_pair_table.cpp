@@ -318,7 +318,7 @@ void QueuePairTable::complete_send(QueuePair& life, const Record& record) {
     life.last_work_ns = record.time_ns;
     const bool failed = record.work.status != 0;
     const bool doubtful = !life.trusted && life.different_ids < enough_ids;
-    const SendQueue::Completed completed = life.requests.find(record.work.id, failed);
+    const OutstandingPosts::Completed completed = life.requests.find(record.work.id, failed);
     if (completed.requests == 0) {
         ++unexpected_;
         return;

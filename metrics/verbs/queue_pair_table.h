@@ -9,7 +9,7 @@
 #include "metrics/verbs/figures.h"
 #include "metrics/verbs/level.h"
 #include "metrics/verbs/message_join.h"
-#include "metrics/verbs/send_queue.h"
+#include "metrics/verbs/outstanding_posts.h"
 #include "wire/trace/record.h"
 
 namespace metrics::verbs {
@@ -46,7 +46,7 @@ struct QueuePair {
     bool ended = false;
     bool whole = false;  ///< its creation was recorded, so its first post is the first of all
 
-    SendQueue requests;
+    OutstandingPosts requests;
     Level send_level;
     Level receive_level;
     std::uint32_t shared_receive_queue = 0;

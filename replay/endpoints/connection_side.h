@@ -11,10 +11,10 @@
 #include "metrics/histogram/histogram.h"
 #include "replay/endpoints/control_messages.h"
 #include "replay/endpoints/pattern_memory.h"
-#include "replay/plan/operation.h"
-#include "replay/plan/payload.h"
+#include "replay/plan/payload_window.h"
+#include "replay/plan/planned_operation.h"
 #include "replay/plan/survey.h"
-#include "replay/result.h"
+#include "replay/replay_error.h"
 
 namespace replay {
 

@@ -14,7 +14,7 @@
 #include "replay/endpoints/control_connection.h"
 #include "replay/plan/operation_queue.h"
 #include "replay/plan/survey.h"
-#include "replay/result.h"
+#include "replay/replay_error.h"
 
 namespace replay {
 

@@ -5,8 +5,8 @@
 
 #include "dissect/dissector.h"
 #include "metrics/witness.h"
-#include "replay/plan/operation.h"
-#include "replay/plan/payload.h"
+#include "replay/plan/payload_window.h"
+#include "replay/plan/planned_operation.h"
 #include "replay/plan/survey.h"
 
 namespace replay {

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "replay/plan/operation_queue.h"
-#include "replay/plan/payload.h"
+#include "replay/plan/payload_window.h"
 #include "replay/plan/survey.h"
-#include "replay/result.h"
+#include "replay/replay_error.h"
 
 namespace replay {
 

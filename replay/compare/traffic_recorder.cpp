@@ -1,4 +1,4 @@
-#include "replay/compare/recorder.h"
+#include "replay/compare/traffic_recorder.h"
 
 #include <array>
 #include <chrono>

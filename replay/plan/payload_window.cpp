@@ -1,4 +1,4 @@
-#include "replay/plan/payload.h"
+#include "replay/plan/payload_window.h"
 
 #include <algorithm>
 #include <iterator>

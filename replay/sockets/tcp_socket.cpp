@@ -1,4 +1,4 @@
-#include "replay/sockets/tcp.h"
+#include "replay/sockets/tcp_socket.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "metrics/verbs/send_queue.h"
+#include "metrics/verbs/outstanding_posts.h"
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ std::optional<Operation> operation_of(std::uint8_t work_opcode) {
     }
 }
 
-void SendQueue::post(const Request& request) {
+void OutstandingPosts::post(const Request& request) {
     if (count_ == ring_.size()) {
         std::vector<Request> wider(std::max<std::size_t>(16, 2 * ring_.size()));
         for (std::size_t i = 0; i < count_; ++i) wider[i] = at(i);
@@ -31,7 +31,7 @@ void SendQueue::post(const Request& request) {
     ring_[(head_ + count_++) & (ring_.size() - 1)] = request;
 }
 
-SendQueue::Completed SendQueue::find(std::uint64_t id, bool failed) const {
+OutstandingPosts::Completed OutstandingPosts::find(std::uint64_t id, bool failed) const {
     if (failed && count_ > 0 && at(0).id == id) return {1, 0};
     const std::size_t signalled = std::min(signalled_.size(), farthest);
     for (std::size_t i = 0; i < signalled; ++i) {
@@ -47,7 +47,7 @@ SendQueue::Completed SendQueue::find(std::uint64_t id, bool failed) const {
     return {};
 }
 
-void SendQueue::pop(std::size_t count) {
+void OutstandingPosts::pop(std::size_t count) {
     count = std::min(count, count_);
     count_ -= count;
     popped_ += count;

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "iwarp/iwarp.h"
-#include "iwarp/preload/engine.h"
 #include "iwarp/preload/event_queue.h"
-#include "iwarp/preload/objects.h"
+#include "iwarp/preload/progress_engine.h"
+#include "iwarp/preload/verbs_objects.h"
 #include "iwarp/transport/tcp_probe.h"
 
 /// librdmacm's objects. As everywhere in the face, the ABI's structure comes first.
@@ -88,11 +88,11 @@ inline Id& to_id(rdma_cm_id* id) { return static_cast<Id&>(*id); }
 inline constexpr std::uint8_t max_read_depth = 128;
 
 /// The context that all identifiers have in common; opened with the first. Throws. With the lock held.
-Context* default_context(Engine& engine);
+Context* default_context(ProgressEngine& engine);
 /// The protection domain that all have in common. Without the lock; null and errno where there is none.
 ibv_pd* default_domain();
 /// The identifier has a device from now on, and the common domain if that was ever asked for. With the lock held.
-void attach(Engine& engine, Id& id);
+void attach(ProgressEngine& engine, Id& id);
 
 // Events. With the lock held.
 
@@ -116,7 +116,7 @@ ConnectionObserver& observer();
 void started_listening(Id& id);
 void stopped_listening(Id& id);
 /// On standard error, where the user asked for it (RDMASCOPE_SOFTWARE_VERBOSE).
-void explain(Engine& engine, const std::string& line);
+void explain(ProgressEngine& engine, const std::string& line);
 
 // Addresses.
 
@@ -132,7 +132,7 @@ void destroy(Id* id);
 /// Of one that came in and that the program never saw. With the lock held.
 void discard(Id* id);
 /// Makes an identifier, with a channel of its own where `channel` is null. Throws. With the lock held.
-Id* make_id(Engine& engine, rdma_event_channel* channel, void* context, rdma_port_space port_space);
+Id* make_id(ProgressEngine& engine, rdma_event_channel* channel, void* context, rdma_port_space port_space);
 
 /// `performed`, as librdmacm returns: 0, or -1 and errno.
 template <class Body>

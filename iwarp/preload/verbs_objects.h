@@ -70,7 +70,7 @@ inline Channel& to_channel(ibv_comp_channel* channel) { return static_cast<Chann
 /// An ibv_cq is the beginning of an ibv_cq_ex: every one can be used as both.
 struct Cq : ibv_cq_ex {
     std::shared_ptr<CompletionQueue> queue;
-    std::mutex polling;               ///< from start_poll to end_poll, taken before the Engine's lock
+    std::mutex polling;               ///< from start_poll to end_poll, taken before the ProgressEngine's lock
     bool single_threaded = false;     ///< the program's promise that this is not needed
     Completion current;               ///< of start_poll and next_poll
     std::uint32_t users = 0;          ///< queue pairs, one for each of its sides

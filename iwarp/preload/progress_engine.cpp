@@ -1,4 +1,4 @@
-#include "iwarp/preload/engine.h"
+#include "iwarp/preload/progress_engine.h"
 
 #include <algorithm>
 #include <chrono>
@@ -14,9 +14,9 @@
 
 #include "fmt/core.h"
 #include "iwarp/preload/async_events.h"
-#include "iwarp/preload/objects.h"
 #include "iwarp/preload/operations.h"
-#include "iwarp/preload/service.h"
+#include "iwarp/preload/service_thread.h"
+#include "iwarp/preload/verbs_objects.h"
 
 namespace iwarp::preload {
 namespace {
@@ -35,17 +35,17 @@ constexpr unsigned posts_a_turn = 16;
 
 }  // namespace
 
-Engine& Engine::instance() {
-    static Engine& engine = *new Engine;  // what a program does while it exits must still find it
+ProgressEngine& ProgressEngine::instance() {
+    static ProgressEngine& engine = *new ProgressEngine;  // what a program does while it exits must still find it
     return engine;
 }
 
-const Settings& Engine::settings() {
+const Settings& ProgressEngine::settings() {
     static const Settings& settings = *new Settings(Settings::from_environment());
     return settings;
 }
 
-bool Engine::usable() {
+bool ProgressEngine::usable() {
     if (!forked_.load(std::memory_order_relaxed)) return true;
     complaint_.say(
         "this process is the child of one that opened the software RDMA device; the device stays with the parent. Open "
@@ -53,14 +53,14 @@ bool Engine::usable() {
     return false;
 }
 
-void Engine::before_fork() { instance().lock_.acquire(); }
-void Engine::after_fork() { instance().lock_.release(); }
-void Engine::after_fork_in_child() {
+void ProgressEngine::before_fork() { instance().lock_.acquire(); }
+void ProgressEngine::after_fork() { instance().lock_.release(); }
+void ProgressEngine::after_fork_in_child() {
     instance().forked_ = true;
     instance().lock_.release();
 }
 
-Device& Engine::device() {
+Device& ProgressEngine::device() {
     if (device_) return *device_;
     settings();
     std::shared_ptr<Device> device = Device::open(device_options());
@@ -71,42 +71,42 @@ Device& Engine::device() {
     return *device_;
 }
 
-void Engine::drive() {
+void ProgressEngine::drive() {
     drive_a_turn();
     posted_ns_ = 0;
 }
 
 /// The service thread does not wait for the lock meanwhile: as soon as it had it, the two would drive by turns, each
 /// with the other's octets far from its processor.
-void Engine::drive_a_turn() {
+void ProgressEngine::drive_a_turn() {
     service_->expect_program(long_turn_ns);
     turn();
     service_->expect_program(patience_ns());
 }
 
 /// How long the program may take until it calls again, before the service thread does its work.
-std::int64_t Engine::patience_ns() const {
+std::int64_t ProgressEngine::patience_ns() const {
     return quick_returns_ == enough_quick_returns ? after_nothing_ns : after_something_ns;
 }
 
-void Engine::comes_back(std::int64_t now_ns) {
+void ProgressEngine::comes_back(std::int64_t now_ns) {
     if (found_ns_ == 0) return;
     const bool quick = now_ns - std::exchange(found_ns_, 0) < after_something_ns;
     quick_returns_ = quick ? std::min(quick_returns_ + 1, enough_quick_returns) : 0;
 }
 
-void Engine::called() {
+void ProgressEngine::called() {
     if (found_ns_ != 0) comes_back(clock_ns());
 }
 
-void Engine::found_something() {
+void ProgressEngine::found_something() {
     found_ns_ = clock_ns();
     if (quick_returns_ == enough_quick_returns) service_->expect_program(after_nothing_ns);
 }
 
-void Engine::found_nothing() { service_->expect_program(after_nothing_ns); }
+void ProgressEngine::found_nothing() { service_->expect_program(after_nothing_ns); }
 
-void Engine::posted() {
+void ProgressEngine::posted() {
     const std::int64_t now_ns = clock_ns();
     comes_back(now_ns);
     const bool in_burst = now_ns - posted_ns_ < burst_ns;
@@ -117,26 +117,26 @@ void Engine::posted() {
     posted_ns_ = clock_ns();  // the turn was not the program's time
 }
 
-void Engine::leave_work() {
+void ProgressEngine::leave_work() {
     if (device_ && device_->work_waits()) service_->work_left();
 }
 
-bool Engine::turn() {
+bool ProgressEngine::turn() {
     const bool moved = device_->progress();
     hand_out_events();
     return moved;
 }
 
-void Engine::hand_out_events() {
+void ProgressEngine::hand_out_events() {
     if (!device_) return;
     while (const std::optional<Event> event = device_->next_event()) hand_out(*event);
 }
 
-void Engine::yield_driving() {
+void ProgressEngine::yield_driving() {
     if (service_) service_->take_over();
 }
 
-void Engine::hand_out(const Event& event) {
+void ProgressEngine::hand_out(const Event& event) {
     switch (event.kind) {
         case Event::Kind::completion: completion_event(*event.completion_queue); return;
         case Event::Kind::completion_overflow: overflow_event(*event.completion_queue); return;

@@ -1,5 +1,3 @@
-#include "wire/terminate.h"
-
 #include <algorithm>
 #include <fmt/core.h>
 #include <string>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "iwarp/rdmap/inbound.h"
+#include "wire/terminate.h"
 
 namespace iwarp::rdmap {
 

@@ -1,4 +1,4 @@
-#include "iwarp/preload/settings.h"
+#include "iwarp/preload/environment_settings.h"
 
 #include <charconv>
 #include <cstdlib>

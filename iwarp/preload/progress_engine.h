@@ -6,19 +6,20 @@
 #include <string>
 
 #include "iwarp/iwarp.h"
+#include "iwarp/preload/environment_settings.h"
 #include "iwarp/preload/lock.h"
-#include "iwarp/preload/settings.h"
 
 /// libibverbs and librdmacm over this stack, for programs that are not written for it (LD_PRELOAD).
 ///
-/// **Who owns what.** The process has one Engine, never destroyed; it owns the iwarp::Device. The objects of objects.h
-/// belong to the program, which makes and destroys them through the ABI; each holds the stack's object by a shared_ptr.
-/// The connection manager's identifiers own listeners and connection requests. Back pointers (`Qp::of`, `Cq::of`) hold
-/// for as long as the program's object.
+/// **Who owns what.** The process has one ProgressEngine, never destroyed; it owns the iwarp::Device. The objects of
+/// objects.h belong to the program, which makes and destroys them through the ABI; each holds the stack's object by a
+/// shared_ptr. The connection manager's identifiers own listeners and connection requests. Back pointers (`Qp::of`,
+/// `Cq::of`) hold for as long as the program's object.
 ///
-/// **Locks, in this order.** The Engine's lock: around every call of the stack, of the observer and on the lists of the
-/// face. Then the `mutex` within an ABI object, which guards its count of acknowledged events alone. Nobody waits for
-/// anything with the Engine's lock held: not for events, not for acknowledgements, not for a peer.
+/// **Locks, in this order.** The ProgressEngine's lock: around every call of the stack, of the observer and on the
+/// lists of the face. Then the `mutex` within an ABI object, which guards its count of acknowledged events alone.
+/// Nobody waits for anything with the ProgressEngine's lock held: not for events, not for acknowledgements, not for a
+/// peer.
 ///
 /// **Who drives.** Whoever finds its completion queue empty drives the device itself (drive()). A service thread sleeps
 /// on the device's descriptor and drives for programs that sleep or watch memory; while the program polls, it gives way
@@ -57,12 +58,12 @@ private:
     std::atomic<bool> said_{false};
 };
 
-class Engine {
+class ProgressEngine {
 public:
     /// The ABI has no place for a handle before a device is opened.
-    static Engine& instance();
-    Engine(const Engine&) = delete;
-    Engine& operator=(const Engine&) = delete;
+    static ProgressEngine& instance();
+    ProgressEngine(const ProgressEngine&) = delete;
+    ProgressEngine& operator=(const ProgressEngine&) = delete;
 
     Lock& lock() { return lock_; }
     /// Throws Error where the environment is wrong. May be called without the lock.
@@ -97,8 +98,8 @@ public:
 
 private:
     class Service;
-    Engine() = default;
-    ~Engine() = default;
+    ProgressEngine() = default;
+    ~ProgressEngine() = default;
     bool turn();
     void drive_a_turn();
     void comes_back(std::int64_t now_ns);
@@ -127,7 +128,7 @@ int errno_of_exception(const char* function);
 /// The body of an ABI function that returns 0 or an errno: with the lock held, no exception leaves it.
 template <class Body>
 int performed(const char* function, Body body) {
-    Engine& engine = Engine::instance();
+    ProgressEngine& engine = ProgressEngine::instance();
     if (!engine.usable()) return EPERM;
     const Lock::Hold hold(engine.lock());
     try {
@@ -142,8 +143,8 @@ int performed(const char* function, Body body) {
 
 /// The body of an ABI function that returns a new object, or null with errno set.
 template <class Body>
-auto made(const char* function, Body body) -> decltype(body(Engine::instance())) {
-    Engine& engine = Engine::instance();
+auto made(const char* function, Body body) -> decltype(body(ProgressEngine::instance())) {
+    ProgressEngine& engine = ProgressEngine::instance();
     int failure = EPERM;
     if (engine.usable()) {
         const Lock::Hold hold(engine.lock());

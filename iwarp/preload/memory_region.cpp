@@ -1,15 +1,15 @@
-#include "iwarp/preload/memory.h"
+#include "iwarp/preload/memory_region.h"
 
 #include <cerrno>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "iwarp/preload/abi.h"
-#include "iwarp/preload/engine.h"
-#include "iwarp/preload/objects.h"
 #include "iwarp/preload/operations.h"
 #include "iwarp/preload/posting.h"
-#include "iwarp/preload/tables.h"
+#include "iwarp/preload/progress_engine.h"
+#include "iwarp/preload/value_mapping.h"
+#include "iwarp/preload/verbs_objects.h"
 #include "iwarp/verbs/memory_region.h"
 
 /// Protection domains, memory regions, memory windows.
@@ -42,7 +42,7 @@ void show_region(Mr& mr) {
 /// Null with errno set. `offset` is the address of the first octet for the program and its peers.
 ibv_mr* register_region(const char* function, ibv_pd* pd, void* memory, std::size_t length, std::uint64_t offset,
                         unsigned flags) {
-    return made(function, [&](Engine&) -> ibv_mr* {
+    return made(function, [&](ProgressEngine&) -> ibv_mr* {
         const auto rights = to_access(flags);
         if (!rights || length == 0 || memory == nullptr) {
             errno = rights ? EINVAL : EOPNOTSUPP;
@@ -89,7 +89,7 @@ void ShiftedRegions::insert(std::uint32_t key, const void* memory, std::uint64_t
 }
 
 ibv_mw* operations::alloc_mw(ibv_pd* pd, ibv_mw_type type) {
-    return made("ibv_alloc_mw", [&](Engine&) {
+    return made("ibv_alloc_mw", [&](ProgressEngine&) {
         auto mw = std::make_unique<Mw>();
         mw->window = to_pd(pd).domain->allocate_window(type);
         mw->context = pd->context;
@@ -102,7 +102,7 @@ ibv_mw* operations::alloc_mw(ibv_pd* pd, ibv_mw_type type) {
 }
 
 int operations::dealloc_mw(ibv_mw* mw) {
-    return performed("ibv_dealloc_mw", [&](Engine&) {
+    return performed("ibv_dealloc_mw", [&](ProgressEngine&) {
         --to_pd(mw->pd).users;
         delete &to_mw(mw);
         return 0;
@@ -111,7 +111,7 @@ int operations::dealloc_mw(ibv_mw* mw) {
 
 /// Type 1. The program has the new key at once, and may send it to the peer behind the bind.
 int operations::bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) {
-    return performed("ibv_bind_mw", [&](Engine&) {
+    return performed("ibv_bind_mw", [&](ProgressEngine&) {
         ibv_send_wr request{};
         request.wr_id = bind->wr_id;
         request.opcode = IBV_WR_BIND_MW;
@@ -131,7 +131,7 @@ using namespace iwarp::preload;
 using iwarp::Access;
 
 RDMA_ABI ibv_pd* ibv_alloc_pd(ibv_context* context) {
-    return made("ibv_alloc_pd", [&](Engine& engine) {
+    return made("ibv_alloc_pd", [&](ProgressEngine& engine) {
         auto pd = std::make_unique<Pd>();
         pd->domain = engine.device().allocate_protection_domain();
         pd->context = context;
@@ -142,7 +142,7 @@ RDMA_ABI ibv_pd* ibv_alloc_pd(ibv_context* context) {
 }
 
 RDMA_ABI int ibv_dealloc_pd(ibv_pd* pd) {
-    return performed("ibv_dealloc_pd", [&](Engine&) {
+    return performed("ibv_dealloc_pd", [&](ProgressEngine&) {
         if (to_pd(pd).users != 0) return EBUSY;
         leave_context(pd->context);
         delete &to_pd(pd);
@@ -165,7 +165,7 @@ RDMA_ABI ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* memory, std::size_t length, 
 /// Under another key, whatever changes: whoever knew the old one has no business with it any more.
 RDMA_ABI int ibv_rereg_mr(ibv_mr* abi, int flags, ibv_pd* pd, void* memory, std::size_t length, int access) {
     int result = 0;
-    const int failure = performed("ibv_rereg_mr", [&](Engine&) {
+    const int failure = performed("ibv_rereg_mr", [&](ProgressEngine&) {
         Mr& mr = to_mr(abi);
         const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
         const auto rights = (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0 ? to_access(static_cast<unsigned>(access))
@@ -199,7 +199,7 @@ RDMA_ABI int ibv_rereg_mr(ibv_mr* abi, int flags, ibv_pd* pd, void* memory, std:
 }
 
 RDMA_ABI int ibv_dereg_mr(ibv_mr* mr) {
-    return performed("ibv_dereg_mr", [&](Engine&) {
+    return performed("ibv_dereg_mr", [&](ProgressEngine&) {
         if (has_windows(to_mr(mr))) return EBUSY;
         ShiftedRegions::instance().erase(mr->lkey);
         --to_pd(mr->pd).users;

@@ -23,7 +23,7 @@ std::optional<Operation> operation_of(std::uint8_t work_opcode);
 
 /// Work requests between their post and the completion that tells of them. A send queue completes in its order, so a
 /// completion takes along all unsignalled requests before its own. The caller bounds it.
-class SendQueue {
+class OutstandingPosts {
 public:
     void post(const Request& request);
 

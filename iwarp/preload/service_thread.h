@@ -2,7 +2,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "iwarp/preload/engine.h"
+#include "iwarp/preload/progress_engine.h"
 
 namespace iwarp::preload {
 
@@ -14,10 +14,10 @@ std::int64_t clock_ns();
 /// It sleeps on the device's descriptor. When that becomes readable while a thread of the program polls, the two would
 /// fight for the lock and the processor: then it rests until the program has not come when it was expected. It never
 /// ends: the process does.
-class Engine::Service {
+class ProgressEngine::Service {
 public:
     /// Throws std::system_error. The lock may be held.
-    Service(Engine& engine, int descriptor);
+    Service(ProgressEngine& engine, int descriptor);
 
     // With the lock held.
 
@@ -37,7 +37,7 @@ private:
     void rest(std::int64_t for_ns);
     void give_way();
 
-    Engine& engine_;
+    ProgressEngine& engine_;
     int descriptor_;
     int wake_ = -1;
     std::atomic<std::int64_t> driven_until_ns_{0};

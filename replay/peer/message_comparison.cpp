@@ -1,4 +1,4 @@
-#include "replay/peer/compare.h"
+#include "replay/peer/message_comparison.h"
 
 #include <algorithm>
 #include <fmt/format.h>

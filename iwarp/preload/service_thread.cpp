@@ -1,4 +1,4 @@
-#include "iwarp/preload/service.h"
+#include "iwarp/preload/service_thread.h"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "iwarp/preload/engine.h"
+#include "iwarp/preload/progress_engine.h"
 
 namespace iwarp::preload {
 namespace {
@@ -37,7 +37,7 @@ std::int64_t clock_ns() {
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-Engine::Service::Service(Engine& engine, int descriptor) : engine_(engine), descriptor_(descriptor) {
+ProgressEngine::Service::Service(ProgressEngine& engine, int descriptor) : engine_(engine), descriptor_(descriptor) {
     wake_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     check(wake_ < 0 ? errno : 0, "no descriptor for the service thread");
     // The program's signals are for its own threads.
@@ -54,29 +54,29 @@ Engine::Service::Service(Engine& engine, int descriptor) : engine_(engine), desc
     pthread_detach(thread);
 }
 
-void* Engine::Service::run(void* service) {
+void* ProgressEngine::Service::run(void* service) {
     static_cast<Service*>(service)->serve();
     return nullptr;
 }
 
-void Engine::Service::wake() const {
+void ProgressEngine::Service::wake() const {
     const std::uint64_t one = 1;
     static_cast<void>(!write(wake_, &one, sizeof one));
 }
 
 // The service looks whether the program drives after it has said that it rests, this the other way round: one of the
 // two sees the other.
-void Engine::Service::take_over() {
+void ProgressEngine::Service::take_over() {
     driven_until_ns_.store(0, std::memory_order_seq_cst);
     if (resting_.load(std::memory_order_seq_cst)) wake();
 }
 
-void Engine::Service::work_left() {
+void ProgressEngine::Service::work_left() {
     if (sleeping_.exchange(false, std::memory_order_relaxed)) wake();  // else it looks for work before it sleeps
 }
 
 /// Until then, or until somebody wants it.
-void Engine::Service::rest(std::int64_t for_ns) {
+void ProgressEngine::Service::rest(std::int64_t for_ns) {
     pollfd woken{wake_, POLLIN, 0};
     const timespec time{0, for_ns};
     if (ppoll(&woken, 1, &time, nullptr) <= 0) return;
@@ -84,7 +84,7 @@ void Engine::Service::rest(std::int64_t for_ns) {
     static_cast<void>(!read(wake_, &count, sizeof count));
 }
 
-void Engine::Service::give_way() {
+void ProgressEngine::Service::give_way() {
     for (std::int64_t rest_ns = longest_rest_ns;; rest_ns = std::min(2 * rest_ns, longest_rest_of_driven_ns)) {
         resting_.store(true, std::memory_order_seq_cst);
         const std::int64_t driven_ns = driven_until_ns_.load(std::memory_order_seq_cst) - clock_ns();
@@ -96,7 +96,7 @@ void Engine::Service::give_way() {
 }
 
 /// Until the device has something to do. Whether it was told so.
-bool Engine::Service::sleep() const {
+bool ProgressEngine::Service::sleep() const {
     std::array<pollfd, 2> readable{{{descriptor_, POLLIN, 0}, {wake_, POLLIN, 0}}};
     poll(readable.data(), readable.size(), -1);
     if (readable[1].revents == 0) return false;
@@ -106,7 +106,7 @@ bool Engine::Service::sleep() const {
 }
 
 /// Whether there was anything to do. Whoever has the lock is the program, and drives as likely as not.
-bool Engine::Service::turn() {
+bool ProgressEngine::Service::turn() {
     for (int tried = 0; !engine_.lock_.try_acquire(); ++tried) {
         if (tried == patience) {
             engine_.lock_.acquire();
@@ -122,7 +122,7 @@ bool Engine::Service::turn() {
     return moved;
 }
 
-void Engine::Service::serve() {
+void ProgressEngine::Service::serve() {
     prctl(PR_SET_TIMERSLACK, 1'000UL, 0UL, 0UL, 0UL);  // ns; the system's is longer than most rests
     int in_vain = 0;
     while (true) {

@@ -1,4 +1,4 @@
-#include "iwarp/preload/tables.h"
+#include "iwarp/preload/value_mapping.h"
 
 #include <array>
 #include <bit>
