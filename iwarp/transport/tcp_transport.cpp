@@ -25,20 +25,23 @@ std::int64_t TcpTransport::now_ns() const {
 
 void TcpTransport::connect(std::shared_ptr<Stream> stream, const std::string& host, std::uint16_t port,
                            const ConnectionOptions& options) {
-    TcpResolution resolution = resolve(host, port, false);
+    auto addresses = resolve(host, port, false);
     auto connecting = std::make_unique<TcpConnecting>();
     connecting->name = text_of(host, port);
-    connecting->why = resolution.error + ": " + connecting->name;
-    connecting->addresses = std::move(resolution.addresses);
+    if (addresses)
+        connecting->addresses = std::move(*addresses);
+    else
+        connecting->why = addresses.error() + ": " + connecting->name;
     connecting->congestion_control = options.congestion_control;
     connecting->traffic_class = options.traffic_class;
     if (!options.source.empty() || options.source_port != 0) {
-        TcpResolution sources = resolve(options.source, options.source_port, true);
-        if (sources.addresses.empty()) {
-            connecting->why = sources.error + ": " + text_of(options.source, options.source_port);
+        auto sources = resolve(options.source, options.source_port, true);
+        if (sources) {
+            connecting->sources = std::move(*sources);
+        } else {
+            connecting->why = sources.error() + ": " + text_of(options.source, options.source_port);
             connecting->addresses.clear();
         }
-        connecting->sources = std::move(sources.addresses);
     }
     connecting->refused_until_ns = later(now_ns(), std::chrono::nanoseconds(options.refused_patience).count());
     connecting->give_up_ns = later(now_ns(), std::chrono::nanoseconds(options.connect_timeout).count());
@@ -51,9 +54,10 @@ void TcpTransport::connect(std::shared_ptr<Stream> stream, const std::string& ho
 Listening TcpTransport::listen(const std::string& host, std::uint16_t port, int backlog,
                                const ConnectionOptions& options, Acceptor& acceptor) {
     const std::string where = "cannot listen on " + text_of(host, port) + ": ";
-    const TcpResolution resolution = resolve(host, port, true);
-    std::string why = resolution.error;
-    for (const TcpAddress& address : resolution.addresses) {
+    const auto addresses = resolve(host, port, true);
+    if (!addresses) throw Error(where + addresses.error());
+    std::string why;
+    for (const TcpAddress& address : *addresses) {
         auto listener = std::make_unique<TcpListener>();
         listener->socket = tcp_socket(address.family());
         const int socket = listener->socket.number();

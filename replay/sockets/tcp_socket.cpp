@@ -40,9 +40,9 @@ TcpAddress address_of(const Descriptor& socket, Ask ask) {
 }  // namespace
 
 SocketResult<Descriptor> listen_tcp(const std::string& host, std::uint16_t port) {
-    const auto resolution = iwarp::transport::resolve(host, port, true);
-    if (resolution.addresses.empty()) return wire::Failure{resolution.error};
-    const TcpAddress& address = resolution.addresses.front();
+    const auto addresses = iwarp::transport::resolve(host, port, true);
+    if (!addresses) return wire::Failure{addresses.error()};
+    const TcpAddress& address = addresses->front();
     Descriptor listener = open_socket(address);
     const int on = 1;
     if (listener) ::setsockopt(listener.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -56,9 +56,11 @@ TcpAttempt::TcpAttempt(std::string what, std::vector<TcpAddress> addresses)
     : what_(std::move(what)), addresses_(std::move(addresses)) {}
 
 TcpAttempt::TcpAttempt(const std::string& host, std::uint16_t port) : what_(iwarp::transport::text_of(host, port)) {
-    auto resolution = iwarp::transport::resolve(host, port, false);
-    addresses_ = std::move(resolution.addresses);
-    if (addresses_.empty()) reasons_.push_back(resolution.error);
+    auto addresses = iwarp::transport::resolve(host, port, false);
+    if (addresses)
+        addresses_ = std::move(*addresses);
+    else
+        reasons_.push_back(addresses.error());
 }
 
 Descriptor TcpAttempt::next() {
