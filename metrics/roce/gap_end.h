@@ -5,8 +5,8 @@
 
 namespace metrics {
 
-/// What the gap behind a data packet's predecessor is closed by.
-struct Passing {
+/// The data packet that ends the gap since its flow's last data packet.
+struct GapEnd {
     std::int64_t now_ns = 0;
     std::uint32_t wire_bytes = 0;  ///< overhead included
     std::uint64_t frame = 0;
