@@ -47,10 +47,10 @@ constexpr std::size_t frames_ahead = 6;
 struct Analyzer::State {
     explicit State(const AnalyzerOptions& given)
         : clock(given.engine.link_bits_per_sec),
-          threads(given.engine.witness != nullptr ? 1 : std::clamp(given.threads, 1u, 256u)) {
+          threads(given.engine.observer != nullptr ? 1 : std::clamp(given.threads, 1u, 256u)) {
         dissect::DissectorOptions dissector = given.dissector;
         dissector.find_repeats =
-            given.engine.witness != nullptr;  // flows know their own repeats, but not of which frame
+            given.engine.observer != nullptr;  // flows know their own repeats, but not of which frame
         for (unsigned i = 0; i < threads; ++i)
             workers.push_back(std::make_unique<Worker>(dissector, share_of(given.engine, threads), given.listener));
         if (threads == 1) return;

@@ -82,8 +82,12 @@ Engine::Engine(const EngineOptions& options)
 Engine::~Engine() = default;
 
 void Engine::end_frame() {
-    if (store_.watch == nullptr) return;
-    for (const FlowIndex index : store_.watch->counted) {
+    store_.observe([this](ObservedFlows& observed) { describe_outstanding(observed); });
+}
+
+/// What is outstanding on each flow of the frame, after the frame.
+void Engine::describe_outstanding(ObservedFlows& observed) const {
+    for (const FlowIndex index : observed.counted) {
         const Flow& flow = store_.table[index];
         if (!flow.live) continue;
         std::uint64_t messages = flow.ledger.messages();
@@ -92,9 +96,9 @@ void Engine::end_frame() {
             messages += apart->messages();
             bytes += apart->bytes();
         }
-        store_.watch->witness.outstanding(flow.id, messages, bytes, store_.watch->frame);
+        observed.observer.outstanding(flow.id, messages, bytes, observed.frame);
     }
-    store_.watch->counted.clear();
+    observed.counted.clear();
 }
 
 void Engine::on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) {
@@ -125,7 +129,7 @@ void Engine::on_unit(const dissect::Unit& unit) {
         return;
     }
     store_.table.prefetch_slot(record.hash);
-    if (++waiting_count_ == batch || store_.watch != nullptr) flush();
+    if (++waiting_count_ == batch || store_.is_observed()) flush();
 }
 
 void Engine::on_plain(const wire::Frame& frame, const FrameContext& context, bool verify_crc) {
@@ -270,9 +274,9 @@ std::size_t Engine::begin_interval(std::int64_t idle_since_ns) {
 }
 
 bool Engine::identify(std::uint64_t id, FlowSnapshot& out) const {
-    if (store_.watch == nullptr) return false;
-    const auto found = store_.watch->by_id.find(id);
-    if (found == store_.watch->by_id.end()) return false;
+    if (!store_.is_observed()) return false;
+    const auto found = store_.observed->by_id.find(id);
+    if (found == store_.observed->by_id.end()) return false;
     identify(found->second, out);
     return true;
 }

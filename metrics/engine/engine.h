@@ -25,7 +25,7 @@ public:
     ~Engine() override;
 
     void begin_frame(const FrameContext& context) { context_ = context; }
-    /// For the witness, where there is one: all that the frame holds has been told.
+    /// For the observer, if there is one: all that the frame holds has been reported.
     void end_frame();
     void on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) override;
     void on_unit(const dissect::Unit& unit) override;
@@ -57,7 +57,7 @@ public:
     /// Adds the flows (in no order), the reuse figures of hosts, the attempts at connections, and what they hold in
     /// memory.
     void describe(Snapshot& out, std::int64_t now_ns) const;
-    /// With a witness: who talks to whom on a flow, and its reverse's id; no figures. False where there is no such
+    /// With an observer: who talks to whom on a flow, and its reverse's id; no figures. False where there is no such
     /// flow.
     bool identify(std::uint64_t id, FlowSnapshot& out) const;
 
@@ -73,6 +73,7 @@ private:
         std::uint32_t frames = 0;
         bool answers = false;
     };
+    void describe_outstanding(ObservedFlows& observed) const;
     void on_management(const dissect::Unit& unit);
     void note_expected(const wire::Frame& frame);
     void fetch_expected();

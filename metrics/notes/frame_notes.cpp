@@ -27,11 +27,11 @@ private:
 
 constexpr std::size_t kept_flows = 64;
 
-AnalyzerOptions watched(const EngineOptions& engine, const dissect::DissectorOptions& dissector, Witness& witness,
-                        dissect::Sink* listener) {
+AnalyzerOptions watched(const EngineOptions& engine, const dissect::DissectorOptions& dissector,
+                        FrameObserver& observer, dissect::Sink* listener) {
     AnalyzerOptions options;
     options.engine = engine;
-    options.engine.witness = &witness;
+    options.engine.observer = &observer;
     options.dissector = dissector;
     options.listener = listener;
     return options;

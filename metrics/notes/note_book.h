@@ -6,14 +6,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "metrics/frame_observer.h"
 #include "metrics/notes/frame_notes.h"
-#include "metrics/witness.h"
 
 namespace metrics {
 
 /// Writes down what an engine says of frames, compactly, and joins it: which frame answered which message. Frames'
 /// numbers should ascend; notes of others take more room.
-class NoteBook final : public Witness {
+class NoteBook final : public FrameObserver {
 public:
     /// What is said of this frame from now on is of one that comes behind all before, whatever its number.
     void begin_frame(std::uint64_t frame, std::int64_t time_ns);

@@ -87,8 +87,7 @@ void AnsweredRequests::acknowledge(Flow& requester, std::uint64_t position, cons
         const std::uint64_t doubtful = store_.trouble(requester).doubtful;
         if (doubtful != 0 && doubtful <= position) requester.ledger.mark_again(store_.rings, doubtful);
     }
-    if (store_.watch != nullptr) [[unlikely]]
-        store_.watch->acknowledged(requester, position, answer.time_ns, true);
+    store_.observe([&](ObservedFlows& observed) { observed.acknowledged(requester, position, answer.time_ns, true); });
     settle(store_, tracking_.reuse, requester, position, answer.time_ns);
     if (request.recovering) {
         FlowTrouble& trouble = store_.trouble(requester);

@@ -161,7 +161,8 @@ void LostResponses::note_lost(Flow& requester, const PacketRecord& record, std::
     if (!requester.request.recovering)
         trouble.recovery.resume(requester.request.next, requester.request.acknowledged, requester.request.last_data_ns);
     const bool noticed = trouble.recovery.response_missing(record.time_ns, position);
-    if (noticed && store_.watch != nullptr) store_.watch->signals(requester).response_frame = record.frame;
+    if (noticed)
+        store_.observe([&](ObservedFlows& observed) { observed.signals(requester).response_frame = record.frame; });
     requester.request.recovering = trouble.recovery.busy();
     if (trouble.response_gap_ns == Situation::never) trouble.response_gap_ns = record.time_ns;
 }

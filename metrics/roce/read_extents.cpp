@@ -57,7 +57,8 @@ void ReadExtents::extend(Flow& requester, std::uint64_t end, bool guessed) {
         static_cast<std::uint16_t>(request.read_slack - std::min<std::uint64_t>(request.read_slack, grown));
     request.read_guessed = request.read_guessed || guessed;
     requester.ledger.move_newest(request.next - 1, end - 1, guessed);
-    if (store_.watch != nullptr) store_.watch->witness.extended(requester.id, request.next - 1, end - 1);
+    store_.observe(
+        [&](ObservedFlows& observed) { observed.observer.extended(requester.id, request.next - 1, end - 1); });
     request.next = end;
 }
 
@@ -65,7 +66,7 @@ void ReadExtents::shorten(Flow& requester, std::uint64_t begin, const PacketReco
     RequestState& request = requester.request;
     const std::uint64_t end = requester.ledger.shorten(begin);
     if (end == 0) return;
-    if (store_.watch != nullptr) store_.watch->witness.extended(requester.id, end - 1, begin - 1);
+    store_.observe([&](ObservedFlows& observed) { observed.observer.extended(requester.id, end - 1, begin - 1); });
     const auto lost = static_cast<std::uint32_t>(end - begin);
     request.missing += lost;
     request.lacking = true;

@@ -83,10 +83,11 @@ void RoceAnswers::on_refusal(Flow& carrier, Flow* requester, const PacketRecord&
     // If a response before it is missing, its requester goes back to that.
     const bool waits = lost_.wait(*requester, carrier, record, position, position);
     const bool noticed = !waits && recovering.recovery.nak(record.time_ns, position, kind, sent_ns, report);
-    if (noticed && store_.watch != nullptr) {
-        Watch::Signals& signals = store_.watch->signals(*requester);
-        signals.note_nak(record.frame, signals.past_hole_frame, generation_ns);
-    }
+    if (noticed)
+        store_.observe([&](ObservedFlows& observed) {
+            ObservedFlows::Signals& signals = observed.signals(*requester);
+            signals.note_nak(record.frame, signals.past_hole_frame, generation_ns);
+        });
     request.recovering = recovering.recovery.busy();
     if (kind == NakKind::sequence && request.lacking && requester->trouble != Flow::no_block)
         refuse_missing(recovering.missing, position);

@@ -70,13 +70,13 @@ RepeatCause RoceRepairs::report(const RequestPacket& packet, bool late) {
     const RepeatCause cause =
         trouble.recovery.data(repeated, {at_sender, vantage == Vantage::receiver, flow.ack_timeout_ns()}, note);
     flow.request.recovering = trouble.recovery.busy();
-    if (store_.watch != nullptr) {
-        Watch::Signals& signals = store_.watch->signals(flow);
+    store_.observe([&](ObservedFlows& observed) {
+        ObservedFlows::Signals& signals = observed.signals(flow);
         if (fills_hole) repair.first_out_of_sequence_frame = signals.past_hole_frame;
         if (!past_hole && trouble.recovery.past_hole()) signals.past_hole_frame = record.frame;
         repair.of_lost = cause == RepeatCause::timeout || trouble.recovery.signalled(position);
-        observe_repair(*store_.watch, flow, trouble.recovery, record.frame, cause, repair);
-    }
+        observe_repair(observed, flow, trouble.recovery, record.frame, cause, repair);
+    });
     return cause;
 }
 
@@ -131,7 +131,7 @@ void RoceRepairs::on_answered_early(const RequestPacket& packet, const Progress&
     Flow& flow = store_.table[packet.flow];
     RequestState& request = flow.request;
     FlowTrouble& trouble = store_.trouble(flow);
-    if (store_.watch != nullptr) observe_past(*store_.watch, flow, packet.flow, record, progress, true);
+    store_.observe([&](ObservedFlows& observed) { observe_past(observed, flow, packet.flow, record, progress, true); });
     messages_.add_late(flow, progress);
     if (progress.ends) request.message_end_ns = record.time_ns;
     if (trouble.unseen_acknowledged > 0) --trouble.unseen_acknowledged;
@@ -199,7 +199,8 @@ bool RoceRepairs::on_past_request(const RequestPacket& packet, Situation& situat
     const bool running = trouble.recovery.running();
     if (!request.recovering) trouble.recovery.resume(request.next, request.acknowledged, request.last_data_ns);
     const RepeatCause cause = report(packet, late);
-    if (store_.watch != nullptr) observe_past(*store_.watch, flow, packet.flow, record, progress, fills);
+    store_.observe(
+        [&](ObservedFlows& observed) { observe_past(observed, flow, packet.flow, record, progress, fills); });
     if (fills) {
         messages_.add_late(flow, progress);
         if (packet.opcode.ends_message()) flow.ledger.end_late(record.time_ns, position);

@@ -99,7 +99,7 @@ void RoceRequests::on_ahead(Flow& flow, const RequestPacket& packet, std::uint32
         if (request.in_message) {
             // The end of the message before lies in the hole.
             const std::uint64_t end = packet.position - 1;
-            if (store_.watch != nullptr) observe_end_unseen(*store_.watch, flow, packet.flow, end);
+            store_.observe([&](ObservedFlows& observed) { observe_end_unseen(observed, flow, packet.flow, end); });
             flow.ledger.end(store_.rings, record.time_ns, request.operation, end, 0);
             messages_.leave(flow);
         }
@@ -110,8 +110,8 @@ void RoceRequests::on_ahead(Flow& flow, const RequestPacket& packet, std::uint32
 
 /// Adds the packet to its message. The next position is the one after it.
 void RoceRequests::add(Flow& flow, const RequestPacket& packet, const Progress& progress) {
-    if (store_.watch != nullptr) [[unlikely]]
-        observe_request(*store_.watch, flow, packet.flow, progress, packet.record.frame);
+    store_.observe(
+        [&](ObservedFlows& observed) { observe_request(observed, flow, packet.flow, progress, packet.record.frame); });
     messages_.add(flow, progress);
     if (packet.is_read() && packet.span == 0) ReadExtents::note_unknown(flow.request, packet.record, packet.opcode);
 }

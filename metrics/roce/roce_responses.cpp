@@ -115,8 +115,10 @@ bool RoceResponses::on_past_response(Flow* requester, Flow& carrier, const RoceP
     const bool again = asked || psn::elapsed(since_ns, record.time_ns) >= psn::network_disorder_ns;
     if (fills)
         carrier.counts.payload_bytes += record.payload_length;
-    else if (store_.watch != nullptr)
-        store_.watch->witness.repeats(carrier.id, record.frame, record.repeats_frame);
+    else
+        store_.observe([&](ObservedFlows& observed) {
+            observed.observer.repeats(carrier.id, record.frame, record.repeats_frame);
+        });
     if (again) {
         if (hole.acknowledged && trouble.unseen_acknowledged > 0) {
             // The requester noticed late that it lacks them.

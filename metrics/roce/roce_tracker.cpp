@@ -8,8 +8,7 @@ void RoceTracker::on_packet(const PacketRecord& record) {
     FlowStore& store = tracking_.store;
     Flow& flow = store.table[record.flow];
     const RocePacket packet{record, wire::bth_opcode(record.opcode), record.flow};
-    if (store.watch != nullptr) [[unlikely]]
-        store.watch->packet(flow, record.flow, record.frame);
+    store.observe([&](ObservedFlows& observed) { observed.packet(flow, record.flow, record.frame); });
     tracking_.count(flow, record);
     // The receiver drops a damaged packet, and nothing in it can be trusted.
     if (record.crc_bad) [[unlikely]]

@@ -96,10 +96,10 @@ FlowIndex Tracking::begin_successor(FlowIndex index, const PacketRecord& record)
             --old.counts.packets;
             old.counts.wire_bytes -= record.wire_length;
         }
-        if (store.watch != nullptr) {
-            store.watch->witness.taken_back(id, record.frame);
-            store.watch->packet(flow, fresh, record.frame);
-        }
+        store.observe([&](ObservedFlows& observed) {
+            observed.observer.taken_back(id, record.frame);
+            observed.packet(flow, fresh, record.frame);
+        });
         count(flow, record);
     }
     return fresh;

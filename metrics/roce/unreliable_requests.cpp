@@ -37,8 +37,8 @@ void UnreliableRequests::on_request(const RocePacket& packet) {
     else if (request.in_message)
         messages_.leave(flow);
     tracking_.close_gap(flow, record, situation);
-    if (store_.watch != nullptr) [[unlikely]]
-        observe_request(*store_.watch, flow, packet.flow, progress, record.frame);
+    store_.observe(
+        [&](ObservedFlows& observed) { observe_request(observed, flow, packet.flow, progress, record.frame); });
     messages_.add_unacknowledged(flow, progress);
     request.next = position + 1;
     request.last_position = position;
@@ -63,7 +63,8 @@ void UnreliableRequests::on_past_request(const RocePacket& packet, std::uint64_t
         ++request.duplicates;
         store_.show(flow, EventKind::duplicate, record.frame);
     }
-    if (store_.watch != nullptr) observe_past(*store_.watch, flow, packet.flow, record, progress, fills);
+    store_.observe(
+        [&](ObservedFlows& observed) { observe_past(observed, flow, packet.flow, record, progress, fills); });
 }
 
 }  // namespace metrics

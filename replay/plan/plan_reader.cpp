@@ -21,7 +21,7 @@ bool read_once(const Survey& survey, Extractor& extractor, const std::vector<Ope
     if (!source) return error = source.error().text(), false;
     metrics::AnalyzerOptions options;
     options.engine.reuse = false;
-    options.engine.witness = &extractor;
+    options.engine.observer = &extractor;
     options.listener = &extractor;
     metrics::Analyzer analyzer(options);
     const auto hand_over = [&] {
