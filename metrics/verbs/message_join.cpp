@@ -268,7 +268,10 @@ bool MessageJoin::finish_front(Posts& posts, const JoinRules& rules) {
     const WireMessage& wire = wires_.front();
     const Post& post = posts[0];
     if (!post.retired || (rules.acknowledged && !wire.answered)) return false;
-    if (!fits(post, wire, rules, clock_tolerance_ns)) return lose(), false;
+    if (!fits(post, wire, rules, clock_tolerance_ns)) {
+        lose();
+        return false;
+    }
     measure(post, wire, rules);
     last_ack_ns_ = post.doubtful ? unknown_time : wire.ack_ns;
     last_poll_ns_ = post.poll_ns;
