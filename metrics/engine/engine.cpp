@@ -6,7 +6,7 @@
 #include <span>
 
 #include "metrics/flow/vantage.h"
-#include "metrics/hosts/glance.h"
+#include "metrics/hosts/packet_summary.h"
 #include "metrics/opcode_traits.h"
 
 namespace metrics {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "metrics/hosts/glance.h"
+#include "metrics/hosts/packet_summary.h"
 #include "metrics/opcode_traits.h"
 #include "metrics/roce/answered_requests.h"
 #include "metrics/roce/credit.h"
