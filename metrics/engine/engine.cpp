@@ -124,7 +124,7 @@ void Engine::on_unit(const dissect::Unit& unit) {
     if (!make_record(unit, context_, record)) return;
     if (record.key.service == Service::ud &&
         (record.key.selector == general_services_qp || record.key.selector == subnet_management_qp)) {
-        // Management packets set connections up; they are no flows of anybody's.
+        // Management packets set connections up; they are no flows.
         on_management(unit);
         return;
     }

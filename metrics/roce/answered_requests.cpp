@@ -15,12 +15,12 @@ Flow* AnsweredRequests::requester_of(FlowIndex& carrier, const PacketRecord& rec
         // Queue pairs that CM has connected may be used again without it.
         if ((!guessed && !requester.finished) || requester.request.next == 0) return &requester;
         const std::int32_t ahead = psn::difference(record.psn, requester.request.next);
-        if (!requester.finished && ahead < psn::idle_life_ahead / 4 && ahead > psn::another_life_behind) {
+        if (!requester.finished && ahead < psn::idle_successor_ahead / 4 && ahead > psn::successor_behind) {
             if (flow->pairing_percent < confirmed_percent && ahead <= 0)
                 flow->pairing_percent = requester.pairing_percent = confirmed_percent;
             return &requester;
         }
-        if (requester.finished && ahead <= 0 && ahead > psn::idle_life_behind) return &requester;  // a late answer
+        if (requester.finished && ahead <= 0 && ahead > psn::idle_successor_behind) return &requester;  // a late answer
         if (flow->pairing_percent >= confirmed_percent) {
             // Its partner is certain, and now it answers another requester: the QPN belongs to another connection.
             carrier = tracking_.begin_successor(carrier, record);

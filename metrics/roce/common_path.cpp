@@ -103,7 +103,7 @@ struct CommonPath::Packet {
     const std::int32_t ahead = psn::difference(packet.psn, request.next);
     const bool guessed =
         requester.pairing == PairingMethod::psn && flow.pairing_percent < AnsweredRequests::confirmed_percent;
-    if (ahead >= 0 || ahead <= psn::another_life_behind || request.next == 0 || request.recovering || request.lacking ||
+    if (ahead >= 0 || ahead <= psn::successor_behind || request.next == 0 || request.recovering || request.lacking ||
         requester.finished || guessed || wire::kind_of_syndrome(packet.syndrome) != wire::AethKind::ack)
         return false;
     const std::uint8_t credits = wire::value_of_syndrome(packet.syndrome);

@@ -15,10 +15,10 @@ bool is_of_successor(const Flow& flow, const RocePacket& packet) {
     const RequestState& request = flow.request;
     if (request.next == 0 || !packet.opcode.starts_message()) return false;
     const std::int32_t ahead = psn::difference(packet.record.psn, request.next);
-    if (ahead >= psn::idle_life_behind && ahead < psn::idle_life_ahead) [[likely]]
+    if (ahead >= psn::idle_successor_behind && ahead < psn::idle_successor_ahead) [[likely]]
         return false;
     if (flow.ledger.messages() == 0 && !request.in_message && !request.recovering) return true;
-    return ahead < psn::another_life_behind || ahead > psn::another_life_ahead;
+    return ahead < psn::successor_behind || ahead > psn::successor_ahead;
 }
 
 }  // namespace

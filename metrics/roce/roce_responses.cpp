@@ -29,7 +29,7 @@ void RoceResponses::on_response(const RocePacket& packet) {
     if (known) extents_.learn_from_response(*requester, record, opcode);
     Situation situation;
     situation.response = true;
-    const bool past = ahead < 0 && ahead > psn::another_life_behind;
+    const bool past = ahead < 0 && ahead > psn::successor_behind;
     if (past && !on_past_response(known ? requester : nullptr, flow, packet, here)) return;
     if (opcode.starts_message()) responses.incomplete = false;
     const bool continues = responses.in_response && !opcode.starts_message();

@@ -16,10 +16,10 @@ void UnreliableRequests::on_request(const RocePacket& packet) {
     }
     const std::int32_t ahead = psn::difference(record.psn, request.next);
     const std::uint64_t position = psn::position_of(record.psn, request.next);
-    if (ordered && ahead < 0 && ahead > psn::another_life_behind) return on_past_request(packet, position);
+    if (ordered && ahead < 0 && ahead > psn::successor_behind) return on_past_request(packet, position);
     const Progress progress = progress_of(record, packet.opcode, position, 1);
     const std::uint32_t hole =
-        ordered && ahead > 0 && ahead < psn::another_life_ahead ? static_cast<std::uint32_t>(ahead) : 0;
+        ordered && ahead > 0 && ahead < psn::successor_ahead ? static_cast<std::uint32_t>(ahead) : 0;
     const bool follows = !ordered || ahead == 0;
     Situation situation;
     situation.mid_message = ordered && (follows ? request.in_message && !progress.starts
