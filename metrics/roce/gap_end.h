@@ -2,6 +2,8 @@
 #include <cstdint>
 
 #include "metrics/frame_context.h"
+#include "metrics/roce/packet_record.h"
+#include "wire/bth_opcode.h"
 
 namespace metrics {
 
@@ -13,5 +15,12 @@ struct GapEnd {
     bool takes_receive = false;  ///< it begins a message that takes a receive work request
     const FrameContext& context;
 };
+
+inline GapEnd gap_end_of(const PacketRecord& record) {
+    const wire::BthOpcode& opcode = wire::bth_opcode(record.opcode);
+    const bool takes_receive = (opcode.operation == wire::BthOperation::send || opcode.has_immediate()) &&
+                               opcode.starts_message() && opcode.role == wire::BthRole::request;
+    return {record.time_ns, record.wire_bytes(), record.frame, takes_receive, record.context};
+}
 
 }  // namespace metrics

@@ -167,11 +167,6 @@ void LostResponses::note_lost(Flow& requester, const PacketRecord& record, std::
     if (trouble.response_gap_ns == Situation::never) trouble.response_gap_ns = record.time_ns;
 }
 
-bool LostResponses::has_gap(const Flow& requester) const {
-    const FlowTrouble* const trouble = store_.trouble_of(requester);
-    return trouble != nullptr && trouble->response_gap_ns != Situation::never;
-}
-
 void LostResponses::end_gap(Flow& requester) {
     if (requester.trouble != Flow::no_block) store_.troubles[requester.trouble].response_gap_ns = Situation::never;
 }

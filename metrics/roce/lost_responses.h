@@ -28,7 +28,10 @@ public:
     /// The response at `position` is missing when a later one passes: as good as a NAK.
     void note_lost(Flow& requester, const PacketRecord& record, std::uint64_t position);
     /// Whether answered READs of the requester lack responses.
-    bool has_gap(const Flow& requester) const;
+    bool has_gap(const Flow& requester) const {
+        return requester.trouble != Flow::no_block &&
+               store_.troubles[requester.trouble].response_gap_ns != Situation::never;
+    }
     /// The responses that were missing have come.
     void end_gap(Flow& requester);
     /// Whether the requester drops the response that begins at `position`, since an older one is missing. If the

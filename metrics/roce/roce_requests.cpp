@@ -23,6 +23,55 @@ bool is_of_successor(const Flow& flow, const RocePacket& packet) {
 
 }  // namespace
 
+/// Adds the packet to its message. The next position is the one after it.
+[[gnu::always_inline]] inline void RoceRequests::add(Flow& flow, const RequestPacket& packet,
+                                                     const Progress& progress) {
+    store_.observe(
+        [&](ObservedFlows& observed) { observe_request(observed, flow, packet.flow, progress, packet.record.frame); });
+    messages_.add(flow, progress);
+    if (packet.is_read() && packet.span == 0) ReadExtents::note_unknown(flow.request, packet.record, packet.opcode);
+}
+
+/// The way of most packets that do not take the common path.
+[[gnu::always_inline]] inline void RoceRequests::on_next(Flow& flow, const RequestPacket& packet,
+                                                         Situation& situation) {
+    RequestState& request = flow.request;
+    situation.mid_message = request.in_message && !packet.opcode.starts_message();
+    note_identification(request, packet.position, packet.record.identification);
+    tracking_.close_gap_in_sequence(flow, packet.record, situation);
+    if (request.recovering) repairs_.report(packet, false);
+    add(flow, packet, progress_of(packet));
+}
+
+/// The `hole` packets before this one have not passed.
+void RoceRequests::on_ahead(Flow& flow, const RequestPacket& packet, std::uint32_t hole, Situation& situation) {
+    const PacketRecord& record = packet.record;
+    RequestState& request = flow.request;
+    FlowTrouble& trouble = store_.trouble(flow);
+    request.lacking = true;
+    holes_.note(flow, record, packet.position);
+    if (!request.recovering) trouble.recovery.resume(request.next, request.acknowledged, request.last_data_ns);
+    note_identification(request, packet.position, record.identification);
+    repairs_.report(packet, false);
+    tracking_.close_gap(flow, record, situation);
+    const Progress progress = progress_of(packet);
+    if (continues_message(request, progress, hole, true)) {
+        // The packets of the hole are counted when they are seen; the message's size is known without them.
+        request.message_bytes += std::uint64_t{hole} * request.mtu_payload;
+        request.message_packets += hole;
+    } else {
+        if (request.in_message) {
+            // The end of the message before lies in the hole.
+            const std::uint64_t end = packet.position - 1;
+            store_.observe([&](ObservedFlows& observed) { observe_end_unseen(observed, flow, packet.flow, end); });
+            flow.ledger.end(store_.rings, record.time_ns, request.operation, end, 0);
+            messages_.leave(flow);
+        }
+        if (!progress.starts) flow.ledger.begin(record.time_ns, progress.operation);
+    }
+    add(flow, packet, progress);
+}
+
 void RoceRequests::on_request(const RocePacket& arrived) {
     const PacketRecord& record = arrived.record;
     const wire::BthOpcode& opcode = arrived.opcode;
@@ -68,52 +117,6 @@ void RoceRequests::on_request(const RocePacket& arrived) {
     }
     request.last_position = position;
     request.last_data_ns = psn::later(request.last_data_ns, record.time_ns);
-}
-
-void RoceRequests::on_next(Flow& flow, const RequestPacket& packet, Situation& situation) {
-    RequestState& request = flow.request;
-    situation.mid_message = request.in_message && !packet.opcode.starts_message();
-    note_identification(request, packet.position, packet.record.identification);
-    tracking_.close_gap_in_sequence(flow, packet.record, situation);
-    if (request.recovering) repairs_.report(packet, false);
-    add(flow, packet, progress_of(packet));
-}
-
-/// The `hole` packets before this one have not passed.
-void RoceRequests::on_ahead(Flow& flow, const RequestPacket& packet, std::uint32_t hole, Situation& situation) {
-    const PacketRecord& record = packet.record;
-    RequestState& request = flow.request;
-    FlowTrouble& trouble = store_.trouble(flow);
-    request.lacking = true;
-    holes_.note(flow, record, packet.position);
-    if (!request.recovering) trouble.recovery.resume(request.next, request.acknowledged, request.last_data_ns);
-    note_identification(request, packet.position, record.identification);
-    repairs_.report(packet, false);
-    tracking_.close_gap(flow, record, situation);
-    const Progress progress = progress_of(packet);
-    if (continues_message(request, progress, hole, true)) {
-        // The packets of the hole are counted when they are seen; the message's size is known without them.
-        request.message_bytes += std::uint64_t{hole} * request.mtu_payload;
-        request.message_packets += hole;
-    } else {
-        if (request.in_message) {
-            // The end of the message before lies in the hole.
-            const std::uint64_t end = packet.position - 1;
-            store_.observe([&](ObservedFlows& observed) { observe_end_unseen(observed, flow, packet.flow, end); });
-            flow.ledger.end(store_.rings, record.time_ns, request.operation, end, 0);
-            messages_.leave(flow);
-        }
-        if (!progress.starts) flow.ledger.begin(record.time_ns, progress.operation);
-    }
-    add(flow, packet, progress);
-}
-
-/// Adds the packet to its message. The next position is the one after it.
-void RoceRequests::add(Flow& flow, const RequestPacket& packet, const Progress& progress) {
-    store_.observe(
-        [&](ObservedFlows& observed) { observe_request(observed, flow, packet.flow, progress, packet.record.frame); });
-    messages_.add(flow, progress);
-    if (packet.is_read() && packet.span == 0) ReadExtents::note_unknown(flow.request, packet.record, packet.opcode);
 }
 
 }  // namespace metrics

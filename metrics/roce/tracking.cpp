@@ -1,48 +1,9 @@
 #include "metrics/roce/tracking.h"
 
-#include <algorithm>
-
-#include "metrics/flow/vantage.h"
 #include "metrics/roce/credit.h"
 #include "metrics/roce/psn.h"
-#include "wire/bth_opcode.h"
 
 namespace metrics {
-
-namespace {
-
-GapEnd gap_end_of(const PacketRecord& record) {
-    const wire::BthOpcode& opcode = wire::bth_opcode(record.opcode);
-    const bool takes_receive = (opcode.operation == wire::BthOperation::send || opcode.has_immediate()) &&
-                               opcode.starts_message() && opcode.role == wire::BthRole::request;
-    return {record.time_ns, record.wire_bytes(), record.frame, takes_receive, record.context};
-}
-
-}  // namespace
-
-void Tracking::count(Flow& flow, const PacketRecord& record) {
-    PacketCounts& counts = flow.counts;
-    ++counts.packets;
-    counts.wire_bytes += record.wire_length;
-    counts.first_ns = std::min(counts.first_ns, record.time_ns);
-    counts.last_ns = psn::later(counts.last_ns, record.time_ns);
-    const unsigned ecn = record.traffic_class & 3u;
-    if (ecn != 0) {
-        flow.count_ecn_capable(true);
-        if (ecn == 3) {
-            flow.count_ce();
-            store.show(flow, EventKind::ce_mark, record.frame);
-        }
-    }
-    if (record.direction != wire::Direction::unknown)
-        (record.direction == wire::Direction::inbound ? flow.inbound : flow.outbound) = true;
-    if (counts.packets == 1) {
-        if (record.hop_limit != 0) flow.hops = hops_taken(record.hop_limit);
-        flow.interface = static_cast<std::uint16_t>(std::min(record.interface, 0xffffu));
-        flow.traffic_class = record.traffic_class;
-    }
-    if (record.source_qp != 0xffffffff) flow.source_qp = record.source_qp;
-}
 
 void Tracking::close_gap(Flow& flow, const GapEnd& end, Situation& situation) {
     situation.now_ns = end.now_ns;
@@ -62,10 +23,6 @@ void Tracking::close_gap(Flow& flow, const GapEnd& end, Situation& situation) {
     if (flow.trouble != Flow::no_block) store.troubles[flow.trouble].rate.data(end.now_ns, end.wire_bytes);
 }
 
-void Tracking::close_gap(Flow& flow, const PacketRecord& record, Situation& situation) {
-    close_gap(flow, gap_end_of(record), situation);
-}
-
 void Tracking::close_gap_in_sequence(Flow& flow, const GapEnd& end, Situation& situation) {
     RequestState& request = flow.request;
     const bool held_back = request.freed_ns > request.last_data_ns && request.last_data_ns != Situation::never;
@@ -74,10 +31,6 @@ void Tracking::close_gap_in_sequence(Flow& flow, const GapEnd& end, Situation& s
     if (held_back && end.now_ns >= request.freed_ns && flow.ledger.messages_max() == 1 &&
         flow.attribution.last_state() == State::ack_window)
         psn::keep_least(request.reaction_min_ns, psn::elapsed(request.freed_ns, end.now_ns));
-}
-
-void Tracking::close_gap_in_sequence(Flow& flow, const PacketRecord& record, Situation& situation) {
-    close_gap_in_sequence(flow, gap_end_of(record), situation);
 }
 
 FlowIndex Tracking::begin_successor(FlowIndex index, const PacketRecord& record) {
