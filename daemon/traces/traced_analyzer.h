@@ -42,8 +42,8 @@ public:
     std::string take_trouble() { return std::exchange(trouble_, {}); }
 
 private:
-    static metrics::AnalyzerOptions watched(metrics::AnalyzerOptions options, metrics::Witness* witness) {
-        options.engine.witness = witness;
+    static metrics::AnalyzerOptions watched(metrics::AnalyzerOptions options, metrics::FrameObserver* observer) {
+        options.engine.observer = observer;
         return options;
     }
     void give(std::int64_t until_ns);

@@ -79,7 +79,8 @@ void Messages::immediate(const Half& half, const Part& part) {
     plain.bytes -= moved;
     immediate.bytes += moved;
     flow.request.message_end_ns = part.now_ns();
-    if (store_.watch != nullptr) store_.watch->witness.continued(flow.id, part.end, part.unit.frame.number);
+    store_.observe(
+        [&](ObservedFlows& observed) { observed.observer.continued(flow.id, part.end, part.unit.frame.number); });
     if (message.write_end == 0) return;  // acknowledged before the Immediate Data came
     message.write_end = 0;
     flow.ledger.end(store_.rings, part.now_ns(), Operation::write_immediate, part.end, message.write_bytes);

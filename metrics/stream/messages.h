@@ -64,12 +64,15 @@ private:
     void settle_write(const Half& half);
     void finish(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);
     void count(Flow& flow, Operation operation, std::uint64_t bytes, bool whole = true);
-    // For the witness, where there is one.
-    void watch_message(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);
-    void watch_request(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);
-    void watch_answered(const Half& requester, const OutstandingMessage& message, const std::uint64_t* latency_ns,
-                        std::uint64_t frame);
-    void watch_early_response(const Half& requester, const Part& part, std::uint64_t bytes);
+    // For the observer, if there is one.
+    static void observe_message(ObservedFlows& observed, const Half& half, const Part& part, Operation operation,
+                                std::uint64_t bytes);
+    static void observe_request(ObservedFlows& observed, const Half& half, const Part& part, Operation operation,
+                                std::uint64_t bytes);
+    static void observe_answered(ObservedFlows& observed, const Half& requester, const OutstandingMessage& message,
+                                 const std::uint64_t* latency_ns, std::uint64_t frame);
+    static void observe_early_response(ObservedFlows& observed, const Half& requester, const Part& part,
+                                       std::uint64_t bytes);
     void covered(const Half& half, std::uint64_t end, std::int64_t now_ns);
 
     FlowStore& store_;

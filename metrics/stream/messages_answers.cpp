@@ -59,8 +59,8 @@ void Messages::request(const Half& half, const Half& back, const Part& part, Ope
     if (back) answer = answer_before(*back.direction, part.unit.first_frame, operation != Operation::read);
     if (answer && answer->forgotten) ++direction.message.forgotten;  // whose is still to come
     if (answer && answer->counted) return;
-    if (store_.watch != nullptr) [[unlikely]]
-        watch_request(half, part, operation, size.value_or(0));
+    store_.observe(
+        [&](ObservedFlows& observed) { observe_request(observed, half, part, operation, size.value_or(0)); });
     if (size)
         count(*half.flow, operation, *size);
     else
@@ -95,7 +95,7 @@ void Messages::doubt(const Half& half, const Part& part) {
         give_up(half, part.now_ns());
     } else if (requests.messages() >= message.doubtful) {
         requests.complete_oldest(store_.rings, part.now_ns(), [&](const OutstandingMessage& missed) {
-            if (store_.watch != nullptr) watch_answered(half, missed, nullptr, 0);
+            store_.observe([&](ObservedFlows& observed) { observe_answered(observed, half, missed, nullptr, 0); });
         });
         ++message.forgotten;
     }
@@ -107,10 +107,11 @@ void Messages::answered_early(const Half& requester, const Part& part, Operation
     const std::uint64_t latency_ns = elapsed(part.passed_ns(), response.passed_ns);
     const bool measured = !part.unit.holed && response.passed_ns >= part.passed_ns();
     if (measured) store_.record(*requester.flow, latency_of(operation), latency_ns);
-    if (store_.watch == nullptr) return;
-    OutstandingMessage request;
-    request.position = part.end & Ledger::max_position;
-    watch_answered(requester, request, measured ? &latency_ns : nullptr, part.unit.frame.number);
+    store_.observe([&](ObservedFlows& observed) {
+        OutstandingMessage request;
+        request.position = part.end & Ledger::max_position;
+        observe_answered(observed, requester, request, measured ? &latency_ns : nullptr, part.unit.frame.number);
+    });
 }
 
 /// The response to a request that is delivered after it.
@@ -168,8 +169,10 @@ void Messages::answered(const Half& requester, const Part& part, std::int64_t pa
             const auto operation = static_cast<Operation>(static_cast<unsigned>(outstanding.operation));
             store_.record(*requester.flow, latency_of(operation), latency_ns);
         }
-        if (store_.watch != nullptr) [[unlikely]]
-            watch_answered(requester, outstanding, measured ? &latency_ns : nullptr, part.unit.frame.number);
+        store_.observe([&](ObservedFlows& observed) {
+            observe_answered(observed, requester, outstanding, measured ? &latency_ns : nullptr,
+                             part.unit.frame.number);
+        });
     });
     direction.message.unmatched = 0;
     direction.message.in_sync = true;
@@ -225,7 +228,8 @@ void Messages::response(const Half& half, const Half& back, const Part& part, bo
         note_early_response(*half.direction, whole);
     } else {
         // The request passed before the capture began.
-        if (store_.watch != nullptr) watch_early_response(back, part, message.response_bytes);
+        store_.observe(
+            [&](ObservedFlows& observed) { observe_early_response(observed, back, part, message.response_bytes); });
         count(*back.flow, Operation::read, message.response_bytes, !message.response_cut);
         whole.counted = true;
         note_early_response(*half.direction, whole);
@@ -278,7 +282,7 @@ void Messages::give_up(const Half& half, std::int64_t now_ns) {
         requester.message.doubtful = requester.responses.responses_max();
     requester.message.forgotten += outstanding;
     requester.responses.clear(store_.rings, now_ns);
-    if (store_.watch != nullptr) store_.watch->witness.forgotten(half.flow->id, true);
+    store_.observe([&](ObservedFlows& observed) { observed.observer.forgotten(half.flow->id, true); });
     requester.level.note(half.flow->ledger, requester.responses, now_ns);
 }
 

@@ -63,8 +63,7 @@ inline void Messages::finish(const Half& half, const Part& part, Operation opera
     MessageState& message = half.direction->message;
     const bool whole = !message.begun_unseen;
     count(flow, operation, bytes, whole);
-    if (store_.watch != nullptr) [[unlikely]]
-        watch_message(half, part, operation, bytes);
+    store_.observe([&](ObservedFlows& observed) { observe_message(observed, half, part, operation, bytes); });
     // Not even its end is known to have passed: no latency may be taken from it.
     if (part.unit.holed) [[unlikely]]
         flow.ledger.mark_again(store_.rings, part.end);

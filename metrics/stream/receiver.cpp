@@ -24,7 +24,9 @@ void Receiver::duplicate(const Half& half, const Segment& segment, std::uint64_t
             generation_ns = elapsed(hole->noticed_ns, now_ns);
             store_.record(*half.flow, FlowHistogram::nak_generation, *generation_ns);
         }
-        if (store_.watch != nullptr) store_.watch->signals(*half.flow).note_nak(segment.frame.number, 0, generation_ns);
+        store_.observe([&](ObservedFlows& observed) {
+            observed.signals(*half.flow).note_nak(segment.frame.number, 0, generation_ns);
+        });
     }
     if (received.losses.duplicates_tell()) received.losses.believe(request.next);
 }
@@ -41,7 +43,8 @@ void Receiver::selective(const Half& half, const Segment& segment, std::uint64_t
     half.sent().recovery.selective(position_of(request.next, options.sack_newest_left),
                                    position_of(request.next, options.sack_newest_right), top);
     if (!received.losses.selective(segment.now_ns())) return;
-    if (store_.watch != nullptr) store_.watch->signals(*half.flow).note_nak(segment.frame.number, 0, {});
+    store_.observe(
+        [&](ObservedFlows& observed) { observed.signals(*half.flow).note_nak(segment.frame.number, 0, {}); });
 }
 
 }  // namespace metrics::stream

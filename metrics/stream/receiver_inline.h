@@ -29,8 +29,7 @@ inline void Receiver::complete(const Half& half, std::uint64_t position, std::in
         flow.ledger.end(store_.rings, message.write_ns, Operation::write, message.write_end, message.write_bytes);
         undecided = std::exchange(message.write_end, 0);
     }
-    if (store_.watch != nullptr) [[unlikely]]
-        store_.watch->acknowledged(flow, position, now_ns, measure);
+    store_.observe([&](ObservedFlows& observed) { observed.acknowledged(flow, position, now_ns, measure); });
     const unsigned done =
         flow.ledger.acknowledge(store_.rings, now_ns, position, [&](const OutstandingMessage& outstanding) {
             if (outstanding.again || outstanding.merged || !measure || now_ns < outstanding.last_ns) return;

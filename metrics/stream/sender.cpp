@@ -131,7 +131,8 @@ void Sender::note_hole(const Half& half, const Arrival& arrival, std::uint64_t b
     ++sent.out_of_order;
     store_.show(*half.flow, EventKind::gap, arrival.frame(), bytes);
     Holes* const holes = holes_.obtain(sent);
-    if (store_.watch != nullptr) store_.watch->signals(*half.flow).note_hole(arrival.now_ns(), arrival.frame());
+    store_.observe(
+        [&](ObservedFlows& observed) { observed.signals(*half.flow).note_hole(arrival.now_ns(), arrival.frame()); });
     const bool kept =
         holes != nullptr && holes->note({begin, end, arrival.now_ns(), arrival.order(sent), false, packets});
     if (!kept) sent.holes_lost = arrival.end;
@@ -355,14 +356,15 @@ void Sender::sent_again(const Half& half, const Arrival& arrival, std::int64_t h
         }
         recovery.begin(situation.cause);
     }
-    if (store_.watch != nullptr && (begins || hole_ns != Situation::never))
-        watch_repair(half, arrival, hole_ns, repair);
+    if (begins || hole_ns != Situation::never)
+        store_.observe([&](ObservedFlows& observed) { observe_repair(observed, half, arrival, hole_ns, repair); });
     recovery.repeat(arrival.begin, request.acknowledged, request.next);
 }
 
-/// For the witness: a segment that begins to repair a loss, or fills a hole. `repair` has the reaction alone.
-void Sender::watch_repair(const Half& half, const Arrival& arrival, std::int64_t hole_ns, Repair repair) {
-    Watch::Signals& signals = store_.watch->signals(*half.flow);
+/// For the observer: a segment that begins to repair a loss, or fills a hole. `repair` has the reaction alone.
+void Sender::observe_repair(ObservedFlows& observed, const Half& half, const Arrival& arrival, std::int64_t hole_ns,
+                            Repair repair) {
+    ObservedFlows::Signals& signals = observed.signals(*half.flow);
     repair.cause =
         half.sent().recovery.cause() == RepeatCause::timeout ? RepairCause::timeout : RepairCause::duplicate_acks;
     repair.of_lost = true;
@@ -372,15 +374,15 @@ void Sender::watch_repair(const Half& half, const Arrival& arrival, std::int64_t
     }
     if (repair.nak_reaction_ns) {
         signals.put_nak(repair);
-        signals.heeded();
+        signals.clear();
     }
-    store_.watch->witness.repaired(half.flow->id, repair, arrival.frame());
+    observed.observer.repaired(half.flow->id, repair, arrival.frame());
 }
 
 /// Positions of the direction mean something else from here on.
 void Sender::forget_positions(const Half& half) {
     SentData& sent = half.sent();
-    if (store_.watch != nullptr) store_.watch->give_up(*half.flow);
+    store_.observe([&](ObservedFlows& observed) { observed.give_up(*half.flow); });
     holes_.drop(sent);
     sent.holes_lost = sent.probe_end = 0;
     sent.marks.clear();

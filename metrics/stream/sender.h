@@ -62,7 +62,8 @@ private:
     void overtaken(const Half& half, const Arrival& arrival);
     void count_repeat(const Half& half, const Arrival& arrival);
     void sent_again(const Half& half, const Arrival& arrival, std::int64_t hole_ns, Situation& situation);
-    void watch_repair(const Half& half, const Arrival& arrival, std::int64_t hole_ns, Repair repair);
+    static void observe_repair(ObservedFlows& observed, const Half& half, const Arrival& arrival, std::int64_t hole_ns,
+                               Repair repair);
     // Data that was acknowledged before it passed.
     bool answered_early(const Half& half, const Half& back, const Arrival& arrival);
     void note_answered(const Half& half, std::uint64_t begin, std::uint64_t end, std::uint32_t packets,

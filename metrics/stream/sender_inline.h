@@ -163,8 +163,7 @@ inline void Sender::close_gap(const Half& half, const Half& back, const Arrival&
     Flow& flow = *half.flow;
     RequestState& request = half.request();
     if (request.unobserved || flow.drop_epoch != store_.drop_epoch ||
-        direction.received.ece_ns != flow.attribution.signal_ns() || !store_.options.shortcut ||
-        store_.watch != nullptr)
+        direction.received.ece_ns != flow.attribution.signal_ns() || !store_.options.shortcut || store_.is_observed())
         return false;
     const std::uint32_t round_trip_ns = back ? back.request().round_trip_min_ns : 0xffffffff;
     if (store_.options.attribution.reaction_tolerance_ns == 0 &&

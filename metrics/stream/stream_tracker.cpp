@@ -273,8 +273,7 @@ void StreamTracker::State::count(Flow& flow, const Segment& segment) {
                                                               const Segment& segment) {
     if (half && half.direction->closed && begins_unseen(half, back, segment)) [[unlikely]]
         return;
-    if (store.watch != nullptr) [[unlikely]]
-        store.watch->packet(*half.flow, half.index, segment.frame.number);
+    store.observe([&](ObservedFlows& observed) { observed.packet(*half.flow, half.index, segment.frame.number); });
     count(*half.flow, segment);
     if (!half) return;
     segments.segment(half, back, segment);
@@ -422,7 +421,7 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
 void StreamTracker::on_notice(const dissect::Notice& notice, const FrameContext&) {
     using Kind = dissect::Notice::Kind;
     State& state = *state_;
-    const bool repeats = notice.kind == Kind::tcp_retransmission && state.store.watch != nullptr;
+    const bool repeats = notice.kind == Kind::tcp_retransmission && state.store.is_observed();
     const bool at_end = notice.kind == Kind::stream_unread;
     const bool unread = at_end || notice.kind == Kind::stream_skipped || notice.kind == Kind::stream_not_rdma;
     if (notice.kind != Kind::stream_gap && !unread && notice.kind != Kind::tcp_checksum_wrong && !repeats) return;
@@ -433,7 +432,7 @@ void StreamTracker::on_notice(const dissect::Notice& notice, const FrameContext&
     if (unread && !at_end && half.direction->fpdu_bytes == 0) return;
     if (unread) half.direction->skipped_bytes += notice.octets;
     if (repeats)
-        state.store.watch->witness.repeats(half.flow->id, notice.frame.number, notice.related_frame);
+        state.store.observed->observer.repeats(half.flow->id, notice.frame.number, notice.related_frame);
     else if (unread || notice.kind == Kind::stream_gap)
         state.messages.gap(half, state.back_of(half), notice.octets, notice.frame.time_ns);
     else

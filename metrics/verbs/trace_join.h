@@ -6,11 +6,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "metrics/frame_observer.h"
 #include "metrics/snapshot.h"
 #include "metrics/verbs/frame_times.h"
 #include "metrics/verbs/message_join.h"
 #include "metrics/verbs/queue_pair_table.h"
-#include "metrics/witness.h"
 #include "wire/frame.h"
 
 namespace metrics::verbs {
@@ -18,8 +18,8 @@ namespace metrics::verbs {
 /// Trace records and packets, joined by queue pair: what a program did is said of the flow that came of it.
 ///
 /// The caller gives records before the packets that they are about: all records up to a little (`lead_ns`) after a
-/// batch's last frame, then frames(batch), then the batch to the engine whose witness this is, then settle().
-class TraceJoin final : public Witness {
+/// batch's last frame, then frames(batch), then the batch to the engine whose observer this is, then settle().
+class TraceJoin final : public FrameObserver {
 public:
     explicit TraceJoin(const QueuePairTableOptions& options = {}) : table_(options) {}
 

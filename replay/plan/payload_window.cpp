@@ -263,7 +263,7 @@ void PayloadCollector::stay_bounded(std::uint64_t frame) {
     }
 }
 
-std::shared_ptr<Payload> PayloadCollector::message(std::uint64_t flow, const metrics::Witness::Message& message,
+std::shared_ptr<Payload> PayloadCollector::message(std::uint64_t flow, const metrics::FrameObserver::Message& message,
                                                    std::uint64_t frame) {
     if (!is_send_or_write(message.operation)) return nullptr;
     std::vector<std::byte> octets;

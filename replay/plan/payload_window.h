@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "dissect/dissector.h"
-#include "metrics/witness.h"
+#include "metrics/frame_observer.h"
 
 namespace replay {
 
@@ -68,12 +68,13 @@ public:
     void on_unit(const dissect::Unit& unit);
     void on_notice(const dissect::Notice& notice);
 
-    /// metrics::Witness, of flows that are re-enacted.
+    /// metrics::FrameObserver, of flows that are re-enacted.
     void packet(std::uint64_t flow, std::uint64_t frame);
     void taken_back(std::uint64_t flow, std::uint64_t frame);
     /// What a Send or Write of the flow holds that ended in `frame`; nullptr where that is not known to the last octet,
     /// or nothing. Can be asked once.
-    std::shared_ptr<Payload> message(std::uint64_t flow, const metrics::Witness::Message& message, std::uint64_t frame);
+    std::shared_ptr<Payload> message(std::uint64_t flow, const metrics::FrameObserver::Message& message,
+                                     std::uint64_t frame);
 
 private:
     /// One packet of InfiniBand's transport; by its frame.

@@ -21,7 +21,7 @@ Result<bool> read_once(const Survey& survey, Extractor& extractor, const std::ve
     if (!source) return failure(source.error().text());
     metrics::AnalyzerOptions options;
     options.engine.reuse = false;
-    options.engine.witness = &extractor;
+    options.engine.observer = &extractor;
     options.listener = &extractor;
     metrics::Analyzer analyzer(options);
     const auto hand_over = [&] {

@@ -152,7 +152,7 @@ std::vector<MessageTruth> messages(const History& history, Tap tap, std::uint32_
 metrics::Snapshot analyse_both(const History& history, const Frames& frames, const Records& records,
                                metrics::verbs::TraceJoin& join) {
     metrics::AnalyzerOptions options = options_for(history);
-    options.engine.witness = &join;
+    options.engine.observer = &join;
     metrics::Analyzer analyzer(options);
     return analyse_both(history, frames, records, join, analyzer);
 }

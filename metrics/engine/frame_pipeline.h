@@ -14,7 +14,7 @@
 
 namespace metrics {
 
-/// Frames on their way through the crew.
+/// Frames on their way through the pipeline.
 struct Chunk {
     static constexpr std::size_t frames_max = 1024;
     static constexpr std::size_t octets_max = 1u << 20;
@@ -35,23 +35,23 @@ struct Chunk {
     bool full = false;
 };
 
-/// Threads that share the work on frames without any being bound to a part of it. Each chunk is looked at as a whole,
-/// in the order of the capture (observe: a single stage, whoever does it), then each of its shares is worked off, again
-/// in that order (work: one stage a share). A thread takes whichever stage has something to do and nobody in it, so
-/// that none waits while there is work; what a stage keeps passes from thread to thread under the crew's lock.
+/// Threads that work on frames in stages; no thread is bound to a stage. Each chunk is read as a whole, in the order of
+/// the capture (observe: a single stage, on any thread), then each of its shares is worked off, again in that order
+/// (work: one stage a share). A thread takes any stage that has something to do and no thread in it, so that no thread
+/// waits while there is work. What a stage keeps passes from thread to thread under the pipeline's lock.
 ///
-/// The thread that feeds belongs to the crew: it works where enough is waiting, instead of waiting itself.
-class Crew {
+/// The thread that feeds belongs to the pipeline: if enough is waiting, it works instead of waiting itself.
+class FramePipeline {
 public:
     struct Stages {
         std::function<void(Chunk&)> observe;                  ///< fills in contexts and shares
         std::function<void(std::size_t share, Chunk&)> work;  ///< frames of that share
     };
     /// `threads` at least 1, the caller's among them; as many shares.
-    Crew(unsigned threads, Stages stages);
-    ~Crew();
-    Crew(const Crew&) = delete;
-    Crew& operator=(const Crew&) = delete;
+    FramePipeline(unsigned threads, Stages stages);
+    ~FramePipeline();
+    FramePipeline(const FramePipeline&) = delete;
+    FramePipeline& operator=(const FramePipeline&) = delete;
 
     /// Where `lasting`, the frames' octets stay valid until settle() has returned; else they are copied.
     void feed(std::span<const wire::Frame> frames, bool lasting);

@@ -1,4 +1,4 @@
-#include "metrics/hosts/glance.h"
+#include "metrics/hosts/packet_summary.h"
 
 #include <algorithm>
 
@@ -45,10 +45,10 @@ Start start_of(const wire::Frame& frame) {
 }
 
 /// `end` is where the datagram ends on the wire.
-bool read_bth(wire::Bytes bytes, std::uint32_t at, std::uint32_t end, Glance& out) {
+bool read_bth(wire::Bytes bytes, std::uint32_t at, std::uint32_t end, PacketSummary& out) {
     if (bytes.size() < at + bth_octets) return false;
     const std::byte* p = bytes.data() + at;
-    out.kind = Glance::Kind::bth;
+    out.kind = PacketSummary::Kind::bth;
     out.offset = at;
     out.opcode = wire::load_u8(p);
     out.selector = wire::load_be24(p + 5);
@@ -59,10 +59,10 @@ bool read_bth(wire::Bytes bytes, std::uint32_t at, std::uint32_t end, Glance& ou
     return true;
 }
 
-bool read_tcp(wire::Bytes bytes, std::uint32_t at, std::uint32_t end, Glance& out) {
+bool read_tcp(wire::Bytes bytes, std::uint32_t at, std::uint32_t end, PacketSummary& out) {
     if (bytes.size() < at + least_tcp_octets) return false;
     const std::byte* p = bytes.data() + at;
-    out.kind = Glance::Kind::tcp;
+    out.kind = PacketSummary::Kind::tcp;
     out.offset = at;
     out.selector = wire::load_be32(p);
     out.position = wire::load_be32(p + 4);
@@ -84,7 +84,7 @@ bool is_tunnel(std::uint16_t port) {
     }
 }
 
-bool read_transport(wire::Bytes bytes, std::uint8_t protocol, std::uint32_t at, std::uint32_t end, Glance& out) {
+bool read_transport(wire::Bytes bytes, std::uint8_t protocol, std::uint32_t at, std::uint32_t end, PacketSummary& out) {
     if (protocol == wire::ip_protocol::tcp) return read_tcp(bytes, at, end, out);
     if (protocol != wire::ip_protocol::udp || bytes.size() < at + udp_octets) return false;
     const std::uint16_t port = wire::load_be16(bytes.data() + at + 2);
@@ -100,7 +100,7 @@ void set_address(Address& address, Family family, const std::byte* from, std::si
     std::memcpy(address.octets.data(), from, octets);
 }
 
-bool read_ipv4(const wire::Frame& frame, std::uint32_t at, Glance& out) {
+bool read_ipv4(const wire::Frame& frame, std::uint32_t at, PacketSummary& out) {
     const wire::Bytes bytes = frame.bytes;
     if (bytes.size() < at + 20) return false;
     const std::byte* p = bytes.data() + at;
@@ -118,7 +118,7 @@ bool read_ipv4(const wire::Frame& frame, std::uint32_t at, Glance& out) {
     return read_transport(bytes, wire::load_u8(p + 9), at + header, end, out);
 }
 
-bool read_ipv6(const wire::Frame& frame, std::uint32_t at, Glance& out) {
+bool read_ipv6(const wire::Frame& frame, std::uint32_t at, PacketSummary& out) {
     const wire::Bytes bytes = frame.bytes;
     if (bytes.size() < at + 40) return false;
     const std::byte* p = bytes.data() + at;
@@ -131,7 +131,7 @@ bool read_ipv6(const wire::Frame& frame, std::uint32_t at, Glance& out) {
     return read_transport(bytes, wire::load_u8(p + 6), at + 40, end, out);
 }
 
-bool read_grh(const wire::Frame& frame, std::uint32_t at, Glance& out) {
+bool read_grh(const wire::Frame& frame, std::uint32_t at, PacketSummary& out) {
     const wire::Bytes bytes = frame.bytes;
     if (bytes.size() < at + 40) return false;
     const std::byte* p = bytes.data() + at;
@@ -143,13 +143,13 @@ bool read_grh(const wire::Frame& frame, std::uint32_t at, Glance& out) {
     return read_bth(bytes, at + 40, end, out);
 }
 
-bool read_usual(const wire::Frame& frame, Glance& out) {
+bool read_usual(const wire::Frame& frame, PacketSummary& out) {
     const Start start = start_of(frame);
     switch (start.type) {
         case wire::ether_type::ipv4:
             if (!read_ipv4(frame, start.offset, out)) return false;
             if (std::uint32_t payload = 0; plain_opcode(frame, payload) != nullptr)
-                static_cast<TransportGlance&>(out) = plain_glance(frame, payload);
+                static_cast<TransportSummary&>(out) = summarize_plain(frame, payload);
             return true;
         case wire::ether_type::ipv6: return read_ipv6(frame, start.offset, out);
         case wire::ether_type::roce: return read_grh(frame, start.offset, out);
@@ -159,7 +159,7 @@ bool read_usual(const wire::Frame& frame, Glance& out) {
 }
 
 /// The outermost datagram of which the frame has but a fragment.
-void set_fragment_addresses(const dissect::Dissection& dissection, wire::Bytes bytes, Glance& out) {
+void set_fragment_addresses(const dissect::Dissection& dissection, wire::Bytes bytes, PacketSummary& out) {
     for (unsigned i = 0; i < dissection.layer_count; ++i) {
         const dissect::LayerRef& layer = dissection.layers[i];
         const std::byte* p = bytes.data() + layer.offset;
@@ -179,7 +179,7 @@ void set_fragment_addresses(const dissect::Dissection& dissection, wire::Bytes b
     }
 }
 
-void read_dissected(const wire::Frame& frame, dissect::Dissection& dissection, Glance& out) {
+void read_dissected(const wire::Frame& frame, dissect::Dissection& dissection, PacketSummary& out) {
     dissect::ParseOptions options;
     options.verify_crc = false;
     dissect::dissect_frame(frame, options, dissection);
@@ -190,7 +190,7 @@ void read_dissected(const wire::Frame& frame, dissect::Dissection& dissection, G
         out.identification = wire::load_be16(frame.bytes.data() + innermost(LayerId::ipv4) + 4);
     if (dissection.fragmented) set_fragment_addresses(dissection, frame.bytes, out);
     if (dissection.has(LayerId::mac_control)) {
-        out.kind = Glance::Kind::mac_control;
+        out.kind = PacketSummary::Kind::mac_control;
         out.offset = innermost(LayerId::mac_control);
     } else if (dissection.has(LayerId::bth)) {
         const auto end = static_cast<std::uint32_t>(frame.wire_length);
@@ -206,7 +206,7 @@ void read_dissected(const wire::Frame& frame, dissect::Dissection& dissection, G
 
 }  // namespace
 
-void glance(const wire::Frame& frame, dissect::Dissection& scratch, Glance& out) {
+void summarize(const wire::Frame& frame, dissect::Dissection& scratch, PacketSummary& out) {
     out = {};
     if (read_usual(frame, out)) [[likely]]
         return;

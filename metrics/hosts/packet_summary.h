@@ -14,7 +14,7 @@
 namespace metrics {
 
 /// The few values of a BTH or a TCP header that hosts are counted by.
-struct TransportGlance {
+struct TransportSummary {
     enum class Kind : std::uint8_t { other, bth, tcp, mac_control };
 
     Kind kind = Kind::other;
@@ -29,7 +29,7 @@ struct TransportGlance {
 };
 
 /// What can be told of a frame without remembering any other; the innermost addresses as dissect::Dissection has them.
-struct Glance : TransportGlance {
+struct PacketSummary : TransportSummary {
     Address source;  ///< Family::none where the frame has no network layer
     Address destination;
 };
@@ -82,10 +82,10 @@ inline const OpcodeTraits* plain_opcode(const wire::Frame& frame, std::uint32_t&
 }
 
 /// Of a frame for which plain_opcode() has an opcode.
-inline TransportGlance plain_glance(const wire::Frame& frame, std::uint32_t payload) {
+inline TransportSummary summarize_plain(const wire::Frame& frame, std::uint32_t payload) {
     const std::byte* const bth = frame.bytes.data() + plain_bth_offset;
-    TransportGlance out;
-    out.kind = TransportGlance::Kind::bth;
+    TransportSummary out;
+    out.kind = TransportSummary::Kind::bth;
     out.opcode = wire::load_u8(bth);
     out.plain = true;
     out.identification = wire::load_be16(frame.bytes.data() + 18);
@@ -96,11 +96,11 @@ inline TransportGlance plain_glance(const wire::Frame& frame, std::uint32_t payl
     return out;
 }
 
-/// Of a frame that dissect::is_plain_segment(), with so many octets of payload.
-inline void read_plain_segment(const wire::Frame& frame, std::uint32_t payload, TransportGlance& out) {
+/// Of a frame that dissect::is_plain_segment(), with `payload` bytes of payload.
+inline void read_plain_segment(const wire::Frame& frame, std::uint32_t payload, TransportSummary& out) {
     const std::byte* const ip = frame.bytes.data() + 14;
     const std::byte* const tcp = frame.bytes.data() + dissect::plain_tcp_offset;
-    out.kind = Glance::Kind::tcp;
+    out.kind = PacketSummary::Kind::tcp;
     out.flags = wire::load_u8(tcp + 13);
     out.identification = wire::load_be16(ip + 4);
     out.offset = dissect::plain_tcp_offset;
@@ -111,6 +111,6 @@ inline void read_plain_segment(const wire::Frame& frame, std::uint32_t payload, 
 
 /// The usual shapes are read in place; all others are dissected into `scratch`. The addresses of a fragment are those
 /// of the fragmented datagram, so that all of its fragments say the same.
-void glance(const wire::Frame& frame, dissect::Dissection& scratch, Glance& out);
+void summarize(const wire::Frame& frame, dissect::Dissection& scratch, PacketSummary& out);
 
 }  // namespace metrics

@@ -24,8 +24,8 @@ inline Operation operation_of(const wire::BthOpcode& opcode) {
     }
 }
 
-/// What a message's first packet can tell of its operation.
-inline Operation plain_of(Operation operation) {
+/// What the first packet of a message tells of the operation of the message.
+inline Operation first_packet_operation(Operation operation) {
     switch (operation) {
         case Operation::write_immediate: return Operation::write;
         case Operation::send_immediate:
@@ -35,11 +35,11 @@ inline Operation plain_of(Operation operation) {
 }
 
 /// A READ whose length the snap length, or the end of the packet, cut off with its RETH.
-inline bool is_untold(const PacketRecord& record, const wire::BthOpcode& opcode) {
+inline bool has_cut_reth(const PacketRecord& record, const wire::BthOpcode& opcode) {
     return opcode.operation == wire::BthOperation::read_request && !record.has_remote_key;
 }
 
-/// Octets of the upper layer that the message moves by this packet. An atomic moves 8. IBTA vol. 1, 9.4.5.
+/// Bytes of the upper layer that the message moves by this packet. An atomic moves 8. IBTA vol. 1, 9.4.5.
 inline std::uint32_t moved_by(const PacketRecord& record, const wire::BthOpcode& opcode) {
     switch (opcode.operation) {
         case wire::BthOperation::read_request: return record.dma_length;

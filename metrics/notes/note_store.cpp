@@ -1,4 +1,4 @@
-#include "metrics/notes/note_book.h"
+#include "metrics/notes/note_store.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ std::uint32_t bounded(std::uint64_t value) {
 
 }  // namespace
 
-void NoteBook::begin_frame(std::uint64_t frame, std::int64_t time_ns) {
+void NoteStore::begin_frame(std::uint64_t frame, std::int64_t time_ns) {
     frame_ = frame;
     time_ns_ = time_ns;
     last_packet_ = none;
@@ -20,21 +20,22 @@ void NoteBook::begin_frame(std::uint64_t frame, std::int64_t time_ns) {
     strays_before_ = strays_.size();
 }
 
-std::uint32_t NoteBook::place_of(std::uint64_t flow) {
+std::uint32_t NoteStore::place_of(std::uint64_t flow) {
     if (flow == last_id_) return last_place_;
     const auto [found, fresh] = places_.try_emplace(flow, static_cast<std::uint32_t>(flows_.size()));
     if (fresh) flows_.emplace_back().id = flow;
     last_id_ = flow;
-    return last_place_ = found->second;
+    last_place_ = found->second;
+    return last_place_;
 }
 
 // ---- notes ----
 
-std::uint32_t NoteBook::add_note(std::uint32_t flow, std::uint64_t frame) {
-    const bool behind = !notes_.empty() && frame < notes_.back().frame;
-    std::deque<Note>& notes = behind ? strays_ : notes_;
-    std::uint32_t at = static_cast<std::uint32_t>(notes.size());
-    if (behind) strays_of_.emplace(frame, at |= stray);
+std::uint32_t NoteStore::add_note(std::uint32_t flow, std::uint64_t frame) {
+    const bool is_stray = !notes_.empty() && frame < notes_.back().frame;
+    std::deque<Note>& notes = is_stray ? strays_ : notes_;
+    const std::uint32_t at = static_cast<std::uint32_t>(notes.size()) | (is_stray ? stray : 0);
+    if (is_stray) strays_of_.emplace(frame, at);
     Note& fresh = notes.emplace_back();
     fresh.frame = frame;
     if (frame == frame_) fresh.time_ns = time_ns_;
@@ -42,8 +43,8 @@ std::uint32_t NoteBook::add_note(std::uint32_t flow, std::uint64_t frame) {
     return at;
 }
 
-/// The newest of a few; none where there is none.
-std::uint32_t NoteBook::find_note(std::uint32_t flow, std::uint64_t frame) const {
+/// The newest of a few; `none` if there is no such note.
+std::uint32_t NoteStore::find_note(std::uint32_t flow, std::uint64_t frame) const {
     constexpr std::size_t most = 16;
     const auto search = [&](const std::deque<Note>& notes, std::size_t begin, std::size_t end, std::uint32_t flag) {
         for (std::size_t at = end; at > begin && end - at < most; --at)
@@ -61,30 +62,30 @@ std::uint32_t NoteBook::find_note(std::uint32_t flow, std::uint64_t frame) const
     return search(notes_, 0, last, 0);
 }
 
-std::uint32_t NoteBook::note_of(std::uint32_t flow, std::uint64_t frame) {
+std::uint32_t NoteStore::note_of(std::uint32_t flow, std::uint64_t frame) {
     const std::uint32_t found = find_note(flow, frame);
     return found != none ? found : add_note(flow, frame);
 }
 
 /// Where the frame has a packet, what it says of another flow stands with that.
-std::uint32_t NoteBook::note_of_packet(std::uint32_t flow, std::uint64_t frame) {
+std::uint32_t NoteStore::note_of_packet(std::uint32_t flow, std::uint64_t frame) {
     if (last_packet_ != none && note(last_packet_).frame == frame) return last_packet_;
     return note_of(flow, frame);
 }
 
-void NoteBook::add_event(Note& note, const Event& event) {
+void NoteStore::add_event(Note& note, const Event& event) {
     const auto at = static_cast<std::uint32_t>(events_.size());
     events_.push_back(event);
     events_.back().before = note.events;
     note.events = at;
 }
 
-void NoteBook::packet(std::uint64_t flow, std::uint64_t frame) {
+void NoteStore::packet(std::uint64_t flow, std::uint64_t frame) {
     last_packet_ = add_note(place_of(flow), frame);
     note(last_packet_).packet = true;
 }
 
-void NoteBook::taken_back(std::uint64_t flow, std::uint64_t frame) {
+void NoteStore::taken_back(std::uint64_t flow, std::uint64_t frame) {
     const std::uint32_t at = find_note(place_of(flow), frame);
     if (at == none) return;
     Note& old = note(at);
@@ -95,19 +96,19 @@ void NoteBook::taken_back(std::uint64_t flow, std::uint64_t frame) {
     if (empty && at + std::size_t{1} == notes_.size()) notes_.pop_back();
 }
 
-void NoteBook::event(std::uint64_t flow, EventKind kind, std::uint64_t frame, std::uint64_t value) {
+void NoteStore::event(std::uint64_t flow, EventKind kind, std::uint64_t frame, std::uint64_t value) {
     const std::uint32_t place = place_of(flow);
     add_event(note(note_of_packet(place, frame)), {value, place, none, kind, false});
 }
 
-void NoteBook::repeats(std::uint64_t flow, std::uint64_t frame, std::uint64_t of_frame) {
+void NoteStore::repeats(std::uint64_t flow, std::uint64_t frame, std::uint64_t of_frame) {
     const std::uint32_t place = place_of(flow);
     Note& here = note(note_of(place, frame));
     here.repeats = true;
     if (of_frame != 0) add_event(here, {of_frame, place, none, EventKind::retransmission, true});
 }
 
-void NoteBook::gap(std::uint64_t flow, const Gap& gap, std::uint64_t frame) {
+void NoteStore::gap(std::uint64_t flow, const Gap& gap, std::uint64_t frame) {
     Note& here = note(note_of(place_of(flow), frame));
     here.has_gap = true;
     here.gap_state = gap.state;
@@ -116,13 +117,13 @@ void NoteBook::gap(std::uint64_t flow, const Gap& gap, std::uint64_t frame) {
     here.sent_again = gap.again;
 }
 
-void NoteBook::repaired(std::uint64_t flow, const Repair& repair, std::uint64_t frame) {
+void NoteStore::repaired(std::uint64_t flow, const Repair& repair, std::uint64_t frame) {
     const std::uint32_t at = note_of(place_of(flow), frame);
     note(at).repairs = true;
     repairs_[at] = repair;
 }
 
-void NoteBook::outstanding(std::uint64_t flow, std::uint64_t messages, std::uint64_t bytes, std::uint64_t frame) {
+void NoteStore::outstanding(std::uint64_t flow, std::uint64_t messages, std::uint64_t bytes, std::uint64_t frame) {
     const std::uint32_t at = find_note(place_of(flow), frame);
     if (at == none) return;
     note(at).outstanding_messages = bounded(messages);
@@ -131,7 +132,7 @@ void NoteBook::outstanding(std::uint64_t flow, std::uint64_t messages, std::uint
 
 // ---- messages ----
 
-std::uint32_t NoteBook::pop(Queue& queue) {
+std::uint32_t NoteStore::pop(Queue& queue) {
     const std::uint32_t first = queue.first;
     queue.first = messages_[first].next;
     if (queue.first == none) queue.last = none;
@@ -140,7 +141,7 @@ std::uint32_t NoteBook::pop(Queue& queue) {
     return first;
 }
 
-void NoteBook::wait(Queue& queue, std::uint32_t message, bool late) {
+void NoteStore::wait(Queue& queue, std::uint32_t message, bool late) {
     if (queue.count == most_pending) pop(queue);
     ++queue.count;
     KeptMessage& fresh = messages_[message];
@@ -157,7 +158,7 @@ void NoteBook::wait(Queue& queue, std::uint32_t message, bool late) {
 }
 
 /// The first at that position, taken out of the queue; none where there is none.
-std::uint32_t NoteBook::take(Queue& queue, std::uint64_t position) {
+std::uint32_t NoteStore::take(Queue& queue, std::uint64_t position) {
     std::uint32_t before = none;
     std::uint32_t at = queue.first;
     for (; at != none && messages_[at].position != position; at = messages_[at].next) before = at;
@@ -172,14 +173,14 @@ std::uint32_t NoteBook::take(Queue& queue, std::uint64_t position) {
 
 /// A message at that position whose end was taken for missing. One of another kind is another one, that is missing,
 /// too.
-std::uint32_t NoteBook::find_unseen(const Queue& queue, std::uint64_t position, Operation operation) const {
+std::uint32_t NoteStore::find_unseen(const Queue& queue, std::uint64_t position, Operation operation) const {
     for (std::uint32_t at = queue.first; at != none; at = messages_[at].next)
         if (messages_[at].position == position && messages_[at].number == 0 && messages_[at].operation == operation)
             return at;
     return none;
 }
 
-void NoteBook::count_message(Flow& flow, std::uint32_t message, Note& note) {
+void NoteStore::count_message(Flow& flow, std::uint32_t message, Note& note) {
     KeptMessage& counted = messages_[message];
     counted.number = ++flow.messages;
     counted.last_frame = note.frame;
@@ -187,7 +188,7 @@ void NoteBook::count_message(Flow& flow, std::uint32_t message, Note& note) {
     note.messages = message;
 }
 
-void NoteBook::message(std::uint64_t flow, const Message& message, std::uint64_t frame) {
+void NoteStore::message(std::uint64_t flow, const Message& message, std::uint64_t frame) {
     const std::uint32_t place = place_of(flow);
     Flow& here = flows_[place];
     const bool apart = (message.position & answered_apart) != 0;
@@ -209,13 +210,13 @@ void NoteBook::message(std::uint64_t flow, const Message& message, std::uint64_t
     if (fresh) wait(here.waiting[apart ? 1 : 0], at, message.late);
 }
 
-void NoteBook::take_out(Note& note, std::uint32_t message) {
+void NoteStore::take_out(Note& note, std::uint32_t message) {
     std::uint32_t* link = &note.messages;
     while (*link != none && *link != message) link = &messages_[*link].in_note;
     if (*link == message) *link = messages_[message].in_note;
 }
 
-void NoteBook::continued(std::uint64_t flow, std::uint64_t position, std::uint64_t frame) {
+void NoteStore::continued(std::uint64_t flow, std::uint64_t position, std::uint64_t frame) {
     const std::uint32_t place = place_of(flow);
     Flow& here = flows_[place];
     if (here.last_message == none) return;
@@ -232,7 +233,7 @@ void NoteBook::continued(std::uint64_t flow, std::uint64_t position, std::uint64
     note_now.messages = at;
 }
 
-void NoteBook::extended(std::uint64_t flow, std::uint64_t position, std::uint64_t last) {
+void NoteStore::extended(std::uint64_t flow, std::uint64_t position, std::uint64_t last) {
     const Queue& queue = flows_[place_of(flow)].waiting[0];
     if (queue.last == none) return;
     std::uint32_t at = queue.last;
@@ -241,7 +242,7 @@ void NoteBook::extended(std::uint64_t flow, std::uint64_t position, std::uint64_
     if (at != none && messages_[at].position == position) messages_[at].position = last;
 }
 
-void NoteBook::note_answer(std::uint32_t flow, std::uint32_t message, std::uint64_t frame) {
+void NoteStore::note_answer(std::uint32_t flow, std::uint32_t message, std::uint64_t frame) {
     KeptMessage& kept = messages_[message];
     kept.response_frame = frame;
     if (frame == 0) return;
@@ -250,8 +251,8 @@ void NoteBook::note_answer(std::uint32_t flow, std::uint32_t message, std::uint6
     answer.answers = message;
 }
 
-void NoteBook::answered(std::uint64_t flow, std::uint64_t position, const std::uint64_t* latency_ns,
-                        std::uint64_t frame) {
+void NoteStore::answered(std::uint64_t flow, std::uint64_t position, const std::uint64_t* latency_ns,
+                         std::uint64_t frame) {
     const std::uint32_t place = place_of(flow);
     Queue& queue = flows_[place].waiting[(position & answered_apart) != 0 ? 1 : 0];
     position &= ~answered_apart;
@@ -264,7 +265,7 @@ void NoteBook::answered(std::uint64_t flow, std::uint64_t position, const std::u
     while (queue.first != none && messages_[queue.first].position <= position) note_answer(place, pop(queue), frame);
 }
 
-void NoteBook::forgotten(std::uint64_t flow, bool apart) {
+void NoteStore::forgotten(std::uint64_t flow, bool apart) {
     Flow& here = flows_[place_of(flow)];
     Queue& queue = here.waiting[apart ? 1 : 0];
     while (queue.first != none) pop(queue);
@@ -272,7 +273,7 @@ void NoteBook::forgotten(std::uint64_t flow, bool apart) {
 
 // ---- what was noted ----
 
-std::vector<std::uint32_t> NoteBook::find(std::uint64_t frame) const {
+std::vector<std::uint32_t> NoteStore::find(std::uint64_t frame) const {
     std::vector<std::uint32_t> found;
     // Mostly one frame is asked for after the other.
     const bool next = asked_ <= notes_.size() && (asked_ == 0 || notes_[asked_ - 1].frame < frame) &&
@@ -289,7 +290,7 @@ std::vector<std::uint32_t> NoteBook::find(std::uint64_t frame) const {
     return found;
 }
 
-FrameNote::Message NoteBook::shown(const KeptMessage& message) const {
+FrameNote::Message NoteStore::shown(const KeptMessage& message) const {
     FrameNote::Message out{message.operation,
                            message.number,
                            message.bytes,
@@ -302,7 +303,7 @@ FrameNote::Message NoteBook::shown(const KeptMessage& message) const {
 }
 
 /// The engine does not remember when a packet passed that is sent again; the notes do.
-Repair NoteBook::shown_repair(std::uint32_t at, std::uint64_t lost_frame) const {
+Repair NoteStore::shown_repair(std::uint32_t at, std::uint64_t lost_frame) const {
     Repair out = repairs_.at(at);
     const Note& here = note(at);
     // What fills a hole was lost before the tap, whether or not it was sent another time before that.
@@ -315,7 +316,7 @@ Repair NoteBook::shown_repair(std::uint32_t at, std::uint64_t lost_frame) const 
     return out;
 }
 
-void NoteBook::read(std::uint32_t at, FrameNote& out) const {
+void NoteStore::read(std::uint32_t at, FrameNote& out) const {
     const Note& note = this->note(at);
     out = {};
     out.frame = note.frame;
@@ -344,7 +345,7 @@ void NoteBook::read(std::uint32_t at, FrameNote& out) const {
     std::reverse(out.events.begin(), out.events.end());
 }
 
-std::size_t NoteBook::octets() const {
+std::size_t NoteStore::octets() const {
     constexpr std::size_t node = 48;  // of the standard library's maps, about
     return (notes_.size() + strays_.size()) * sizeof(Note) + messages_.size() * sizeof(KeptMessage) +
            events_.size() * sizeof(Event) + flows_.capacity() * sizeof(Flow) +

@@ -8,12 +8,13 @@
 
 namespace metrics {
 
-/// Is told what the engine learns of each frame, at the moment it learns it: for those who show frames one by one.
-/// Flows are named by their ids. An engine with a witness takes every packet the long way; figures are the same. Called
-/// from the threads that work for the engine: where several do, each call may come from another one.
-class Witness {
+/// Is called with what the engine learns of each frame, when the engine learns it: for programs that show single
+/// frames. Flows are named by their ids. An engine with an observer uses no shortcut for any packet; figures are the
+/// same. The calls come from the threads that work for the engine: if there are several, each call may come from
+/// another one.
+class FrameObserver {
 public:
-    virtual ~Witness() = default;
+    virtual ~FrameObserver() = default;
 
     /// The frame has a packet (iWARP: a segment) of the flow. Once a packet and flow, before all else about it.
     virtual void packet(std::uint64_t flow, std::uint64_t frame) = 0;
@@ -61,7 +62,9 @@ public:
     /// The flow's message at `position`, a READ, takes all up to `last`: that will name it from now on. It is the last
     /// message, or takes less than before.
     virtual void extended(std::uint64_t flow, std::uint64_t position, std::uint64_t last) {
-        static_cast<void>(flow), static_cast<void>(position), static_cast<void>(last);
+        static_cast<void>(flow);
+        static_cast<void>(position);
+        static_cast<void>(last);
     }
     /// The message at `position` was answered by the frame, an ACK or a response of the reverse flow, and its latency
     /// was recorded; without one, all that were posted before the first that lies behind `position` are answered,

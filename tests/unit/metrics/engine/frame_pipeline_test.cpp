@@ -1,4 +1,4 @@
-#include "metrics/engine/crew.h"
+#include "metrics/engine/frame_pipeline.h"
 
 #include <array>
 #include <atomic>
@@ -32,7 +32,7 @@ struct Log {
     std::atomic<bool> crowded{false};
 
     explicit Log(std::size_t shares) : worked(shares), working(shares) {}
-    Crew::Stages stages() {
+    FramePipeline::Stages stages() {
         return {[this](Chunk& chunk) {
                     crowded = crowded || observing++ != 0;
                     for (std::size_t i = 0; i < chunk.frames().size(); ++i) {
@@ -66,20 +66,20 @@ void expect_all_in_order(const Log& log, std::size_t count) {
     EXPECT_EQ(log.worked, expected);
 }
 
-TEST(Crew, DoesEverythingOnceAndInOrder) {
+TEST(FramePipeline, DoesEverythingOnceAndInOrder) {
     constexpr std::size_t count = 100'000;
     for (const unsigned threads : {1u, 2u, 3u, 7u}) {
         for (const bool lasting : {true, false}) {
             Log log(threads);
-            Crew crew(threads, log.stages());
+            FramePipeline pipeline(threads, log.stages());
             Octets given(count, threads);
             // Pieces of every size, overwritten afterwards where they need not last.
             for (std::size_t at = 0, piece = 1; at < count; at += piece, piece = piece * 7 % 4099) {
                 const std::size_t size = std::min(piece, count - at);
-                crew.feed(std::span(given.frames).subspan(at, size), lasting);
+                pipeline.feed(std::span(given.frames).subspan(at, size), lasting);
                 if (!lasting) std::fill_n(given.octets.begin() + static_cast<std::ptrdiff_t>(at), size, std::byte{99});
             }
-            crew.settle();
+            pipeline.settle();
             ASSERT_NO_FATAL_FAILURE(expect_all_in_order(log, count));
             EXPECT_FALSE(log.crowded);
         }
@@ -87,65 +87,65 @@ TEST(Crew, DoesEverythingOnceAndInOrder) {
 }
 
 /// What is put where there is room need not be copied; it makes no difference, nor where room and other places mix.
-TEST(Crew, TakesWhatIsPutWhereItHasRoom) {
+TEST(FramePipeline, TakesWhatIsPutWhereItHasRoom) {
     constexpr std::size_t count = 50'000;
     for (const unsigned threads : {1u, 2u, 3u}) {
         Log log(threads);
-        Crew crew(threads, log.stages());
+        FramePipeline pipeline(threads, log.stages());
         const Octets given(count, threads);
         for (std::size_t at = 0, piece = 1, step = 0; at < count; piece = piece * 7 % 499, ++step) {
-            const std::span<wire::Frame> room = crew.room();
+            const std::span<wire::Frame> room = pipeline.room();
             ASSERT_FALSE(room.empty());
             const std::size_t size = std::min({piece, count - at, room.size()});
             const auto some = std::span(given.frames).subspan(at, size);
             if (step % 3 == 0) {
-                crew.feed(some, true);
+                pipeline.feed(some, true);
             } else {
                 std::copy(some.begin(), some.end(), room.begin());
-                crew.feed(room.first(size), true);
+                pipeline.feed(room.first(size), true);
             }
             at += size;
-            if (step % 20 == 0) crew.settle();
+            if (step % 20 == 0) pipeline.settle();
         }
-        crew.settle();
+        pipeline.settle();
         ASSERT_NO_FATAL_FAILURE(expect_all_in_order(log, count));
     }
 }
 
-TEST(Crew, GoesOnAfterSettling) {
+TEST(FramePipeline, GoesOnAfterSettling) {
     Log log(2);
-    Crew crew(2, log.stages());
+    FramePipeline pipeline(2, log.stages());
     const Octets given(10, 2);
     for (std::size_t i = 0; i < 10; ++i) {
-        crew.feed(std::span(given.frames).subspan(i, 1), true);
-        crew.settle();
+        pipeline.feed(std::span(given.frames).subspan(i, 1), true);
+        pipeline.settle();
         ASSERT_EQ(log.observed.size(), i + 1);
         ASSERT_EQ(log.worked[0].size() + log.worked[1].size(), i + 1);
     }
 }
 
-TEST(Crew, SaysWhatAStageThrew) {
+TEST(FramePipeline, SaysWhatAStageThrew) {
     Log log(2);
-    Crew::Stages stages = log.stages();
+    FramePipeline::Stages stages = log.stages();
     const auto work = stages.work;
     stages.work = [&](std::size_t share, Chunk& chunk) {
         work(share, chunk);
         if (share == 1) throw std::runtime_error("enough");
     };
-    Crew crew(2, stages);
+    FramePipeline pipeline(2, stages);
     const Octets given(5000, 2);
-    crew.feed(given.frames, true);
-    EXPECT_THROW(crew.settle(), std::runtime_error);
+    pipeline.feed(given.frames, true);
+    EXPECT_THROW(pipeline.settle(), std::runtime_error);
     EXPECT_EQ(log.observed.size(), 5000u);
-    crew.settle();
+    pipeline.settle();
 }
 
-TEST(Crew, MayBeLeftInTheMiddle) {
+TEST(FramePipeline, MayBeLeftInTheMiddle) {
     Log log(3);
     const Octets given(50'000, 3);
     {
-        Crew crew(3, log.stages());
-        crew.feed(given.frames, true);
+        FramePipeline pipeline(3, log.stages());
+        pipeline.feed(given.frames, true);
     }
     EXPECT_FALSE(log.crowded);
     EXPECT_EQ(log.observing, 0);

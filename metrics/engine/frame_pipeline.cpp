@@ -1,4 +1,4 @@
-#include "metrics/engine/crew.h"
+#include "metrics/engine/frame_pipeline.h"
 
 #include <algorithm>
 #include <utility>
@@ -41,11 +41,12 @@ void Chunk::clear() {
     full = false;
 }
 
-Crew::Crew(unsigned threads, Stages stages) : stages_(std::move(stages)), worked_(threads), working_(threads) {
+FramePipeline::FramePipeline(unsigned threads, Stages stages)
+    : stages_(std::move(stages)), worked_(threads), working_(threads) {
     for (std::size_t own = 1; own < threads; ++own) threads_.emplace_back([this, own] { run(own); });
 }
 
-Crew::~Crew() {
+FramePipeline::~FramePipeline() {
     {
         const std::lock_guard lock(mutex_);
         stopping_ = true;
@@ -54,22 +55,22 @@ Crew::~Crew() {
     for (std::thread& thread : threads_) thread.join();
 }
 
-void Crew::run(std::size_t own) {
+void FramePipeline::run(std::size_t own) {
     std::unique_lock lock(mutex_);
     while (!stopping_) go_on(own, lock);
 }
 
-void Crew::go_on(std::size_t own, std::unique_lock<std::mutex>& lock) {
+void FramePipeline::go_on(std::size_t own, std::unique_lock<std::mutex>& lock) {
     if (const Task task = take(own); task.kind != Task::Kind::none) return perform(task, lock);
     ++idle_;
     changed_.wait(lock);
     --idle_;
 }
 
-std::uint64_t Crew::slowest() const { return *std::min_element(worked_.begin(), worked_.end()); }
+std::uint64_t FramePipeline::slowest() const { return *std::min_element(worked_.begin(), worked_.end()); }
 
 /// Something to do, and the stage with it. A thread's own share comes first: its flows are in that processor's cache.
-Crew::Task Crew::take(std::size_t own) {
+FramePipeline::Task FramePipeline::take(std::size_t own) {
     const auto share_waits = [this](std::size_t share) { return !working_[share] && worked_[share] < observed_; };
     const auto work = [this](std::size_t share) {
         working_[share] = true;
@@ -87,7 +88,7 @@ Crew::Task Crew::take(std::size_t own) {
     return {};
 }
 
-void Crew::perform(const Task& task, std::unique_lock<std::mutex>& lock) {
+void FramePipeline::perform(const Task& task, std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     std::exception_ptr failure;
     try {
@@ -111,11 +112,11 @@ void Crew::perform(const Task& task, std::unique_lock<std::mutex>& lock) {
     if (idle_ != 0) changed_.notify_all();
 }
 
-void Crew::retire_chunks() {
+void FramePipeline::retire_chunks() {
     for (const std::uint64_t done = slowest(); first_ < done; ++first_) empty_.push_back(std::move(place_of(first_)));
 }
 
-std::unique_ptr<Chunk> Crew::empty_chunk() {
+std::unique_ptr<Chunk> FramePipeline::empty_chunk() {
     {
         const std::lock_guard lock(mutex_);
         if (!empty_.empty()) {
@@ -132,7 +133,7 @@ std::unique_ptr<Chunk> Crew::empty_chunk() {
     return chunk;
 }
 
-void Crew::feed(std::span<const wire::Frame> frames, bool lasting) {
+void FramePipeline::feed(std::span<const wire::Frame> frames, bool lasting) {
     while (!frames.empty()) {
         if (!filling_) filling_ = empty_chunk();
         filling_->add(frames, lasting);
@@ -140,19 +141,19 @@ void Crew::feed(std::span<const wire::Frame> frames, bool lasting) {
     }
 }
 
-std::span<wire::Frame> Crew::room() {
+std::span<wire::Frame> FramePipeline::room() {
     if (!filling_) filling_ = empty_chunk();
     return filling_->room();
 }
 
-void Crew::hand_over() {
+void FramePipeline::hand_over() {
     std::unique_lock lock(mutex_);
     place_of(fed_++) = std::move(filling_);
     if (idle_ != 0) changed_.notify_all();
     while (fed_ - slowest() >= chunks_waiting_max) go_on(0, lock);
 }
 
-void Crew::settle() {
+void FramePipeline::settle() {
     if (filling_) hand_over();
     std::unique_lock lock(mutex_);
     while (slowest() != fed_) go_on(0, lock);

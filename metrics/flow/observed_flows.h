@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "metrics/flow/flow.h"
-#include "metrics/witness.h"
+#include "metrics/frame_observer.h"
 
 namespace metrics {
 
-/// What an engine keeps for its witness's sake, and only where it has one.
-struct Watch {
+/// What an engine keeps for its observer, and only if it has one.
+struct ObservedFlows {
     /// Where the message began that is under way.
     struct Beginning {
         std::uint64_t frame = 0;
@@ -27,7 +27,7 @@ struct Watch {
     struct Signals {
         std::uint64_t past_hole_frame = 0;      ///< the first packet past the present hole
         std::uint64_t response_frame = 0;       ///< the READ response before which another one was missing
-        std::uint64_t nak_frame = 0;            ///< the NAK that is waiting to be heeded, or the first duplicate ACK
+        std::uint64_t nak_frame = 0;            ///< the NAK that waits for its repair, or the first duplicate ACK
         std::uint64_t nak_past_hole_frame = 0;  ///< where that NAK's hole began
         std::optional<std::uint64_t> nak_generation_ns;  ///< from there to the NAK
         /// iWARP, where holes are filled one by one: when the last of them were noticed, and where.
@@ -51,22 +51,22 @@ struct Watch {
             repair.nak_frame = nak_frame;
             repair.nak_generation_ns = nak_generation_ns;
         }
-        void heeded() {
+        void clear() {
             note_nak(0, 0, {});
             response_frame = 0;
         }
     };
 
-    explicit Watch(Witness& told) : witness(told) {}
+    explicit ObservedFlows(FrameObserver& frame_observer) : observer(frame_observer) {}
 
-    /// Nobody will say when the flow's messages are answered.
+    /// Nothing will tell when the flow's messages are answered.
     void give_up(const Flow& flow) {
-        for (const bool apart : {false, true}) witness.forgotten(flow.id, apart);
+        for (const bool apart : {false, true}) observer.forgotten(flow.id, apart);
     }
     void packet(const Flow& flow, FlowIndex index, std::uint64_t number) {
         frame = number;
         counted.push_back(index);
-        witness.packet(flow.id, number);
+        observer.packet(flow.id, number);
     }
     /// All up to `position` is about to leave the flow's ledger: by the last packet, or, unless `measure`, since it had
     /// been acknowledged before it was seen.
@@ -76,11 +76,12 @@ struct Watch {
         return beginnings_[index];
     }
 
-    /// Of a flow that has met trouble; made when first asked for.
+    /// Of a flow with a problem; made when first asked for.
     Signals& signals(const Flow& flow) { return signals_[flow.id]; }
-    void forget_signals(const Flow& flow) { signals_.erase(flow.id); }
+    /// The engine forgets the flow.
+    void leave(const Flow& flow, FlowIndex index);
 
-    Witness& witness;
+    FrameObserver& observer;
     std::uint64_t frame = 0;         ///< of the last packet
     std::vector<FlowIndex> counted;  ///< the flows of the present frame's packets
     std::unordered_map<std::uint64_t, FlowIndex> by_id;

@@ -6,16 +6,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "metrics/frame_observer.h"
 #include "metrics/notes/frame_notes.h"
-#include "metrics/witness.h"
 
 namespace metrics {
 
-/// Writes down what an engine says of frames, compactly, and joins it: which frame answered which message. Frames'
-/// numbers should ascend; notes of others take more room.
-class NoteBook final : public Witness {
+/// Keeps what an engine reports of frames, compactly, and joins it: which frame answered which message. Frames' numbers
+/// should ascend; notes of others take more room.
+class NoteStore final : public FrameObserver {
 public:
-    /// What is said of this frame from now on is of one that comes behind all before, whatever its number.
+    /// What is reported of this frame from now on is of a frame that follows all others, whatever its number.
     void begin_frame(std::uint64_t frame, std::int64_t time_ns);
 
     void packet(std::uint64_t flow, std::uint64_t frame) override;
@@ -40,7 +40,7 @@ public:
 private:
     static constexpr std::uint32_t none = 0xffffffff;
     static constexpr std::uint32_t stray = 0x80000000;  ///< the note is in strays_
-    /// Where nothing is answered for so long, nobody listens: the oldest are given up.
+    /// If that many messages wait for an answer, the oldest are given up.
     static constexpr std::uint32_t most_pending = 1u << 14;
     static constexpr std::uint64_t no_latency = ~std::uint64_t{0};
     static constexpr std::int64_t no_time = INT64_MIN;
