@@ -1,6 +1,7 @@
 #include "metrics/why/answer.h"
 
 #include <algorithm>
+#include <array>
 
 #include "metrics/why/counters.h"
 #include "metrics/why/scene.h"
@@ -8,6 +9,42 @@
 namespace metrics {
 
 namespace {
+
+struct UnitName {
+    EvidenceUnit unit;
+    std::string_view name;
+};
+constexpr std::array<UnitName, static_cast<std::size_t>(EvidenceUnit::ticks) + 1> unit_names{{
+    {EvidenceUnit::none, ""},
+    {EvidenceUnit::ns, "ns"},
+    {EvidenceUnit::bytes, "bytes"},
+    {EvidenceUnit::bytes_per_second, "bytes/s"},
+    {EvidenceUnit::share, "share"},
+    {EvidenceUnit::packets, "packets"},
+    {EvidenceUnit::messages, "messages"},
+    {EvidenceUnit::frames, "frames"},
+    {EvidenceUnit::fpdus, "FPDUs"},
+    {EvidenceUnit::naks, "NAKs"},
+    {EvidenceUnit::acks, "ACKs"},
+    {EvidenceUnit::recoveries, "recoveries"},
+    {EvidenceUnit::times, "times"},
+    {EvidenceUnit::hosts, "hosts"},
+    {EvidenceUnit::connections, "connections"},
+    {EvidenceUnit::requests, "requests"},
+    {EvidenceUnit::answers, "answers"},
+    {EvidenceUnit::samples, "samples"},
+    {EvidenceUnit::queue_pairs, "queue pairs"},
+    {EvidenceUnit::keys, "keys"},
+    {EvidenceUnit::pages, "pages"},
+    {EvidenceUnit::octets, "octets"},
+    {EvidenceUnit::ticks, "ticks"},
+}};
+constexpr bool unit_names_follow_the_enumeration() {
+    for (std::size_t i = 0; i < unit_names.size(); ++i)
+        if (unit_names[i].unit != static_cast<EvidenceUnit>(i)) return false;
+    return true;
+}
+static_assert(unit_names_follow_the_enumeration());
 
 /// Where findings hurt alike, causes come before what follows from them: congestion is why packets are paced or lost.
 unsigned precedence(const Answer& answer) {
@@ -35,6 +72,8 @@ std::vector<Answer> asked(const Snapshot& snapshot, const HostNames& names, cons
 }
 
 }  // namespace
+
+std::string_view name_of(EvidenceUnit unit) { return unit_names[static_cast<std::size_t>(unit)].name; }
 
 void why::sort(std::vector<Answer>& answers) { std::stable_sort(answers.begin(), answers.end(), comes_first); }
 

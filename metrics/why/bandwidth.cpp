@@ -49,7 +49,7 @@ bool fills_link(const Scene& scene, const FlowSnapshot& flow) {
 
 struct Candidate {
     double share;
-    std::string_view verdict;
+    Verdict verdict;
 };
 
 const Candidate& most_of(std::span<const Candidate> candidates) {
@@ -77,30 +77,31 @@ std::uint64_t between_messages_ns(const FlowSnapshot& flow) {
 }
 
 /// Where what is outstanding cannot be told. A gap inside a message is the sender's all the same, and posts are posts.
-std::string_view verdict_without_depth(const Scene& scene, const FlowSnapshot& flow) {
+Verdict verdict_without_depth(const Scene& scene, const FlowSnapshot& flow) {
     const auto part = [&flow](std::uint64_t ns) {
         return ratio(static_cast<double>(ns), static_cast<double>(flow.wall_ns()));
     };
     const Candidate stalls{part(time_in(flow, {State::nic_stall}) - held_ns(flow)),
-                           was_paused(scene, flow) ? "pause" : "nic_stall"};
-    const std::array<Candidate, 6> candidates{{{part(between_messages_ns(flow)), "undecidable"},
-                                               {part(time_in(flow, {State::link_shared})), "link_shared"},
-                                               {part(time_in(flow, {State::congestion_paced})), "congestion_paced"},
-                                               stalls,
-                                               {part(held_ns(flow)), "posted_not_sent"},
-                                               {part(unpolled_ns(flow)), "slow_polling"}}};
+                           was_paused(scene, flow) ? Verdict::pause : Verdict::nic_stall};
+    const std::array<Candidate, 6> candidates{
+        {{part(between_messages_ns(flow)), Verdict::undecidable},
+         {part(time_in(flow, {State::link_shared})), Verdict::link_shared},
+         {part(time_in(flow, {State::congestion_paced})), Verdict::congestion_paced},
+         stalls,
+         {part(held_ns(flow)), Verdict::posted_not_sent},
+         {part(unpolled_ns(flow)), Verdict::slow_polling}}};
     const Candidate& most = most_of(candidates);
-    if (most.share < binding_share) return "not_limited";
+    if (most.share < binding_share) return Verdict::not_limited;
     const bool held_back = flow.vantage == Vantage::receiver && stalls.share >= binding_share;  // as in verdict_of()
-    return most.verdict == "undecidable" && held_back ? stalls.verdict : most.verdict;
+    return most.verdict == Verdict::undecidable && held_back ? stalls.verdict : most.verdict;
 }
 
 /// Whatever takes most of the time names the verdict.
-std::string_view verdict_of(const Scene& scene, const FlowSnapshot& flow) {
+Verdict verdict_of(const Scene& scene, const FlowSnapshot& flow) {
     const std::uint64_t wall = flow.wall_ns();
-    if (wall == 0 || too_little(flow) || partly_read(flow)) return "undecidable";
-    if (share_of(flow, {State::unobserved}, wall) >= unobserved_share) return "undecidable";
-    if (fills_link(scene, flow)) return "link_full";
+    if (wall == 0 || too_little(flow) || partly_read(flow)) return Verdict::undecidable;
+    if (share_of(flow, {State::unobserved}, wall) >= unobserved_share) return Verdict::undecidable;
+    if (fills_link(scene, flow)) return Verdict::link_full;
     if (!knows_depth(flow)) return verdict_without_depth(scene, flow);
     const bool iwarp = flow.transport == dissect::Transport::iwarp;
     const double window = share_of(flow, {State::ack_window}, wall);
@@ -111,30 +112,31 @@ std::string_view verdict_of(const Scene& scene, const FlowSnapshot& flow) {
     const auto without = [&](State state, std::uint64_t known) { return part(time_in(flow, {state}) - known); };
     const auto posting = [&](State state) { return without(state, unpolled_ns(flow, state)); };
     const std::array<Candidate, 11> candidates{{
-        {share_of(flow, {State::read_window}, wall), "read_depth"},
-        {share_of(flow, {State::credit}, wall), iwarp ? "receive_window" : "credit"},
-        {window, in_queue ? "window_queueing" : "window_too_small"},
-        {share_of(flow, {State::link_shared}, wall), "link_shared"},
-        {share_of(flow, {State::congestion_paced}, wall), "congestion_paced"},
-        {without(State::nic_stall, held_ns(flow)), was_paused(scene, flow) ? "pause" : "nic_stall"},
-        {part(held_ns(flow)), "posted_not_sent"},
-        {part(unpolled_ns(flow)), "slow_polling"},
-        {posting(State::application_in_flight), "application_depth"},
-        {posting(State::application_idle), "application_idle"},
-        {posting(State::peer_wait), "peer_wait"},
+        {share_of(flow, {State::read_window}, wall), Verdict::read_depth},
+        {share_of(flow, {State::credit}, wall), iwarp ? Verdict::receive_window : Verdict::credit},
+        {window, in_queue ? Verdict::window_queueing : Verdict::window_too_small},
+        {share_of(flow, {State::link_shared}, wall), Verdict::link_shared},
+        {share_of(flow, {State::congestion_paced}, wall), Verdict::congestion_paced},
+        {without(State::nic_stall, held_ns(flow)), was_paused(scene, flow) ? Verdict::pause : Verdict::nic_stall},
+        {part(held_ns(flow)), Verdict::posted_not_sent},
+        {part(unpolled_ns(flow)), Verdict::slow_polling},
+        {posting(State::application_in_flight), Verdict::application_depth},
+        {posting(State::application_idle), Verdict::application_idle},
+        {posting(State::peer_wait), Verdict::peer_wait},
     }};
     const Candidate& most = most_of(candidates);
-    if (most.share < binding_share) return "not_limited";
+    if (most.share < binding_share) return Verdict::not_limited;
     // Near the receiver everything is acknowledged at once, so that a sender that is held back between messages looks
     // as if it had nothing to send; one that stops within them has been seen to be held back.
-    if (most.verdict == "application_idle" && flow.vantage == Vantage::receiver &&
+    if (most.verdict == Verdict::application_idle && flow.vantage == Vantage::receiver &&
         share_of(flow, {State::nic_stall}, wall) >= binding_share)
-        return was_paused(scene, flow) ? "pause" : "nic_stall";
+        return was_paused(scene, flow) ? Verdict::pause : Verdict::nic_stall;
     const bool pipelined = flow.messages_max >= 4 && flow.messages_mean >= 1;
     if (pipelined && mean_message(flow) <= small_message_bytes &&
-        (most.verdict == "application_depth" || most.verdict == "application_idle" ||
-         most.verdict == "window_too_small" || most.verdict == "nic_stall" || most.verdict == "posted_not_sent"))
-        return "small_messages";
+        (most.verdict == Verdict::application_depth || most.verdict == Verdict::application_idle ||
+         most.verdict == Verdict::window_too_small || most.verdict == Verdict::nic_stall ||
+         most.verdict == Verdict::posted_not_sent))
+        return Verdict::small_messages;
     return most.verdict;
 }
 
@@ -414,30 +416,30 @@ Words undecidable(const Told& told) {
 }
 
 struct Case {
-    std::string_view verdict;
+    Verdict verdict;
     Words (*words)(const Told&);
 };
 constexpr std::array<Case, 17> cases{{
-    {"link_full", link_full},
-    {"read_depth", read_depth},
-    {"receive_window", receive_window},
-    {"credit", credit},
-    {"window_queueing", window_queueing},
-    {"window_too_small", window_too_small},
-    {"link_shared", link_shared},
-    {"congestion_paced", congestion_paced},
-    {"pause", pause},
-    {"nic_stall", nic_stall},
-    {"posted_not_sent", posted_not_sent},
-    {"slow_polling", slow_polling},
-    {"small_messages", small_messages},
-    {"application_depth", application_depth},
-    {"application_idle", application_idle},
-    {"peer_wait", peer_wait},
-    {"not_limited", not_limited},
+    {Verdict::link_full, link_full},
+    {Verdict::read_depth, read_depth},
+    {Verdict::receive_window, receive_window},
+    {Verdict::credit, credit},
+    {Verdict::window_queueing, window_queueing},
+    {Verdict::window_too_small, window_too_small},
+    {Verdict::link_shared, link_shared},
+    {Verdict::congestion_paced, congestion_paced},
+    {Verdict::pause, pause},
+    {Verdict::nic_stall, nic_stall},
+    {Verdict::posted_not_sent, posted_not_sent},
+    {Verdict::slow_polling, slow_polling},
+    {Verdict::small_messages, small_messages},
+    {Verdict::application_depth, application_depth},
+    {Verdict::application_idle, application_idle},
+    {Verdict::peer_wait, peer_wait},
+    {Verdict::not_limited, not_limited},
 }};
 
-Words words_for(const Scene& scene, std::string_view verdict, const FlowSnapshot& flow) {
+Words words_for(const Scene& scene, Verdict verdict, const FlowSnapshot& flow) {
     const Told told{scene,
                     flow,
                     scene.from_to({&flow}),
@@ -450,35 +452,40 @@ Words words_for(const Scene& scene, std::string_view verdict, const FlowSnapshot
 
 void add_figures(const Scene& scene, const FlowSnapshot& flow, Answer& answer) {
     if (const auto rate = rate_of(flow))
-        add_evidence(answer, flow.messages_total() > 0 ? "goodput" : "payload that passed", *rate, "bytes/s");
+        add_evidence(answer, flow.messages_total() > 0 ? "goodput" : "payload that passed", *rate,
+                     EvidenceUnit::bytes_per_second);
     if (flow.link_bits_per_sec) {
-        add_evidence(answer, "link rate", static_cast<double>(*flow.link_bits_per_sec) / 8, "bytes/s");
+        add_evidence(answer, "link rate", static_cast<double>(*flow.link_bits_per_sec) / 8,
+                     EvidenceUnit::bytes_per_second);
         const auto on_wire = static_cast<double>(flow.wire_bytes + 24 * flow.packets);  // preamble, FCS, gap
         if (flow.payload_bytes > 0 && !only_requests_responses(flow))
             add_evidence(answer, "possible with these headers",
                          static_cast<double>(*flow.link_bits_per_sec) / 8 *
                              ratio(static_cast<double>(flow.payload_bytes), on_wire),
-                         "bytes/s");
+                         EvidenceUnit::bytes_per_second);
     }
-    add_evidence(answer, "mean message", mean_message(flow), "bytes");
+    add_evidence(answer, "mean message", mean_message(flow), EvidenceUnit::bytes);
     if (knows_depth(flow)) {
-        add_evidence(answer, "messages outstanding, mean", flow.messages_mean, "messages");
-        add_evidence(answer, "messages outstanding, most", static_cast<double>(flow.messages_max), "messages");
+        add_evidence(answer, "messages outstanding, mean", flow.messages_mean, EvidenceUnit::messages);
+        add_evidence(answer, "messages outstanding, most", static_cast<double>(flow.messages_max),
+                     EvidenceUnit::messages);
     }
     if (flow.round_trip_min_ns)
-        add_evidence(answer, "least round trip", static_cast<double>(*flow.round_trip_min_ns), "ns");
+        add_evidence(answer, "least round trip", static_cast<double>(*flow.round_trip_min_ns), EvidenceUnit::ns);
     // Where TCP's window decides, what was outstanding is no bound of the sender's own.
-    if (const auto bound = window_bound(flow); bound && knows_depth(flow) && answer.verdict != "receive_window")
-        add_evidence(answer, "possible with this window", *bound, "bytes/s");
-    if (answer.verdict == "receive_window" && flow.tcp && flow.tcp->receive_window_min) {
-        add_evidence(answer, "receive window, least", static_cast<double>(*flow.tcp->receive_window_min), "bytes");
+    if (const auto bound = window_bound(flow); bound && knows_depth(flow) && answer.verdict != Verdict::receive_window)
+        add_evidence(answer, "possible with this window", *bound, EvidenceUnit::bytes_per_second);
+    if (answer.verdict == Verdict::receive_window && flow.tcp && flow.tcp->receive_window_min) {
+        add_evidence(answer, "receive window, least", static_cast<double>(*flow.tcp->receive_window_min),
+                     EvidenceUnit::bytes);
         add_evidence(answer, "receive window, most", static_cast<double>(flow.tcp->receive_window_max.value_or(0)),
-                     "bytes");
+                     EvidenceUnit::bytes);
     }
     const std::uint64_t wall = flow.wall_ns();
     if (!knows_depth(flow))
         add_evidence(answer, "time between messages",
-                     ratio(static_cast<double>(between_messages_ns(flow)), static_cast<double>(wall)), "share");
+                     ratio(static_cast<double>(between_messages_ns(flow)), static_cast<double>(wall)),
+                     EvidenceUnit::share);
     for (std::size_t state = 0; state < state_count; ++state) {
         if (!knows_depth(flow) && rests_on_depth(static_cast<State>(state))) continue;
         const double share = ratio(static_cast<double>(flow.state_ns[state]), static_cast<double>(wall));
@@ -487,11 +494,12 @@ void add_figures(const Scene& scene, const FlowSnapshot& flow, Answer& answer) {
         if (state == index_of(State::nic_stall)) frames = frames_of({&flow}, {EventKind::long_gap});
         if (state == index_of(State::credit))
             frames = frames_of({&flow}, {EventKind::zero_window, EventKind::credit_exhausted});
-        add_evidence(answer, "time in " + std::string(state_names[state]), share, "share", std::move(frames));
+        add_evidence(answer, "time in " + std::string(state_names[state]), share, EvidenceUnit::share,
+                     std::move(frames));
     }
     add_traced(answer, flow);
     if (const FlowSnapshot* other = scene.reverse(flow); other != nullptr && only_requests_responses(flow))
-        add_evidence(answer, "responder sending", sending_share(scene, flow), "share");
+        add_evidence(answer, "responder sending", sending_share(scene, flow), EvidenceUnit::share);
 }
 
 std::uint64_t moved(const FlowSnapshot& flow) { return std::max(flow.message_bytes_total(), flow.payload_bytes); }
@@ -522,7 +530,7 @@ Answer describe(const Scene& scene) {
     const FlowSnapshot* flow = busiest(scene.flows());
     std::vector<Sick> alike;
     if (flow == nullptr) {
-        Answer answer = finding(Question::bandwidth, "undecidable", alike);
+        Answer answer = finding(Question::bandwidth, Verdict::undecidable, alike);
         answer.summary = "The capture holds no RDMA message of which the bandwidth could be judged.";
         answer.advice = "Capture while the load runs, both directions: `rdmascope dump -i IFACE -s 128 -w FILE`.";
         if (!holds_silent_streams(scene)) return answer;
@@ -533,7 +541,7 @@ Answer describe(const Scene& scene) {
             " For peer-to-peer set-up Linux siw has the parameter peer_to_peer, `rdmascope run` --peer-to-peer=on.";
         return answer;
     }
-    const std::string_view verdict = verdict_of(scene, *flow);
+    const Verdict verdict = verdict_of(scene, *flow);
     for (const Group& group : scene.groups()) {
         if (std::find(group.flows.begin(), group.flows.end(), flow) == group.flows.end()) continue;
         const auto most = static_cast<double>(std::max<std::uint64_t>(moved(*flow), 1));
@@ -550,8 +558,8 @@ Answer describe(const Scene& scene) {
     answer.alarm = false;
     answer.confidence *= 1 - ratio(static_cast<double>(flow->state_unsure_ns),
                                    static_cast<double>(std::max<std::uint64_t>(flow->wall_ns(), 1)));
-    if (verdict == "undecidable") answer.confidence = 0;
-    if (verdict == "receive_window" && flow->tcp && was_shut(*flow->tcp)) {
+    if (verdict == Verdict::undecidable) answer.confidence = 0;
+    if (verdict == Verdict::receive_window && flow->tcp && was_shut(*flow->tcp)) {
         answer.alarm = true;
         answer.severity = share_of(*flow, {State::credit}, flow->wall_ns());
     }

@@ -79,17 +79,21 @@ Flows told_among(const Flows& flows) {
 }
 
 void add_figures(Answer& answer, const Flows& flows, const Flows& told, const Sums& sums) {
-    add_evidence(answer, "packets", static_cast<double>(sums.packets), "packets");
-    add_evidence(answer, "of them ECN-capable", static_cast<double>(sums.capable), "packets", {}, true);
-    add_evidence(answer, "marked CE", static_cast<double>(sums.ce), "packets", frames_of(flows, {EventKind::ce_mark}));
-    add_evidence(answer, "CNPs", static_cast<double>(sums.cnp), "packets", frames_of(told, {EventKind::cnp}));
-    add_evidence(answer, "TCP acknowledgements with ECE", static_cast<double>(sums.ece), "ACKs");
+    add_evidence(answer, "packets", static_cast<double>(sums.packets), EvidenceUnit::packets);
+    add_evidence(answer, "of them ECN-capable", static_cast<double>(sums.capable), EvidenceUnit::packets, {}, true);
+    add_evidence(answer, "marked CE", static_cast<double>(sums.ce), EvidenceUnit::packets,
+                 frames_of(flows, {EventKind::ce_mark}));
+    add_evidence(answer, "CNPs", static_cast<double>(sums.cnp), EvidenceUnit::packets,
+                 frames_of(told, {EventKind::cnp}));
+    add_evidence(answer, "TCP acknowledgements with ECE", static_cast<double>(sums.ece), EvidenceUnit::acks);
     if (const auto median = sums.interval.quantile(0.5))
-        add_evidence(answer, "median time between CNPs", static_cast<double>(*median), "ns");
-    add_evidence(answer, "time in which the sender was slowed down", static_cast<double>(sums.paced_ns), "ns");
+        add_evidence(answer, "median time between CNPs", static_cast<double>(*median), EvidenceUnit::ns);
+    add_evidence(answer, "time in which the sender was slowed down", static_cast<double>(sums.paced_ns),
+                 EvidenceUnit::ns);
     for (const FlowSnapshot* flow : flows)
         if (flow->rate_drop_after_cnp) {
-            add_evidence(answer, "rate that remains within 1 ms after a CNP", *flow->rate_drop_after_cnp, "share");
+            add_evidence(answer, "rate that remains within 1 ms after a CNP", *flow->rate_drop_after_cnp,
+                         EvidenceUnit::share);
             break;
         }
 }
@@ -138,7 +142,7 @@ bool find_marks(const Scene& scene, const Way& way, std::vector<Answer>& out) {
                                             0.1 * ratio(static_cast<double>(echoes(*flow)),
                                                         static_cast<double>(flow->packets))})});
     if (sick.empty()) return false;
-    Answer answer = finding(Question::congestion, "marked", sick);
+    Answer answer = finding(Question::congestion, Verdict::marked, sick);
     const Flows flows = flows_of(sick);
     const Flows told = told_among(flows);
     const Sums sums = sum_up(flows, told);
@@ -158,7 +162,7 @@ bool find_marks(const Scene& scene, const Way& way, std::vector<Answer>& out) {
         scene.short_name(way.receiver), echo_advice(scene, way, sums));
     add_figures(answer, flows, told, sums);
     if (sums.cnp == 0)
-        add_evidence(answer, "CNPs on other flows", static_cast<double>(cnps_of(way.told)), "packets",
+        add_evidence(answer, "CNPs on other flows", static_cast<double>(cnps_of(way.told)), EvidenceUnit::packets,
                      frames_of(way.told, {EventKind::cnp}));
     out.push_back(std::move(answer));
     return true;
@@ -173,7 +177,7 @@ void find_notifications(const Scene& scene, const Way& way, std::vector<Answer>&
         const double paced = shows_its_own(*flow) ? 0 : std::max(paced_share(*flow), 0.1 * lost);
         sick.push_back({flow, std::max(paced, 0.02)});
     }
-    Answer answer = finding(Question::congestion, "throttled", sick);
+    Answer answer = finding(Question::congestion, Verdict::throttled, sick);
     const Flows flows = flows_of(sick);
     const Sums sums = sum_up(flows, flows);
     const bool found =
@@ -211,7 +215,7 @@ void find_pauses(const Scene& scene, std::vector<Answer>& out) {
                 sick.push_back({flow, ratio(static_cast<double>(time_in(*flow, {State::nic_stall})),
                                             static_cast<double>(active_ns(*flow)))});
         if (scene.about_one_flow() && sick.empty()) continue;
-        Answer answer = finding(Question::congestion, "pause", sick);
+        Answer answer = finding(Question::congestion, Verdict::pause, sick);
         const double asked_ns = std::min(stopped_ns(pause), std::max(wall, 0.0));
         answer.severity = std::max({answer.severity, wall > 0 ? ratio(asked_ns, wall) : 0, 0.02});
         answer.confidence = 1;
@@ -225,12 +229,12 @@ void find_pauses(const Scene& scene, std::vector<Answer>& out) {
             "Whoever sent these frames (their source address, `dump -e`) cannot take more: a host with growing tx "
             "pause counters is slow itself (PCIe, CPU, cache misses), a switch passes on what a port behind it "
             "suffers: follow rx pause counters from port to port to the host that only sends pauses and receives none.";
-        add_evidence(answer, "PAUSE frames", static_cast<double>(pause.pause_frames), "frames",
+        add_evidence(answer, "PAUSE frames", static_cast<double>(pause.pause_frames), EvidenceUnit::frames,
                      pause.pause_frames > 0 ? pause.frames : std::vector<std::uint64_t>{});
-        add_evidence(answer, "priority flow control frames", static_cast<double>(pause.pfc_frames), "frames",
-                     pause.pause_frames > 0 ? std::vector<std::uint64_t>{} : pause.frames);
-        add_evidence(answer, "resume frames", static_cast<double>(pause.resume_frames), "frames");
-        add_evidence(answer, "stop asked for, at this link's rate", asked_ns, "ns");
+        add_evidence(answer, "priority flow control frames", static_cast<double>(pause.pfc_frames),
+                     EvidenceUnit::frames, pause.pause_frames > 0 ? std::vector<std::uint64_t>{} : pause.frames);
+        add_evidence(answer, "resume frames", static_cast<double>(pause.resume_frames), EvidenceUnit::frames);
+        add_evidence(answer, "stop asked for, at this link's rate", asked_ns, EvidenceUnit::ns);
         out.push_back(std::move(answer));
     }
 }
@@ -246,7 +250,7 @@ void find_incast(const Scene& scene, std::vector<Answer>& out) {
             if (suffers || slowed) sick.push_back({flow, std::max(marked(*flow), paced_share(*flow))});
         }
         if (sick.empty()) continue;
-        Answer answer = finding(Question::congestion, "incast", sick);
+        Answer answer = finding(Question::congestion, Verdict::incast, sick);
         answer.summary = fmt::format(
             "Up to {} sent to {} within one millisecond, and {} of them were marked, slowed down or lost packets.",
             counted(host.incast_senders_max, "host"), scene.host(host.address), counted(sick.size(), "flow"));
@@ -255,7 +259,7 @@ void find_incast(const Scene& scene, std::vector<Answer>& out) {
             "peers' answers in time, or give its switch port deeper buffers and earlier ECN marks.",
             scene.short_name(host.address));
         add_evidence(
-            answer, "hosts that sent within 1 ms", static_cast<double>(host.incast_senders_max), "hosts",
+            answer, "hosts that sent within 1 ms", static_cast<double>(host.incast_senders_max), EvidenceUnit::hosts,
             host.incast_frame != 0 ? std::vector<std::uint64_t>{host.incast_frame} : std::vector<std::uint64_t>{});
         out.push_back(std::move(answer));
     }
@@ -295,18 +299,18 @@ Signs signs_of(const Scene& scene) {
 Answer describe(const Scene& scene) {
     Signs signs = signs_of(scene);
     std::vector<Sick>& sick = !signs.lossy.empty() ? signs.lossy : !signs.queued.empty() ? signs.queued : signs.all;
-    std::string_view verdict = "none";
+    Verdict verdict = Verdict::none;
     if (!signs.lossy.empty())
-        verdict = "loss";
+        verdict = Verdict::loss;
     else if (signs.all.empty())
-        verdict = "undecidable";
+        verdict = Verdict::undecidable;
     else if (!signs.queued.empty())
-        verdict = "queueing";
+        verdict = Verdict::queueing;
     Answer answer = finding(Question::congestion, verdict, sick);
     answer.severity = 0;
     const Flows flows = flows_of(sick);
     const Sums sums = sum_up(flows, flows);
-    if (verdict == "loss") {
+    if (verdict == Verdict::loss) {
         // Of packets that were not found, nothing else is known.
         const bool seen = lost_on_the_way(scene, *flows.front());
         answer.summary =
@@ -317,7 +321,7 @@ Answer describe(const Scene& scene) {
             "Compare the discard counters of the switch ports (queue full) with their CRC counters (cable). See the "
             "answer about bandwidth.";
         answer.confidence *= 0.5;
-    } else if (verdict == "queueing") {
+    } else if (verdict == Verdict::queueing) {
         answer.summary = fmt::format(
             "Messages {} typically take several times their least latency, but nothing was marked, paused or lost: the "
             "queues are more likely in the hosts than in the network.",
@@ -330,7 +334,7 @@ Answer describe(const Scene& scene) {
                       signs.iwarp ? "net.ipv4.tcp_ecn=1 on both hosts" : "traffic class, DCQCN")
                 : std::string("Read the queue depth counters of the switches on the way.");
         answer.confidence *= 0.6;
-    } else if (verdict == "none") {
+    } else if (verdict == Verdict::none) {
         answer.summary =
             fmt::format("No sign of congestion: {}nothing paused{}{}.", sums.capable == 0 ? "" : "nothing marked, ",
                         signs.repeated ? "" : ", nothing lost on the way",

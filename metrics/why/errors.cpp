@@ -23,23 +23,23 @@ double fatal(std::size_t sick, std::size_t all) {
 
 struct Refusal {
     NakCode code;
-    std::string_view verdict;
+    Verdict verdict;
     std::string_view sentence;  ///< "{receiver} ... "
     std::string_view advice;
 };
 constexpr std::array<Refusal, 4> refusals{{
-    {NakCode::remote_access_error, "remote_access_error", "refused access to its memory",
+    {NakCode::remote_access_error, Verdict::remote_access_error, "refused access to its memory",
      "Compare the rkey and the address range of the request (the frame shows them in its RETH with `dump -V`) with "
      "what {} registered: the key may be stale or of another region, the range may exceed it, or the region may lack "
      "IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC."},
-    {NakCode::invalid_request, "invalid_request", "found requests that it cannot take",
+    {NakCode::invalid_request, Verdict::invalid_request, "found requests that it cannot take",
      "See on {} what the queue pair permits (qp_access_flags, max_dest_rd_atomic) and whether the request fits: "
      "atomics must be aligned to 8 octets, READs need responder resources, a message must not be longer than "
      "announced."},
-    {NakCode::remote_operational_error, "remote_operational_error", "could not carry out requests",
+    {NakCode::remote_operational_error, Verdict::remote_operational_error, "could not carry out requests",
      "Look into the completion queue and the log of {} for its own error; the usual cause is a SEND longer than the "
      "receive that was posted for it: post larger receives, or split messages."},
-    {NakCode::invalid_rd_request, "invalid_request", "found an invalid RD request",
+    {NakCode::invalid_rd_request, Verdict::invalid_request, "found an invalid RD request",
      "Compare the EE contexts of both ends; RD is rarely implemented."},
 }};
 
@@ -61,10 +61,12 @@ void find_refusal(const Scene& scene, const Group& group, const Refusal& refusal
     answer.summary = fmt::format("{} {} {} ({}): such a queue pair goes into error and carries nothing more.",
                                  responder, refusal.sentence, scene.requests(flows), counted(naks, "NAK"));
     answer.advice = fmt::format(fmt::runtime(refusal.advice), responder);
-    add_evidence(answer, "NAKs of this kind", static_cast<double>(naks), "NAKs", frames_of(flows, {EventKind::nak}));
+    add_evidence(answer, "NAKs of this kind", static_cast<double>(naks), EvidenceUnit::naks,
+                 frames_of(flows, {EventKind::nak}));
     for (const FlowSnapshot* flow : flows)
         if (!flow->connection.end.empty() && flow->connection.end_frame != 0) {
-            add_evidence(answer, "connection ended by " + flow->connection.end, 1, "", {flow->connection.end_frame});
+            add_evidence(answer, "connection ended by " + flow->connection.end, 1, EvidenceUnit::none,
+                         {flow->connection.end_frame});
             break;
         }
     out.push_back(std::move(answer));
@@ -94,7 +96,7 @@ std::string words_of(const Report& report) {
 
 /// What it blames, and what helps: "{}" is who sent it.
 struct Blame {
-    std::string_view verdict;
+    Verdict verdict;
     std::string_view advice;
 };
 
@@ -130,13 +132,13 @@ Blame untagged_blame(const Report& report) {
     constexpr unsigned too_long = 5;
     switch (report.code) {
         case no_buffer:
-            return {"rnr",
+            return {Verdict::rnr,
                     "On {} post receives earlier and more of them; iWARP does not wait as RoCE does, it ends the "
                     "connection."};
         case too_long:
-            return {"remote_operational_error", "On {} post larger receives, or let the sender split messages."};
+            return {Verdict::remote_operational_error, "On {} post larger receives, or let the sender split messages."};
         default:
-            return {"invalid_request",
+            return {Verdict::invalid_request,
                     "Compare both ends' implementations with {}: queue number, message sequence number or offset is "
                     "wrong."};
     }
@@ -152,38 +154,38 @@ Blame mpa_blame(const Report& report) {
     constexpr unsigned no_ready_to_receive = 7;
     switch (report.code) {
         case connection_lost:
-            return {"terminate", "See why TCP gave up: retransmissions and resets in `dump --all` towards {}."};
+            return {Verdict::terminate, "See why TCP gave up: retransmissions and resets in `dump --all` towards {}."};
         case bad_crc:
-            return {"corruption",
+            return {Verdict::corruption,
                     "Segments are damaged on the way: see the error counters (`ethtool -S`) along the way to {}."};
         case markers:
         case bad_start:
-            return {"terminate",
+            return {Verdict::terminate,
                     "The two ends do not agree on MPA: compare revision, markers and CRC of both start frames (`dump "
                     "-V`) with what {} is configured for."};
         case few_responses:
-            return {"terminate",
+            return {Verdict::terminate,
                     "{} cannot serve as many READs at a time as it was asked to: ask for a smaller ORD "
                     "(initiator_depth), or give it a greater IRD (responder_resources)."};
         case no_ready_to_receive:
-            return {"terminate",
+            return {Verdict::terminate,
                     "Both ends want peer-to-peer set-up, and support no message in common that could begin it: allow "
                     "{} one more of zero-length SEND, WRITE and READ."};
         default: break;
     }
-    return {"terminate", own_error};
+    return {Verdict::terminate, own_error};
 }
 
 Blame blame_of(const Report& report) {
     if ((report.layer == 0 || report.layer == 1) && report.type == 1)
-        return {"remote_access_error", access_advice(report)};
+        return {Verdict::remote_access_error, access_advice(report)};
     if (report.layer == 0 && report.type == 2)
-        return {"remote_operational_error",
+        return {Verdict::remote_operational_error,
                 "Look into the log of {}: it met an opcode, a version or a state that it cannot serve."};
     if (report.layer == 1 && report.type == 2) return untagged_blame(report);
     if (report.layer == 2 && report.type == 0) return mpa_blame(report);
-    if (report.layer < 2 && report.type == 0) return {"terminate", own_error};
-    return {"terminate",
+    if (report.layer < 2 && report.type == 0) return {Verdict::terminate, own_error};
+    return {Verdict::terminate,
             "No specification knows this code: compare the implementation and release of {} with its peer's."};
 }
 
@@ -203,7 +205,7 @@ void find_terminates(const Scene& scene, const Group& group, std::vector<Answer>
         terminated.report = report_of(value);
         terminated.flows.push_back(flow);
     }
-    std::map<std::string_view, std::vector<const Terminated*>> by_verdict;
+    std::map<Verdict, std::vector<const Terminated*>> by_verdict;
     for (const auto& [value, terminated] : by_code)
         by_verdict[blame_of(terminated.report).verdict].push_back(&terminated);
     for (auto& [verdict, all] : by_verdict) {
@@ -229,7 +231,7 @@ void find_terminates(const Scene& scene, const Group& group, std::vector<Answer>
         answer.advice = fmt::format(fmt::runtime(blame_of(most.report).advice), scene.short_name(first.source.address));
         for (const Terminated* terminated : all)
             add_evidence(answer, "Terminates: " + words_of(terminated->report),
-                         static_cast<double>(terminated->flows.size()), "messages",
+                         static_cast<double>(terminated->flows.size()), EvidenceUnit::messages,
                          frames_of(terminated->flows, {EventKind::terminate}));
         // What it answers ran the other way.
         for (const FlowSnapshot* flow : flows_of(sick))
@@ -239,21 +241,29 @@ void find_terminates(const Scene& scene, const Group& group, std::vector<Answer>
 }
 
 bool failed(const ConnectionAttempt& attempt, const CaptureFigures& capture) {
-    if (attempt.outcome == "rejected" || attempt.outcome == "reset") return true;
+    if (attempt.outcome == AttemptOutcome::rejected || attempt.outcome == AttemptOutcome::reset) return true;
     // Times of a damaged capture may be anything; a difference of them need not fit.
-    return attempt.outcome == "unanswered" &&
+    return attempt.outcome == AttemptOutcome::unanswered &&
            static_cast<double>(capture.last_ns) - static_cast<double>(attempt.request_ns) >=
                static_cast<double>(unanswered_after_ns);
+}
+
+/// Only of what failed().
+Verdict verdict_of(AttemptOutcome outcome) {
+    if (outcome == AttemptOutcome::rejected) return Verdict::connection_rejected;
+    return outcome == AttemptOutcome::reset ? Verdict::connection_reset : Verdict::connection_unanswered;
 }
 
 /// `what` is "the connection" or "3 connections"; `reason` begins with a colon where there is one.
 std::string failure_of(const ConnectionAttempt& attempt, const std::string& server, const std::string& client,
                        std::string what, const std::string& reason) {
-    const std::string_view outcome = attempt.outcome;
-    if (attempt.by_client && outcome == "rejected")
+    const AttemptOutcome outcome = attempt.outcome;
+    if (attempt.by_client && outcome == AttemptOutcome::rejected)
         return fmt::format("{} gave up {} that it had asked {} for{}.", client, what, server, reason);
-    if (outcome == "rejected") return fmt::format("{} refused {} that {} asked for{}.", server, what, client, reason);
-    if (outcome != "reset") return fmt::format("{} did not answer when {} asked for {}.", server, client, what);
+    if (outcome == AttemptOutcome::rejected)
+        return fmt::format("{} refused {} that {} asked for{}.", server, what, client, reason);
+    if (outcome != AttemptOutcome::reset)
+        return fmt::format("{} did not answer when {} asked for {}.", server, client, what);
     what.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(what.front())));
     return fmt::format("{} that {} asked {} for ended in a TCP reset{}.", what, client, server, reason);
 }
@@ -292,13 +302,13 @@ constexpr std::array<Rejection, 6> rejections{{
 /// port open.
 std::string_view failure_advice(const ConnectionAttempt& attempt) {
     const bool iwarp = attempt.transport == dissect::Transport::iwarp;
-    if (attempt.outcome == "reset")
+    if (attempt.outcome == AttemptOutcome::reset)
         return "On {0} see whether an iWARP server listens there (`rdma resource show cm_id`, `ss -ltnp`), and whether "
                "a firewall on the way resets connections.";
-    if (attempt.outcome == "unanswered" && iwarp)
+    if (attempt.outcome == AttemptOutcome::unanswered && iwarp)
         return "TCP was connected, so {0} is up and the port open, yet what listens there does not speak MPA: see "
                "which program it is (`ss -ltnp` on {0}), and whether the RDMA server listens on another port.";
-    if (attempt.outcome == "unanswered")
+    if (attempt.outcome == AttemptOutcome::unanswered)
         return "See whether {0} can be reached (ping), whether UDP port 4791 is open on the way, whether its RDMA "
                "device is up (`rdma link show`) and rdma_ucm is loaded.";
     if (iwarp)
@@ -328,7 +338,7 @@ void find_errors(const Scene& scene, std::vector<Answer>& out) {
 void find_failed_connections(const Scene& scene, std::vector<Answer>& out) {
     if (scene.about_one_flow()) return;
     const Snapshot& snapshot = scene.snapshot();
-    std::map<std::tuple<Address, Address, std::string, bool>, std::vector<const ConnectionAttempt*>> failures;
+    std::map<std::tuple<Address, Address, AttemptOutcome, bool>, std::vector<const ConnectionAttempt*>> failures;
     for (const ConnectionAttempt& attempt : snapshot.attempts)
         if (failed(attempt, snapshot.capture))
             failures[{attempt.client.address, attempt.server.address, attempt.outcome, attempt.by_client}].push_back(
@@ -340,8 +350,8 @@ void find_failed_connections(const Scene& scene, std::vector<Answer>& out) {
     for (const auto& [key, attempts] : failures) {
         const ConnectionAttempt& first = *attempts.front();
         std::vector<Sick> nobody;
-        Answer answer = finding(Question::bandwidth, "connection_" + first.outcome, nobody);
-        answer.confidence = first.outcome == "unanswered" ? 0.8 : 1.0;
+        Answer answer = finding(Question::bandwidth, verdict_of(first.outcome), nobody);
+        answer.confidence = first.outcome == AttemptOutcome::unanswered ? 0.8 : 1.0;
         const auto others = working.find({first.client.address, first.server.address});
         answer.severity = fatal(attempts.size(), attempts.size() + (others == working.end() ? 0 : others->second));
         std::string reason;
@@ -358,11 +368,13 @@ void find_failed_connections(const Scene& scene, std::vector<Answer>& out) {
         answer.summary = failure_of(first, server, client, what, reason);
         answer.advice = fmt::format(fmt::runtime(failure_advice(first)), scene.short_name(first.server.address),
                                     scene.short_name(first.client.address));
-        add_evidence(answer, "requests for a connection", static_cast<double>(attempts.size()), "requests", requests);
-        if (first.outcome == "rejected")
-            add_evidence(answer, "answers that refused", static_cast<double>(ends.size()), "answers", ends);
+        add_evidence(answer, "requests for a connection", static_cast<double>(attempts.size()), EvidenceUnit::requests,
+                     requests);
+        if (first.outcome == AttemptOutcome::rejected)
+            add_evidence(answer, "answers that refused", static_cast<double>(ends.size()), EvidenceUnit::answers, ends);
         else if (!ends.empty())
-            add_evidence(answer, "connections closed instead", static_cast<double>(ends.size()), "connections", ends);
+            add_evidence(answer, "connections closed instead", static_cast<double>(ends.size()),
+                         EvidenceUnit::connections, ends);
         out.push_back(std::move(answer));
     }
 }

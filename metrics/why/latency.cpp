@@ -28,12 +28,12 @@ void add_operation(Answer& answer, Operation operation, const OperationFigures& 
     const Histogram& latency = figures.latency_ns;
     if (latency.empty()) return;
     const std::string name(name_of(operation));
-    add_evidence(answer, name + " latencies", static_cast<double>(latency.count()), "samples");
+    add_evidence(answer, name + " latencies", static_cast<double>(latency.count()), EvidenceUnit::samples);
     for (const auto& [label, value] : {std::pair{"least", latency.min()}, std::pair{"median", latency.quantile(0.5)},
                                        std::pair{"99 %", latency.quantile(0.99)}, std::pair{"longest", latency.max()}})
-        if (value) add_evidence(answer, name + " " + label, static_cast<double>(*value), "ns");
+        if (value) add_evidence(answer, name + " " + label, static_cast<double>(*value), EvidenceUnit::ns);
     if (const auto first = figures.first_response_ns.quantile(0.5))
-        add_evidence(answer, name + " median to the first response", static_cast<double>(*first), "ns");
+        add_evidence(answer, name + " median to the first response", static_cast<double>(*first), EvidenceUnit::ns);
 }
 
 void find_distance(const Scene& scene, std::vector<Answer>& out) {
@@ -48,7 +48,7 @@ void find_distance(const Scene& scene, std::vector<Answer>& out) {
             sick.push_back({flow, std::max(0.2, ratio(waited / depth, static_cast<double>(flow->wall_ns())))});
         }
         if (sick.empty()) continue;
-        Answer answer = finding(Question::latency, "network_delay", sick);
+        Answer answer = finding(Question::latency, Verdict::network_delay, sick);
         const Flows flows = flows_of(sick);
         const FlowSnapshot& worst = *flows.front();
         std::uint64_t least = *worst.round_trip_min_ns;
@@ -74,11 +74,11 @@ void find_distance(const Scene& scene, std::vector<Answer>& out) {
         if (!steady) answer.confidence *= 0.8;
         add_evidence(answer,
                      "least round trip, capture point to " + scene.short_name(worst.destination.address) + " and back",
-                     static_cast<double>(least), "ns");
-        if (median) add_evidence(answer, "median latency", static_cast<double>(*median), "ns");
+                     static_cast<double>(least), EvidenceUnit::ns);
+        if (median) add_evidence(answer, "median latency", static_cast<double>(*median), EvidenceUnit::ns);
         if (const FlowSnapshot* other = scene.reverse(worst); other != nullptr && other->round_trip_min_ns)
             add_evidence(answer, "least round trip on the other side", static_cast<double>(*other->round_trip_min_ns),
-                         "ns");
+                         EvidenceUnit::ns);
         for (std::size_t i = 0; i < operation_count; ++i)
             add_operation(answer, static_cast<Operation>(i), worst.operations[i]);
         out.push_back(std::move(answer));
@@ -132,7 +132,7 @@ const FlowSnapshot* most_sampled(const Scene& scene) {
 
 /// The part of the time from post to polled completion that is most of it, where that is the sender's own.
 struct OwnPart {
-    std::string_view verdict;
+    Verdict verdict;
     double share = 0;
     double mean_ns = 0;
 };
@@ -140,12 +140,12 @@ std::optional<OwnPart> own_part(const FlowSnapshot& flow) {
     if (!flow.verbs) return std::nullopt;
     const DelayFigures delays = flow.verbs->delays();
     if (delays.whole_ns.count() < enough_round_trips || delays.whole_ns.sum() == 0) return std::nullopt;
-    const auto part = [&](const Histogram& of, std::string_view verdict) {
+    const auto part = [&](const Histogram& of, Verdict verdict) {
         const double share = ratio(static_cast<double>(of.sum()), static_cast<double>(delays.whole_ns.sum()));
         return OwnPart{verdict, share, *of.mean()};
     };
-    const OwnPart posted = part(delays.post_to_wire_ns, "posted_not_sent");
-    const OwnPart polled = part(delays.ack_to_poll_ns, "slow_polling");
+    const OwnPart posted = part(delays.post_to_wire_ns, Verdict::posted_not_sent);
+    const OwnPart polled = part(delays.ack_to_poll_ns, Verdict::slow_polling);
     const OwnPart& more = posted.share > polled.share ? posted : polled;
     return more.share > own_part_share ? std::optional(more) : std::nullopt;
 }
@@ -193,7 +193,7 @@ Measured measure(const Scene& scene, const FlowSnapshot& flow) {
 
 /// A verdict with its words; without value where the rule says nothing of the flow.
 struct Ruling {
-    std::string_view verdict;
+    Verdict verdict;
     std::string summary;
     std::string advice;
 };
@@ -206,7 +206,7 @@ std::string others(const Measured& measured) {
 std::optional<Ruling> waits_for_receives(const Measured& measured) {
     if (measured.flow.rnr_naks == 0 || shows_its_own(measured.flow)) return std::nullopt;
     return Ruling{
-        "rnr",
+        Verdict::rnr,
         fmt::format("Messages {} waited for receives to be posted, {} in all; {}.", measured.way,
                     duration(static_cast<double>(time_in(measured.flow, {State::rnr_wait}))), others(measured)),
         "See the answer about bandwidth: post receives earlier."};
@@ -220,7 +220,7 @@ std::optional<Ruling> waits_for_repairs(const Measured& measured) {
     if (repair_ns(flow) > 0)
         waited = fmt::format("waited {} for repairs", duration(static_cast<double>(repair_ns(flow))));
     if (longest) waited += fmt::format(", {} at worst", duration(static_cast<double>(*longest)));
-    return Ruling{"retransmission", fmt::format("Messages {} {}; {}.", measured.way, waited, others(measured)),
+    return Ruling{Verdict::retransmission, fmt::format("Messages {} {}; {}.", measured.way, waited, others(measured)),
                   "See the answer about bandwidth: what is repaired there makes the long waits."};
 }
 
@@ -229,7 +229,7 @@ std::optional<Ruling> waits_for_responder(const Measured& measured) {
     if (!slow) return std::nullopt;
     const std::string responder = measured.scene.short_name(measured.flow.destination.address);
     return Ruling{
-        "responder_slow",
+        Verdict::responder_slow,
         fmt::format("{} takes {} times as long to answer {} as to acknowledge ({}; {}).", responder, rough(slow->ratio),
                     slow->operation == Operation::read ? "READs" : "atomics", measured.way, measured.spread),
         fmt::format("On {} look at the way from adapter to memory: PCIe (`lspci -vv`), NUMA node of the "
@@ -244,7 +244,7 @@ std::optional<Ruling> waits_for_each_other(const Measured& measured) {
     const auto least = static_cast<double>(*alike.ns.min());
     const auto median = static_cast<double>(*alike.ns.quantile(0.5));
     if (least == 0 || median < queueing_ratio * least) return std::nullopt;
-    return Ruling{"queueing",
+    return Ruling{Verdict::queueing,
                   fmt::format("{} {} typically take {} times the least latency of {}: with up to {} outstanding "
                               "they wait for each other ({}).",
                               alike.of, measured.way, rough(median / least), duration(least), number(flow.messages_max),
@@ -257,7 +257,7 @@ std::optional<Ruling> waits_for_itself(const Measured& measured) {
     const auto own = own_part(measured.flow);
     if (!own) return std::nullopt;
     const std::string program = program_on(measured.scene, measured.flow);
-    if (own->verdict == "posted_not_sent")
+    if (own->verdict == Verdict::posted_not_sent)
         return Ruling{own->verdict,
                       fmt::format("Of the time from post to completion {}, {} is over before the first packet leaves: "
                                   "{} on average (on the wire: {}).",
@@ -275,7 +275,7 @@ std::optional<Ruling> waits_for_itself(const Measured& measured) {
 }
 
 std::optional<Ruling> waits_for_nothing(const Measured& measured) {
-    return Ruling{"normal",
+    return Ruling{Verdict::normal,
                   fmt::format("Latency {}: least {}, {}.", measured.way,
                               duration(static_cast<double>(*measured.all.min())), measured.spread),
                   "Nothing needs to be done. " + what_was_measured(measured.flow)};
@@ -287,7 +287,7 @@ constexpr std::array<Rule, 6> rules{waits_for_receives,   waits_for_repairs, wai
 
 Answer nothing_measured(const Scene& scene) {
     std::vector<Sick> nobody;
-    Answer answer = finding(Question::latency, "undecidable", nobody);
+    Answer answer = finding(Question::latency, Verdict::undecidable, nobody);
     answer.summary = "No message in the capture was answered, so no latency could be measured.";
     answer.advice = "Capture both directions of a reliable service while it runs; UC and UD acknowledge nothing.";
     if (is_partly_read(scene)) {
@@ -312,15 +312,15 @@ Answer describe(const Scene& scene) {
     answer.confidence = flow->confidence * (measured.all.count() >= enough_round_trips ? 1.0 : 0.5);
     if (flow->round_trip_min_ns)
         add_evidence(answer, "least round trip from the capture point", static_cast<double>(*flow->round_trip_min_ns),
-                     "ns");
+                     EvidenceUnit::ns);
     for (std::size_t i = 0; i < operation_count; ++i)
         add_operation(answer, static_cast<Operation>(i), flow->operations[i]);
     add_traced(answer, *flow);
-    add_evidence(answer, "packets retransmitted", static_cast<double>(repeated_packets(*flow)), "packets",
+    add_evidence(answer, "packets retransmitted", static_cast<double>(repeated_packets(*flow)), EvidenceUnit::packets,
                  frames_of({flow}, {EventKind::retransmission}));
-    add_evidence(answer, "time lost to repairs", static_cast<double>(repair_ns(*flow)), "ns");
+    add_evidence(answer, "time lost to repairs", static_cast<double>(repair_ns(*flow)), EvidenceUnit::ns);
     if (const auto longest = flow->recovery.total_ns.max())
-        add_evidence(answer, "longest repair", static_cast<double>(*longest), "ns");
+        add_evidence(answer, "longest repair", static_cast<double>(*longest), EvidenceUnit::ns);
     return answer;
 }
 

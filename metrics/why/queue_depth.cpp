@@ -36,24 +36,25 @@ Depth depth_of(const FlowSnapshot& flow) {
     return {flow.messages_max, false};
 }
 
-std::string_view verdict_of(const FlowSnapshot& flow, const Depth& depth) {
+Verdict verdict_of(const FlowSnapshot& flow, const Depth& depth) {
     const std::uint64_t wall = flow.wall_ns();
-    if (flow.messages_total() < few_messages || wall == 0) return "undecidable";
-    if (flow.service == Service::uc || flow.service == Service::ud) return "undecidable";
+    if (flow.messages_total() < few_messages || wall == 0) return Verdict::undecidable;
+    if (flow.service == Service::uc || flow.service == Service::ud) return Verdict::undecidable;
     const double at_limit = ratio(static_cast<double>(time_in(flow, {State::ack_window, State::read_window})),
                                   static_cast<double>(active_ns(flow)));
     const double at_max = ratio(static_cast<double>(flow.at_max_ns), static_cast<double>(wall));
     const bool reached = depth.reads ? flow.responses_max >= depth.limit : true;
-    if (flow.messages_max > 1 && reached && (at_limit >= at_limit_share || at_max >= at_limit_share)) return "at_limit";
-    if (flow.messages_mean < underused_share * static_cast<double>(depth.limit)) return "underused";
-    return "ok";
+    if (flow.messages_max > 1 && reached && (at_limit >= at_limit_share || at_max >= at_limit_share))
+        return Verdict::at_limit;
+    if (flow.messages_mean < underused_share * static_cast<double>(depth.limit)) return Verdict::underused;
+    return Verdict::ok;
 }
 
-std::string_view verdict_of(const LevelFigures& queue) {
+Verdict verdict_of(const LevelFigures& queue) {
     if (ratio(static_cast<double>(queue.full_ns), static_cast<double>(queue.observed_ns)) >= at_limit_share)
-        return "at_limit";
+        return Verdict::at_limit;
     const auto limit = static_cast<double>(queue.capacity ? *queue.capacity : queue.max);
-    return queue.max > 1 && queue.mean < underused_share * limit ? "underused" : "ok";
+    return queue.max > 1 && queue.mean < underused_share * limit ? Verdict::underused : Verdict::ok;
 }
 
 void describe(Answer& answer, const Scene& scene, const FlowSnapshot& flow, const LevelFigures& queue) {
@@ -63,13 +64,13 @@ void describe(Answer& answer, const Scene& scene, const FlowSnapshot& flow, cons
         "{} work requests posted and not complete on average, {} at most{}", rough(queue.mean), number(queue.max),
         queue.capacity ? fmt::format(", {} fit", number(*queue.capacity)) : std::string());
     const auto observed = static_cast<double>(queue.observed_ns);
-    if (answer.verdict == "at_limit") {
+    if (answer.verdict == Verdict::at_limit) {
         answer.summary = fmt::format("The send queue of {} {} is full {} of the time: {}.", program, way,
                                      percent(ratio(static_cast<double>(queue.full_ns), observed)), figures);
         answer.advice =
             "Raise max_send_wr (perftest's --tx-depth), if the answer about bandwidth says that the window limits; "
             "where it does not, a deeper queue only waits longer.";
-    } else if (answer.verdict == "underused") {
+    } else if (answer.verdict == Verdict::underused) {
         answer.summary = fmt::format("The send queue of {} {} is mostly empty: {}.", program, way, figures);
         answer.advice = fmt::format(
             "Nothing needs to be done, unless more bandwidth is wanted: then post earlier. It was empty {} of the "
@@ -90,10 +91,10 @@ void add_receives(Answer& answer, const Scene& scene, const FlowSnapshot& flow) 
     const FlowSnapshot* const other = scene.reverse(flow);
     if (other == nullptr || !other->verbs || other->verbs->receive_queue.observed_ns == 0) return;
     const LevelFigures& receives = other->verbs->receive_queue;
-    add_evidence(answer, "receives posted and not used, mean", receives.mean, "messages");
+    add_evidence(answer, "receives posted and not used, mean", receives.mean, EvidenceUnit::messages);
     add_evidence(answer, "time without a receive posted",
-                 ratio(static_cast<double>(receives.empty_ns), static_cast<double>(receives.observed_ns)), "share", {},
-                 true);
+                 ratio(static_cast<double>(receives.empty_ns), static_cast<double>(receives.observed_ns)),
+                 EvidenceUnit::share, {}, true);
 }
 
 }  // namespace
@@ -102,7 +103,7 @@ void ask_queue_depth(const Scene& scene, std::vector<Answer>& out) {
     const FlowSnapshot* flow = busiest(scene.flows());
     std::vector<Sick> sick;
     if (flow == nullptr) {
-        Answer answer = finding(Question::queue_depth, "undecidable", sick);
+        Answer answer = finding(Question::queue_depth, Verdict::undecidable, sick);
         answer.summary = "No message was seen between its first packet and its acknowledgement, so no depth is known.";
         answer.advice = "Capture both directions of a reliable service; UC and UD acknowledge nothing on the wire.";
         if (is_partly_read(scene)) {
@@ -114,7 +115,7 @@ void ask_queue_depth(const Scene& scene, std::vector<Answer>& out) {
     }
     const Depth depth = depth_of(*flow);
     const LevelFigures* const queue = traced_queue(*flow);
-    const std::string_view verdict = queue != nullptr ? verdict_of(*queue) : verdict_of(*flow, depth);
+    const Verdict verdict = queue != nullptr ? verdict_of(*queue) : verdict_of(*flow, depth);
     sick.push_back({flow, 0});
     Answer answer = finding(Question::queue_depth, verdict, sick);
     const std::string way = scene.from_to({flow});
@@ -124,7 +125,7 @@ void ask_queue_depth(const Scene& scene, std::vector<Answer>& out) {
                     depth.reads ? fmt::format(", {} permitted (ORD)", *flow->connection.initiator_depth) : "");
     if (queue != nullptr) {
         describe(answer, scene, *flow, *queue);
-    } else if (verdict == "undecidable") {
+    } else if (verdict == Verdict::undecidable) {
         answer.confidence = 0;
         const bool silent = flow->service == Service::uc || flow->service == Service::ud;
         answer.summary =
@@ -132,7 +133,7 @@ void ask_queue_depth(const Scene& scene, std::vector<Answer>& out) {
                    : fmt::format("Too little was sent {} to judge the depth of its queue ({}).", way, figures);
         answer.advice = silent ? "Trace the program itself to see its queues: `rdmascope run --trace FILE`."
                                : "Capture while the load runs.";
-    } else if (verdict == "at_limit") {
+    } else if (verdict == Verdict::at_limit) {
         answer.summary = fmt::format("The queue {} is full most of the time: {}.", way, figures);
         answer.advice = depth.reads ? fmt::format(
                                           "Raise initiator_depth on {} and responder_resources at its peer, if the "
@@ -143,7 +144,7 @@ void ask_queue_depth(const Scene& scene, std::vector<Answer>& out) {
                                           "limits; the wire shows what is outstanding, not what is posted behind it.",
                                           sender);
         answer.confidence *= depth.reads ? 1.0 : 0.8;
-    } else if (verdict == "underused") {
+    } else if (verdict == Verdict::underused) {
         answer.summary = fmt::format("The queue {} is mostly empty: {}.", way, figures);
         answer.advice = "Nothing needs to be done, unless more bandwidth is wanted: then post earlier.";
         answer.confidence *= 0.8;
@@ -156,16 +157,18 @@ void ask_queue_depth(const Scene& scene, std::vector<Answer>& out) {
     }
     add_traced(answer, *flow);
     add_receives(answer, scene, *flow);
-    add_evidence(answer, "outstanding, mean", flow->messages_mean, "messages");
-    add_evidence(answer, "outstanding, most", static_cast<double>(flow->messages_max), "messages");
-    add_evidence(answer, "outstanding octets, mean", flow->bytes_mean, "bytes");
-    add_evidence(answer, "outstanding octets, most", static_cast<double>(flow->bytes_max), "bytes");
-    add_evidence(answer, "READs and atomics outstanding, most", static_cast<double>(flow->responses_max), "messages");
+    add_evidence(answer, "outstanding, mean", flow->messages_mean, EvidenceUnit::messages);
+    add_evidence(answer, "outstanding, most", static_cast<double>(flow->messages_max), EvidenceUnit::messages);
+    add_evidence(answer, "outstanding octets, mean", flow->bytes_mean, EvidenceUnit::bytes);
+    add_evidence(answer, "outstanding octets, most", static_cast<double>(flow->bytes_max), EvidenceUnit::bytes);
+    add_evidence(answer, "READs and atomics outstanding, most", static_cast<double>(flow->responses_max),
+                 EvidenceUnit::messages);
     if (flow->connection.initiator_depth)
         add_evidence(answer, "READs and atomics permitted (ORD)",
-                     static_cast<double>(*flow->connection.initiator_depth), "messages");
+                     static_cast<double>(*flow->connection.initiator_depth), EvidenceUnit::messages);
     add_evidence(answer, "time at the most",
-                 ratio(static_cast<double>(flow->at_max_ns), static_cast<double>(flow->wall_ns())), "share");
+                 ratio(static_cast<double>(flow->at_max_ns), static_cast<double>(flow->wall_ns())),
+                 EvidenceUnit::share);
     out.push_back(std::move(answer));
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 #include <map>
+#include <optional>
 
 #include "metrics/why/scene.h"
 #include "metrics/why/thresholds.h"
@@ -15,7 +16,6 @@ namespace {
 
 /// "elsewhere": of the other direction, which was not found.
 enum class Illness {
-    none,
     rnr,
     corruption,
     reordering,
@@ -27,17 +27,21 @@ enum class Illness {
     loss_elsewhere
 };
 
-// No hole was seen of what another flow lost: as far as this capture point can tell, it was lost behind it.
-constexpr std::array<std::string_view, 10> verdict_of{"",
-                                                      "rnr",
-                                                      "corruption",
-                                                      "reordering",
-                                                      "loss_before_tap",
-                                                      "loss_after_tap",
-                                                      "timeout_recovery",
-                                                      "duplication",
-                                                      "rnr",
-                                                      "loss_after_tap"};
+Verdict verdict_of(Illness illness) {
+    switch (illness) {
+        case Illness::rnr:
+        case Illness::rnr_elsewhere: return Verdict::rnr;
+        case Illness::corruption: return Verdict::corruption;
+        case Illness::reordering: return Verdict::reordering;
+        case Illness::loss_before: return Verdict::loss_before_tap;
+        // No hole was seen of what another flow lost: as far as this capture point can tell, it was lost after it.
+        case Illness::loss_after:
+        case Illness::loss_elsewhere: return Verdict::loss_after_tap;
+        case Illness::timeout: return Verdict::timeout_recovery;
+        case Illness::duplication: break;
+    }
+    return Verdict::duplication;
+}
 
 std::uint64_t all_sequence_naks(const FlowSnapshot& flow) {
     return flow.naks[static_cast<std::size_t>(NakCode::psn_sequence_error)];
@@ -92,7 +96,7 @@ bool follows_from_reverse(const Scene& scene, const FlowSnapshot& flow) {
     return flow.messages_total() == 0 && only_requests_responses(*other) && other->timeouts > 0;
 }
 
-Illness illness_of(const Scene& scene, const FlowSnapshot& flow) {
+std::optional<Illness> illness_of(const Scene& scene, const FlowSnapshot& flow) {
     if (has_bad_checksums(flow)) return Illness::corruption;
     const std::uint64_t again = repeated_packets(flow);
     const std::uint64_t missing = flow.missing_packets.value_or(0);
@@ -101,20 +105,20 @@ Illness illness_of(const Scene& scene, const FlowSnapshot& flow) {
     if (flow.rnr_naks > 0 && flow.rnr_naks >= missing && !shows_its_own(flow)) return Illness::rnr;
     if (missing > 0) return Illness::loss_before;
     if (again > 0) {
-        if (follows_from_reverse(scene, flow)) return Illness::none;
-        if (was_only_probed(flow)) return Illness::none;
+        if (follows_from_reverse(scene, flow)) return std::nullopt;
+        if (was_only_probed(flow)) return std::nullopt;
         const bool signalled =
             sequence_naks(flow) > 0 || (flow.tcp && flow.tcp->duplicate_acks > 0 && !waited_for_timers(flow));
         return !signalled && flow.timeouts > 0 ? Illness::timeout : Illness::loss_after;
     }
-    return flow.duplicate_packets.value_or(0) > 0 ? Illness::duplication : Illness::none;
+    return flow.duplicate_packets.value_or(0) > 0 ? std::optional(Illness::duplication) : std::nullopt;
 }
 
 /// What the answers that travelled on the flow tell of another, which was not found: whatever the flow itself suffers.
-Illness illness_elsewhere(const FlowSnapshot& flow) {
-    if (!shows_its_own(flow)) return Illness::none;
+std::optional<Illness> illness_elsewhere(const FlowSnapshot& flow) {
+    if (!shows_its_own(flow)) return std::nullopt;
     if (flow.rnr_naks > 0) return Illness::rnr_elsewhere;
-    return tells_of_loss(flow) ? Illness::loss_elsewhere : Illness::none;
+    return tells_of_loss(flow) ? std::optional(Illness::loss_elsewhere) : std::nullopt;
 }
 
 /// By what share of the time, or of the traffic, repairs hurt.
@@ -377,7 +381,6 @@ void explain_timeout(const Patient& patient, Answer& answer) {
 void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums& sums, Answer& answer) {
     const Patient patient = patient_of(scene, flows, sums);
     switch (illness) {
-        case Illness::none: return;
         case Illness::loss_before: return explain_loss_before(patient, answer);
         case Illness::loss_after: return explain_loss_after(patient, answer);
         case Illness::loss_elsewhere: return explain_loss_elsewhere(patient, answer);
@@ -391,32 +394,34 @@ void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums
 }
 
 void add_figures(Illness illness, const Flows& flows, const Sums& sums, Answer& answer) {
-    const auto add = [&](std::string what, std::uint64_t value, std::string unit,
+    const auto add = [&](std::string what, std::uint64_t value, EvidenceUnit unit,
                          std::initializer_list<EventKind> kinds) {
-        add_evidence(answer, std::move(what), static_cast<double>(value), std::move(unit),
+        add_evidence(answer, std::move(what), static_cast<double>(value), unit,
                      value > 0 ? frames_of(flows, kinds) : std::vector<std::uint64_t>{});
     };
-    add("packets seen", sums.packets, "packets", {});
-    add("packets missing at the capture point", sums.missing, "packets", {EventKind::gap});
-    add("packets late", sums.late, "packets", {EventKind::reordered});
-    add("packets duplicated", sums.doubled, "packets", {EventKind::duplicate});
-    add("packets with a bad ICRC", sums.icrc, "packets", {EventKind::icrc_bad});
-    add("FPDUs with a bad CRC", sums.crc, "FPDUs", {EventKind::crc_bad});
-    add("receiver-not-ready NAKs", sums.rnr, "NAKs", {EventKind::rnr_nak});
+    add("packets seen", sums.packets, EvidenceUnit::packets, {});
+    add("packets missing at the capture point", sums.missing, EvidenceUnit::packets, {EventKind::gap});
+    add("packets late", sums.late, EvidenceUnit::packets, {EventKind::reordered});
+    add("packets duplicated", sums.doubled, EvidenceUnit::packets, {EventKind::duplicate});
+    add("packets with a bad ICRC", sums.icrc, EvidenceUnit::packets, {EventKind::icrc_bad});
+    add("FPDUs with a bad CRC", sums.crc, EvidenceUnit::fpdus, {EventKind::crc_bad});
+    add("receiver-not-ready NAKs", sums.rnr, EvidenceUnit::naks, {EventKind::rnr_nak});
     if ((illness == Illness::rnr || illness == Illness::rnr_elsewhere) && sums.rnr_timer.max())
-        add_evidence(answer, "longest RNR timer asked for", static_cast<double>(*sums.rnr_timer.max()), "ns");
-    add("sequence error NAKs", sums.naks + sums.naks_of_another, "NAKs", {EventKind::nak});
+        add_evidence(answer, "longest RNR timer asked for", static_cast<double>(*sums.rnr_timer.max()),
+                     EvidenceUnit::ns);
+    add("sequence error NAKs", sums.naks + sums.naks_of_another, EvidenceUnit::naks, {EventKind::nak});
     if (is_elsewhere(illness)) return;
-    add("duplicate TCP acknowledgements", sums.duplicate_acks, "ACKs", {});
-    add("packets retransmitted", sums.again, "packets", {EventKind::retransmission});
-    add("recoveries that waited for a timer", sums.timeouts, "recoveries", {EventKind::timeout});
-    add("time lost to repairs", sums.repair_ns, "ns", {});
-    add("of it waiting for timers", sums.timeout_ns, "ns", {});
+    add("duplicate TCP acknowledgements", sums.duplicate_acks, EvidenceUnit::acks, {});
+    add("packets retransmitted", sums.again, EvidenceUnit::packets, {EventKind::retransmission});
+    add("recoveries that waited for a timer", sums.timeouts, EvidenceUnit::recoveries, {EventKind::timeout});
+    add("time lost to repairs", sums.repair_ns, EvidenceUnit::ns, {});
+    add("of it waiting for timers", sums.timeout_ns, EvidenceUnit::ns, {});
     add_evidence(answer, "share of the busy time",
-                 ratio(static_cast<double>(sums.repair_ns), static_cast<double>(sums.busy_ns)), "share");
+                 ratio(static_cast<double>(sums.repair_ns), static_cast<double>(sums.busy_ns)), EvidenceUnit::share);
     if (const auto median = sums.repair.quantile(0.5))
-        add_evidence(answer, "median repair, loss to retransmission", static_cast<double>(*median), "ns");
-    if (const auto worst = sums.repair.max()) add_evidence(answer, "longest repair", static_cast<double>(*worst), "ns");
+        add_evidence(answer, "median repair, loss to retransmission", static_cast<double>(*median), EvidenceUnit::ns);
+    if (const auto worst = sums.repair.max())
+        add_evidence(answer, "longest repair", static_cast<double>(*worst), EvidenceUnit::ns);
 }
 
 void find_violations(const Scene& scene, const Group& group, std::vector<Answer>& out) {
@@ -447,12 +452,12 @@ void find_violations(const Scene& scene, const Group& group, std::vector<Answer>
                 {flow, std::min(0.1, ratio(static_cast<double>(events), static_cast<double>(flow->packets)))});
     }
     if (sick.empty()) return;
-    Answer answer = finding(Question::bandwidth, "go_back_n_violation", sick);
+    Answer answer = finding(Question::bandwidth, Verdict::go_back_n_violation, sick);
     const Flows flows = flows_of(sick);
     std::size_t most = 0;
     for (std::size_t i = 0; i < kinds.size(); ++i) {
         if (counts[i] > counts[most]) most = i;
-        add_evidence(answer, std::string(kinds[i].what), static_cast<double>(counts[i]), "times",
+        add_evidence(answer, std::string(kinds[i].what), static_cast<double>(counts[i]), EvidenceUnit::times,
                      frames_of(flows, {kinds[i].kind}));
     }
     const FlowSnapshot& first = *flows.front();
@@ -470,7 +475,7 @@ void find_violations(const Scene& scene, const Group& group, std::vector<Answer>
 }  // namespace
 
 bool lost_on_the_way(const Scene& scene, const FlowSnapshot& flow) {
-    const Illness illness = illness_of(scene, flow);
+    const std::optional<Illness> illness = illness_of(scene, flow);
     return illness == Illness::loss_before || illness == Illness::loss_after;
 }
 
@@ -481,14 +486,14 @@ void find_repairs(const Scene& scene, std::vector<Answer>& out) {
     for (const Group& group : scene.groups()) {
         std::map<Illness, std::vector<Sick>> by_illness;
         for (const FlowSnapshot* flow : group.flows) {
-            for (const Illness illness : {illness_of(scene, *flow), illness_elsewhere(*flow)}) {
-                if (illness == Illness::none) continue;
-                const double hurt = hurt_of(*flow, illness);
-                if (is_worth_an_alarm(*flow, illness, hurt)) by_illness[illness].push_back({flow, hurt});
+            for (const std::optional<Illness> illness : {illness_of(scene, *flow), illness_elsewhere(*flow)}) {
+                if (!illness) continue;
+                const double hurt = hurt_of(*flow, *illness);
+                if (is_worth_an_alarm(*flow, *illness, hurt)) by_illness[*illness].push_back({flow, hurt});
             }
         }
         for (auto& [illness, sick] : by_illness) {
-            Answer answer = finding(Question::bandwidth, verdict_of[static_cast<std::size_t>(illness)], sick);
+            Answer answer = finding(Question::bandwidth, verdict_of(illness), sick);
             const Flows flows = flows_of(sick);
             const Sums sums = sum_up(flows, illness);
             explain(scene, illness, flows, sums, answer);

@@ -89,7 +89,7 @@ Flows flows_of(const std::vector<Sick>& sick) {
     return out;
 }
 
-Answer finding(Question question, std::string_view verdict, std::vector<Sick>& sick) {
+Answer finding(Question question, Verdict verdict, std::vector<Sick>& sick) {
     std::stable_sort(sick.begin(), sick.end(), [](const Sick& a, const Sick& b) {
         return a.hurt != b.hurt ? a.hurt > b.hurt : a.flow->id < b.flow->id;
     });
@@ -109,8 +109,8 @@ Answer finding(Question question, std::string_view verdict, std::vector<Sick>& s
         answer.severity = std::clamp(sick.front().hurt, 0.0, 1.0);
         answer.confidence = std::clamp(confidence / weight, 0.0, 1.0);
     }
-    for (const Verdict& known : verdicts(question))
-        if (known.name == verdict) answer.alarm = known.alarm;
+    const VerdictMeaning* const meaning = meaning_of(question, verdict);
+    answer.alarm = meaning != nullptr && meaning->alarm;
     return answer;
 }
 
@@ -127,10 +127,10 @@ std::vector<std::uint64_t> frames_of(const Flows& flows, std::initializer_list<E
     return frames;
 }
 
-void add_evidence(Answer& answer, std::string what, double value, std::string unit, std::vector<std::uint64_t> frames,
+void add_evidence(Answer& answer, std::string what, double value, EvidenceUnit unit, std::vector<std::uint64_t> frames,
                   bool always) {
     if (value == 0 && !always && frames.empty()) return;
-    answer.evidence.push_back({std::move(what), value, std::move(unit), std::move(frames)});
+    answer.evidence.push_back({std::move(what), value, unit, std::move(frames)});
 }
 
 std::uint64_t time_in(const FlowSnapshot& flow, std::initializer_list<State> states) {

@@ -55,13 +55,13 @@ struct Sick {
 };
 
 /// An answer about those flows, worst first: ids, vantage, confidence and severity are filled in.
-Answer finding(Question question, std::string_view verdict, std::vector<Sick>& sick);
+Answer finding(Question question, Verdict verdict, std::vector<Sick>& sick);
 Flows flows_of(const std::vector<Sick>& sick);
 
 /// Frames that show one of these kinds of events on the flows, ascending, at most 8.
 std::vector<std::uint64_t> frames_of(const Flows& flows, std::initializer_list<EventKind> kinds);
 /// Adds a figure; a zero is left out unless `always`.
-void add_evidence(Answer& answer, std::string what, double value, std::string unit,
+void add_evidence(Answer& answer, std::string what, double value, EvidenceUnit unit,
                   std::vector<std::uint64_t> frames = {}, bool always = false);
 
 /// Time in which there was something to do: the wall time less what was not seen and what the application left idle.

@@ -9,23 +9,25 @@
 namespace exporters {
 namespace {
 
+using metrics::CounterUnit;
 using metrics::DeviceCounter;
 using metrics::DeviceFigures;
+using wire::CounterFact;
 
 DeviceFigures sample() {
     DeviceFigures figures;
     figures.length_ns = 2'000'000'000;
     figures.counters = {
-        {"bnxt_re0", 1, "oos_drop_count", "out_of_sequence", "times", -1, {}, 3},
-        {"bnxt_re0", 1, "res_oos_drop_count", "out_of_sequence", "times", -1, {}, 4},
-        {"bnxt_re0", 1, "rx_bytes", "octets_received", "octets", -1, {}, 4096},
-        {"bnxt_re0", 1, "tx_pkts", "packets_sent", "times", -1, {}, 7},
-        {"bnxt_re0", 1, "active_qps", "", "times", -1, {}, 9},
-        {"bnxt_re0", 1, "rnr_naks_rcvd", "rnr_received", "times", -1, {17, 18}, 5},
-        {"eth2", 0, "rx_prio3_pause", "pause_received", "times", 3, {}, 12},
-        {"eth2", 0, "tx_pause", "pause_sent", "times", -1, {}, 2},
-        {"eth2", 0, "rx_prio3_pause_duration", "pause_received_time", "ns", 3, {}, 1'500'000'000},
-        {"mlx5_0", 1, "port_xmit_wait", "wait", "ticks", -1, {}, 100},
+        {"bnxt_re0", 1, "oos_drop_count", CounterFact::out_of_sequence, CounterUnit::times, -1, {}, 3},
+        {"bnxt_re0", 1, "res_oos_drop_count", CounterFact::out_of_sequence, CounterUnit::times, -1, {}, 4},
+        {"bnxt_re0", 1, "rx_bytes", CounterFact::octets_received, CounterUnit::octets, -1, {}, 4096},
+        {"bnxt_re0", 1, "tx_pkts", CounterFact::packets_sent, CounterUnit::times, -1, {}, 7},
+        {"bnxt_re0", 1, "active_qps", CounterFact::other, CounterUnit::times, -1, {}, 9},
+        {"bnxt_re0", 1, "rnr_naks_rcvd", CounterFact::rnr_received, CounterUnit::times, -1, {17, 18}, 5},
+        {"eth2", 0, "rx_prio3_pause", CounterFact::pause_received, CounterUnit::times, 3, {}, 12},
+        {"eth2", 0, "tx_pause", CounterFact::pause_sent, CounterUnit::times, -1, {}, 2},
+        {"eth2", 0, "rx_prio3_pause_duration", CounterFact::pause_received_time, CounterUnit::ns, 3, {}, 1'500'000'000},
+        {"mlx5_0", 1, "port_xmit_wait", CounterFact::wait, CounterUnit::ticks, -1, {}, 100},
     };
     figures.ports = {{"bnxt_re0", 1, "roce", "eth2", true}, {"mlx5_0", 1, "ib", "", false}};
     figures.queue_pairs = {{"bnxt_re0", 1, 17, 33, "RC", "RTS", 4711, ""},
@@ -135,8 +137,14 @@ TEST(DeviceSeries, are_bounded) {
     DeviceFigures many;
     for (int device = 0; device < 100; ++device)
         for (int counter = 0; counter < 600; ++counter)
-            many.counters.push_back(
-                {"dev" + std::to_string(device), 1, "c" + std::to_string(counter), "", "times", -1, {}, 1});
+            many.counters.push_back({"dev" + std::to_string(device),
+                                     1,
+                                     "c" + std::to_string(counter),
+                                     CounterFact::other,
+                                     CounterUnit::times,
+                                     -1,
+                                     {},
+                                     1});
     const auto all = samples(many);
     EXPECT_EQ(all.size(), prometheus::most_devices * prometheus::most_samples_of_device + 1);
     EXPECT_EQ(all.at("rdmascope_devices_truncated"), 100 - 32);
