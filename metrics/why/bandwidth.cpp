@@ -28,6 +28,11 @@ bool was_paused(const Scene& scene, const FlowSnapshot& flow) {
     });
 }
 
+/// The sender stops in the middle of messages.
+Verdict verdict_of_stalls(const Scene& scene, const FlowSnapshot& flow) {
+    return was_paused(scene, flow) ? Verdict::pause : Verdict::nic_stall;
+}
+
 /// The share of the wall time in which the direction that carries the payload was sending. READ data run the other way.
 double sending_share(const Scene& scene, const FlowSnapshot& flow) {
     double share = share_of(flow, {State::transmit_new, State::transmit_again}, flow.wall_ns());
@@ -81,8 +86,7 @@ Verdict verdict_without_depth(const Scene& scene, const FlowSnapshot& flow) {
     const auto part = [&flow](std::uint64_t ns) {
         return ratio(static_cast<double>(ns), static_cast<double>(flow.wall_ns()));
     };
-    const Candidate stalls{part(time_in(flow, {State::nic_stall}) - held_ns(flow)),
-                           was_paused(scene, flow) ? Verdict::pause : Verdict::nic_stall};
+    const Candidate stalls{part(time_in(flow, {State::nic_stall}) - held_ns(flow)), verdict_of_stalls(scene, flow)};
     const std::array<Candidate, 6> candidates{
         {{part(between_messages_ns(flow)), Verdict::undecidable},
          {part(time_in(flow, {State::link_shared})), Verdict::link_shared},
@@ -96,13 +100,9 @@ Verdict verdict_without_depth(const Scene& scene, const FlowSnapshot& flow) {
     return most.verdict == Verdict::undecidable && held_back ? stalls.verdict : most.verdict;
 }
 
-/// Whatever takes most of the time names the verdict.
-Verdict verdict_of(const Scene& scene, const FlowSnapshot& flow) {
+/// What takes most of the time, where what is outstanding is known.
+Candidate longest_wait(const Scene& scene, const FlowSnapshot& flow) {
     const std::uint64_t wall = flow.wall_ns();
-    if (wall == 0 || too_little(flow) || partly_read(flow)) return Verdict::undecidable;
-    if (share_of(flow, {State::unobserved}, wall) >= unobserved_share) return Verdict::undecidable;
-    if (fills_link(scene, flow)) return Verdict::link_full;
-    if (!knows_depth(flow)) return verdict_without_depth(scene, flow);
     const bool iwarp = flow.transport == dissect::Transport::iwarp;
     const double window = share_of(flow, {State::ack_window}, wall);
     const double queued = ratio(static_cast<double>(flow.queueing_ns), static_cast<double>(wall));
@@ -117,25 +117,44 @@ Verdict verdict_of(const Scene& scene, const FlowSnapshot& flow) {
         {window, in_queue ? Verdict::window_queueing : Verdict::window_too_small},
         {share_of(flow, {State::link_shared}, wall), Verdict::link_shared},
         {share_of(flow, {State::congestion_paced}, wall), Verdict::congestion_paced},
-        {without(State::nic_stall, held_ns(flow)), was_paused(scene, flow) ? Verdict::pause : Verdict::nic_stall},
+        {without(State::nic_stall, held_ns(flow)), verdict_of_stalls(scene, flow)},
         {part(held_ns(flow)), Verdict::posted_not_sent},
         {part(unpolled_ns(flow)), Verdict::slow_polling},
         {posting(State::application_in_flight), Verdict::application_depth},
         {posting(State::application_idle), Verdict::application_idle},
         {posting(State::peer_wait), Verdict::peer_wait},
     }};
-    const Candidate& most = most_of(candidates);
+    return most_of(candidates);
+}
+
+/// The fixed cost of each message looks like one of these.
+bool may_come_from_small_messages(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::application_depth:
+        case Verdict::application_idle:
+        case Verdict::window_too_small:
+        case Verdict::nic_stall:
+        case Verdict::posted_not_sent: return true;
+        default: return false;
+    }
+}
+
+/// Whatever takes most of the time names the verdict.
+Verdict verdict_of(const Scene& scene, const FlowSnapshot& flow) {
+    const std::uint64_t wall = flow.wall_ns();
+    if (wall == 0 || too_little(flow) || partly_read(flow)) return Verdict::undecidable;
+    if (share_of(flow, {State::unobserved}, wall) >= unobserved_share) return Verdict::undecidable;
+    if (fills_link(scene, flow)) return Verdict::link_full;
+    if (!knows_depth(flow)) return verdict_without_depth(scene, flow);
+    const Candidate most = longest_wait(scene, flow);
     if (most.share < binding_share) return Verdict::not_limited;
     // Near the receiver everything is acknowledged at once, so that a sender that is held back between messages looks
     // as if it had nothing to send; one that stops within them has been seen to be held back.
     if (most.verdict == Verdict::application_idle && flow.vantage == Vantage::receiver &&
         share_of(flow, {State::nic_stall}, wall) >= binding_share)
-        return was_paused(scene, flow) ? Verdict::pause : Verdict::nic_stall;
+        return verdict_of_stalls(scene, flow);
     const bool pipelined = flow.messages_max >= 4 && flow.messages_mean >= 1;
-    if (pipelined && mean_message(flow) <= small_message_bytes &&
-        (most.verdict == Verdict::application_depth || most.verdict == Verdict::application_idle ||
-         most.verdict == Verdict::window_too_small || most.verdict == Verdict::nic_stall ||
-         most.verdict == Verdict::posted_not_sent))
+    if (pipelined && mean_message(flow) <= small_message_bytes && may_come_from_small_messages(most.verdict))
         return Verdict::small_messages;
     return most.verdict;
 }
@@ -450,21 +469,20 @@ Words words_for(const Scene& scene, Verdict verdict, const FlowSnapshot& flow) {
     return found == cases.end() ? undecidable(told) : found->words(told);
 }
 
-void add_figures(const Scene& scene, const FlowSnapshot& flow, Answer& answer) {
+void add_rates(const FlowSnapshot& flow, Answer& answer) {
     if (const auto rate = rate_of(flow))
         add_evidence(answer, flow.messages_total() > 0 ? "goodput" : "payload that passed", *rate,
                      EvidenceUnit::bytes_per_second);
-    if (flow.link_bits_per_sec) {
-        add_evidence(answer, "link rate", static_cast<double>(*flow.link_bits_per_sec) / 8,
-                     EvidenceUnit::bytes_per_second);
-        const auto on_wire = static_cast<double>(flow.wire_bytes + 24 * flow.packets);  // preamble, FCS, gap
-        if (flow.payload_bytes > 0 && !only_requests_responses(flow))
-            add_evidence(answer, "possible with these headers",
-                         static_cast<double>(*flow.link_bits_per_sec) / 8 *
-                             ratio(static_cast<double>(flow.payload_bytes), on_wire),
-                         EvidenceUnit::bytes_per_second);
-    }
-    add_evidence(answer, "mean message", mean_message(flow), EvidenceUnit::bytes);
+    if (!flow.link_bits_per_sec) return;
+    const double link = static_cast<double>(*flow.link_bits_per_sec) / 8;
+    add_evidence(answer, "link rate", link, EvidenceUnit::bytes_per_second);
+    const auto on_wire = static_cast<double>(flow.wire_bytes + 24 * flow.packets);  // preamble, FCS, gap
+    if (flow.payload_bytes > 0 && !only_requests_responses(flow))
+        add_evidence(answer, "possible with these headers",
+                     link * ratio(static_cast<double>(flow.payload_bytes), on_wire), EvidenceUnit::bytes_per_second);
+}
+
+void add_window(const FlowSnapshot& flow, Answer& answer) {
     if (knows_depth(flow)) {
         add_evidence(answer, "messages outstanding, mean", flow.messages_mean, EvidenceUnit::messages);
         add_evidence(answer, "messages outstanding, most", static_cast<double>(flow.messages_max),
@@ -472,23 +490,26 @@ void add_figures(const Scene& scene, const FlowSnapshot& flow, Answer& answer) {
     }
     if (flow.round_trip_min_ns)
         add_evidence(answer, "least round trip", static_cast<double>(*flow.round_trip_min_ns), EvidenceUnit::ns);
+    const bool of_receiver = answer.verdict == Verdict::receive_window;
     // Where TCP's window decides, what was outstanding is no bound of the sender's own.
-    if (const auto bound = window_bound(flow); bound && knows_depth(flow) && answer.verdict != Verdict::receive_window)
+    if (const auto bound = window_bound(flow); bound && knows_depth(flow) && !of_receiver)
         add_evidence(answer, "possible with this window", *bound, EvidenceUnit::bytes_per_second);
-    if (answer.verdict == Verdict::receive_window && flow.tcp && flow.tcp->receive_window_min) {
+    if (of_receiver && flow.tcp && flow.tcp->receive_window_min) {
         add_evidence(answer, "receive window, least", static_cast<double>(*flow.tcp->receive_window_min),
                      EvidenceUnit::bytes);
         add_evidence(answer, "receive window, most", static_cast<double>(flow.tcp->receive_window_max.value_or(0)),
                      EvidenceUnit::bytes);
     }
-    const std::uint64_t wall = flow.wall_ns();
+}
+
+void add_times(const FlowSnapshot& flow, Answer& answer) {
+    const auto wall = static_cast<double>(flow.wall_ns());
     if (!knows_depth(flow))
-        add_evidence(answer, "time between messages",
-                     ratio(static_cast<double>(between_messages_ns(flow)), static_cast<double>(wall)),
+        add_evidence(answer, "time between messages", ratio(static_cast<double>(between_messages_ns(flow)), wall),
                      EvidenceUnit::share);
     for (std::size_t state = 0; state < state_count; ++state) {
         if (!knows_depth(flow) && rests_on_depth(static_cast<State>(state))) continue;
-        const double share = ratio(static_cast<double>(flow.state_ns[state]), static_cast<double>(wall));
+        const double share = ratio(static_cast<double>(flow.state_ns[state]), wall);
         if (share < 0.005) continue;
         std::vector<std::uint64_t> frames;
         if (state == index_of(State::nic_stall)) frames = frames_of({&flow}, {EventKind::long_gap});
@@ -497,6 +518,13 @@ void add_figures(const Scene& scene, const FlowSnapshot& flow, Answer& answer) {
         add_evidence(answer, "time in " + std::string(state_names[state]), share, EvidenceUnit::share,
                      std::move(frames));
     }
+}
+
+void add_figures(const Scene& scene, const FlowSnapshot& flow, Answer& answer) {
+    add_rates(flow, answer);
+    add_evidence(answer, "mean message", mean_message(flow), EvidenceUnit::bytes);
+    add_window(flow, answer);
+    add_times(flow, answer);
     add_traced(answer, flow);
     if (const FlowSnapshot* other = scene.reverse(flow); other != nullptr && only_requests_responses(flow))
         add_evidence(answer, "responder sending", sending_share(scene, flow), EvidenceUnit::share);
@@ -526,34 +554,43 @@ bool holds_silent_streams(const Scene& scene) {
     });
 }
 
-Answer describe(const Scene& scene) {
-    const FlowSnapshot* flow = busiest(scene.flows());
+Answer nothing_moved(const Scene& scene) {
+    std::vector<Sick> nobody;
+    Answer answer = finding(Question::bandwidth, Verdict::undecidable, nobody);
+    answer.summary = "The capture holds no RDMA message of which the bandwidth could be judged.";
+    answer.advice = "Capture while the load runs, both directions: `rdmascope dump -i IFACE -s 128 -w FILE`.";
+    if (!holds_silent_streams(scene)) return answer;
+    answer.summary +=
+        " iWARP connections were set up, and nobody sent anything on them: the accepting side may not be the "
+        "first, unless both have agreed on peer-to-peer set-up (RFC 5044, 7.1.2).";
+    answer.advice +=
+        " For peer-to-peer set-up Linux siw has the parameter peer_to_peer, `rdmascope run` --peer-to-peer=on.";
+    return answer;
+}
+
+/// This flow, and those between the same hosts with the same verdict.
+std::vector<Sick> alike_flows(const Scene& scene, const FlowSnapshot& flow, Verdict verdict) {
     std::vector<Sick> alike;
-    if (flow == nullptr) {
-        Answer answer = finding(Question::bandwidth, Verdict::undecidable, alike);
-        answer.summary = "The capture holds no RDMA message of which the bandwidth could be judged.";
-        answer.advice = "Capture while the load runs, both directions: `rdmascope dump -i IFACE -s 128 -w FILE`.";
-        if (!holds_silent_streams(scene)) return answer;
-        answer.summary +=
-            " iWARP connections were set up, and nobody sent anything on them: the accepting side may not be the "
-            "first, unless both have agreed on peer-to-peer set-up (RFC 5044, 7.1.2).";
-        answer.advice +=
-            " For peer-to-peer set-up Linux siw has the parameter peer_to_peer, `rdmascope run` --peer-to-peer=on.";
-        return answer;
-    }
-    const Verdict verdict = verdict_of(scene, *flow);
+    const auto most = static_cast<double>(std::max<std::uint64_t>(moved(flow), 1));
     for (const Group& group : scene.groups()) {
-        if (std::find(group.flows.begin(), group.flows.end(), flow) == group.flows.end()) continue;
-        const auto most = static_cast<double>(std::max<std::uint64_t>(moved(*flow), 1));
+        if (std::ranges::find(group.flows, &flow) == group.flows.end()) continue;
         for (const FlowSnapshot* each : group.flows)
-            if (each == flow ||
+            if (each == &flow ||
                 (carries_data(*each) && each->messages_total() > 0 && verdict_of(scene, *each) == verdict))
                 alike.push_back({each, ratio(static_cast<double>(moved(*each)), most)});
     }
+    return alike;
+}
+
+Answer describe(const Scene& scene) {
+    const FlowSnapshot* flow = busiest(scene.flows());
+    if (flow == nullptr) return nothing_moved(scene);
+    const Verdict verdict = verdict_of(scene, *flow);
+    std::vector<Sick> alike = alike_flows(scene, *flow, verdict);
     Answer answer = finding(Question::bandwidth, verdict, alike);
-    const Words words = words_for(scene, verdict, *flow);
-    answer.summary = words.summary;
-    answer.advice = words.advice;
+    Words words = words_for(scene, verdict, *flow);
+    answer.summary = std::move(words.summary);
+    answer.advice = std::move(words.advice);
     answer.severity = 0;
     answer.alarm = false;
     answer.confidence *= 1 - ratio(static_cast<double>(flow->state_unsure_ns),

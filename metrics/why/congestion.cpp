@@ -296,57 +296,65 @@ Signs signs_of(const Scene& scene) {
     return signs;
 }
 
+Verdict verdict_of(const Signs& signs) {
+    if (!signs.lossy.empty()) return Verdict::loss;
+    if (signs.all.empty()) return Verdict::undecidable;
+    return signs.queued.empty() ? Verdict::none : Verdict::queueing;
+}
+
+void describe_loss(const Scene& scene, const FlowSnapshot& flow, const Sums& sums, Answer& answer) {
+    // Of packets that were not found, nothing else is known.
+    const bool seen = lost_on_the_way(scene, flow);
+    answer.summary =
+        fmt::format("Packets {} were lost, which an overflowing queue can cause; nothing was marked or paused{}.",
+                    seen ? scene.from_to({&flow}) : scene.requests({&flow}),
+                    seen && sums.capable == 0 ? ", but no packet was ECN-capable" : "");
+    answer.advice =
+        "Compare the discard counters of the switch ports (queue full) with their CRC counters (cable). See the "
+        "answer about bandwidth.";
+    answer.confidence *= 0.5;
+}
+
+void describe_queueing(const Scene& scene, const FlowSnapshot& flow, const Signs& signs, const Sums& sums,
+                       Answer& answer) {
+    answer.summary = fmt::format(
+        "Messages {} typically take several times their least latency, but nothing was marked, paused or lost: the "
+        "queues are more likely in the hosts than in the network.",
+        scene.from_to({&flow}));
+    answer.advice = sums.capable == 0
+                        ? fmt::format(
+                              "No packet is ECN-capable, so switches cannot mark: set ECT ({}) to learn of queues in "
+                              "switches; read their queue depth counters.",
+                              signs.iwarp ? "net.ipv4.tcp_ecn=1 on both hosts" : "traffic class, DCQCN")
+                        : std::string("Read the queue depth counters of the switches on the way.");
+    answer.confidence *= 0.6;
+}
+
+void describe_none(const Signs& signs, const Sums& sums, Answer& answer) {
+    answer.summary =
+        fmt::format("No sign of congestion: {}nothing paused{}{}.", sums.capable == 0 ? "" : "nothing marked, ",
+                    signs.repeated ? "" : ", nothing lost on the way",
+                    sums.capable == 0 ? "; no packet is ECN-capable, so switches could not have marked any" : "");
+    answer.advice = "Nothing needs to be done.";
+    answer.confidence *= sums.capable == 0 ? 0.7 : 0.9;
+}
+
 Answer describe(const Scene& scene) {
     Signs signs = signs_of(scene);
     std::vector<Sick>& sick = !signs.lossy.empty() ? signs.lossy : !signs.queued.empty() ? signs.queued : signs.all;
-    Verdict verdict = Verdict::none;
-    if (!signs.lossy.empty())
-        verdict = Verdict::loss;
-    else if (signs.all.empty())
-        verdict = Verdict::undecidable;
-    else if (!signs.queued.empty())
-        verdict = Verdict::queueing;
+    const Verdict verdict = verdict_of(signs);
     Answer answer = finding(Question::congestion, verdict, sick);
     answer.severity = 0;
     const Flows flows = flows_of(sick);
     const Sums sums = sum_up(flows, flows);
-    if (verdict == Verdict::loss) {
-        // Of packets that were not found, nothing else is known.
-        const bool seen = lost_on_the_way(scene, *flows.front());
-        answer.summary =
-            fmt::format("Packets {} were lost, which an overflowing queue can cause; nothing was marked or paused{}.",
-                        seen ? scene.from_to({flows.front()}) : scene.requests({flows.front()}),
-                        seen && sums.capable == 0 ? ", but no packet was ECN-capable" : "");
-        answer.advice =
-            "Compare the discard counters of the switch ports (queue full) with their CRC counters (cable). See the "
-            "answer about bandwidth.";
-        answer.confidence *= 0.5;
-    } else if (verdict == Verdict::queueing) {
-        answer.summary = fmt::format(
-            "Messages {} typically take several times their least latency, but nothing was marked, paused or lost: the "
-            "queues are more likely in the hosts than in the network.",
-            scene.from_to({flows.front()}));
-        answer.advice =
-            sums.capable == 0
-                ? fmt::format(
-                      "No packet is ECN-capable, so switches cannot mark: set ECT ({}) to learn of queues in "
-                      "switches; read their queue depth counters.",
-                      signs.iwarp ? "net.ipv4.tcp_ecn=1 on both hosts" : "traffic class, DCQCN")
-                : std::string("Read the queue depth counters of the switches on the way.");
-        answer.confidence *= 0.6;
-    } else if (verdict == Verdict::none) {
-        answer.summary =
-            fmt::format("No sign of congestion: {}nothing paused{}{}.", sums.capable == 0 ? "" : "nothing marked, ",
-                        signs.repeated ? "" : ", nothing lost on the way",
-                        sums.capable == 0 ? "; no packet is ECN-capable, so switches could not have marked "
-                                            "any"
-                                          : "");
-        answer.advice = "Nothing needs to be done.";
-        answer.confidence *= sums.capable == 0 ? 0.7 : 0.9;
-    } else {
-        answer.summary = "The capture holds no traffic that could have met congestion.";
-        answer.advice = "Capture while the load runs.";
-        answer.confidence = 0;
+    switch (verdict) {
+        case Verdict::loss: describe_loss(scene, *flows.front(), sums, answer); break;
+        case Verdict::queueing: describe_queueing(scene, *flows.front(), signs, sums, answer); break;
+        case Verdict::none: describe_none(signs, sums, answer); break;
+        default:
+            answer.summary = "The capture holds no traffic that could have met congestion.";
+            answer.advice = "Capture while the load runs.";
+            answer.confidence = 0;
     }
     if (answer.flows.size() > 16) answer.flows.resize(16);
     add_figures(answer, flows, flows, sums);

@@ -195,7 +195,8 @@ struct Terminated {
     Flows flows;
 };
 
-void find_terminates(const Scene& scene, const Group& group, std::vector<Answer>& out) {
+/// Those of a group of flows, by the code that the Terminate carried.
+std::map<std::uint64_t, Terminated> terminates_of(const Group& group) {
     std::map<std::uint64_t, Terminated> by_code;
     for (const FlowSnapshot* flow : group.flows) {
         if (flow->terminates == 0) continue;
@@ -205,38 +206,49 @@ void find_terminates(const Scene& scene, const Group& group, std::vector<Answer>
         terminated.report = report_of(value);
         terminated.flows.push_back(flow);
     }
+    return by_code;
+}
+
+/// Of Terminates with one verdict, those that ended most flows first.
+Answer answer_about_terminates(const Scene& scene, const Group& group, Verdict verdict,
+                               const std::vector<const Terminated*>& terminates) {
+    std::vector<Sick> sick;
+    for (const Terminated* terminated : terminates)
+        for (const FlowSnapshot* flow : terminated->flows) sick.push_back({flow, 1.0});
+    Answer answer = finding(Question::bandwidth, verdict, sick);
+    const Terminated& most = *terminates.front();
+    const FlowSnapshot& first = *most.flows.front();
+    answer.severity = fatal(sick.size(), group.flows.size());
+    const std::string words = words_of(most.report);
+    const std::string peer = scene.host(first.destination.address);
+    if (sick.size() == 1)
+        answer.summary = fmt::format("{} ended its connection with {} by a Terminate message: {}.",
+                                     scene.end(first.source), scene.end(first.destination), words);
+    else
+        answer.summary =
+            fmt::format("{} ended {} with {} by Terminate messages: {}{}.", scene.host(first.source.address),
+                        counted(sick.size(), "connection"), peer,
+                        terminates.size() > 1 ? fmt::format("{} of them for ", most.flows.size()) : "", words);
+    answer.advice = fmt::format(fmt::runtime(blame_of(most.report).advice), scene.short_name(first.source.address));
+    for (const Terminated* terminated : terminates)
+        add_evidence(answer, "Terminates: " + words_of(terminated->report),
+                     static_cast<double>(terminated->flows.size()), EvidenceUnit::messages,
+                     frames_of(terminated->flows, {EventKind::terminate}));
+    // What it answers ran the other way.
+    for (const FlowSnapshot* flow : flows_of(sick))
+        if (const FlowSnapshot* other = scene.reverse(*flow)) answer.flows.push_back(other->id);
+    return answer;
+}
+
+void find_terminates(const Scene& scene, const Group& group, std::vector<Answer>& out) {
+    const std::map<std::uint64_t, Terminated> by_code = terminates_of(group);
     std::map<Verdict, std::vector<const Terminated*>> by_verdict;
     for (const auto& [value, terminated] : by_code)
         by_verdict[blame_of(terminated.report).verdict].push_back(&terminated);
-    for (auto& [verdict, all] : by_verdict) {
+    for (auto& [verdict, terminates] : by_verdict) {
         std::ranges::stable_sort(
-            all, [](const Terminated* a, const Terminated* b) { return a->flows.size() > b->flows.size(); });
-        std::vector<Sick> sick;
-        for (const Terminated* terminated : all)
-            for (const FlowSnapshot* flow : terminated->flows) sick.push_back({flow, 1.0});
-        Answer answer = finding(Question::bandwidth, verdict, sick);
-        const Terminated& most = *all.front();
-        const FlowSnapshot& first = *most.flows.front();
-        answer.severity = fatal(sick.size(), group.flows.size());
-        const std::string words = words_of(most.report);
-        const std::string peer = scene.host(first.destination.address);
-        if (sick.size() == 1)
-            answer.summary = fmt::format("{} ended its connection with {} by a Terminate message: {}.",
-                                         scene.end(first.source), scene.end(first.destination), words);
-        else
-            answer.summary =
-                fmt::format("{} ended {} with {} by Terminate messages: {}{}.", scene.host(first.source.address),
-                            counted(sick.size(), "connection"), peer,
-                            all.size() > 1 ? fmt::format("{} of them for ", most.flows.size()) : "", words);
-        answer.advice = fmt::format(fmt::runtime(blame_of(most.report).advice), scene.short_name(first.source.address));
-        for (const Terminated* terminated : all)
-            add_evidence(answer, "Terminates: " + words_of(terminated->report),
-                         static_cast<double>(terminated->flows.size()), EvidenceUnit::messages,
-                         frames_of(terminated->flows, {EventKind::terminate}));
-        // What it answers ran the other way.
-        for (const FlowSnapshot* flow : flows_of(sick))
-            if (const FlowSnapshot* other = scene.reverse(*flow)) answer.flows.push_back(other->id);
-        out.push_back(std::move(answer));
+            terminates, [](const Terminated* a, const Terminated* b) { return a->flows.size() > b->flows.size(); });
+        out.push_back(answer_about_terminates(scene, group, verdict, terminates));
     }
 }
 
@@ -326,6 +338,36 @@ std::string_view failure_advice(const ConnectionAttempt& attempt) {
            "GID and MTU, private data, queue depths.";
 }
 
+/// Attempts between the same hosts that ended alike. `working` flows carry data from the client to the server.
+Answer answer_about_attempts(const Scene& scene, const std::vector<const ConnectionAttempt*>& attempts,
+                             std::size_t working) {
+    const ConnectionAttempt& first = *attempts.front();
+    std::vector<Sick> nobody;
+    Answer answer = finding(Question::bandwidth, verdict_of(first.outcome), nobody);
+    answer.confidence = first.outcome == AttemptOutcome::unanswered ? 0.8 : 1.0;
+    answer.severity = fatal(attempts.size(), attempts.size() + working);
+    std::string reason;
+    std::vector<std::uint64_t> requests;
+    std::vector<std::uint64_t> ends;
+    for (const ConnectionAttempt* attempt : attempts) {
+        if (reason.empty() && !attempt->reason.empty()) reason = fmt::format(": {}", attempt->reason);
+        if (requests.size() < 4) requests.push_back(attempt->request_frame);
+        if (ends.size() < 4 && attempt->end_frame != 0) ends.push_back(attempt->end_frame);
+    }
+    const std::string what = attempts.size() == 1 ? "the connection" : counted(attempts.size(), "connection");
+    answer.summary = failure_of(first, scene.end(first.server), scene.end(first.client), what, reason);
+    answer.advice = fmt::format(fmt::runtime(failure_advice(first)), scene.short_name(first.server.address),
+                                scene.short_name(first.client.address));
+    add_evidence(answer, "requests for a connection", static_cast<double>(attempts.size()), EvidenceUnit::requests,
+                 requests);
+    if (first.outcome == AttemptOutcome::rejected)
+        add_evidence(answer, "answers that refused", static_cast<double>(ends.size()), EvidenceUnit::answers, ends);
+    else if (!ends.empty())
+        add_evidence(answer, "connections closed instead", static_cast<double>(ends.size()), EvidenceUnit::connections,
+                     ends);
+    return answer;
+}
+
 }  // namespace
 
 void find_errors(const Scene& scene, std::vector<Answer>& out) {
@@ -349,33 +391,8 @@ void find_failed_connections(const Scene& scene, std::vector<Answer>& out) {
             if (carries_data(flow)) ++working[{flow.source.address, flow.destination.address}];
     for (const auto& [key, attempts] : failures) {
         const ConnectionAttempt& first = *attempts.front();
-        std::vector<Sick> nobody;
-        Answer answer = finding(Question::bandwidth, verdict_of(first.outcome), nobody);
-        answer.confidence = first.outcome == AttemptOutcome::unanswered ? 0.8 : 1.0;
         const auto others = working.find({first.client.address, first.server.address});
-        answer.severity = fatal(attempts.size(), attempts.size() + (others == working.end() ? 0 : others->second));
-        std::string reason;
-        std::vector<std::uint64_t> requests;
-        std::vector<std::uint64_t> ends;
-        for (const ConnectionAttempt* attempt : attempts) {
-            if (reason.empty() && !attempt->reason.empty()) reason = fmt::format(": {}", attempt->reason);
-            if (requests.size() < 4) requests.push_back(attempt->request_frame);
-            if (ends.size() < 4 && attempt->end_frame != 0) ends.push_back(attempt->end_frame);
-        }
-        const std::string what = attempts.size() == 1 ? "the connection" : counted(attempts.size(), "connection");
-        const std::string client = scene.end(first.client);
-        const std::string server = scene.end(first.server);
-        answer.summary = failure_of(first, server, client, what, reason);
-        answer.advice = fmt::format(fmt::runtime(failure_advice(first)), scene.short_name(first.server.address),
-                                    scene.short_name(first.client.address));
-        add_evidence(answer, "requests for a connection", static_cast<double>(attempts.size()), EvidenceUnit::requests,
-                     requests);
-        if (first.outcome == AttemptOutcome::rejected)
-            add_evidence(answer, "answers that refused", static_cast<double>(ends.size()), EvidenceUnit::answers, ends);
-        else if (!ends.empty())
-            add_evidence(answer, "connections closed instead", static_cast<double>(ends.size()),
-                         EvidenceUnit::connections, ends);
-        out.push_back(std::move(answer));
+        out.push_back(answer_about_attempts(scene, attempts, others == working.end() ? 0 : others->second));
     }
 }
 

@@ -36,52 +36,59 @@ void add_operation(Answer& answer, Operation operation, const OperationFigures& 
         add_evidence(answer, name + " median to the first response", static_cast<double>(*first), EvidenceUnit::ns);
 }
 
+/// The flows between two hosts that have far round trips.
+std::vector<Sick> distant_flows(const Group& group) {
+    std::vector<Sick> sick;
+    for (const FlowSnapshot* flow : group.flows) {
+        if (!flow->round_trip_min_ns || *flow->round_trip_min_ns < far_round_trip_ns) continue;
+        const std::uint64_t samples = round_trips(*flow);
+        if (samples < enough_round_trips) continue;
+        const double waited = static_cast<double>(*flow->round_trip_min_ns) * static_cast<double>(samples);
+        const double depth = std::max(1.0, flow->messages_mean);
+        sick.push_back({flow, std::max(0.2, ratio(waited / depth, static_cast<double>(flow->wall_ns())))});
+    }
+    return sick;
+}
+
+Answer answer_about_distance(const Scene& scene, std::vector<Sick>& sick) {
+    Answer answer = finding(Question::latency, Verdict::network_delay, sick);
+    const Flows flows = flows_of(sick);
+    const FlowSnapshot& worst = *flows.front();
+    std::uint64_t least = *worst.round_trip_min_ns;
+    Histogram all;
+    for (const FlowSnapshot* flow : flows) {
+        least = std::min(least, *flow->round_trip_min_ns);
+        all.merge(latencies(*flow));
+    }
+    const auto median = all.quantile(0.5);
+    const bool steady = median && static_cast<double>(*median) <= steady_ratio * static_cast<double>(least);
+    const std::string peer = scene.short_name(worst.destination.address);
+    answer.summary = fmt::format(
+        "Even the fastest message {} takes {} to be answered{}: the way from the capture point to {} and back is that "
+        "long.",
+        scene.from_to(flows), duration(static_cast<double>(least)),
+        steady ? ", and most take little more, so it is distance or a fixed delay and no queue" : "", peer);
+    answer.advice = fmt::format(
+        "`ping` {0} from the capture point shows the same if it is the network: then look for a long or wrong "
+        "route (`tracepath {1}`), a WAN link, or a delay set by traffic control (`tc qdisc` shows netem) on {0} "
+        "and on the way. If ping is fast, it is the adapter or the software stack of {0}.",
+        peer, to_text(worst.destination.address));
+    if (!steady) answer.confidence *= 0.8;
+    add_evidence(answer, "least round trip, capture point to " + peer + " and back", static_cast<double>(least),
+                 EvidenceUnit::ns);
+    if (median) add_evidence(answer, "median latency", static_cast<double>(*median), EvidenceUnit::ns);
+    if (const FlowSnapshot* other = scene.reverse(worst); other != nullptr && other->round_trip_min_ns)
+        add_evidence(answer, "least round trip on the other side", static_cast<double>(*other->round_trip_min_ns),
+                     EvidenceUnit::ns);
+    for (std::size_t i = 0; i < operation_count; ++i)
+        add_operation(answer, static_cast<Operation>(i), worst.operations[i]);
+    return answer;
+}
+
 void find_distance(const Scene& scene, std::vector<Answer>& out) {
     for (const Group& group : scene.groups()) {
-        std::vector<Sick> sick;
-        for (const FlowSnapshot* flow : group.flows) {
-            if (!flow->round_trip_min_ns || *flow->round_trip_min_ns < far_round_trip_ns) continue;
-            const std::uint64_t samples = round_trips(*flow);
-            if (samples < enough_round_trips) continue;
-            const double waited = static_cast<double>(*flow->round_trip_min_ns) * static_cast<double>(samples);
-            const double depth = std::max(1.0, flow->messages_mean);
-            sick.push_back({flow, std::max(0.2, ratio(waited / depth, static_cast<double>(flow->wall_ns())))});
-        }
-        if (sick.empty()) continue;
-        Answer answer = finding(Question::latency, Verdict::network_delay, sick);
-        const Flows flows = flows_of(sick);
-        const FlowSnapshot& worst = *flows.front();
-        std::uint64_t least = *worst.round_trip_min_ns;
-        Histogram all;
-        for (const FlowSnapshot* flow : flows) {
-            least = std::min(least, *flow->round_trip_min_ns);
-            all.merge(latencies(*flow));
-        }
-        const auto median = all.quantile(0.5);
-        const bool steady = median && static_cast<double>(*median) <= steady_ratio * static_cast<double>(least);
-        answer.summary = fmt::format(
-            "Even the fastest message {} takes {} to be answered{}: the way from the capture point to {} and back is "
-            "that "
-            "long.",
-            scene.from_to(flows), duration(static_cast<double>(least)),
-            steady ? ", and most take little more, so it is distance or a fixed delay and no queue" : "",
-            scene.short_name(worst.destination.address));
-        answer.advice = fmt::format(
-            "`ping` {0} from the capture point shows the same if it is the network: then look for a long or wrong "
-            "route (`tracepath {1}`), a WAN link, or a delay set by traffic control (`tc qdisc` shows netem) on {0} "
-            "and on the way. If ping is fast, it is the adapter or the software stack of {0}.",
-            scene.short_name(worst.destination.address), to_text(worst.destination.address));
-        if (!steady) answer.confidence *= 0.8;
-        add_evidence(answer,
-                     "least round trip, capture point to " + scene.short_name(worst.destination.address) + " and back",
-                     static_cast<double>(least), EvidenceUnit::ns);
-        if (median) add_evidence(answer, "median latency", static_cast<double>(*median), EvidenceUnit::ns);
-        if (const FlowSnapshot* other = scene.reverse(worst); other != nullptr && other->round_trip_min_ns)
-            add_evidence(answer, "least round trip on the other side", static_cast<double>(*other->round_trip_min_ns),
-                         EvidenceUnit::ns);
-        for (std::size_t i = 0; i < operation_count; ++i)
-            add_operation(answer, static_cast<Operation>(i), worst.operations[i]);
-        out.push_back(std::move(answer));
+        std::vector<Sick> sick = distant_flows(group);
+        if (!sick.empty()) out.push_back(answer_about_distance(scene, sick));
     }
 }
 

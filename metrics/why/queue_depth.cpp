@@ -97,78 +97,97 @@ void add_receives(Answer& answer, const Scene& scene, const FlowSnapshot& flow) 
                  EvidenceUnit::share, {}, true);
 }
 
+Answer nothing_outstanding(const Scene& scene) {
+    std::vector<Sick> nobody;
+    Answer answer = finding(Question::queue_depth, Verdict::undecidable, nobody);
+    answer.summary = "No message was seen between its first packet and its acknowledgement, so no depth is known.";
+    answer.advice = "Capture both directions of a reliable service; UC and UD acknowledge nothing on the wire.";
+    if (is_partly_read(scene)) {
+        answer.summary = "Too many messages could not be read to know how many were outstanding.";
+        answer.advice = unread_advice(scene);
+    }
+    return answer;
+}
+
+void describe_undecidable(Answer& answer, const FlowSnapshot& flow, const std::string& way,
+                          const std::string& figures) {
+    answer.confidence = 0;
+    const bool silent = flow.service == Service::uc || flow.service == Service::ud;
+    answer.summary = silent
+                         ? fmt::format("Nothing acknowledges messages {}, so the wire does not tell their depth.", way)
+                         : fmt::format("Too little was sent {} to judge the depth of its queue ({}).", way, figures);
+    answer.advice = silent ? "Trace the program itself to see its queues: `rdmascope run --trace FILE`."
+                           : "Capture while the load runs.";
+}
+
+/// By what the packets show alone.
+void describe(Answer& answer, const Scene& scene, const FlowSnapshot& flow, const Depth& depth) {
+    const std::string way = scene.from_to({&flow});
+    const std::string sender = scene.short_name(flow.source.address);
+    const std::string figures =
+        fmt::format("{} outstanding on average, {} at most{}", rough(flow.messages_mean), number(flow.messages_max),
+                    depth.reads ? fmt::format(", {} permitted (ORD)", *flow.connection.initiator_depth) : "");
+    switch (answer.verdict) {
+        case Verdict::undecidable: return describe_undecidable(answer, flow, way, figures);
+        case Verdict::at_limit:
+            answer.summary = fmt::format("The queue {} is full most of the time: {}.", way, figures);
+            answer.advice =
+                depth.reads
+                    ? fmt::format(
+                          "Raise initiator_depth on {} and responder_resources at its peer, if the answer about "
+                          "bandwidth says that it limits.",
+                          sender)
+                    : fmt::format(
+                          "Raise max_send_wr on {}, if the answer about bandwidth says that the window limits; the "
+                          "wire shows what is outstanding, not what is posted behind it.",
+                          sender);
+            answer.confidence *= depth.reads ? 1.0 : 0.8;
+            return;
+        case Verdict::underused:
+            answer.summary = fmt::format("The queue {} is mostly empty: {}.", way, figures);
+            answer.advice = "Nothing needs to be done, unless more bandwidth is wanted: then post earlier.";
+            answer.confidence *= 0.8;
+            return;
+        default:
+            answer.summary = flow.messages_max == 1
+                                 ? fmt::format("One message at a time is outstanding {}, {} of the time.", way,
+                                               percent(ratio(flow.messages_mean, 1)))
+                                 : fmt::format("The queue {} is used without being full: {}.", way, figures);
+            answer.advice = "Nothing needs to be done.";
+    }
+}
+
+void add_figures(Answer& answer, const FlowSnapshot& flow) {
+    add_evidence(answer, "outstanding, mean", flow.messages_mean, EvidenceUnit::messages);
+    add_evidence(answer, "outstanding, most", static_cast<double>(flow.messages_max), EvidenceUnit::messages);
+    add_evidence(answer, "outstanding octets, mean", flow.bytes_mean, EvidenceUnit::bytes);
+    add_evidence(answer, "outstanding octets, most", static_cast<double>(flow.bytes_max), EvidenceUnit::bytes);
+    add_evidence(answer, "READs and atomics outstanding, most", static_cast<double>(flow.responses_max),
+                 EvidenceUnit::messages);
+    if (flow.connection.initiator_depth)
+        add_evidence(answer, "READs and atomics permitted (ORD)", static_cast<double>(*flow.connection.initiator_depth),
+                     EvidenceUnit::messages);
+    add_evidence(answer, "time at the most",
+                 ratio(static_cast<double>(flow.at_max_ns), static_cast<double>(flow.wall_ns())), EvidenceUnit::share);
+}
+
 }  // namespace
 
 void ask_queue_depth(const Scene& scene, std::vector<Answer>& out) {
     const FlowSnapshot* flow = busiest(scene.flows());
-    std::vector<Sick> sick;
-    if (flow == nullptr) {
-        Answer answer = finding(Question::queue_depth, Verdict::undecidable, sick);
-        answer.summary = "No message was seen between its first packet and its acknowledgement, so no depth is known.";
-        answer.advice = "Capture both directions of a reliable service; UC and UD acknowledge nothing on the wire.";
-        if (is_partly_read(scene)) {
-            answer.summary = "Too many messages could not be read to know how many were outstanding.";
-            answer.advice = unread_advice(scene);
-        }
-        out.push_back(std::move(answer));
-        return;
-    }
+    if (flow == nullptr) return out.push_back(nothing_outstanding(scene));
     const Depth depth = depth_of(*flow);
     const LevelFigures* const queue = traced_queue(*flow);
-    const Verdict verdict = queue != nullptr ? verdict_of(*queue) : verdict_of(*flow, depth);
-    sick.push_back({flow, 0});
-    Answer answer = finding(Question::queue_depth, verdict, sick);
-    const std::string way = scene.from_to({flow});
-    const std::string sender = scene.short_name(flow->source.address);
-    const std::string figures =
-        fmt::format("{} outstanding on average, {} at most{}", rough(flow->messages_mean), number(flow->messages_max),
-                    depth.reads ? fmt::format(", {} permitted (ORD)", *flow->connection.initiator_depth) : "");
-    if (queue != nullptr) {
+    std::vector<Sick> one{{flow, 0}};
+    Answer answer =
+        finding(Question::queue_depth, queue != nullptr ? verdict_of(*queue) : verdict_of(*flow, depth), one);
+    if (queue != nullptr)
         describe(answer, scene, *flow, *queue);
-    } else if (verdict == Verdict::undecidable) {
-        answer.confidence = 0;
-        const bool silent = flow->service == Service::uc || flow->service == Service::ud;
-        answer.summary =
-            silent ? fmt::format("Nothing acknowledges messages {}, so the wire does not tell their depth.", way)
-                   : fmt::format("Too little was sent {} to judge the depth of its queue ({}).", way, figures);
-        answer.advice = silent ? "Trace the program itself to see its queues: `rdmascope run --trace FILE`."
-                               : "Capture while the load runs.";
-    } else if (verdict == Verdict::at_limit) {
-        answer.summary = fmt::format("The queue {} is full most of the time: {}.", way, figures);
-        answer.advice = depth.reads ? fmt::format(
-                                          "Raise initiator_depth on {} and responder_resources at its peer, if the "
-                                          "answer about bandwidth says that it limits.",
-                                          sender)
-                                    : fmt::format(
-                                          "Raise max_send_wr on {}, if the answer about bandwidth says that the window "
-                                          "limits; the wire shows what is outstanding, not what is posted behind it.",
-                                          sender);
-        answer.confidence *= depth.reads ? 1.0 : 0.8;
-    } else if (verdict == Verdict::underused) {
-        answer.summary = fmt::format("The queue {} is mostly empty: {}.", way, figures);
-        answer.advice = "Nothing needs to be done, unless more bandwidth is wanted: then post earlier.";
-        answer.confidence *= 0.8;
-    } else {
-        answer.summary = flow->messages_max == 1
-                             ? fmt::format("One message at a time is outstanding {}, {} of the time.", way,
-                                           percent(ratio(flow->messages_mean, 1)))
-                             : fmt::format("The queue {} is used without being full: {}.", way, figures);
-        answer.advice = "Nothing needs to be done.";
-    }
+    else
+        describe(answer, scene, *flow, depth);
     add_traced(answer, *flow);
     add_receives(answer, scene, *flow);
-    add_evidence(answer, "outstanding, mean", flow->messages_mean, EvidenceUnit::messages);
-    add_evidence(answer, "outstanding, most", static_cast<double>(flow->messages_max), EvidenceUnit::messages);
-    add_evidence(answer, "outstanding octets, mean", flow->bytes_mean, EvidenceUnit::bytes);
-    add_evidence(answer, "outstanding octets, most", static_cast<double>(flow->bytes_max), EvidenceUnit::bytes);
-    add_evidence(answer, "READs and atomics outstanding, most", static_cast<double>(flow->responses_max),
-                 EvidenceUnit::messages);
-    if (flow->connection.initiator_depth)
-        add_evidence(answer, "READs and atomics permitted (ORD)",
-                     static_cast<double>(*flow->connection.initiator_depth), EvidenceUnit::messages);
-    add_evidence(answer, "time at the most",
-                 ratio(static_cast<double>(flow->at_max_ns), static_cast<double>(flow->wall_ns())),
-                 EvidenceUnit::share);
+    add_figures(answer, *flow);
     out.push_back(std::move(answer));
 }
 

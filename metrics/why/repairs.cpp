@@ -424,46 +424,53 @@ void add_figures(Illness illness, const Flows& flows, const Sums& sums, Answer& 
         add_evidence(answer, "longest repair", static_cast<double>(*worst), EvidenceUnit::ns);
 }
 
-void find_violations(const Scene& scene, const Group& group, std::vector<Answer>& out) {
-    struct Kind {
-        EventKind kind;
-        std::string_view what;
-        bool senders;
-    };
-    constexpr std::array<Kind, 5> kinds{{
-        {EventKind::go_back_wrong_start, "the sender went back to another packet than the one asked for", true},
-        {EventKind::go_back_incomplete, "the sender did not repeat all that followed the lost packet", true},
-        {EventKind::nak_wrong_psn, "the receiver's NAK named another packet than the first missing one", false},
-        {EventKind::nak_missing, "the receiver saw a hole and sent no NAK", false},
-        {EventKind::read_restart_wrong, "a repeated READ did not start at the first missing response", true},
-    }};
+struct Violation {
+    EventKind kind;
+    std::string_view what;
+    bool of_sender;
+};
+constexpr std::array<Violation, 5> violations{{
+    {EventKind::go_back_wrong_start, "the sender went back to another packet than the one asked for", true},
+    {EventKind::go_back_incomplete, "the sender did not repeat all that followed the lost packet", true},
+    {EventKind::nak_wrong_psn, "the receiver's NAK named another packet than the first missing one", false},
+    {EventKind::nak_missing, "the receiver saw a hole and sent no NAK", false},
+    {EventKind::read_restart_wrong, "a repeated READ did not start at the first missing response", true},
+}};
+
+std::vector<Sick> violating_flows(const Group& group) {
     std::vector<Sick> sick;
-    std::array<std::uint64_t, kinds.size()> counts{};
     for (const FlowSnapshot* flow : group.flows) {
         std::uint64_t events = 0;
-        for (std::size_t i = 0; i < kinds.size(); ++i) {
-            const std::uint64_t count = exhibit_count(*flow, kinds[i].kind);
-            counts[i] += count;
-            events += count;
-        }
+        for (const Violation& violation : violations) events += exhibit_count(*flow, violation.kind);
         // A lapse that is also a loss must not come before the loss.
         if (events > 0)
             sick.push_back(
                 {flow, std::min(0.1, ratio(static_cast<double>(events), static_cast<double>(flow->packets)))});
     }
+    return sick;
+}
+
+void find_violations(const Scene& scene, const Group& group, std::vector<Answer>& out) {
+    std::vector<Sick> sick = violating_flows(group);
     if (sick.empty()) return;
     Answer answer = finding(Question::bandwidth, Verdict::go_back_n_violation, sick);
     const Flows flows = flows_of(sick);
-    std::size_t most = 0;
-    for (std::size_t i = 0; i < kinds.size(); ++i) {
-        if (counts[i] > counts[most]) most = i;
-        add_evidence(answer, std::string(kinds[i].what), static_cast<double>(counts[i]), EvidenceUnit::times,
-                     frames_of(flows, {kinds[i].kind}));
+    const Violation* most = nullptr;
+    std::uint64_t most_count = 0;
+    for (const Violation& violation : violations) {
+        std::uint64_t count = 0;
+        for (const FlowSnapshot* flow : flows) count += exhibit_count(*flow, violation.kind);
+        if (most == nullptr || count > most_count) {
+            most = &violation;
+            most_count = count;
+        }
+        add_evidence(answer, std::string(violation.what), static_cast<double>(count), EvidenceUnit::times,
+                     frames_of(flows, {violation.kind}));
     }
     const FlowSnapshot& first = *flows.front();
-    const Address& culprit = kinds[most].senders ? first.source.address : first.destination.address;
+    const Address& culprit = most->of_sender ? first.source.address : first.destination.address;
     answer.summary = fmt::format("Recovery {} does not follow the specification: {} ({}).", scene.from_to(flows),
-                                 kinds[most].what, counted(counts[most], "time"));
+                                 most->what, counted(most_count, "time"));
     answer.advice = fmt::format(
         "Compare the driver and firmware of {} with its vendor's newest release, and report it with a capture that "
         "holds these frames (`rdmascope dump -w`). Without loss it does no harm: mend that first.",
