@@ -4,7 +4,8 @@
 #include <array>
 
 #include "metrics/why/counters.h"
-#include "metrics/why/scene.h"
+#include "metrics/why/questions.h"
+#include "metrics/why/subject.h"
 
 namespace metrics {
 
@@ -46,7 +47,7 @@ constexpr bool unit_names_follow_the_enumeration() {
 }
 static_assert(unit_names_follow_the_enumeration());
 
-/// Where findings hurt alike, causes come before what follows from them: congestion is why packets are paced or lost.
+/// Of two findings of the same severity, the cause comes before its effect: congestion paces and loses packets.
 unsigned precedence(const Answer& answer) {
     if (answer.question == Question::congestion) return 0;
     return 1 + static_cast<unsigned>(answer.question);
@@ -61,13 +62,13 @@ bool comes_first(const Answer& a, const Answer& b) {
 }
 
 std::vector<Answer> asked(const Snapshot& snapshot, const HostNames& names, const std::uint64_t* flow) {
-    const why::Scene scene(snapshot, names, flow);
+    const why::Subject subject(snapshot, names, flow);
     std::vector<Answer> answers;
-    why::ask_bandwidth(scene, answers);
-    why::ask_latency(scene, answers);
-    why::ask_qp_cache(scene, answers);
-    why::ask_congestion(scene, answers);
-    why::ask_queue_depth(scene, answers);
+    why::ask_bandwidth(subject, answers);
+    why::ask_latency(subject, answers);
+    why::ask_qp_cache(subject, answers);
+    why::ask_congestion(subject, answers);
+    why::ask_queue_depth(subject, answers);
     return answers;
 }
 

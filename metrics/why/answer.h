@@ -55,7 +55,7 @@ struct Answer {
     std::vector<std::uint64_t> flows;  ///< ids, the worst first
     std::vector<Evidence> evidence;
     std::string advice;
-    double severity = 0;  ///< 0 = all is well, 1 = nothing else matters: by what share of the time or traffic it hurts
+    double severity = 0;  ///< 0: all is well; 1: nothing else matters. The share of the time or traffic that it costs
     bool alarm = false;   ///< something is wrong, and not merely described
 };
 

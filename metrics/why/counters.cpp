@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "metrics/why/scene.h"
+#include "metrics/why/flow_measures.h"
 #include "metrics/why/thresholds.h"
 #include "metrics/why/words.h"
 
@@ -35,7 +35,7 @@ struct Row {
     std::array<std::optional<Verdict>, 5> also;  ///< other verdicts that it supports
     Alarm alarm;
     std::string_view means;  ///< "requests that came out of sequence"
-    std::string_view says;   ///< behind "This machine's mlx5_0 counted 12 ...: "
+    std::string_view says;   ///< after "This machine's mlx5_0 counted 12 ...: "
     std::string_view advice;
 };
 
@@ -344,7 +344,7 @@ public:
             of(counter, CounterFact::packets_sent) + of(counter, CounterFact::packets_received);
         return static_cast<double>(std::max(packets == 0 ? captured_ : packets, counter.value));
     }
-    /// Packets behind one that met an empty receive queue come out of sequence, though none was lost.
+    /// After a packet that found the receive queue empty, the next ones are out of sequence, though none was lost.
     bool follows_from_rnr(const DeviceCounter& counter) const {
         if (counter.fact == CounterFact::out_of_sequence)
             return of(counter, CounterFact::out_of_buffer) >= counter.value;
@@ -377,10 +377,10 @@ bool supports(const Row& row, Verdict verdict) {
     return row.verdict == verdict || std::find(row.also.begin(), row.also.end(), verdict) != row.also.end();
 }
 
-/// Whoever captures where adapters do the work sees no packet of it: the counters do not depend on that.
+/// A capture may miss the packets that an adapter handles itself; its counters do not.
 constexpr double confidence_of_counters = 0.8;
 
-Answer own_answer(const Row& row, const DeviceCounter& counter, const Ports& ports) {
+Answer counter_answer(const Row& row, const DeviceCounter& counter, const Ports& ports) {
     Answer answer;
     answer.question = row.question;
     answer.verdict = *row.verdict;
@@ -395,11 +395,11 @@ Answer own_answer(const Row& row, const DeviceCounter& counter, const Ports& por
     return answer;
 }
 
-/// Answers that only counters give, one a verdict: that of the counter that weighs most, with the others behind it.
-class OwnAnswers {
+/// Answers that only counters give, one for each verdict: of the counter with the highest severity, then the others.
+class CounterAnswers {
 public:
     void add(const Row& row, const DeviceCounter& counter, const Ports& ports) {
-        Answer fresh = own_answer(row, counter, ports);
+        Answer fresh = counter_answer(row, counter, ports);
         const auto known = std::find_if(answers_.begin(), answers_.end(), [&](const Answer& one) {
             return one.question == row.question && one.verdict == row.verdict;
         });
@@ -417,7 +417,7 @@ private:
 
 void add_counters(const Snapshot& snapshot, const DeviceFigures& devices, std::vector<Answer>& answers) {
     const Ports ports(snapshot, devices);
-    OwnAnswers own;
+    CounterAnswers own;
     std::vector<bool> supported(answers.size());
     std::vector<std::pair<const Row*, const DeviceCounter*>> rest;
     for (const Row& row : rows)

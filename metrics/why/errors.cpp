@@ -6,7 +6,10 @@
 #include <tuple>
 
 #include "dissect/output/text_parts.h"
-#include "metrics/why/scene.h"
+#include "metrics/why/finding.h"
+#include "metrics/why/flow_measures.h"
+#include "metrics/why/questions.h"
+#include "metrics/why/subject.h"
 #include "metrics/why/thresholds.h"
 #include "metrics/why/words.h"
 #include "wire/cm_rej.h"
@@ -15,10 +18,10 @@ namespace metrics::why {
 
 namespace {
 
-/// A queue pair that is in error carries nothing more, however little it carried before. How many of a pair of hosts'
-/// flows are hurt makes the rest.
-double fatal(std::size_t sick, std::size_t all) {
-    return 0.5 + 0.5 * ratio(static_cast<double>(sick), static_cast<double>(std::max<std::size_t>(all, 1)));
+/// A queue pair in error carries nothing more: half of the severity. The other half is the share of the flows between
+/// the two hosts that are affected.
+double severity_of_failure(std::size_t affected, std::size_t all) {
+    return 0.5 + 0.5 * ratio(static_cast<double>(affected), static_cast<double>(std::max<std::size_t>(all, 1)));
 }
 
 struct Refusal {
@@ -43,23 +46,23 @@ constexpr std::array<Refusal, 4> refusals{{
      "Compare the EE contexts of both ends; RD is rarely implemented."},
 }};
 
-void find_refusal(const Scene& scene, const Group& group, const Refusal& refusal, bool elsewhere,
+void find_refusal(const Subject& subject, const Group& group, const Refusal& refusal, bool elsewhere,
                   std::vector<Answer>& out) {
-    std::vector<Sick> sick;
+    std::vector<Affected> affected;
     std::uint64_t naks = 0;
     for (const FlowSnapshot* flow : group.flows) {
         const std::uint64_t count = flow->naks[static_cast<std::size_t>(refusal.code)];
         if (count == 0 || shows_its_own(*flow) != elsewhere) continue;
         naks += count;
-        sick.push_back({flow, 1.0});
+        affected.push_back({flow, 1.0});
     }
-    if (sick.empty()) return;
-    Answer answer = finding(Question::bandwidth, refusal.verdict, sick);
-    const Flows flows = flows_of(sick);
-    answer.severity = fatal(sick.size(), group.flows.size());
-    const std::string responder = scene.short_name(responder_of(*flows.front()).address);
+    if (affected.empty()) return;
+    Answer answer = finding(Question::bandwidth, refusal.verdict, affected);
+    const Flows flows = flows_of(affected);
+    answer.severity = severity_of_failure(affected.size(), group.flows.size());
+    const std::string responder = subject.short_name(responder_of(*flows.front()).address);
     answer.summary = fmt::format("{} {} {} ({}): such a queue pair goes into error and carries nothing more.",
-                                 responder, refusal.sentence, scene.requests(flows), counted(naks, "NAK"));
+                                 responder, refusal.sentence, subject.requests(flows), counted(naks, "NAK"));
     answer.advice = fmt::format(fmt::runtime(refusal.advice), responder);
     add_evidence(answer, "NAKs of this kind", static_cast<double>(naks), EvidenceUnit::naks,
                  frames_of(flows, {EventKind::nak}));
@@ -73,12 +76,12 @@ void find_refusal(const Scene& scene, const Group& group, const Refusal& refusal
 }
 
 /// NAKs that travelled on a flow whose partner was not found are another host's than those that are about a flow.
-void find_refusals(const Scene& scene, const Group& group, std::vector<Answer>& out) {
+void find_refusals(const Subject& subject, const Group& group, std::vector<Answer>& out) {
     for (const Refusal& refusal : refusals)
-        for (const bool elsewhere : {false, true}) find_refusal(scene, group, refusal, elsewhere, out);
+        for (const bool elsewhere : {false, true}) find_refusal(subject, group, refusal, elsewhere, out);
 }
 
-/// What a Terminate said, as EventKind::terminate has it; the dissector has put siw's order of octets right.
+/// What a Terminate said, as EventKind::terminate has it; the dissector has corrected the byte order of siw.
 struct Report {
     std::uint8_t layer;
     std::uint8_t type;
@@ -94,8 +97,8 @@ std::string words_of(const Report& report) {
     return words;
 }
 
-/// What it blames, and what helps: "{}" is who sent it.
-struct Blame {
+/// The verdict on a Terminate, and what helps: "{}" is the host that sent it.
+struct Diagnosis {
     Verdict verdict;
     std::string_view advice;
 };
@@ -127,7 +130,7 @@ std::string_view access_advice(const Report& report) {
 }
 
 /// RFC 5041, 7.2.
-Blame untagged_blame(const Report& report) {
+Diagnosis diagnose_untagged(const Report& report) {
     constexpr unsigned no_buffer = 2;
     constexpr unsigned too_long = 5;
     switch (report.code) {
@@ -145,7 +148,7 @@ Blame untagged_blame(const Report& report) {
 }
 
 /// RFC 5044, 8; RFC 6581, 8.
-Blame mpa_blame(const Report& report) {
+Diagnosis diagnose_mpa(const Report& report) {
     constexpr unsigned connection_lost = 1;
     constexpr unsigned bad_crc = 2;
     constexpr unsigned markers = 3;
@@ -176,14 +179,14 @@ Blame mpa_blame(const Report& report) {
     return {Verdict::terminate, own_error};
 }
 
-Blame blame_of(const Report& report) {
+Diagnosis diagnose(const Report& report) {
     if ((report.layer == 0 || report.layer == 1) && report.type == 1)
         return {Verdict::remote_access_error, access_advice(report)};
     if (report.layer == 0 && report.type == 2)
         return {Verdict::remote_operational_error,
                 "Look into the log of {}: it met an opcode, a version or a state that it cannot serve."};
-    if (report.layer == 1 && report.type == 2) return untagged_blame(report);
-    if (report.layer == 2 && report.type == 0) return mpa_blame(report);
+    if (report.layer == 1 && report.type == 2) return diagnose_untagged(report);
+    if (report.layer == 2 && report.type == 0) return diagnose_mpa(report);
     if (report.layer < 2 && report.type == 0) return {Verdict::terminate, own_error};
     return {Verdict::terminate,
             "No specification knows this code: compare the implementation and release of {} with its peer's."};
@@ -210,45 +213,45 @@ std::map<std::uint64_t, Terminated> terminates_of(const Group& group) {
 }
 
 /// Of Terminates with one verdict, those that ended most flows first.
-Answer answer_about_terminates(const Scene& scene, const Group& group, Verdict verdict,
+Answer answer_about_terminates(const Subject& subject, const Group& group, Verdict verdict,
                                const std::vector<const Terminated*>& terminates) {
-    std::vector<Sick> sick;
+    std::vector<Affected> affected;
     for (const Terminated* terminated : terminates)
-        for (const FlowSnapshot* flow : terminated->flows) sick.push_back({flow, 1.0});
-    Answer answer = finding(Question::bandwidth, verdict, sick);
+        for (const FlowSnapshot* flow : terminated->flows) affected.push_back({flow, 1.0});
+    Answer answer = finding(Question::bandwidth, verdict, affected);
     const Terminated& most = *terminates.front();
     const FlowSnapshot& first = *most.flows.front();
-    answer.severity = fatal(sick.size(), group.flows.size());
+    answer.severity = severity_of_failure(affected.size(), group.flows.size());
     const std::string words = words_of(most.report);
-    const std::string peer = scene.host(first.destination.address);
-    if (sick.size() == 1)
+    const std::string peer = subject.host(first.destination.address);
+    if (affected.size() == 1)
         answer.summary = fmt::format("{} ended its connection with {} by a Terminate message: {}.",
-                                     scene.end(first.source), scene.end(first.destination), words);
+                                     subject.end(first.source), subject.end(first.destination), words);
     else
         answer.summary =
-            fmt::format("{} ended {} with {} by Terminate messages: {}{}.", scene.host(first.source.address),
-                        counted(sick.size(), "connection"), peer,
+            fmt::format("{} ended {} with {} by Terminate messages: {}{}.", subject.host(first.source.address),
+                        counted(affected.size(), "connection"), peer,
                         terminates.size() > 1 ? fmt::format("{} of them for ", most.flows.size()) : "", words);
-    answer.advice = fmt::format(fmt::runtime(blame_of(most.report).advice), scene.short_name(first.source.address));
+    answer.advice = fmt::format(fmt::runtime(diagnose(most.report).advice), subject.short_name(first.source.address));
     for (const Terminated* terminated : terminates)
         add_evidence(answer, "Terminates: " + words_of(terminated->report),
                      static_cast<double>(terminated->flows.size()), EvidenceUnit::messages,
                      frames_of(terminated->flows, {EventKind::terminate}));
     // What it answers ran the other way.
-    for (const FlowSnapshot* flow : flows_of(sick))
-        if (const FlowSnapshot* other = scene.reverse(*flow)) answer.flows.push_back(other->id);
+    for (const FlowSnapshot* flow : flows_of(affected))
+        if (const FlowSnapshot* other = subject.reverse(*flow)) answer.flows.push_back(other->id);
     return answer;
 }
 
-void find_terminates(const Scene& scene, const Group& group, std::vector<Answer>& out) {
+void find_terminates(const Subject& subject, const Group& group, std::vector<Answer>& out) {
     const std::map<std::uint64_t, Terminated> by_code = terminates_of(group);
     std::map<Verdict, std::vector<const Terminated*>> by_verdict;
     for (const auto& [value, terminated] : by_code)
-        by_verdict[blame_of(terminated.report).verdict].push_back(&terminated);
+        by_verdict[diagnose(terminated.report).verdict].push_back(&terminated);
     for (auto& [verdict, terminates] : by_verdict) {
         std::ranges::stable_sort(
             terminates, [](const Terminated* a, const Terminated* b) { return a->flows.size() > b->flows.size(); });
-        out.push_back(answer_about_terminates(scene, group, verdict, terminates));
+        out.push_back(answer_about_terminates(subject, group, verdict, terminates));
     }
 }
 
@@ -339,13 +342,13 @@ std::string_view failure_advice(const ConnectionAttempt& attempt) {
 }
 
 /// Attempts between the same hosts that ended alike. `working` flows carry data from the client to the server.
-Answer answer_about_attempts(const Scene& scene, const std::vector<const ConnectionAttempt*>& attempts,
+Answer answer_about_attempts(const Subject& subject, const std::vector<const ConnectionAttempt*>& attempts,
                              std::size_t working) {
     const ConnectionAttempt& first = *attempts.front();
-    std::vector<Sick> nobody;
-    Answer answer = finding(Question::bandwidth, verdict_of(first.outcome), nobody);
+    std::vector<Affected> no_flows;
+    Answer answer = finding(Question::bandwidth, verdict_of(first.outcome), no_flows);
     answer.confidence = first.outcome == AttemptOutcome::unanswered ? 0.8 : 1.0;
-    answer.severity = fatal(attempts.size(), attempts.size() + working);
+    answer.severity = severity_of_failure(attempts.size(), attempts.size() + working);
     std::string reason;
     std::vector<std::uint64_t> requests;
     std::vector<std::uint64_t> ends;
@@ -355,9 +358,9 @@ Answer answer_about_attempts(const Scene& scene, const std::vector<const Connect
         if (ends.size() < 4 && attempt->end_frame != 0) ends.push_back(attempt->end_frame);
     }
     const std::string what = attempts.size() == 1 ? "the connection" : counted(attempts.size(), "connection");
-    answer.summary = failure_of(first, scene.end(first.server), scene.end(first.client), what, reason);
-    answer.advice = fmt::format(fmt::runtime(failure_advice(first)), scene.short_name(first.server.address),
-                                scene.short_name(first.client.address));
+    answer.summary = failure_of(first, subject.end(first.server), subject.end(first.client), what, reason);
+    answer.advice = fmt::format(fmt::runtime(failure_advice(first)), subject.short_name(first.server.address),
+                                subject.short_name(first.client.address));
     add_evidence(answer, "requests for a connection", static_cast<double>(attempts.size()), EvidenceUnit::requests,
                  requests);
     if (first.outcome == AttemptOutcome::rejected)
@@ -370,16 +373,16 @@ Answer answer_about_attempts(const Scene& scene, const std::vector<const Connect
 
 }  // namespace
 
-void find_errors(const Scene& scene, std::vector<Answer>& out) {
-    for (const Group& group : scene.groups()) {
-        find_refusals(scene, group, out);
-        find_terminates(scene, group, out);
+void find_errors(const Subject& subject, std::vector<Answer>& out) {
+    for (const Group& group : subject.groups()) {
+        find_refusals(subject, group, out);
+        find_terminates(subject, group, out);
     }
 }
 
-void find_failed_connections(const Scene& scene, std::vector<Answer>& out) {
-    if (scene.about_one_flow()) return;
-    const Snapshot& snapshot = scene.snapshot();
+void find_failed_connections(const Subject& subject, std::vector<Answer>& out) {
+    if (subject.about_one_flow()) return;
+    const Snapshot& snapshot = subject.snapshot();
     std::map<std::tuple<Address, Address, AttemptOutcome, bool>, std::vector<const ConnectionAttempt*>> failures;
     for (const ConnectionAttempt& attempt : snapshot.attempts)
         if (failed(attempt, snapshot.capture))
@@ -392,7 +395,7 @@ void find_failed_connections(const Scene& scene, std::vector<Answer>& out) {
     for (const auto& [key, attempts] : failures) {
         const ConnectionAttempt& first = *attempts.front();
         const auto others = working.find({first.client.address, first.server.address});
-        out.push_back(answer_about_attempts(scene, attempts, others == working.end() ? 0 : others->second));
+        out.push_back(answer_about_attempts(subject, attempts, others == working.end() ? 0 : others->second));
     }
 }
 

@@ -8,7 +8,10 @@
 #include <optional>
 #include <tuple>
 
-#include "metrics/why/scene.h"
+#include "metrics/why/finding.h"
+#include "metrics/why/flow_measures.h"
+#include "metrics/why/questions.h"
+#include "metrics/why/subject.h"
 #include "metrics/why/thresholds.h"
 #include "metrics/why/words.h"
 
@@ -17,8 +20,8 @@ namespace metrics::why {
 namespace {
 
 struct Knee {
-    double from = 0;  ///< the cache holds at least so many
-    double to = 0;    ///< and fewer than so many
+    double from = 0;  ///< entries that the cache holds at least
+    double to = 0;    ///< and entries that it cannot hold
     double ratio = 0;
     double share_beyond = 0;
     std::uint64_t fast_ns = 0;
@@ -76,9 +79,9 @@ void add_bins(Answer& answer, const ReuseFigures& figures, std::string_view what
                          static_cast<double>(*median), EvidenceUnit::ns);
 }
 
-Answer about(const HostSnapshot& host, const Scene& scene, Verdict verdict) {
-    std::vector<Sick> flows;
-    for (const FlowSnapshot* flow : scene.flows())
+Answer about(const HostSnapshot& host, const Subject& subject, Verdict verdict) {
+    std::vector<Affected> flows;
+    for (const FlowSnapshot* flow : subject.flows())
         if (flow->destination.address == host.address && carries_data(*flow)) flows.push_back({flow, 0});
     Answer answer = finding(Question::qp_cache, verdict, flows);
     if (answer.flows.size() > 16) answer.flows.resize(16);
@@ -97,16 +100,16 @@ void add_sets(Answer& answer, const HostSnapshot& host) {
                  EvidenceUnit::pages);
 }
 
-std::size_t most_flows(const Scene& scene) {
+std::size_t most_flows(const Subject& subject) {
     std::map<Address, std::size_t> flows;
     std::size_t most = 0;
-    for (const FlowSnapshot* flow : scene.flows())
+    for (const FlowSnapshot* flow : subject.flows())
         if (carries_data(*flow)) most = std::max(most, ++flows[flow->destination.address]);
     return most;
 }
 
 /// Where turnaround steps up, one answer a table that has such a place.
-std::vector<Answer> knees_of(const Scene& scene, const HostSnapshot& host) {
+std::vector<Answer> knees_of(const Subject& subject, const HostSnapshot& host) {
     const std::array<Table, 3> tables{{
         {&host.queue_pairs, EvidenceUnit::queue_pairs,
          "use fewer queue pairs (share them among threads, XRC or DC transport, or an SRQ), or send in bursts to each"},
@@ -120,11 +123,11 @@ std::vector<Answer> knees_of(const Scene& scene, const HostSnapshot& host) {
         if (!knee) continue;
         const std::string_view what = name_of(table.unit);
         const bool thrashes = knee->share_beyond >= thrashing_share;
-        Answer answer = about(host, scene, thrashes ? Verdict::thrashing : Verdict::knee);
+        Answer answer = about(host, subject, thrashes ? Verdict::thrashing : Verdict::knee);
         answer.summary = fmt::format(
             "{0} answers in {1} where one of the {2} was among the last {3} or so that it used, and in {4} where it "
             "was not: its cache probably holds about {3}, and {5} of the requests go beyond.",
-            scene.host(host.address), duration(static_cast<double>(knee->fast_ns)), what, rough(knee->from),
+            subject.host(host.address), duration(static_cast<double>(knee->fast_ns)), what, rough(knee->from),
             duration(static_cast<double>(knee->slow_ns)), percent(knee->share_beyond));
         answer.advice = fmt::format(
             "To stay within it, {}. The adapter's own counters, where it has them, confirm it (`ethtool -S DEVICE`: "
@@ -143,16 +146,16 @@ std::vector<Answer> knees_of(const Scene& scene, const HostSnapshot& host) {
 }
 
 /// Of a capture without requests at a glance, as of iWARP: few connections need no cache either.
-Answer without_requests(const Scene& scene) {
-    std::vector<Sick> all;
-    const std::size_t most = most_flows(scene);
+Answer without_requests(const Subject& subject) {
+    std::vector<Affected> all;
+    const std::size_t most = most_flows(subject);
     if (most == 0 || most > small_working_set) {
         Answer answer = finding(Question::qp_cache, Verdict::undecidable, all);
         answer.summary = "The capture holds no requests, so nothing is known of the adapters' caches.";
         answer.advice = "Capture at the host that is asked, while many queue pairs are in use.";
         return answer;
     }
-    for (const FlowSnapshot* flow : scene.flows())
+    for (const FlowSnapshot* flow : subject.flows())
         if (carries_data(*flow)) all.push_back({flow, 0});
     Answer answer = finding(Question::qp_cache, Verdict::small_working_set, all);
     answer.summary =
@@ -164,14 +167,14 @@ Answer without_requests(const Scene& scene) {
     return answer;
 }
 
-Answer small_set(const Scene& scene, const HostSnapshot& host) {
-    Answer answer = about(host, scene, Verdict::small_working_set);
+Answer small_set(const Subject& subject, const HostSnapshot& host) {
+    Answer answer = about(host, subject, Verdict::small_working_set);
     std::string used;  // SENDs name neither keys nor pages
     for (const auto& [count, what] :
          {std::pair{host.remote_keys.distinct, "rkey"}, std::pair{host.pages.working_set_max, "page"}})
         if (count > 0) used += (used.empty() ? ", using " : " and ") + counted(count, what);
     answer.summary =
-        fmt::format("{} receives requests on {}{}{}: any adapter holds them.", scene.host(host.address),
+        fmt::format("{} receives requests on {}{}{}: any adapter holds them.", subject.host(host.address),
                     counted(host.queue_pairs.distinct, "queue pair"), used, used.empty() ? "" : " at a time");
     answer.advice = "Nothing needs to be done.";
     answer.confidence = 0.9;
@@ -179,21 +182,21 @@ Answer small_set(const Scene& scene, const HostSnapshot& host) {
     return answer;
 }
 
-Answer large_set_without_knee(const Scene& scene, const HostSnapshot& host) {
+Answer large_set_without_knee(const Subject& subject, const HostSnapshot& host) {
     const std::uint64_t samples =
         std::max({measured(host.queue_pairs), measured(host.remote_keys), measured(host.pages)});
     const bool enough = samples >= 2 * knee_samples;
-    Answer answer = about(host, scene, enough ? Verdict::no_knee : Verdict::undecidable);
+    Answer answer = about(host, subject, enough ? Verdict::no_knee : Verdict::undecidable);
     if (enough) {
         answer.summary = fmt::format(
             "{} answers as fast however long ago it met a queue pair, key or page ({}, {}): no cache shows.",
-            scene.host(host.address), counted(host.queue_pairs.distinct, "queue pair"),
+            subject.host(host.address), counted(host.queue_pairs.distinct, "queue pair"),
             counted(host.pages.distinct, "page"));
         answer.advice = "Nothing needs to be done.";
     } else {
         answer.summary = fmt::format(
             "{} received requests on {}, but only {} could be timed: too few to find the end of a cache.",
-            scene.host(host.address), counted(host.queue_pairs.distinct, "queue pair"), counted(samples, "answer"));
+            subject.host(host.address), counted(host.queue_pairs.distinct, "queue pair"), counted(samples, "answer"));
         answer.advice = "Capture longer, at that host, with requests that are answered (RC READ, or WRITE with ACKs).";
         answer.confidence = 0;
     }
@@ -210,15 +213,15 @@ bool is_busier(const HostSnapshot& host, const HostSnapshot& other) {
 
 }  // namespace
 
-void ask_qp_cache(const Scene& scene, std::vector<Answer>& out) {
+void ask_qp_cache(const Subject& subject, std::vector<Answer>& out) {
     const HostSnapshot* busiest = nullptr;
     std::vector<Answer> thrashing;
     std::optional<Answer> mild;
-    for (const HostSnapshot& host : scene.snapshot().hosts) {
+    for (const HostSnapshot& host : subject.snapshot().hosts) {
         // Packets that set up connections are requests, too, and name no queue pair that a cache holds.
-        if (!scene.concerns(host.address) || host.received_requests == 0 || host.queue_pairs.distinct == 0) continue;
+        if (!subject.concerns(host.address) || host.received_requests == 0 || host.queue_pairs.distinct == 0) continue;
         if (busiest == nullptr || is_busier(host, *busiest)) busiest = &host;
-        for (Answer& answer : knees_of(scene, host))
+        for (Answer& answer : knees_of(subject, host))
             if (answer.verdict == Verdict::thrashing)
                 thrashing.push_back(std::move(answer));
             else if (!mild)
@@ -229,12 +232,12 @@ void ask_qp_cache(const Scene& scene, std::vector<Answer>& out) {
     else if (mild)
         out.push_back(std::move(*mild));
     else if (busiest == nullptr)
-        out.push_back(without_requests(scene));
+        out.push_back(without_requests(subject));
     else if (std::max({busiest->queue_pairs.distinct, busiest->remote_keys.distinct, busiest->pages.working_set_max}) <=
              small_working_set)
-        out.push_back(small_set(scene, *busiest));
+        out.push_back(small_set(subject, *busiest));
     else
-        out.push_back(large_set_without_knee(scene, *busiest));
+        out.push_back(large_set_without_knee(subject, *busiest));
 }
 
 }  // namespace metrics::why

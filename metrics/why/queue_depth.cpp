@@ -2,8 +2,12 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "metrics/why/scene.h"
+#include "metrics/why/finding.h"
+#include "metrics/why/flow_measures.h"
+#include "metrics/why/questions.h"
+#include "metrics/why/subject.h"
 #include "metrics/why/thresholds.h"
+#include "metrics/why/traced.h"
 #include "metrics/why/words.h"
 
 namespace metrics::why {
@@ -57,9 +61,9 @@ Verdict verdict_of(const LevelFigures& queue) {
     return queue.max > 1 && queue.mean < underused_share * limit ? Verdict::underused : Verdict::ok;
 }
 
-void describe(Answer& answer, const Scene& scene, const FlowSnapshot& flow, const LevelFigures& queue) {
-    const std::string way = scene.from_to({&flow});
-    const std::string program = program_on(scene, flow);
+void describe(Answer& answer, const Subject& subject, const FlowSnapshot& flow, const LevelFigures& queue) {
+    const std::string way = subject.from_to({&flow});
+    const std::string program = program_on(subject, flow);
     const std::string figures = fmt::format(
         "{} work requests posted and not complete on average, {} at most{}", rough(queue.mean), number(queue.max),
         queue.capacity ? fmt::format(", {} fit", number(*queue.capacity)) : std::string());
@@ -87,8 +91,8 @@ void describe(Answer& answer, const Scene& scene, const FlowSnapshot& flow, cons
 }
 
 /// Receives at the other end, where its program was traced: without one, a Send has to wait.
-void add_receives(Answer& answer, const Scene& scene, const FlowSnapshot& flow) {
-    const FlowSnapshot* const other = scene.reverse(flow);
+void add_receives(Answer& answer, const Subject& subject, const FlowSnapshot& flow) {
+    const FlowSnapshot* const other = subject.reverse(flow);
     if (other == nullptr || !other->verbs || other->verbs->receive_queue.observed_ns == 0) return;
     const LevelFigures& receives = other->verbs->receive_queue;
     add_evidence(answer, "receives posted and not used, mean", receives.mean, EvidenceUnit::messages);
@@ -97,14 +101,14 @@ void add_receives(Answer& answer, const Scene& scene, const FlowSnapshot& flow) 
                  EvidenceUnit::share, {}, true);
 }
 
-Answer nothing_outstanding(const Scene& scene) {
-    std::vector<Sick> nobody;
-    Answer answer = finding(Question::queue_depth, Verdict::undecidable, nobody);
+Answer nothing_outstanding(const Subject& subject) {
+    std::vector<Affected> no_flows;
+    Answer answer = finding(Question::queue_depth, Verdict::undecidable, no_flows);
     answer.summary = "No message was seen between its first packet and its acknowledgement, so no depth is known.";
     answer.advice = "Capture both directions of a reliable service; UC and UD acknowledge nothing on the wire.";
-    if (is_partly_read(scene)) {
+    if (is_partly_read(subject)) {
         answer.summary = "Too many messages could not be read to know how many were outstanding.";
-        answer.advice = unread_advice(scene);
+        answer.advice = unread_advice(subject);
     }
     return answer;
 }
@@ -121,9 +125,9 @@ void describe_undecidable(Answer& answer, const FlowSnapshot& flow, const std::s
 }
 
 /// By what the packets show alone.
-void describe(Answer& answer, const Scene& scene, const FlowSnapshot& flow, const Depth& depth) {
-    const std::string way = scene.from_to({&flow});
-    const std::string sender = scene.short_name(flow.source.address);
+void describe(Answer& answer, const Subject& subject, const FlowSnapshot& flow, const Depth& depth) {
+    const std::string way = subject.from_to({&flow});
+    const std::string sender = subject.short_name(flow.source.address);
     const std::string figures =
         fmt::format("{} outstanding on average, {} at most{}", rough(flow.messages_mean), number(flow.messages_max),
                     depth.reads ? fmt::format(", {} permitted (ORD)", *flow.connection.initiator_depth) : "");
@@ -173,20 +177,20 @@ void add_figures(Answer& answer, const FlowSnapshot& flow) {
 
 }  // namespace
 
-void ask_queue_depth(const Scene& scene, std::vector<Answer>& out) {
-    const FlowSnapshot* flow = busiest(scene.flows());
-    if (flow == nullptr) return out.push_back(nothing_outstanding(scene));
+void ask_queue_depth(const Subject& subject, std::vector<Answer>& out) {
+    const FlowSnapshot* flow = busiest(subject.flows());
+    if (flow == nullptr) return out.push_back(nothing_outstanding(subject));
     const Depth depth = depth_of(*flow);
     const LevelFigures* const queue = traced_queue(*flow);
-    std::vector<Sick> one{{flow, 0}};
+    std::vector<Affected> one{{flow, 0}};
     Answer answer =
         finding(Question::queue_depth, queue != nullptr ? verdict_of(*queue) : verdict_of(*flow, depth), one);
     if (queue != nullptr)
-        describe(answer, scene, *flow, *queue);
+        describe(answer, subject, *flow, *queue);
     else
-        describe(answer, scene, *flow, depth);
+        describe(answer, subject, *flow, depth);
     add_traced(answer, *flow);
-    add_receives(answer, scene, *flow);
+    add_receives(answer, subject, *flow);
     add_figures(answer, *flow);
     out.push_back(std::move(answer));
 }

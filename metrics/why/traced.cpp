@@ -1,8 +1,12 @@
-// What only the program's own posts and completions tell.
+// What only the program's own posts and completions show.
+#include "metrics/why/traced.h"
+
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "metrics/why/scene.h"
+#include "metrics/why/finding.h"
+#include "metrics/why/flow_measures.h"
+#include "metrics/why/subject.h"
 
 namespace metrics::why {
 
@@ -24,8 +28,8 @@ std::uint64_t unpolled_ns(const FlowSnapshot& flow) {
            unpolled_ns(flow, State::application_idle);
 }
 
-std::string program_on(const Scene& scene, const FlowSnapshot& flow) {
-    const std::string host = scene.short_name(flow.source.address);
+std::string program_on(const Subject& subject, const FlowSnapshot& flow) {
+    const std::string host = subject.short_name(flow.source.address);
     if (!flow.verbs || flow.verbs->process.command.empty()) return host;
     std::string_view name = flow.verbs->process.command;
     name = name.substr(0, name.find(' '));
