@@ -75,6 +75,19 @@ TEST(DeviceJson, has_null_for_what_is_not_known) {
     EXPECT_EQ(all["queue_pairs"][2]["owner"], "ib_core");
 }
 
+TEST(DeviceJson, names_of_a_later_version_are_unknown) {
+    const auto read = parse_device_json(
+        R"({"counters":[{"device":"x","counter":"y","fact":"flux","unit":"litres","value":2},
+                        {"device":"x","counter":"z","fact":"cnp_sent","unit":"times","value":3}]})");
+    ASSERT_TRUE(read.ok()) << read.error();
+    ASSERT_EQ(read->counters.size(), 2U);
+    EXPECT_EQ(read->counters[0].fact, CounterFact::other);
+    EXPECT_EQ(read->counters[0].unit, CounterUnit::unknown);
+    EXPECT_EQ(read->counters[0].value, 2U);
+    EXPECT_EQ(read->counters[1].fact, CounterFact::cnp_sent);
+    EXPECT_EQ(read->counters[1].unit, CounterUnit::times);
+}
+
 TEST(DeviceJson, a_file_has_them_by_themselves_or_in_what_flows_printed) {
     const std::string plain = device_json(sample());
     for (const std::string& text :
