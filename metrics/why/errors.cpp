@@ -3,6 +3,7 @@
 #include <cctype>
 #include <fmt/format.h>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "dissect/output/text_parts.h"
@@ -313,6 +314,13 @@ constexpr std::array<Rejection, 6> rejections{{
      "another queue pair. `rdma resource show cm_id` on {0} shows what it holds."},
 }};
 
+/// The code of a REJ; without value if the words are not those of a REJ.
+std::optional<std::uint64_t> reject_reason(const ConnectionAttempt& attempt) {
+    const auto found = std::ranges::find(wire::cm_reject_reason_names, attempt.reason, &wire::ValueName::text);
+    if (found == wire::cm_reject_reason_names.end()) return std::nullopt;
+    return found->value;
+}
+
 /// "{0}" is the server, "{1}" the client. An MPA request is sent when TCP is connected: then the host is up and the
 /// port open.
 std::string_view failure_advice(const ConnectionAttempt& attempt) {
@@ -329,10 +337,9 @@ std::string_view failure_advice(const ConnectionAttempt& attempt) {
     if (iwarp)
         return "Compare what both ends are configured for: CRC, markers and MPA revision (`dump -V` shows both start "
                "frames), private data; where they agree, the server's own log on {0} says why it refused.";
+    const std::optional<std::uint64_t> reason = reject_reason(attempt);
     for (const Rejection& known : rejections)
-        if (attempt.by_client == known.by_client &&
-            attempt.reason == wire::name_of(wire::cm_reject_reason_names, known.reason))
-            return known.advice;
+        if (attempt.by_client == known.by_client && reason == known.reason) return known.advice;
     if (attempt.by_client)
         return "See in the log on {1} why it refused what {0} had answered: queue depths, private data, or the state "
                "of "
