@@ -14,14 +14,6 @@ constexpr std::size_t bound = std::size_t{1} << 16;
 /// MPA's start frames follow the handshake: what has waited for them for so long will hardly see them.
 constexpr std::uint64_t patience_ns = 60'000'000'000;
 
-FlowKey turned(const FlowKey& key) {
-    FlowKey out = key;
-    out.source = key.destination;
-    out.destination = key.source;
-    out.selector = key.selector << 16 | key.selector >> 16;
-    return out;
-}
-
 }  // namespace
 
 struct HandshakeTable::Entry {
@@ -30,7 +22,7 @@ struct HandshakeTable::Entry {
     std::uint32_t next = none;  ///< in its bucket
     std::uint32_t older = none;
     std::uint32_t newer = none;
-    bool taken_by_client = false;  ///< the client's flow knows it; the server's likewise
+    bool taken_by_client = false;  ///< the client's flow knows it; so for the server's
     bool taken_by_server = false;
     bool spent = false;
 };
@@ -44,11 +36,11 @@ std::size_t HandshakeTable::octets() const {
 
 /// The same for both directions.
 std::uint32_t& HandshakeTable::bucket_of(const FlowKey& key) {
-    return buckets_[(hash_of(key) ^ hash_of(turned(key))) % buckets_.size()];
+    return buckets_[(hash_of(key) ^ hash_of(key.reversed())) % buckets_.size()];
 }
 
 HandshakeTable::Entry* HandshakeTable::entry_of(const FlowKey& key, bool& forward) {
-    const FlowKey backward = turned(key);
+    const FlowKey backward = key.reversed();
     for (std::uint32_t place = bucket_of(key); place != none; place = entries_[place].next) {
         Entry& entry = entries_[place];
         forward = entry.client_key == key;
@@ -147,7 +139,7 @@ void HandshakeTable::open(const FlowKey& key, const Segment& segment) {
     Entry* entry = entry_of(key, forward);
     const std::uint32_t sequence = segment.tcp().sequence;
     const auto begin = [&](Entry& fresh) {
-        enter(fresh, answer ? turned(key) : key);
+        enter(fresh, answer ? key.reversed() : key);
         fresh.handshake.syn_ns = fresh.handshake.syn_ack_ns = segment.now_ns();
     };
     if (entry != nullptr) {
