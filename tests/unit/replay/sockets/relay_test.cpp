@@ -171,7 +171,7 @@ TEST(Relay, without_a_target_connections_are_reset) {
 }
 
 iwarp::transport::TcpAddress at(const std::string& host, std::uint16_t port) {
-    return iwarp::transport::resolve(host, port, false).addresses.at(0);
+    return iwarp::transport::resolve(host, port, false).value().at(0);
 }
 
 TEST(TcpAttempt, goes_on_with_the_next_address_where_one_refuses) {
