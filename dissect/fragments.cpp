@@ -25,7 +25,7 @@ constexpr std::uint64_t bits_between(unsigned first, unsigned last) {
     return ~std::uint64_t{0} << first & ~std::uint64_t{0} >> (63 - last);
 }
 
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+std::uint64_t mix_key(std::uint64_t hash, std::uint64_t value) {
     hash = (hash ^ value) * 0x9e3779b97f4a7c15;
     return hash ^ hash >> 29;
 }
@@ -107,9 +107,9 @@ bool FragmentTable::locate_ipv6(const Dissection& dissection, unsigned index, wi
 // -------------------------------------------------
 
 std::uint32_t& FragmentTable::bucket_of(const Key& key) {
-    std::uint64_t hash =
-        mix(std::uint64_t{key.identification} << 16 | std::uint64_t{key.protocol} << 1 | (key.is_ipv6 ? 1u : 0u), 0);
-    for (std::size_t i = 0; i < key.addresses.size(); i += 8) hash = mix(hash, wire::load_be64(&key.addresses[i]));
+    std::uint64_t hash = mix_key(
+        std::uint64_t{key.identification} << 16 | std::uint64_t{key.protocol} << 1 | (key.is_ipv6 ? 1u : 0u), 0);
+    for (std::size_t i = 0; i < key.addresses.size(); i += 8) hash = mix_key(hash, wire::load_be64(&key.addresses[i]));
     return buckets_[hash & (buckets_.size() - 1)];
 }
 

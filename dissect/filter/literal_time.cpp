@@ -7,9 +7,9 @@
 namespace dissect::filter {
 
 namespace {
-constexpr Wide ns_per_s = 1'000'000'000;
+constexpr Wide ns_per_second = 1'000'000'000;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_decimal_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Takes a date apart from left to right.
 class Scanner {
@@ -19,7 +19,7 @@ public:
     bool number(int& value, std::size_t least, std::size_t most) {
         std::size_t count = 0;
         value = 0;
-        while (count < most && count < rest_.size() && is_digit(rest_[count]))
+        while (count < most && count < rest_.size() && is_decimal_digit(rest_[count]))
             value = value * 10 + (rest_[count++] - '0');
         rest_.remove_prefix(count);
         return count >= least;
@@ -37,8 +37,8 @@ public:
     bool fraction(long& nanoseconds) {
         long weight = 100'000'000;
         nanoseconds = 0;
-        if (rest_.empty() || !is_digit(rest_[0])) return false;
-        for (; !rest_.empty() && is_digit(rest_[0]); rest_.remove_prefix(1), weight /= 10)
+        if (rest_.empty() || !is_decimal_digit(rest_[0])) return false;
+        for (; !rest_.empty() && is_decimal_digit(rest_[0]); rest_.remove_prefix(1), weight /= 10)
             nanoseconds += (rest_[0] - '0') * weight;
         return true;
     }
@@ -118,13 +118,13 @@ std::optional<Wide> read_date(std::string_view text) {
     when.tm_mon = month - 1;
     when.tm_isdst = -1;
     const std::time_t seconds = offset ? timegm(&when) - *offset : std::mktime(&when);
-    return Wide{seconds} * ns_per_s + nanoseconds;
+    return Wide{seconds} * ns_per_second + nanoseconds;
 }
 
 std::optional<Wide> read_seconds(std::string_view text) {
     std::size_t digits = 0;
     Wide seconds = 0;
-    while (digits < text.size() && is_digit(text[digits])) {
+    while (digits < text.size() && is_decimal_digit(text[digits])) {
         if (digits == 18) return std::nullopt;
         seconds = seconds * 10 + (text[digits++] - '0');
     }
@@ -133,7 +133,7 @@ std::optional<Wide> read_seconds(std::string_view text) {
     const bool point = in.accept(".");
     const bool decimals = point && in.fraction(nanoseconds);
     if (!in.done() || (digits == 0 && !decimals)) return std::nullopt;
-    return seconds * ns_per_s + nanoseconds;
+    return seconds * ns_per_second + nanoseconds;
 }
 
 }  // namespace dissect::filter
