@@ -18,10 +18,10 @@ namespace capture::trace {
 
 namespace {
 
-constexpr std::size_t most_processes = 4096;
+constexpr std::size_t most_rings = 4096;
 constexpr std::size_t most_refusals = 16;
 
-std::int64_t now_ns() {
+std::int64_t wall_clock_ns() {
     timespec now{};
     clock_gettime(CLOCK_REALTIME, &now);
     return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
@@ -116,7 +116,7 @@ void Rings::find_new(std::int64_t now_ns) {
 
 void Rings::add(RingReader reader) {
     if (options_.session && reader.session() != *options_.session) return;
-    if (processes_.size() == most_processes) {
+    if (processes_.size() == most_rings) {
         processes_.pop_front();
         ++forgotten_;
     }
@@ -178,7 +178,7 @@ void Rings::drop_ended() {
 }
 
 std::size_t Rings::next(std::span<Record> out) {
-    look(now_ns());
+    look(wall_clock_ns());
     std::int64_t complete_ns = std::numeric_limits<std::int64_t>::max();
     for (const Ring& ring : rings_) complete_ns = std::min(complete_ns, ring.complete_ns);
     std::size_t count = 0;
