@@ -11,25 +11,27 @@ namespace {
 
 using capture::counters::CounterReading;
 using capture::counters::Meaning;
-using capture::counters::Unit;
+using CounterUnit = capture::counters::Unit;
 
 /// Beyond it nothing new is counted: sets of queue pairs come and go.
 constexpr std::size_t most_counters = 65'536;
 
-std::string_view unit_name(Unit unit) {
+std::string_view unit_name(CounterUnit unit) {
     switch (unit) {
-        case Unit::times: return "times";
-        case Unit::octets:
-        case Unit::words: return "octets";
-        case Unit::microseconds: return "ns";
-        case Unit::ticks: break;
+        case CounterUnit::times: return "times";
+        case CounterUnit::octets:
+        case CounterUnit::words: return "octets";
+        case CounterUnit::microseconds: return "ns";
+        case CounterUnit::ticks: break;
     }
     return "ticks";
 }
 
 /// Of the unit that unit_name() says; stays at its maximum.
 std::uint64_t in_unit(std::uint64_t steps, const Meaning& meaning) {
-    const std::uint64_t factor = meaning.unit == Unit::words ? 4 : meaning.unit == Unit::microseconds ? 1000 : 1;
+    const std::uint64_t factor = meaning.unit == CounterUnit::words          ? 4
+                                 : meaning.unit == CounterUnit::microseconds ? 1000
+                                                                             : 1;
     constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
     return steps > most / factor ? most : steps * factor;
 }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int backlog = 64;
 
-std::string reason(int error) { return std::generic_category().message(error); }
+std::string error_text(int error) { return std::generic_category().message(error); }
 
 /// The folder that a path is in.
 std::string folder_of(const std::string& path) {
@@ -48,11 +48,11 @@ std::optional<gid_t> group_id(const std::string& name) {
 std::string make_way(const std::string& path) {
     struct stat there {};
     if (::lstat(path.c_str(), &there) != 0)
-        return errno == ENOENT ? std::string{} : fmt::format("{}: {}", path, reason(errno));
+        return errno == ENOENT ? std::string{} : fmt::format("{}: {}", path, error_text(errno));
     if (!S_ISSOCK(there.st_mode))
         return fmt::format("{}: that is no socket; remove it, or say another path with --socket", path);
     const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!probe) return fmt::format("no socket can be had: {}", reason(errno));
+    if (!probe) return fmt::format("no socket can be had: {}", error_text(errno));
     const sockaddr_un address = address_of(path);
     // EAGAIN: somebody listens, and is busy.
     if (::connect(probe.get(), generic(address), sizeof address) == 0 || errno == EAGAIN)
@@ -60,9 +60,9 @@ std::string make_way(const std::string& path) {
             "{}: a daemon answers there already; stop it (`systemctl stop rdmascope`), or say another "
             "path with --socket",
             path);
-    if (errno != ECONNREFUSED && errno != ENOENT) return fmt::format("{}: {}", path, reason(errno));
+    if (errno != ECONNREFUSED && errno != ENOENT) return fmt::format("{}: {}", path, error_text(errno));
     if (::unlink(path.c_str()) != 0 && errno != ENOENT)
-        return fmt::format("{}: was left by a daemon that died, and cannot be removed: {}", path, reason(errno));
+        return fmt::format("{}: was left by a daemon that died, and cannot be removed: {}", path, error_text(errno));
     return {};
 }
 
@@ -79,13 +79,14 @@ wire::Result<std::unique_ptr<SocketFile>, std::string> SocketFile::open(const st
         return wire::Failure{
             fmt::format("{}: the socket's folder cannot be made: {}; make it, or say another path with "
                         "--socket",
-                        folder, reason(errno))};
+                        folder, error_text(errno))};
     const Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!lock || ::flock(lock.get(), LOCK_EX) != 0) return wire::Failure{fmt::format("{}: {}", folder, reason(errno))};
+    if (!lock || ::flock(lock.get(), LOCK_EX) != 0)
+        return wire::Failure{fmt::format("{}: {}", folder, error_text(errno))};
     std::string fault = make_way(path);
     if (!fault.empty()) return wire::Failure{std::move(fault)};
     Descriptor listening(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!listening) return wire::Failure{fmt::format("no socket can be had: {}", reason(errno))};
+    if (!listening) return wire::Failure{fmt::format("no socket can be had: {}", error_text(errno))};
     auto file = std::unique_ptr<SocketFile>(new SocketFile(std::move(listening), path));
     fault = file->prepare(owner);
     if (!fault.empty()) return wire::Failure{std::move(fault)};
@@ -94,7 +95,8 @@ wire::Result<std::unique_ptr<SocketFile>, std::string> SocketFile::open(const st
     Account account;
     if (made_folder && !owner.user.empty() && find_account(owner.user, account).empty() &&
         ::fchown(lock.get(), account.user, account.group) != 0)
-        return wire::Failure{fmt::format("{}: cannot be given to user '{}': {}", folder, owner.user, reason(errno))};
+        return wire::Failure{
+            fmt::format("{}: cannot be given to user '{}': {}", folder, owner.user, error_text(errno))};
     return file;
 }
 
@@ -107,13 +109,13 @@ std::string SocketFile::prepare(const SocketOwner& owner) {
         ::fchmod(listening_.get(), 0660) == 0 && ::bind(listening_.get(), generic(address), sizeof address) == 0;
     const int fault_of_bind = errno;
     ::umask(mask);
-    if (!bound) return fmt::format("{}: {}; say another path with --socket", path_, reason(fault_of_bind));
+    if (!bound) return fmt::format("{}: {}; say another path with --socket", path_, error_text(fault_of_bind));
     struct stat made {};
-    if (::lstat(path_.c_str(), &made) != 0) return fmt::format("{}: {}", path_, reason(errno));
+    if (::lstat(path_.c_str(), &made) != 0) return fmt::format("{}: {}", path_, error_text(errno));
     device_ = made.st_dev;
     inode_ = made.st_ino;
     if (std::string fault = give_away(owner); !fault.empty()) return fault;
-    if (::listen(listening_.get(), backlog) != 0) return fmt::format("{}: {}", path_, reason(errno));
+    if (::listen(listening_.get(), backlog) != 0) return fmt::format("{}: {}", path_, error_text(errno));
     return {};
 }
 
@@ -123,7 +125,7 @@ std::string SocketFile::give_away(const SocketOwner& owner) const {
         if (std::string fault = find_account(owner.user, account); !fault.empty()) return fault;
         if (::lchown(path_.c_str(), account.user, account.group) != 0)
             return fmt::format("{}: cannot be given to user '{}': {}; begin as root, or leave service.user empty",
-                               path_, owner.user, reason(errno));
+                               path_, owner.user, error_text(errno));
     }
     if (owner.group.empty()) return {};
     const std::optional<gid_t> id = group_id(owner.group);
@@ -132,7 +134,7 @@ std::string SocketFile::give_away(const SocketOwner& owner) const {
                            owner.group, owner.group);
     if (::lchown(path_.c_str(), static_cast<uid_t>(-1), *id) != 0)
         return fmt::format("{}: cannot be given to group '{}': {}; begin as root, or as a member of it", path_,
-                           owner.group, reason(errno));
+                           owner.group, error_text(errno));
     return {};
 }
 
@@ -143,7 +145,8 @@ std::string SocketFile::remove() {
     const bool another = found && (there.st_dev != device_ || there.st_ino != inode_);
     inode_ = 0;
     if (another || (found && ::unlink(path_.c_str()) == 0) || errno == ENOENT) return {};
-    return fmt::format("{}: cannot be removed: {}; let the daemon's user write in its folder", path_, reason(errno));
+    return fmt::format("{}: cannot be removed: {}; let the daemon's user write in its folder", path_,
+                       error_text(errno));
 }
 
 }  // namespace service
