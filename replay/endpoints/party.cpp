@@ -16,7 +16,7 @@ constexpr std::int64_t blocked_ns = 1'000'000;      ///< what is waited for come
 constexpr std::int64_t farewell_ns = 2'000'000'000;
 constexpr std::int64_t gathering_ns = 200'000'000;  ///< operations and connections before the start
 constexpr std::int64_t before_start_ns = 5'000'000;
-constexpr std::size_t window = OperationQueue::capacity;
+constexpr std::size_t most_outstanding = OperationQueue::capacity;
 constexpr std::size_t opening_at_once = 128;
 constexpr std::size_t taken_at_once = 2048;
 
@@ -138,7 +138,8 @@ void Party::wait_for_start() {
         check_stop();
         take_operations();
         open_lanes();
-        const bool enough = operations_.ended() || pending_ >= window / 2 || steady_ns() - since > gathering_ns;
+        const bool enough =
+            operations_.ended() || pending_ >= most_outstanding / 2 || steady_ns() - since > gathering_ns;
         if (options_.initiator && enough && !lanes_.empty() && all_connected()) {
             control_->send({.type = Word::Type::start});
             started_ = true;
@@ -332,7 +333,7 @@ void Party::tell_news() {
 }
 
 void Party::take_operations() {
-    if (pending_ >= window) return;
+    if (pending_ >= most_outstanding) return;
     taken_.clear();
     operations_.take(taken_, taken_at_once);
     for (const Operation& operation : taken_) {
@@ -383,7 +384,7 @@ std::size_t Party::post(std::int64_t now_ns) {
 
 std::int64_t Party::wait_ns(std::int64_t now_ns) const {
     std::int64_t wait = look_about_ns;
-    if (pending_ < window && !operations_.ended()) wait = blocked_ns;
+    if (pending_ < most_outstanding && !operations_.ended()) wait = blocked_ns;
     for (const auto& lane : lanes_)
         if (const auto due = lane->due_ns(start_ns_)) wait = std::min(wait, *due > now_ns ? *due - now_ns : blocked_ns);
     return wait;
