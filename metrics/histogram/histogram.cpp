@@ -4,13 +4,13 @@
 
 namespace metrics {
 namespace {
-constexpr std::uint64_t most = ~std::uint64_t{0};
+constexpr std::uint64_t largest_count = ~std::uint64_t{0};
 
-std::uint64_t add(std::uint64_t a, std::uint64_t b) { return a > most - b ? most : a + b; }
-std::uint64_t subtract(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
+std::uint64_t saturated_sum(std::uint64_t a, std::uint64_t b) { return a > largest_count - b ? largest_count : a + b; }
+std::uint64_t difference_or_zero(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
 std::uint64_t multiply(std::uint64_t a, std::uint64_t b) {
     std::uint64_t product = 0;
-    return __builtin_mul_overflow(a, b, &product) ? most : product;
+    return __builtin_mul_overflow(a, b, &product) ? largest_count : product;
 }
 }  // namespace
 
@@ -19,20 +19,20 @@ void Histogram::record(std::uint64_t value, std::uint64_t times) {
     value = std::min(value, HistogramBuckets::max_value);
     min_ = count_ == 0 ? value : std::min(min_, value);
     max_ = std::max(max_, value);
-    sum_ = add(sum_, multiply(value, times));
+    sum_ = saturated_sum(sum_, multiply(value, times));
     add_bucket(HistogramBuckets::index_of(value), times);
 }
 
 void Histogram::add_bucket(unsigned index, std::uint64_t times) {
     if (times == 0) return;
-    count_ = add(count_, times);
+    count_ = saturated_sum(count_, times);
     const auto wanted = static_cast<std::uint16_t>(std::min(index, HistogramBuckets::count - 1));
     auto place = buckets_.end();
     if (!buckets_.empty() && buckets_.back().index >= wanted)
         place = std::lower_bound(buckets_.begin(), buckets_.end(), wanted,
                                  [](const Bucket& bucket, std::uint16_t sought) { return bucket.index < sought; });
     if (place != buckets_.end() && place->index == wanted)
-        place->count = add(place->count, times);
+        place->count = saturated_sum(place->count, times);
     else
         buckets_.insert(place, Bucket{wanted, times});
 }
@@ -51,7 +51,7 @@ std::vector<Histogram::Bucket>::const_iterator Histogram::add_to_known(const His
             mine = std::lower_bound(mine, mine + farthest, theirs->index,
                                     [](const Bucket& bucket, std::uint16_t index) { return bucket.index < index; });
         if (mine->index != theirs->index) break;
-        mine->count = add(mine->count, theirs->count);
+        mine->count = saturated_sum(mine->count, theirs->count);
     }
     return theirs;
 }
@@ -60,8 +60,8 @@ void Histogram::merge(const Histogram& other) {
     if (other.empty()) return;
     min_ = empty() ? other.min_ : std::min(min_, other.min_);
     max_ = std::max(max_, other.max_);
-    count_ = add(count_, other.count_);
-    sum_ = add(sum_, other.sum_);
+    count_ = saturated_sum(count_, other.count_);
+    sum_ = saturated_sum(sum_, other.sum_);
     auto theirs = add_to_known(other);
     if (theirs == other.buckets_.end()) return;
 
@@ -74,7 +74,7 @@ void Histogram::merge(const Histogram& other) {
         } else if (mine == buckets_.end() || theirs->index < mine->index) {
             merged.push_back(*theirs++);
         } else {
-            merged.push_back({mine->index, add(mine->count, theirs->count)});
+            merged.push_back({mine->index, saturated_sum(mine->count, theirs->count)});
             ++mine;
             ++theirs;
         }
@@ -89,10 +89,10 @@ Histogram Histogram::since(const Histogram& earlier) const {
     for (const Bucket& bucket : buckets_) {
         while (former != earlier.buckets_.end() && former->index < bucket.index) ++former;
         const bool known = former != earlier.buckets_.end() && former->index == bucket.index;
-        rest.add_bucket(bucket.index, known ? subtract(bucket.count, former->count) : bucket.count);
+        rest.add_bucket(bucket.index, known ? difference_or_zero(bucket.count, former->count) : bucket.count);
     }
     if (rest.empty()) return rest;
-    rest.sum_ = subtract(sum_, earlier.sum_);
+    rest.sum_ = difference_or_zero(sum_, earlier.sum_);
     const unsigned first = rest.buckets_.front().index;
     const unsigned last = rest.buckets_.back().index;
     rest.min_ = std::max(min_, HistogramBuckets::lower_bound(first));
@@ -112,7 +112,7 @@ std::optional<Histogram> Histogram::restore(std::vector<Bucket> buckets, std::ui
     if (min > max || max > HistogramBuckets::max_value || buckets.back().index >= HistogramBuckets::count) return {};
     for (std::size_t i = 0; i < buckets.size(); ++i) {
         if (buckets[i].count == 0 || (i != 0 && buckets[i].index <= buckets[i - 1].index)) return {};
-        histogram.count_ = add(histogram.count_, buckets[i].count);
+        histogram.count_ = saturated_sum(histogram.count_, buckets[i].count);
     }
     histogram.buckets_ = std::move(buckets);
     histogram.sum_ = sum;
@@ -146,7 +146,7 @@ std::optional<std::uint64_t> Histogram::quantile(double share) const {
     const auto wanted = static_cast<std::uint64_t>(rank);
     std::uint64_t passed = 0;
     for (const Bucket& bucket : buckets_) {
-        passed = add(passed, bucket.count);
+        passed = saturated_sum(passed, bucket.count);
         if (passed >= wanted) return std::clamp(HistogramBuckets::representative(bucket.index), min_, max_);
     }
     return max_;

@@ -66,7 +66,7 @@ std::uint64_t marks_of(const std::byte* header, std::uint32_t identification) {
     return std::uint64_t{wire::load_be32(header + 8)} << 32 | identification;
 }
 
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+std::uint64_t mix_pair(std::uint64_t hash, std::uint64_t value) {
     hash = (hash ^ value) * 0x9e3779b97f4a7c15;
     return hash ^ hash >> 29;
 }
@@ -186,7 +186,7 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     const std::uint64_t source_hash = hash_of(source);
     const std::uint64_t destination_hash = hash_of(destination);
     KnownPair pair;
-    pair.shard_hash = static_cast<std::uint32_t>(mix(source_hash + destination_hash, 0) >> 32);
+    pair.shard_hash = static_cast<std::uint32_t>(mix_pair(source_hash + destination_hash, 0) >> 32);
     pair.from = &host_of(source, source_hash);
     pair.to = &host_of(destination, destination_hash);
     pair.addresses = place != nullptr ? both : source_hash + 3 * destination_hash;
@@ -298,7 +298,8 @@ inline void HostClock::State::note_time(std::int64_t now_ns) {
     if (frame.link_type == wire::LinkType::linux_sll2) repeated.expect_others();  // see interface_of()
     const std::byte* p = frame.bytes.data() + seen.offset;
     RepeatedFrames::Marks marks{addresses_hash, wire::load_be64(p), marks_of(p, seen.identification)};
-    if (seen.kind == Glance::Kind::tcp) marks.addresses = mix(marks.addresses, wire::load_be64(p + 12) ^ seen.payload);
+    if (seen.kind == Glance::Kind::tcp)
+        marks.addresses = mix_pair(marks.addresses, wire::load_be64(p + 12) ^ seen.payload);
     return repeated.note(marks, interface_of(frame), frame.time_ns);
 }
 

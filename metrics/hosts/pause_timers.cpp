@@ -6,7 +6,7 @@ namespace metrics {
 
 namespace {
 
-std::uint64_t elapsed(std::int64_t from_ns, std::int64_t to_ns) {
+std::uint64_t pause_length(std::int64_t from_ns, std::int64_t to_ns) {
     return to_ns <= from_ns ? 0 : static_cast<std::uint64_t>(to_ns) - static_cast<std::uint64_t>(from_ns);
 }
 
@@ -19,7 +19,7 @@ std::uint64_t PauseTimers::held_ns(std::uint64_t ns, std::uint16_t quanta, std::
 
 void PauseTimers::end(Timer& timer, std::size_t place, std::int64_t now_ns, std::uint64_t bits_per_sec) {
     if (timer.quanta == 0) return;
-    const std::uint64_t ns = elapsed(timer.since_ns, now_ns);
+    const std::uint64_t ns = pause_length(timer.since_ns, now_ns);
     if (bits_per_sec != 0)
         ended_[place] += held_ns(ns, timer.quanta, bits_per_sec);
     else if (held_.size() < max_held)
@@ -58,7 +58,7 @@ std::optional<PauseTimers::Times> PauseTimers::stopped(std::int64_t now_ns, std:
     for (const Sender& sender : senders_)
         for (std::size_t place = 0; place < places; ++place) {
             const Timer& timer = sender.timers[place];
-            times[place] += held_ns(elapsed(timer.since_ns, now_ns), timer.quanta, bits_per_sec);
+            times[place] += held_ns(pause_length(timer.since_ns, now_ns), timer.quanta, bits_per_sec);
         }
     return times;
 }

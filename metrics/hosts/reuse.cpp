@@ -52,7 +52,7 @@ struct Responder {
     std::array<Kind, kinds> kind;
 };
 
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+std::uint64_t mix_operation(std::uint64_t hash, std::uint64_t value) {
     hash = (hash ^ value) * 0x9e3779b97f4a7c15;
     return hash ^ hash >> 29;
 }
@@ -104,7 +104,7 @@ unsigned ReuseTracker::State::note_pages(Responder& responder, std::uint64_t has
     bool fresh = false;
     for (unsigned i = 0; i < chosen.size(); ++i) {
         if (i != 0 && chosen[i] == chosen[i - 1]) continue;
-        const std::uint64_t page = mix(hash, ((first + chosen[i]) & all) + 1);
+        const std::uint64_t page = mix_operation(hash, ((first + chosen[i]) & all) + 1);
         const unsigned found = note(responder, pages, access.clock, keys.use(page, access.clock));
         if (found == no_row)
             fresh = true;
@@ -149,7 +149,8 @@ std::uint32_t ReuseTracker::access(std::uint32_t responder_number, const Address
     unsigned page_row = no_row;
     const unsigned pair_row = State::note(*responder, queue_pairs, access.clock, access.previous_clock);
     if (access.remote_key != 0) {
-        const std::uint64_t key = mix(mix(hash_of(source), responder->address_hash), access.remote_key);
+        const std::uint64_t key =
+            mix_operation(mix_operation(hash_of(source), responder->address_hash), access.remote_key);
         key_row = State::note(*responder, remote_keys, access.clock, s.keys.use(key, access.clock));
         page_row = s.note_pages(*responder, key, access);
     }

@@ -15,7 +15,7 @@ constexpr std::uint64_t run_overtaken_ns = 100'000;
 /// A NAK whose packet was acknowledged after all has no effect any more after this.
 constexpr std::uint64_t stale_signal_ns = 100'000'000;
 
-std::uint64_t elapsed(std::int64_t from_ns, std::int64_t to_ns) {
+std::uint64_t recovery_time(std::int64_t from_ns, std::int64_t to_ns) {
     return to_ns > from_ns ? static_cast<std::uint64_t>(to_ns) - static_cast<std::uint64_t>(from_ns) : 0;
 }
 
@@ -128,7 +128,7 @@ void Recovery::receive(const RecoveryPacket& packet) {
 /// Whether the pending NAK asks for nothing any more: its packet was acknowledged, or came within an earlier run, and
 /// the sender has had time to heed it. A missing response that came late is asked for at once, or not at all.
 bool Recovery::is_spent(const RecoveryPacket& packet, const RecoveryVantage& vantage) const {
-    const std::uint64_t since_ns = elapsed(signal_ns_, packet.now_ns);
+    const std::uint64_t since_ns = recovery_time(signal_ns_, packet.now_ns);
     if (implied_ && oldest_ > signal_ && since_ns >= shortest_timer_ns) return true;
     return (passed_ && since_ns >= timer_of(vantage)) || (oldest_ > signal_ && since_ns > stale_signal_ns);
 }
@@ -138,11 +138,11 @@ bool Recovery::is_spent(const RecoveryPacket& packet, const RecoveryVantage& van
 /// under way; that of rxe fires in the midst of a stream, too.
 bool Recovery::too_soon_for_timer(const RecoveryPacket& packet, const RecoveryVantage& vantage) const {
     const std::uint64_t timer_ns = timer_of(vantage);
-    if (packet.sent_ns != Situation::never && elapsed(packet.sent_ns, packet.now_ns) < timer_ns) return true;
+    if (packet.sent_ns != Situation::never && recovery_time(packet.sent_ns, packet.now_ns) < timer_ns) return true;
     if (last_ns_ == Situation::never) return false;
     const std::uint64_t run_least_ns = vantage.ack_timeout_ns != 0 ? vantage.ack_timeout_ns : run_overtaken_ns;
-    if (running_ && packet.position == run_start_ && elapsed(run_ns_, packet.now_ns) < run_least_ns) return true;
-    const std::uint64_t silence_ns = elapsed(last_ns_, packet.now_ns);
+    if (running_ && packet.position == run_start_ && recovery_time(run_ns_, packet.now_ns) < run_least_ns) return true;
+    const std::uint64_t silence_ns = recovery_time(last_ns_, packet.now_ns);
     if (end_of(packet) >= next_ && silence_ns < shortest_timer_ns) return true;  // it was the last one itself
     if (silence_ns >= timer_ns) return false;
     const bool fills = unseen_ && past_ != 0 && packet.position == expected_;
@@ -157,7 +157,7 @@ bool Recovery::lacks_responses(const RecoveryPacket& packet, const RecoveryVanta
     // Of the last response nothing tells but what is answered behind it.
     const bool told = packet.position + 1 < oldest_;
     if (last_ns_ == Situation::never) return packet.read;
-    const std::uint64_t silence_ns = elapsed(last_ns_, packet.now_ns);
+    const std::uint64_t silence_ns = recovery_time(last_ns_, packet.now_ns);
     if (packet.atomic) return told && silence_ns < timer_of(vantage);
     if (vantage.ack_timeout_ns != 0) return silence_ns < vantage.ack_timeout_ns;
     return told || silence_ns < shortest_timer_ns;
@@ -210,7 +210,7 @@ void Recovery::start(const RecoveryPacket& packet) {
 /// Back within a run, or soon after it, without anything that asked for it.
 void Recovery::step_back(const RecoveryPacket& packet, const RecoveryVantage& vantage, Findings& findings) {
     const bool second = running_ && contiguous_ && run_packets_ >= 2 && packet.position == run_start_ && !disordered_ &&
-                        elapsed(run_ns_, packet.now_ns) < vantage.ack_timeout_ns;
+                        recovery_time(run_ns_, packet.now_ns) < vantage.ack_timeout_ns;
     settle(false, findings);
     read_ = false;
     if (second) {
@@ -248,12 +248,12 @@ void Recovery::measure(const RecoveryPacket& packet, RepeatCause cause, Findings
     findings.add(RecoveryStep::begun, next_ - packet.position);
     if (cause == RepeatCause::nak) {
         if (packet.position != signal_) return;
-        if (!implied_) findings.add(RecoveryStep::nak_reaction, elapsed(signal_ns_, packet.now_ns));
-        if (lost_ns_ != Situation::never) findings.add(RecoveryStep::total, elapsed(lost_ns_, packet.now_ns));
+        if (!implied_) findings.add(RecoveryStep::nak_reaction, recovery_time(signal_ns_, packet.now_ns));
+        if (lost_ns_ != Situation::never) findings.add(RecoveryStep::total, recovery_time(lost_ns_, packet.now_ns));
     } else if (past_ != 0 && packet.position == expected_) {
-        findings.add(RecoveryStep::total, elapsed(hole_ns_, packet.now_ns));
+        findings.add(RecoveryStep::total, recovery_time(hole_ns_, packet.now_ns));
     } else if (packet.sent_ns != Situation::never) {
-        findings.add(RecoveryStep::total, elapsed(packet.sent_ns, packet.now_ns));
+        findings.add(RecoveryStep::total, recovery_time(packet.sent_ns, packet.now_ns));
     }
 }
 
@@ -311,7 +311,7 @@ bool Recovery::see_nak(std::int64_t now_ns, std::uint64_t position, NakKind kind
         } else if (!disordered_ && at_receiver_ && unseen_ && past_ != 0 && position > expected_) {
             findings.add(EventKind::nak_wrong_psn, position - expected_);
         } else if (position == expected_ && past_ != 0 && !told_) {
-            findings.add(RecoveryStep::nak_generation, elapsed(hole_ns_, now_ns));
+            findings.add(RecoveryStep::nak_generation, recovery_time(hole_ns_, now_ns));
         }
     }
     const bool repeated = running_ && position >= run_start_ && position < run_next_;

@@ -11,7 +11,7 @@ namespace metrics {
 namespace {
 
 /// A requester that lacks responses asks for them again within this.
-std::uint64_t patience_ns(const RequestState& request) {
+std::uint64_t response_patience_ns(const RequestState& request) {
     return 10 * (request.round_trip_min_ns != 0xffffffff ? std::uint64_t{request.round_trip_min_ns}
                                                          : psn::network_disorder_ns);
 }
@@ -21,7 +21,7 @@ std::uint64_t patience_ns(const RequestState& request) {
 /// The conversation goes on though responses have not passed: their requester would have asked for them again, had it
 /// noticed that it lacks them. IBTA vol. 1, 9.7.5.2.8.
 void RoceTracker::settle_responses(Flow& requester, std::int64_t now_ns, std::uint64_t frame) {
-    const std::uint64_t patience = std::max(patience_ns(requester.request), psn::network_disorder_ns);
+    const std::uint64_t patience = std::max(response_patience_ns(requester.request), psn::network_disorder_ns);
     responses_received(requester, now_ns - static_cast<std::int64_t>(patience), frame);
 }
 
@@ -176,7 +176,7 @@ bool RoceTracker::waits_for_response(Flow& requester, Flow& carrier, const Packe
 /// before, had it lacked them: the tap has missed what it got.
 bool RoceTracker::went_on(const Flow& requester, std::int64_t sent_ns) const {
     const std::int64_t gap_ns = store_.troubles[requester.trouble].response_gap_ns;
-    return sent_ns > gap_ns && psn::elapsed(gap_ns, sent_ns) > patience_ns(requester.request);
+    return sent_ns > gap_ns && psn::elapsed(gap_ns, sent_ns) > response_patience_ns(requester.request);
 }
 
 /// What waits for responses up to `position` has had them, nobody knows when.

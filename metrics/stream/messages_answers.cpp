@@ -19,7 +19,7 @@ constexpr std::size_t tagged_head = 2 + 14;
 constexpr std::uint32_t most_strangers = 256;
 constexpr std::uint32_t fewest_strangers = 8;
 /// What waits for so long, while it is doubtful which requests were answered, was.
-constexpr std::uint64_t patience_ns = 1'000'000'000;
+constexpr std::uint64_t answer_patience_ns = 1'000'000'000;
 
 std::uint16_t mark_of(std::uint64_t first, std::uint64_t second) {
     const std::uint64_t hash = (first * 0x9e3779b97f4a7c15u ^ second) * 0xd6e8feb86659fd93u;
@@ -91,7 +91,7 @@ void Messages::doubt(const Half& half, const Part& part) {
     const OutstandingMessage* const oldest = requests.oldest(store_.rings);
     if (oldest == nullptr) {
         message.doubtful = 0;
-    } else if (elapsed(oldest->last_ns, part.passed_ns()) > patience_ns) {
+    } else if (elapsed(oldest->last_ns, part.passed_ns()) > answer_patience_ns) {
         give_up(half, part.now_ns());
     } else if (requests.messages() >= message.doubtful) {
         requests.complete_oldest(store_.rings, part.now_ns(), [&](const OutstandingMessage& missed) {

@@ -96,7 +96,7 @@ std::string_view verdict_without_depth(const Scene& scene, const FlowSnapshot& f
 }
 
 /// Whatever takes most of the time names the verdict.
-std::string_view verdict_of(const Scene& scene, const FlowSnapshot& flow) {
+std::string_view bandwidth_verdict(const Scene& scene, const FlowSnapshot& flow) {
     const std::uint64_t wall = flow.wall_ns();
     if (wall == 0 || too_little(flow) || partly_read(flow)) return "undecidable";
     if (share_of(flow, {State::unobserved}, wall) >= unobserved_share) return "undecidable";
@@ -497,7 +497,7 @@ void add_figures(const Scene& scene, const FlowSnapshot& flow, Answer& answer) {
 std::uint64_t moved(const FlowSnapshot& flow) { return std::max(flow.message_bytes_total(), flow.payload_bytes); }
 
 /// The flow that moved most; those with messages first, for they know what they wait for.
-const FlowSnapshot* busiest(const Flows& flows) {
+const FlowSnapshot* busiest_sender(const Flows& flows) {
     const FlowSnapshot* best = nullptr;
     for (const FlowSnapshot* flow : flows) {
         if (!carries_data(*flow)) continue;
@@ -518,8 +518,8 @@ bool holds_silent_streams(const Scene& scene) {
     });
 }
 
-Answer describe(const Scene& scene) {
-    const FlowSnapshot* flow = busiest(scene.flows());
+Answer bandwidth_answer(const Scene& scene) {
+    const FlowSnapshot* flow = busiest_sender(scene.flows());
     std::vector<Sick> alike;
     if (flow == nullptr) {
         Answer answer = finding(Question::bandwidth, "undecidable", alike);
@@ -533,13 +533,13 @@ Answer describe(const Scene& scene) {
             " For peer-to-peer set-up Linux siw has the parameter peer_to_peer, `rdmascope run` --peer-to-peer=on.";
         return answer;
     }
-    const std::string_view verdict = verdict_of(scene, *flow);
+    const std::string_view verdict = bandwidth_verdict(scene, *flow);
     for (const Group& group : scene.groups()) {
         if (std::find(group.flows.begin(), group.flows.end(), flow) == group.flows.end()) continue;
         const auto most = static_cast<double>(std::max<std::uint64_t>(moved(*flow), 1));
         for (const FlowSnapshot* each : group.flows)
             if (each == flow ||
-                (carries_data(*each) && each->messages_total() > 0 && verdict_of(scene, *each) == verdict))
+                (carries_data(*each) && each->messages_total() > 0 && bandwidth_verdict(scene, *each) == verdict))
                 alike.push_back({each, ratio(static_cast<double>(moved(*each)), most)});
     }
     Answer answer = finding(Question::bandwidth, verdict, alike);
@@ -566,7 +566,7 @@ void ask_bandwidth(const Scene& scene, std::vector<Answer>& out) {
     find_failed_connections(scene, out);
     find_errors(scene, out);
     find_repairs(scene, out);
-    if (out.size() == before) out.push_back(describe(scene));
+    if (out.size() == before) out.push_back(bandwidth_answer(scene));
 }
 
 }  // namespace metrics::why

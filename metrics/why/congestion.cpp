@@ -23,14 +23,14 @@ double marked(const FlowSnapshot& flow) {
     return ratio(static_cast<double>(flow.ecn_ce_packets), static_cast<double>(flow.packets));
 }
 
-struct Sums {
+struct CongestionSums {
     std::uint64_t packets = 0, capable = 0, ce = 0, cnp = 0, ece = 0, paced_ns = 0;
     Histogram interval;
 };
 
 /// What `flows` carried, and the CNPs of `told`.
-Sums sum_up(const Flows& flows, const Flows& told) {
-    Sums sums;
+CongestionSums sum_up(const Flows& flows, const Flows& told) {
+    CongestionSums sums;
     for (const FlowSnapshot* flow : flows) {
         sums.packets += flow->packets;
         sums.capable += flow->ecn_capable_packets;
@@ -78,7 +78,7 @@ Flows told_among(const Flows& flows) {
     return told;
 }
 
-void add_figures(Answer& answer, const Flows& flows, const Flows& told, const Sums& sums) {
+void add_figures(Answer& answer, const Flows& flows, const Flows& told, const CongestionSums& sums) {
     add_evidence(answer, "packets", static_cast<double>(sums.packets), "packets");
     add_evidence(answer, "of them ECN-capable", static_cast<double>(sums.capable), "packets", {}, true);
     add_evidence(answer, "marked CE", static_cast<double>(sums.ce), "packets", frames_of(flows, {EventKind::ce_mark}));
@@ -98,7 +98,7 @@ std::uint64_t cnps_of(const Flows& told) { return sum_up({}, told).cnp; }
 
 /// What came back of the marks: "6 CNPs asked the sender to slow down". CNPs that were assigned to another flow, or to
 /// none, may be about these marks all the same.
-std::string echo_words(const Scene& scene, const Way& way, const Sums& sums) {
+std::string echo_words(const Scene& scene, const Way& way, const CongestionSums& sums) {
     if (way.transport == dissect::Transport::iwarp)
         return sums.ece > 0 ? "TCP slows the sender down for it" : "the receiver did not echo it";
     if (sums.cnp > 0) return counted(sums.cnp, "CNP") + " asked the sender to slow down";
@@ -108,7 +108,7 @@ std::string echo_words(const Scene& scene, const Way& way, const Sums& sums) {
 }
 
 /// Which counters show that the marks reach the sender. RFC 3168, 6.1; DCQCN.
-std::string echo_advice(const Scene& scene, const Way& way, const Sums& sums) {
+std::string echo_advice(const Scene& scene, const Way& way, const CongestionSums& sums) {
     const std::string receiver = scene.short_name(way.receiver);
     if (way.transport == dissect::Transport::iwarp)
         return sums.ece > 0 ? fmt::format(
@@ -141,7 +141,7 @@ bool find_marks(const Scene& scene, const Way& way, std::vector<Answer>& out) {
     Answer answer = finding(Question::congestion, "marked", sick);
     const Flows flows = flows_of(sick);
     const Flows told = told_among(flows);
-    const Sums sums = sum_up(flows, told);
+    const CongestionSums sums = sum_up(flows, told);
     const bool seen = sums.ce > 0;
     const std::string what =
         seen ? fmt::format("Switches marked {} of {} ({}) {} as having met congestion", number(sums.ce),
@@ -175,7 +175,7 @@ void find_notifications(const Scene& scene, const Way& way, std::vector<Answer>&
     }
     Answer answer = finding(Question::congestion, "throttled", sick);
     const Flows flows = flows_of(sick);
-    const Sums sums = sum_up(flows, flows);
+    const CongestionSums sums = sum_up(flows, flows);
     const bool found =
         std::none_of(flows.begin(), flows.end(), [](const FlowSnapshot* flow) { return shows_its_own(*flow); });
     answer.summary = fmt::format(
@@ -292,7 +292,7 @@ Signs signs_of(const Scene& scene) {
     return signs;
 }
 
-Answer describe(const Scene& scene) {
+Answer congestion_answer(const Scene& scene) {
     Signs signs = signs_of(scene);
     std::vector<Sick>& sick = !signs.lossy.empty() ? signs.lossy : !signs.queued.empty() ? signs.queued : signs.all;
     std::string_view verdict = "none";
@@ -305,7 +305,7 @@ Answer describe(const Scene& scene) {
     Answer answer = finding(Question::congestion, verdict, sick);
     answer.severity = 0;
     const Flows flows = flows_of(sick);
-    const Sums sums = sum_up(flows, flows);
+    const CongestionSums sums = sum_up(flows, flows);
     if (verdict == "loss") {
         // Of packets that were not found, nothing else is known.
         const bool seen = lost_on_the_way(scene, *flows.front());
@@ -357,7 +357,7 @@ void ask_congestion(const Scene& scene, std::vector<Answer>& out) {
         if (!find_marks(scene, way, out)) find_notifications(scene, way, out);
     find_pauses(scene, out);
     find_incast(scene, out);
-    if (out.size() == before) out.push_back(describe(scene));
+    if (out.size() == before) out.push_back(congestion_answer(scene));
 }
 
 }  // namespace metrics::why

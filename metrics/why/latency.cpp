@@ -297,7 +297,7 @@ Answer nothing_measured(const Scene& scene) {
     return answer;
 }
 
-Answer describe(const Scene& scene) {
+Answer latency_answer(const Scene& scene) {
     const FlowSnapshot* flow = most_repaired(scene);
     if (flow == nullptr) flow = most_sampled(scene);
     if (flow == nullptr) return nothing_measured(scene);
@@ -329,7 +329,7 @@ Answer describe(const Scene& scene) {
 void ask_latency(const Scene& scene, std::vector<Answer>& out) {
     const std::size_t before = out.size();
     find_distance(scene, out);
-    if (out.size() == before) out.push_back(describe(scene));
+    if (out.size() == before) out.push_back(latency_answer(scene));
 }
 
 }  // namespace metrics::why

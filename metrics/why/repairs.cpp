@@ -28,16 +28,16 @@ enum class Illness {
 };
 
 // No hole was seen of what another flow lost: as far as this capture point can tell, it was lost behind it.
-constexpr std::array<std::string_view, 10> verdict_of{"",
-                                                      "rnr",
-                                                      "corruption",
-                                                      "reordering",
-                                                      "loss_before_tap",
-                                                      "loss_after_tap",
-                                                      "timeout_recovery",
-                                                      "duplication",
-                                                      "rnr",
-                                                      "loss_after_tap"};
+constexpr std::array<std::string_view, 10> illness_verdicts{"",
+                                                            "rnr",
+                                                            "corruption",
+                                                            "reordering",
+                                                            "loss_before_tap",
+                                                            "loss_after_tap",
+                                                            "timeout_recovery",
+                                                            "duplication",
+                                                            "rnr",
+                                                            "loss_after_tap"};
 
 std::uint64_t all_sequence_naks(const FlowSnapshot& flow) {
     return flow.naks[static_cast<std::size_t>(NakCode::psn_sequence_error)];
@@ -150,15 +150,15 @@ bool is_worth_an_alarm(const FlowSnapshot& flow, Illness illness, double hurt) {
 }
 
 /// Of an illness that is elsewhere, only what the answers tell of it.
-struct Sums {
+struct RepairSums {
     std::uint64_t packets = 0, again = 0, missing = 0, late = 0, doubled = 0, icrc = 0, crc = 0, rnr = 0, naks = 0,
                   naks_of_another = 0, timeouts = 0, duplicate_acks = 0, repair_ns = 0, rnr_ns = 0, timeout_ns = 0,
                   busy_ns = 0;
     Histogram repair, rnr_timer;
 };
 
-Sums sum_up(const Flows& flows, Illness illness) {
-    Sums sums;
+RepairSums sum_up(const Flows& flows, Illness illness) {
+    RepairSums sums;
     for (const FlowSnapshot* flow : flows) {
         sums.packets += flow->packets;
         if (is_elsewhere(illness) == shows_its_own(*flow)) {
@@ -188,7 +188,7 @@ Sums sum_up(const Flows& flows, Illness illness) {
 }
 
 /// "; repairing it took 71 % of the time in which there was something to send"
-std::string toll(const Sums& sums) {
+std::string toll(const RepairSums& sums) {
     const double share = ratio(static_cast<double>(sums.repair_ns), static_cast<double>(sums.busy_ns));
     if (share < 0.001) return {};
     return fmt::format("; repairing it took {} of the time in which there was something to send", percent(share));
@@ -198,13 +198,13 @@ std::string share_of(std::uint64_t part, std::uint64_t packets) {
     return fmt::format("{} of {} ({})", number(part), counted(packets, "packet"),
                        percent(ratio(static_cast<double>(part), static_cast<double>(packets))));
 }
-std::string share_of_packets(std::uint64_t part, const Sums& sums) { return share_of(part, sums.packets); }
+std::string share_of_packets(std::uint64_t part, const RepairSums& sums) { return share_of(part, sums.packets); }
 
 /// What is told about the flows of one illness, all from one host to another.
 struct Patient {
     const Scene& scene;
     const Flows& flows;
-    const Sums& sums;
+    const RepairSums& sums;
     std::string way;     ///< "from A (port 1) to B (port 2)"
     std::string sender;  ///< short names
     std::string receiver;
@@ -213,7 +213,7 @@ struct Patient {
     bool infiniband = false;  ///< no Ethernet beneath
 };
 
-Patient patient_of(const Scene& scene, const Flows& flows, const Sums& sums) {
+Patient patient_of(const Scene& scene, const Flows& flows, const RepairSums& sums) {
     const FlowSnapshot& first = *flows.front();
     return {scene,
             flows,
@@ -230,7 +230,7 @@ Patient patient_of(const Scene& scene, const Flows& flows, const Sums& sums) {
 std::string_view host_counters(const Patient& patient) { return patient.infiniband ? "`perfquery`" : "`ethtool -S`"; }
 
 void explain_loss_before(const Patient& patient, Answer& answer) {
-    const Sums& sums = patient.sums;
+    const RepairSums& sums = patient.sums;
     // A repeat that is lost as well leaves no new hole; the receiver's NAKs tell of some of those.
     answer.summary = fmt::format("{}{} {} were lost before they came to this capture point{}.",
                                  sums.naks > sums.missing ? "At least " : "",
@@ -289,7 +289,7 @@ void explain_loss_elsewhere(const Patient& patient, Answer& answer) {
 }
 
 void explain_reordering(const Patient& patient, Answer& answer) {
-    const Sums& sums = patient.sums;
+    const RepairSums& sums = patient.sums;
     answer.summary =
         fmt::format("{} {} came late, overtaken by others{}; {}{}.", share_of_packets(sums.late, sums), patient.way,
                     sums.missing == 0 ? ", though none was lost" : "",
@@ -312,7 +312,7 @@ void explain_duplication(const Patient& patient, Answer& answer) {
 }
 
 void explain_corruption(const Patient& patient, Answer& answer) {
-    const Sums& sums = patient.sums;
+    const RepairSums& sums = patient.sums;
     answer.summary = fmt::format("{} {} carried a bad {}: they were damaged on the way{}.",
                                  share_of_packets(sums.icrc + sums.crc, sums), patient.way,
                                  sums.icrc > 0 ? "ICRC" : "CRC", toll(sums));
@@ -326,7 +326,7 @@ void explain_corruption(const Patient& patient, Answer& answer) {
 }
 
 void explain_rnr(const Patient& patient, Illness illness, Answer& answer) {
-    const Sums& sums = patient.sums;
+    const RepairSums& sums = patient.sums;
     const std::string waited =
         illness == Illness::rnr_elsewhere
             ? std::string("how long the sender waited for it cannot be told, for the flow was not found")
@@ -374,7 +374,7 @@ void explain_timeout(const Patient& patient, Answer& answer) {
                           patient.sender));
 }
 
-void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums& sums, Answer& answer) {
+void explain(const Scene& scene, Illness illness, const Flows& flows, const RepairSums& sums, Answer& answer) {
     const Patient patient = patient_of(scene, flows, sums);
     switch (illness) {
         case Illness::none: return;
@@ -390,7 +390,7 @@ void explain(const Scene& scene, Illness illness, const Flows& flows, const Sums
     }
 }
 
-void add_figures(Illness illness, const Flows& flows, const Sums& sums, Answer& answer) {
+void add_figures(Illness illness, const Flows& flows, const RepairSums& sums, Answer& answer) {
     const auto add = [&](std::string what, std::uint64_t value, std::string unit,
                          std::initializer_list<EventKind> kinds) {
         add_evidence(answer, std::move(what), static_cast<double>(value), std::move(unit),
@@ -488,9 +488,9 @@ void find_repairs(const Scene& scene, std::vector<Answer>& out) {
             }
         }
         for (auto& [illness, sick] : by_illness) {
-            Answer answer = finding(Question::bandwidth, verdict_of[static_cast<std::size_t>(illness)], sick);
+            Answer answer = finding(Question::bandwidth, illness_verdicts[static_cast<std::size_t>(illness)], sick);
             const Flows flows = flows_of(sick);
-            const Sums sums = sum_up(flows, illness);
+            const RepairSums sums = sum_up(flows, illness);
             explain(scene, illness, flows, sums, answer);
             add_figures(illness, flows, sums, answer);
             if (illness == Illness::loss_after && sums.naks + sums.duplicate_acks == 0) answer.confidence *= 0.6;
