@@ -17,7 +17,7 @@ namespace trace = capture::trace;
 constexpr std::int64_t settle_ns = 50'000'000;
 constexpr std::size_t most_processes = 4096;
 
-std::int64_t now_ns() {
+std::int64_t wall_clock_ns() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
         .count();
 }
@@ -40,7 +40,7 @@ void KernelSide::introduce(std::uint32_t pid) {
     const auto is_it = [pid](const trace::Process& one) { return one.pid == pid; };
     if (pid == 0 || std::any_of(named_.rbegin(), named_.rend(), is_it)) return;
     trace::Process process = trace::describe_process(pid);
-    process.started_ns = now_ns();
+    process.started_ns = wall_clock_ns();
     if (named_.size() == most_processes) named_.pop_front();
     named_.push_back(std::move(process));
 }
@@ -57,7 +57,7 @@ std::span<const trace::Record> KernelSide::take(bool last) {
         return one.time_ns < other.time_ns;
     };
     std::stable_sort(waiting_.begin(), waiting_.end(), earlier);
-    const std::int64_t until = last ? std::numeric_limits<std::int64_t>::max() : now_ns() - settle_ns;
+    const std::int64_t until = last ? std::numeric_limits<std::int64_t>::max() : wall_clock_ns() - settle_ns;
     const auto end =
         std::find_if(waiting_.begin(), waiting_.end(), [until](const auto& one) { return one.time_ns > until; });
     ready_.assign(waiting_.begin(), end);

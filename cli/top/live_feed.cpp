@@ -12,12 +12,12 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr std::size_t batch_frames = 1024;
+constexpr std::size_t live_batch_frames = 1024;
 constexpr int wait_ms = 50;
 constexpr std::int64_t idle_ns =
     600'000'000'000;  ///< a flow without traffic for so long is forgotten, as by the daemon
 
-std::string joined(const std::vector<std::string>& names) {
+std::string joined_names(const std::vector<std::string>& names) {
     std::string text;
     for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
     return text;
@@ -62,7 +62,7 @@ std::unique_ptr<LiveFeed> LiveFeed::open(const analysis::AnalysisOptions& option
 
 LiveFeed::LiveFeed(std::unique_ptr<capture::Tap> tap, std::unique_ptr<service::TraceInput> trace,
                    const analysis::AnalysisOptions& options, const Pace& pace)
-    : FeedThread(tui::SourceKind::live, joined(options.interfaces), pace),
+    : FeedThread(tui::SourceKind::live, joined_names(options.interfaces), pace),
       max_packets_(options.max_packets),
       deadline_(options.duration_ns ? begin_ + nanoseconds(*options.duration_ns) : Clock::time_point::max()),
       tap_(std::move(tap)),
@@ -77,7 +77,7 @@ LiveFeed::LiveFeed(std::unique_ptr<capture::Tap> tap, std::unique_ptr<service::T
 }
 
 void LiveFeed::work() {
-    std::vector<wire::Frame> frames(batch_frames);
+    std::vector<wire::Frame> frames(live_batch_frames);
     std::uint64_t interval_ns = take_orders().interval_ns;
     static_cast<void>(device_counters());
     for (bool wanted = true; wanted && !stopping() && Clock::now() < deadline_;) {
