@@ -61,7 +61,7 @@ void* Engine::Service::run(void* service) {
 
 void Engine::Service::wake() const {
     const std::uint64_t one = 1;
-    static_cast<void>(!write(wake_, &one, sizeof one));
+    static_cast<void>(!::write(wake_, &one, sizeof one));
 }
 
 // The service looks whether the program drives after it has said that it rests, this the other way round: one of the
@@ -81,7 +81,7 @@ void Engine::Service::rest(std::int64_t for_ns) {
     const timespec time{0, for_ns};
     if (ppoll(&woken, 1, &time, nullptr) <= 0) return;
     std::uint64_t count = 0;
-    static_cast<void>(!read(wake_, &count, sizeof count));
+    static_cast<void>(!::read(wake_, &count, sizeof count));
 }
 
 void Engine::Service::give_way() {
@@ -98,10 +98,10 @@ void Engine::Service::give_way() {
 /// Until the device has something to do. Whether it was told so.
 bool Engine::Service::sleep() const {
     std::array<pollfd, 2> readable{{{descriptor_, POLLIN, 0}, {wake_, POLLIN, 0}}};
-    poll(readable.data(), readable.size(), -1);
+    ::poll(readable.data(), readable.size(), -1);
     if (readable[1].revents == 0) return false;
     std::uint64_t count = 0;
-    static_cast<void>(!read(wake_, &count, sizeof count));
+    static_cast<void>(!::read(wake_, &count, sizeof count));
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "support.h"
+#include "tests/support/pcaps.h"
 
 namespace capture::test {
 namespace {
@@ -285,7 +286,7 @@ TEST(RdmaFilter, agrees_with_its_text_on_every_capture) {
             {}, wire::LinkType::ethernet, snaplen);
         ASSERT_TRUE(theirs.ok()) << theirs.error().text();
         ASSERT_TRUE(no_tags.ok()) << no_tags.error().text();
-        for (const auto& file : std::filesystem::directory_iterator(RDMASCOPE_PCAPS)) {
+        for (const auto& file : std::filesystem::directory_iterator(support::pcaps())) {
             if (file.path().native().find(".pcap") == std::string::npos) continue;
             const Contents all = read_all(file.path(), {}, 64);
             int different = 0;
