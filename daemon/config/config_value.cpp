@@ -43,7 +43,7 @@ std::string rate_text(std::uint64_t value) {
     return text.starts_with('"') ? text : fmt::format("\"{}bps\"", value);
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
         if (c == '"' || c == '\\')
@@ -148,8 +148,8 @@ struct Taker {
 struct Formatter {
     const Key& key;
 
-    std::string operator()(const std::string& value) const { return quoted(value); }
-    std::string operator()(const std::vector<std::string>& value) const { return listed(value, quoted); }
+    std::string operator()(const std::string& value) const { return in_quotes(value); }
+    std::string operator()(const std::vector<std::string>& value) const { return listed(value, in_quotes); }
     std::string operator()(const std::vector<std::uint64_t>& value) const {
         return listed(value, [](std::uint64_t number) { return std::to_string(number); });
     }

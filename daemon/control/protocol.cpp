@@ -154,6 +154,7 @@ std::vector<std::string_view> member_names(Command command) {
 }
 std::vector<std::string_view> command_names() {
     std::vector<std::string_view> names;
+    names.reserve(command_table.size());
     for (const CommandText& command : command_table) names.push_back(command.name);
     return names;
 }
