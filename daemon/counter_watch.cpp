@@ -11,27 +11,28 @@ namespace {
 
 using capture::counters::CounterReading;
 using capture::counters::Meaning;
-using CounterUnit = capture::counters::Unit;
+using DeviceUnit = capture::counters::Unit;
 
 /// Beyond it nothing new is counted: sets of queue pairs come and go.
 constexpr std::size_t most_counters = 65'536;
 
-std::string_view unit_name(CounterUnit unit) {
+metrics::CounterUnit unit_of(DeviceUnit unit) {
+    using metrics::CounterUnit;
     switch (unit) {
-        case CounterUnit::times: return "times";
-        case CounterUnit::octets:
-        case CounterUnit::words: return "octets";
-        case CounterUnit::microseconds: return "ns";
-        case CounterUnit::ticks: break;
+        case DeviceUnit::times: return CounterUnit::times;
+        case DeviceUnit::octets:
+        case DeviceUnit::words: return CounterUnit::octets;
+        case DeviceUnit::microseconds: return CounterUnit::ns;
+        case DeviceUnit::ticks: break;
     }
-    return "ticks";
+    return CounterUnit::ticks;
 }
 
-/// Of the unit that unit_name() says; stays at its maximum.
+/// In the unit that unit_of() returns; stays at its maximum.
 std::uint64_t in_unit(std::uint64_t steps, const Meaning& meaning) {
-    const std::uint64_t factor = meaning.unit == CounterUnit::words          ? 4
-                                 : meaning.unit == CounterUnit::microseconds ? 1000
-                                                                             : 1;
+    const std::uint64_t factor = meaning.unit == DeviceUnit::words          ? 4
+                                 : meaning.unit == DeviceUnit::microseconds ? 1000
+                                                                            : 1;
     constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
     return steps > most / factor ? most : steps * factor;
 }
@@ -91,8 +92,8 @@ void CounterWatch::count(const CounterReading& reading, std::uint32_t set,
         fresh.counter = {.device = reading.device,
                          .port = reading.port,
                          .name = reading.name,
-                         .fact = std::string(name_of(reading.meaning.fact)),
-                         .unit = std::string(unit_name(reading.meaning.unit)),
+                         .fact = reading.meaning.fact,
+                         .unit = unit_of(reading.meaning.unit),
                          .priority = reading.meaning.priority <= 7 ? reading.meaning.priority : -1,
                          .queue_pairs = queue_pairs,
                          .value = 0};
