@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/descriptor.h"
 #include "capture/kernel_filter.h"
 #include "capture/link_watch.h"
@@ -31,10 +32,6 @@ constexpr std::int64_t retry_ns = 5000 * ns_per_ms;
 constexpr std::int64_t ending_ns = 5 * ns_per_ms;
 constexpr std::int64_t port_idle_ns = 60'000 * ns_per_ms;
 constexpr std::int64_t all_tcp_ns = 600'000 * ns_per_ms;
-
-std::int64_t now_ns() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
-}
 
 /// A name, and the ring that it has at the moment.
 struct Tapped {
@@ -85,7 +82,7 @@ struct Tap::State {
 
     MpaPorts ports{max_filtered_ports, port_idle_ns};
     RdmaFilter filter = {};
-    std::int64_t begun_ns = now_ns();
+    std::int64_t begun_ns = base::steady_ns();
     std::int64_t looked_around_ns = 0;
     std::int64_t scanned_ns = 0;
     std::int64_t all_tcp_until_ns = 0;
@@ -185,7 +182,7 @@ void Tap::State::give_up(Tapped& each, const std::string& why) {
     each.before += each.ring->statistics();
     each.ring.reset();
     each.told = false;
-    each.gone_ns = now_ns();
+    each.gone_ns = base::steady_ns();
     tell(TapEvent::Kind::lost, each.name, fmt::format("{}: {}", each.name, why));
 }
 
@@ -222,13 +219,13 @@ void Tap::State::scan(std::int64_t now) {
             return each.ring && (each.name == link.name || each.ring->interface_index() == link.index);
         });
         if (taken || !wanted(link.name)) continue;
-        const std::int64_t before = now_ns();
-        if (open(link, now)) opening_ns += now_ns() - before;
+        const std::int64_t before = base::steady_ns();
+        if (open(link, now)) opening_ns += base::steady_ns() - before;
     }
     std::erase_if(refused, [&](const auto& each) {
         return std::none_of(present.begin(), present.end(), [&](const Link& one) { return one.name == each.first; });
     });
-    const std::int64_t done = now_ns();
+    const std::int64_t done = base::steady_ns();
     scan_again_ns = done + scan_share * (done - now - opening_ns);
 }
 
@@ -351,7 +348,7 @@ Result<std::unique_ptr<Tap>> Tap::open(const TapOptions& options) {
         state->tell(TapEvent::Kind::narrowed, {},
                     fmt::format("{} TCP ports are configured, more than {}: all TCP is captured",
                                 options.iwarp_ports.size(), max_filtered_ports));
-    state->look_around(now_ns());
+    state->look_around(base::steady_ns());
     return std::unique_ptr<Tap>(new Tap(std::move(state)));
 }
 
@@ -360,14 +357,14 @@ ReadStatus Tap::next(wire::Frame& frame) { return next_batch({&frame, 1}).status
 Batch Tap::next_batch(std::span<wire::Frame> frames) {
     State& state = *state_;
     if (frames.empty()) return {.status = ReadStatus::timeout};
-    std::int64_t now = now_ns();
+    std::int64_t now = base::steady_ns();
     const std::int64_t until = now + state.wait_ms * ns_per_ms;
     for (;;) {
         if (state.scan_due(now) || now - state.looked_around_ns >= look_around_ns) state.look_around(now);
         if (const auto count = state.serve(frames, now)) return {.count = *count};
         if (state.scan_due(now)) continue;
         if (now >= until || !state.wait(now, until)) return {.status = ReadStatus::timeout};
-        now = now_ns();
+        now = base::steady_ns();
     }
 }
 
@@ -414,7 +411,7 @@ Result<bool> Tap::reconfigure(const TapOptions& options) {
     const bool other_filter = before.filter != options.filter || before.rdma_only != options.rdma_only;
     state.ports.configure(options.iwarp_ports);
     state.refused.clear();
-    const std::int64_t now = now_ns();
+    const std::int64_t now = base::steady_ns();
     state.refilter(now);
     state.scan(now);
     for (std::size_t i = 0; i < state.tapped.size(); ++i) {

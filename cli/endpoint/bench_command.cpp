@@ -16,44 +16,47 @@ namespace cli::endpoint {
 namespace {
 
 using G = Group;
-using R = Row<BenchOptions>;
+using BenchRow = Row<BenchOptions>;
 
-constexpr std::array own{
-    R{{0, "to", "ADDR:PORT", "the `endpoint serve` to work with (default 127.0.0.1:7174)"},
-      G::work,
-      [](BenchOptions& o, const std::string& v) { return take_address(v, false, o.to); }},
-    R{{0, "size", "SIZE", "octets of a message, 0 to 16M and more (default 64K; atomics have 8)"},
-      G::work,
-      [](BenchOptions& o, const std::string& v) { return text::take_size(v, 0, std::uint64_t{1} << 31, o.size); }},
-    R{{0, "count", "N", "end after N messages on each connection"},
-      G::work,
-      [](BenchOptions& o, const std::string& v) { return text::take_number(v, 1, std::uint64_t{1} << 40, o.count); }},
-    R{{0, "seconds", "S", "end after S seconds (default 5)"},
-      G::work,
-      [](BenchOptions& o, const std::string& v) { return text::take_duration(v, o.duration_ns); }},
-    R{{0, "depth", "N", "at most N messages outstanding on a connection (default 16)"},
-      G::work,
-      [](BenchOptions& o, const std::string& v) { return text::take_number(v, 1, 4096, o.depth); }},
-    R{{0, "connections", "N", "so many connections, driven in turn by one thread (default 1)"},
-      G::work,
-      [](BenchOptions& o, const std::string& v) { return text::take_number(v, 1, 65535, o.connections); }},
-    R{{0, "rate", "BITS",
-       "begin messages at this rate on each connection, as in 8.7M; one that is not done when the next is due has "
-       "missed its deadline"},
-      G::work,
-      [](BenchOptions& o, const std::string& v) { return text::take_rate(v, o.bits_per_sec.emplace()); }},
-    R{{0, "timeout", "TIME", "give up after TIME without a completion or a connection (default 10s)"},
-      G::bounds,
-      [](BenchOptions& o, const std::string& v) { return text::take_duration(v, o.timeout_ns); }},
-    R{{0, "ping-pong", "", "send: every message comes back, and the round trip is timed"},
-      G::work,
-      [](BenchOptions& o, const std::string&) { return o.ping_pong = true, std::string{}; }},
-    R{{0, "compare-swap", "", "atomic: Compare and Swap instead of Fetch and Add"},
-      G::work,
-      [](BenchOptions& o, const std::string&) { return o.compare_swap = true, std::string{}; }},
-    R{{0, "verify", "", "compare all data; what is written is read back, which doubles the traffic"},
-      G::work,
-      [](BenchOptions& o, const std::string&) { return o.verify = true, std::string{}; }},
+constexpr std::array bench_own_rows{
+    BenchRow{{0, "to", "ADDR:PORT", "the `endpoint serve` to work with (default 127.0.0.1:7174)"},
+             G::work,
+             [](BenchOptions& o, const std::string& v) { return take_address(v, false, o.to); }},
+    BenchRow{
+        {0, "size", "SIZE", "octets of a message, 0 to 16M and more (default 64K; atomics have 8)"},
+        G::work,
+        [](BenchOptions& o, const std::string& v) { return text::take_size(v, 0, std::uint64_t{1} << 31, o.size); }},
+    BenchRow{
+        {0, "count", "N", "end after N messages on each connection"},
+        G::work,
+        [](BenchOptions& o, const std::string& v) { return text::take_number(v, 1, std::uint64_t{1} << 40, o.count); }},
+    BenchRow{{0, "seconds", "S", "end after S seconds (default 5)"},
+             G::work,
+             [](BenchOptions& o, const std::string& v) { return text::take_duration(v, o.duration_ns); }},
+    BenchRow{{0, "depth", "N", "at most N messages outstanding on a connection (default 16)"},
+             G::work,
+             [](BenchOptions& o, const std::string& v) { return text::take_number(v, 1, 4096, o.depth); }},
+    BenchRow{{0, "connections", "N", "so many connections, driven in turn by one thread (default 1)"},
+             G::work,
+             [](BenchOptions& o, const std::string& v) { return text::take_number(v, 1, 65535, o.connections); }},
+    BenchRow{
+        {0, "rate", "BITS",
+         "begin messages at this rate on each connection, as in 8.7M; one that is not done when the next is due has "
+         "missed its deadline"},
+        G::work,
+        [](BenchOptions& o, const std::string& v) { return text::take_rate(v, o.bits_per_sec.emplace()); }},
+    BenchRow{{0, "timeout", "TIME", "give up after TIME without a completion or a connection (default 10s)"},
+             G::bounds,
+             [](BenchOptions& o, const std::string& v) { return text::take_duration(v, o.timeout_ns); }},
+    BenchRow{{0, "ping-pong", "", "send: every message comes back, and the round trip is timed"},
+             G::work,
+             [](BenchOptions& o, const std::string&) { return o.ping_pong = true, std::string{}; }},
+    BenchRow{{0, "compare-swap", "", "atomic: Compare and Swap instead of Fetch and Add"},
+             G::work,
+             [](BenchOptions& o, const std::string&) { return o.compare_swap = true, std::string{}; }},
+    BenchRow{{0, "verify", "", "compare all data; what is written is read back, which doubles the traffic"},
+             G::work,
+             [](BenchOptions& o, const std::string&) { return o.verify = true, std::string{}; }},
 };
 
 std::string choose(const std::string& word, BenchOptions& options) {
@@ -91,7 +94,7 @@ std::string contradiction(const BenchOptions& options) {
 int bench(const std::vector<std::string>& arguments, std::string_view version) {
     BenchOptions options;
     std::string words;
-    std::string reason = parse<BenchOptions>(arguments, own, options, words);
+    std::string reason = parse<BenchOptions>(arguments, bench_own_rows, options, words);
     if (reason.empty() && !options.help && !options.version) reason = choose(words, options);
     if (options.kind == BenchKind::atomic) options.size = 8;
     if (reason.empty()) reason = contradiction(options);
@@ -121,7 +124,7 @@ std::string bench_help() {
         "Measures bandwidth, message rate, latency and processor time against `endpoint serve`. A Write is done when\n"
         "TCP has taken it (RFC 5040), and the last ones when they are placed; a Send when its credit has come back; a\n"
         "Read or an atomic when its answer has.\n",
-        all_options<BenchOptions>(own), "\nManual: rdmascope-endpoint(1).\n");
+        all_options<BenchOptions>(bench_own_rows), "\nManual: rdmascope-endpoint(1).\n");
 }
 
 }  // namespace cli::endpoint

@@ -34,34 +34,34 @@ struct ListenOptions : CommonOptions {
     std::uint64_t region_octets = 65536;
     std::uint64_t shown_octets = 32;
 };
-using R = Row<ListenOptions>;
+using ListenRow = Row<ListenOptions>;
 
-constexpr std::array own{
-    R{{0, "listen", "ADDR:PORT", "where (default 127.0.0.1:7174); port 0 is any free one"},
-      G::work,
-      [](ListenOptions& o, const std::string& v) { return take_address(v, true, o.at); }},
-    R{{'c', "count", "N", "end after N connections have come and gone"},
-      G::work,
-      [](ListenOptions& o, const std::string& v) { return text::take_number(v, 1, 1'000'000'000, o.count); }},
-    R{{0, "connections", "N", "at most N at once (default 256)"},
-      G::bounds,
-      [](ListenOptions& o, const std::string& v) { return text::take_number(v, 1, 65535, o.connections); }},
-    R{{0, "receives", "N", "receives posted on each connection (default 256)"},
-      G::bounds,
-      [](ListenOptions& o, const std::string& v) { return text::take_number(v, 1, 4096, o.receives); }},
-    R{{0, "receive-size", "SIZE", "octets of each receive (default 4K); a longer message ends the connection"},
-      G::bounds,
-      [](ListenOptions& o, const std::string& v) {
-          return text::take_size(v, 1, std::uint64_t{16} << 20, o.receive_octets);
-      }},
-    R{{0, "region", "SIZE", "octets lent to each peer to read and write (default 64K)"},
-      G::bounds,
-      [](ListenOptions& o, const std::string& v) {
-          return text::take_size(v, 64, std::uint64_t{1} << 30, o.region_octets);
-      }},
-    R{{0, "show", "N", "octets of each message to print (default 32)"},
-      G::printing,
-      [](ListenOptions& o, const std::string& v) { return text::take_number(v, 0, 65536, o.shown_octets); }},
+constexpr std::array listen_own_rows{
+    ListenRow{{0, "listen", "ADDR:PORT", "where (default 127.0.0.1:7174); port 0 is any free one"},
+              G::work,
+              [](ListenOptions& o, const std::string& v) { return take_address(v, true, o.at); }},
+    ListenRow{{'c', "count", "N", "end after N connections have come and gone"},
+              G::work,
+              [](ListenOptions& o, const std::string& v) { return text::take_number(v, 1, 1'000'000'000, o.count); }},
+    ListenRow{{0, "connections", "N", "at most N at once (default 256)"},
+              G::bounds,
+              [](ListenOptions& o, const std::string& v) { return text::take_number(v, 1, 65535, o.connections); }},
+    ListenRow{{0, "receives", "N", "receives posted on each connection (default 256)"},
+              G::bounds,
+              [](ListenOptions& o, const std::string& v) { return text::take_number(v, 1, 4096, o.receives); }},
+    ListenRow{{0, "receive-size", "SIZE", "octets of each receive (default 4K); a longer message ends the connection"},
+              G::bounds,
+              [](ListenOptions& o, const std::string& v) {
+                  return text::take_size(v, 1, std::uint64_t{16} << 20, o.receive_octets);
+              }},
+    ListenRow{{0, "region", "SIZE", "octets lent to each peer to read and write (default 64K)"},
+              G::bounds,
+              [](ListenOptions& o, const std::string& v) {
+                  return text::take_size(v, 64, std::uint64_t{1} << 30, o.region_octets);
+              }},
+    ListenRow{{0, "show", "N", "octets of each message to print (default 32)"},
+              G::printing,
+              [](ListenOptions& o, const std::string& v) { return text::take_number(v, 0, 65536, o.shown_octets); }},
 };
 
 std::string hexadecimal(std::span<const std::byte> octets, std::uint64_t most) {
@@ -252,7 +252,7 @@ private:
 int listen(const std::vector<std::string>& arguments, std::string_view version) {
     ListenOptions options;
     std::string words;
-    std::string reason = parse<ListenOptions>(arguments, own, options, words);
+    std::string reason = parse<ListenOptions>(arguments, listen_own_rows, options, words);
     if (reason.empty() && !words.empty()) reason = fmt::format("'{0}' is no option; --listen {0} listens there", words);
     if (reason.empty() && options.connections * (options.receives * options.receive_octets + options.region_octets) >
                               std::uint64_t{1} << 36)
@@ -279,7 +279,7 @@ std::string listen_help() {
         "happens: requests, what was agreed, messages, Terminates, ends. Writes and Reads are silent in RDMA; they "
         "are\n"
         "counted in the line of the end.\n",
-        all_options<ListenOptions>(own), "\nManual: rdmascope-endpoint(1).\n");
+        all_options<ListenOptions>(listen_own_rows), "\nManual: rdmascope-endpoint(1).\n");
 }
 
 }  // namespace cli::endpoint

@@ -28,30 +28,31 @@ struct PingOptions : CommonOptions {
     std::uint64_t timeout_ns = 10'000'000'000;
     bool quiet = false;
 };
-using R = Row<PingOptions>;
+using PingRow = Row<PingOptions>;
 
-constexpr std::array own{
-    R{{0, "to", "ADDR:PORT", "whom (default 127.0.0.1:7174)"},
-      G::work,
-      [](PingOptions& o, const std::string& v) { return take_address(v, false, o.to); }},
-    R{{'c', "count", "N", "end after N pings (default: when interrupted)"},
-      G::work,
-      [](PingOptions& o, const std::string& v) { return text::take_number(v, 1, std::uint64_t{1} << 32, o.count); }},
-    R{{0, "size", "SIZE", "octets there and back (default 64); rping's server takes what its -S says"},
-      G::work,
-      [](PingOptions& o, const std::string& v) { return text::take_size(v, 1, std::uint64_t{1} << 30, o.size); }},
-    R{{0, "interval", "TIME", "begin a ping every TIME (default 1s; 0: at once)"},
-      G::work,
-      [](PingOptions& o, const std::string& v) {
-          if (v == "0") return o.interval_ns = 0, std::string{};
-          return text::take_duration(v, o.interval_ns);
-      }},
-    R{{0, "timeout", "TIME", "give up where an answer, or the connection, takes longer (default 10s)"},
-      G::bounds,
-      [](PingOptions& o, const std::string& v) { return text::take_duration(v, o.timeout_ns); }},
-    R{{'q', "quiet", "", "only the summary"},
-      G::printing,
-      [](PingOptions& o, const std::string&) { return o.quiet = true, std::string{}; }},
+constexpr std::array ping_own_rows{
+    PingRow{{0, "to", "ADDR:PORT", "whom (default 127.0.0.1:7174)"},
+            G::work,
+            [](PingOptions& o, const std::string& v) { return take_address(v, false, o.to); }},
+    PingRow{
+        {'c', "count", "N", "end after N pings (default: when interrupted)"},
+        G::work,
+        [](PingOptions& o, const std::string& v) { return text::take_number(v, 1, std::uint64_t{1} << 32, o.count); }},
+    PingRow{{0, "size", "SIZE", "octets there and back (default 64); rping's server takes what its -S says"},
+            G::work,
+            [](PingOptions& o, const std::string& v) { return text::take_size(v, 1, std::uint64_t{1} << 30, o.size); }},
+    PingRow{{0, "interval", "TIME", "begin a ping every TIME (default 1s; 0: at once)"},
+            G::work,
+            [](PingOptions& o, const std::string& v) {
+                if (v == "0") return o.interval_ns = 0, std::string{};
+                return text::take_duration(v, o.interval_ns);
+            }},
+    PingRow{{0, "timeout", "TIME", "give up where an answer, or the connection, takes longer (default 10s)"},
+            G::bounds,
+            [](PingOptions& o, const std::string& v) { return text::take_duration(v, o.timeout_ns); }},
+    PingRow{{'q', "quiet", "", "only the summary"},
+            G::printing,
+            [](PingOptions& o, const std::string&) { return o.quiet = true, std::string{}; }},
 };
 
 /// One connection over which pings go, one at a time.
@@ -257,7 +258,7 @@ void ping_on(Pinger& pinger, const PingOptions& options, Outcome& outcome) {
 int ping(const std::vector<std::string>& arguments, std::string_view version) {
     PingOptions options;
     std::string words;
-    std::string reason = parse<PingOptions>(arguments, own, options, words);
+    std::string reason = parse<PingOptions>(arguments, ping_own_rows, options, words);
     if (reason.empty() && !words.empty()) reason = fmt::format("'{0}' is no option; --to {0} pings it", words);
     if (const auto status = answered(options, reason, "ping", ping_help, version)) return *status;
 
@@ -293,7 +294,7 @@ std::string ping_help() {
         "Tells the peer by Send where data lies, which it reads by RDMA Read; tells it where room is, to which it\n"
         "writes them back by RDMA Write; compares, and prints how long it took. `endpoint serve` and `rping -s` "
         "answer.\n",
-        all_options<PingOptions>(own), "\nManual: rdmascope-endpoint(1).\n");
+        all_options<PingOptions>(ping_own_rows), "\nManual: rdmascope-endpoint(1).\n");
 }
 
 }  // namespace cli::endpoint

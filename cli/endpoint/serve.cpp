@@ -22,44 +22,44 @@ struct ServeOptions : CommonOptions {
     ServerOptions server = {};
     bool verbose = false;
 };
-using R = Row<ServeOptions>;
+using ServeRow = Row<ServeOptions>;
 
-constexpr std::array own{
-    R{{0, "listen", "ADDR:PORT", "serve there (default 127.0.0.1:7174); port 0 is any free one"},
-      G::work,
-      [](ServeOptions& o, const std::string& v) { return take_address(v, true, o.server.listen); }},
-    R{{0, "connections", "N", "at most N at once (default 4096); others are rejected"},
-      G::bounds,
-      [](ServeOptions& o, const std::string& v) {
-          std::uint64_t number = 0;
-          std::string wanted = text::take_number(v, 1, 1'000'000, number);
-          if (wanted.empty()) o.server.max_connections = static_cast<std::size_t>(number);
-          return wanted;
-      }},
-    R{{0, "region", "SIZE", "lend SIZE octets to be read, and a client at most SIZE to write (default 16M)"},
-      G::bounds,
-      [](ServeOptions& o, const std::string& v) {
-          return text::take_size(v, 4096, std::uint64_t{1} << 32, o.server.region_octets);
-      }},
-    R{{0, "memory", "SIZE", "for the buffers of all connections together (default 256M)"},
-      G::bounds,
-      [](ServeOptions& o, const std::string& v) {
-          return text::take_size(v, 65536, std::uint64_t{1} << 40, o.server.memory_octets);
-      }},
-    R{{0, "idle-timeout", "TIME", "end connections that are silent for so long (default 10m; 0: never)"},
-      G::bounds,
-      [](ServeOptions& o, const std::string& v) {
-          std::uint64_t ns = 0;
-          std::string wanted = v == "0" ? std::string{} : text::take_duration(v, ns);
-          if (wanted.empty()) o.server.idle = std::chrono::nanoseconds(ns);
-          return wanted;
-      }},
-    R{{'v', "verbose", "", "a line on standard error for every connection that comes, goes or fails"},
-      G::printing,
-      [](ServeOptions& o, const std::string&) { return o.verbose = true, std::string{}; }},
+constexpr std::array serve_own_rows{
+    ServeRow{{0, "listen", "ADDR:PORT", "serve there (default 127.0.0.1:7174); port 0 is any free one"},
+             G::work,
+             [](ServeOptions& o, const std::string& v) { return take_address(v, true, o.server.listen); }},
+    ServeRow{{0, "connections", "N", "at most N at once (default 4096); others are rejected"},
+             G::bounds,
+             [](ServeOptions& o, const std::string& v) {
+                 std::uint64_t number = 0;
+                 std::string wanted = text::take_number(v, 1, 1'000'000, number);
+                 if (wanted.empty()) o.server.max_connections = static_cast<std::size_t>(number);
+                 return wanted;
+             }},
+    ServeRow{{0, "region", "SIZE", "lend SIZE octets to be read, and a client at most SIZE to write (default 16M)"},
+             G::bounds,
+             [](ServeOptions& o, const std::string& v) {
+                 return text::take_size(v, 4096, std::uint64_t{1} << 32, o.server.region_octets);
+             }},
+    ServeRow{{0, "memory", "SIZE", "for the buffers of all connections together (default 256M)"},
+             G::bounds,
+             [](ServeOptions& o, const std::string& v) {
+                 return text::take_size(v, 65536, std::uint64_t{1} << 40, o.server.memory_octets);
+             }},
+    ServeRow{{0, "idle-timeout", "TIME", "end connections that are silent for so long (default 10m; 0: never)"},
+             G::bounds,
+             [](ServeOptions& o, const std::string& v) {
+                 std::uint64_t ns = 0;
+                 std::string wanted = v == "0" ? std::string{} : text::take_duration(v, ns);
+                 if (wanted.empty()) o.server.idle = std::chrono::nanoseconds(ns);
+                 return wanted;
+             }},
+    ServeRow{{'v', "verbose", "", "a line on standard error for every connection that comes, goes or fails"},
+             G::printing,
+             [](ServeOptions& o, const std::string&) { return o.verbose = true, std::string{}; }},
 };
 
-nlohmann::ordered_json json_of(const Server& server, const Address& address, const Usage& used, double seconds) {
+nlohmann::ordered_json serve_json(const Server& server, const Address& address, const Usage& used, double seconds) {
     const ServerCounters counted = server.counters();
     const iwarp::DeviceCounters& device = server.device_counters();
     return {
@@ -129,7 +129,7 @@ void tell_who_may(const Address& address) {
 int serve(const std::vector<std::string>& arguments, std::string_view version) {
     ServeOptions options;
     std::string words;
-    std::string reason = parse<ServeOptions>(arguments, own, options, words);
+    std::string reason = parse<ServeOptions>(arguments, serve_own_rows, options, words);
     if (reason.empty() && !words.empty()) reason = fmt::format("'{}' is no option", words);
     if (const auto status = answered(options, reason, "serve", serve_help, version)) return *status;
 
@@ -155,7 +155,7 @@ int serve(const std::vector<std::string>& arguments, std::string_view version) {
     const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
     const Usage used = Usage::of_this_process().since(before);
     server.stop(std::chrono::seconds(1));
-    return print(options.json ? json_of(server, address, used, seconds).dump(2) + "\n"
+    return print(options.json ? serve_json(server, address, used, seconds).dump(2) + "\n"
                               : text_of(server, used, seconds));
 }
 
@@ -164,7 +164,7 @@ std::string serve_help() {
         "Usage: rdmascope endpoint serve [--listen ADDR:PORT] [OPTION]...\n\n"
         "Lends memory that holds a pattern, takes and echoes messages, and answers rping's clients, until SIGINT or\n"
         "SIGTERM. Prints `ready ADDR:PORT` when it listens, and what it did at the end.\n",
-        all_options<ServeOptions>(own), "\nManual: rdmascope-endpoint(1).\n");
+        all_options<ServeOptions>(serve_own_rows), "\nManual: rdmascope-endpoint(1).\n");
 }
 
 }  // namespace cli::endpoint

@@ -21,7 +21,7 @@ using Row = analysis::OptionRow<TopOptions>;
 
 constexpr std::uint64_t least_interval_ns = 100'000'000;
 constexpr std::uint64_t most_interval_ns = 10'000'000'000;
-constexpr int most_cells = 1000;  ///< in a row or a column
+constexpr int most_screen_cells = 1000;  ///< in a row or a column
 
 std::string take_speed(std::string_view value, double& into) {
     if (value == "max") return into = 0, std::string{};
@@ -38,7 +38,7 @@ std::string take_size(std::string_view value, Size& into) {
     const std::size_t times = std::min(value.find('x'), value.size());
     const auto take = [](std::string_view text, int& number) {
         const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-        return error == std::errc{} && rest == text.data() + text.size() && number >= 1 && number <= most_cells;
+        return error == std::errc{} && rest == text.data() + text.size() && number >= 1 && number <= most_screen_cells;
     };
     Size given;
     if (times == value.size() || !take(value.substr(0, times), given.width) ||
@@ -49,19 +49,23 @@ std::string take_size(std::string_view value, Size& into) {
 }
 
 /// The views that need no flow to be chosen first.
-constexpr std::array views{tui::View::flows,  tui::View::hosts,   tui::View::congestion,
-                           tui::View::events, tui::View::packets, tui::View::counters};
+constexpr std::array first_views{tui::View::flows,  tui::View::hosts,   tui::View::congestion,
+                                 tui::View::events, tui::View::packets, tui::View::counters};
 
 std::string take_view(const std::string& value, std::optional<tui::View>& into) {
     std::string names;
-    for (const tui::View view : views) {
+    for (const tui::View view : first_views) {
         if (tui::name_of(view) == value) into = view;
-        names += fmt::format("{}{}", names.empty() ? "" : view == views.back() ? " or " : ", ", tui::name_of(view));
+        names += fmt::format("{}{}",
+                             names.empty()                ? ""
+                             : view == first_views.back() ? " or "
+                                                          : ", ",
+                             tui::name_of(view));
     }
     return into && tui::name_of(*into) == value ? std::string{} : names;
 }
 
-std::string take_theme(const std::string& value, std::string& into) {
+std::string take_theme_option(const std::string& value, std::string& into) {
     if (tui::find_theme(value) != nullptr) return into = value, std::string{};
     std::string names;
     for (const std::string_view& name : tui::theme_names)
@@ -96,7 +100,7 @@ constexpr std::array own{
         [](TopOptions& o, const std::string& v) { return analysis::take_sort(v, o.sort); }},
     Row{{0, "theme", "NAME", "colours: safe, classic, light or plain"},
         Group::printing,
-        [](TopOptions& o, const std::string& v) { return take_theme(v, o.theme); }},
+        [](TopOptions& o, const std::string& v) { return take_theme_option(v, o.theme); }},
     Row{{0, "no-color", "", "no colours: bold and reverse alone; so does NO_COLOR"},
         Group::printing,
         [](TopOptions& o, const std::string&) { return o.color = false, std::string{}; }},
@@ -126,7 +130,7 @@ std::string unknown_column(std::string_view option, std::string_view name) {
                        text::did_you_mean(name, known));
 }
 
-std::string contradiction(const TopOptions& options) {
+std::string top_contradiction(const TopOptions& options) {
     for (const std::string& name : options.columns)
         if (!tui::column_named(name)) return unknown_column("--columns", name);
     if (!options.sort.empty()) {
@@ -156,7 +160,7 @@ std::string take_interval(const std::string& value, std::uint64_t& into) {
 std::string parse_options(const std::vector<std::string>& arguments, TopOptions& out) {
     std::string reason = analysis::parse<TopOptions>(arguments, own, out);
     if (out.column_help() || out.help || out.version) return out.column_help() ? std::string{} : reason;
-    return reason.empty() ? contradiction(out) : reason;
+    return reason.empty() ? top_contradiction(out) : reason;
 }
 
 std::string help_text() {

@@ -35,8 +35,9 @@ std::string duration(std::uint64_t ns) {
     return ns % (1000 * ms) == 0 ? fmt::format("{}s", ns / (1000 * ms)) : fmt::format("{}ms", ns / ms);
 }
 
-constexpr std::array groupings{tui::Grouping::none,      tui::Grouping::source,        tui::Grouping::destination,
-                               tui::Grouping::transport, tui::Grouping::traffic_class, tui::Grouping::process};
+constexpr std::array stored_groupings{tui::Grouping::none,          tui::Grouping::source,
+                                      tui::Grouping::destination,   tui::Grouping::transport,
+                                      tui::Grouping::traffic_class, tui::Grouping::process};
 
 /// A key of the file. `take` returns what is wanted in place of the value; `give` stores it.
 struct Key {
@@ -70,14 +71,14 @@ std::string take_sort(const toml::node& node, Settings& settings) {
 
 std::string take_group(const toml::node& node, Settings& settings) {
     const auto name = node.value_exact<std::string>();
-    for (const tui::Grouping grouping : groupings)
+    for (const tui::Grouping grouping : stored_groupings)
         if (name && *name == tui::name_of(grouping)) return settings.grouping = grouping, std::string{};
     std::string names;
-    for (const tui::Grouping& grouping : groupings)
+    for (const tui::Grouping& grouping : stored_groupings)
         names += fmt::format("{}{}",
-                             names.empty()                    ? ""
-                             : &grouping == &groupings.back() ? " or "
-                                                              : ", ",
+                             names.empty()                           ? ""
+                             : &grouping == &stored_groupings.back() ? " or "
+                                                                     : ", ",
                              tui::name_of(grouping));
     return names;
 }

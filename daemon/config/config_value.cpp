@@ -10,29 +10,29 @@ namespace service {
 
 namespace {
 
-struct Unit {
+struct NamedUnit {
     std::uint64_t factor;
     std::string_view name;
 };
 
 constexpr std::array durations{
-    Unit{std::uint64_t{86400} * 1'000'000'000, "d"},
-    Unit{std::uint64_t{3600} * 1'000'000'000, "h"},
-    Unit{std::uint64_t{60} * 1'000'000'000, "m"},
-    Unit{1'000'000'000, "s"},
-    Unit{1'000'000, "ms"},
-    Unit{1'000, "us"},
-    Unit{1, "ns"},
+    NamedUnit{std::uint64_t{86400} * 1'000'000'000, "d"},
+    NamedUnit{std::uint64_t{3600} * 1'000'000'000, "h"},
+    NamedUnit{std::uint64_t{60} * 1'000'000'000, "m"},
+    NamedUnit{1'000'000'000, "s"},
+    NamedUnit{1'000'000, "ms"},
+    NamedUnit{1'000, "us"},
+    NamedUnit{1, "ns"},
 };
-constexpr std::array sizes{Unit{std::uint64_t{1} << 40, "TiB"}, Unit{std::uint64_t{1} << 30, "GiB"},
-                           Unit{std::uint64_t{1} << 20, "MiB"}, Unit{std::uint64_t{1} << 10, "KiB"}};
-constexpr std::array rates{Unit{1'000'000'000'000, "T"}, Unit{1'000'000'000, "G"}, Unit{1'000'000, "M"},
-                           Unit{1'000, "k"}};
+constexpr std::array sizes{NamedUnit{std::uint64_t{1} << 40, "TiB"}, NamedUnit{std::uint64_t{1} << 30, "GiB"},
+                           NamedUnit{std::uint64_t{1} << 20, "MiB"}, NamedUnit{std::uint64_t{1} << 10, "KiB"}};
+constexpr std::array rates{NamedUnit{1'000'000'000'000, "T"}, NamedUnit{1'000'000'000, "G"}, NamedUnit{1'000'000, "M"},
+                           NamedUnit{1'000, "k"}};
 
 /// In the greatest unit that divides it; a bare number where none does.
-std::string measured(std::uint64_t value, std::span<const Unit> units) {
+std::string measured(std::uint64_t value, std::span<const NamedUnit> units) {
     if (value == 0) return "0";
-    for (const Unit& unit : units)
+    for (const NamedUnit& unit : units)
         if (value % unit.factor == 0) return fmt::format("\"{}{}\"", value / unit.factor, unit.name);
     return fmt::format("{}", value);
 }
@@ -43,7 +43,7 @@ std::string rate_text(std::uint64_t value) {
     return text.starts_with('"') ? text : fmt::format("\"{}bps\"", value);
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
         if (c == '"' || c == '\\')
@@ -148,8 +148,8 @@ struct Taker {
 struct Formatter {
     const Key& key;
 
-    std::string operator()(const std::string& value) const { return quoted(value); }
-    std::string operator()(const std::vector<std::string>& value) const { return listed(value, quoted); }
+    std::string operator()(const std::string& value) const { return in_quotes(value); }
+    std::string operator()(const std::vector<std::string>& value) const { return listed(value, in_quotes); }
     std::string operator()(const std::vector<std::uint64_t>& value) const {
         return listed(value, [](std::uint64_t number) { return std::to_string(number); });
     }

@@ -55,7 +55,7 @@ void* ProgressEngine::Service::run(void* service) {
 
 void ProgressEngine::Service::wake() const {
     const std::uint64_t one = 1;
-    static_cast<void>(!write(wake_.number(), &one, sizeof one));
+    static_cast<void>(!::write(wake_.number(), &one, sizeof one));
 }
 
 // The service looks whether the program drives after it has said that it rests, this the other way round: one of the
@@ -75,7 +75,7 @@ void ProgressEngine::Service::rest(std::int64_t for_ns) {
     const timespec time{0, for_ns};
     if (ppoll(&woken, 1, &time, nullptr) <= 0) return;
     std::uint64_t count = 0;
-    static_cast<void>(!read(wake_.number(), &count, sizeof count));
+    static_cast<void>(!::read(wake_.number(), &count, sizeof count));
 }
 
 void ProgressEngine::Service::give_way() {
@@ -92,10 +92,10 @@ void ProgressEngine::Service::give_way() {
 /// Until the device has something to do. Whether it was told so.
 bool ProgressEngine::Service::sleep() const {
     std::array<pollfd, 2> readable{{{descriptor_, POLLIN, 0}, {wake_.number(), POLLIN, 0}}};
-    poll(readable.data(), readable.size(), -1);
+    ::poll(readable.data(), readable.size(), -1);
     if (readable[1].revents == 0) return false;
     std::uint64_t count = 0;
-    static_cast<void>(!read(wake_.number(), &count, sizeof count));
+    static_cast<void>(!::read(wake_.number(), &count, sizeof count));
     return true;
 }
 

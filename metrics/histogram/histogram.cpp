@@ -5,29 +5,26 @@
 #include "base/saturating.h"
 
 namespace metrics {
-using base::saturating::add;
-using base::saturating::multiply;
-using base::saturating::subtract;
 
 void Histogram::record(std::uint64_t value, std::uint64_t times) {
     if (times == 0) return;
     value = std::min(value, HistogramBuckets::max_value);
     min_ = count_ == 0 ? value : std::min(min_, value);
     max_ = std::max(max_, value);
-    sum_ = add(sum_, multiply(value, times));
+    sum_ = base::saturating::add(sum_, base::saturating::multiply(value, times));
     add_bucket(HistogramBuckets::index_of(value), times);
 }
 
 void Histogram::add_bucket(unsigned index, std::uint64_t times) {
     if (times == 0) return;
-    count_ = add(count_, times);
+    count_ = base::saturating::add(count_, times);
     const auto wanted = static_cast<std::uint16_t>(std::min(index, HistogramBuckets::count - 1));
     auto place = buckets_.end();
     if (!buckets_.empty() && buckets_.back().index >= wanted)
         place = std::lower_bound(buckets_.begin(), buckets_.end(), wanted,
                                  [](const Bucket& bucket, std::uint16_t sought) { return bucket.index < sought; });
     if (place != buckets_.end() && place->index == wanted)
-        place->count = add(place->count, times);
+        place->count = base::saturating::add(place->count, times);
     else
         buckets_.insert(place, Bucket{wanted, times});
 }
@@ -46,7 +43,7 @@ std::vector<Histogram::Bucket>::const_iterator Histogram::add_to_known(const His
             mine = std::lower_bound(mine, mine + farthest, theirs->index,
                                     [](const Bucket& bucket, std::uint16_t index) { return bucket.index < index; });
         if (mine->index != theirs->index) break;
-        mine->count = add(mine->count, theirs->count);
+        mine->count = base::saturating::add(mine->count, theirs->count);
     }
     return theirs;
 }
@@ -55,8 +52,8 @@ void Histogram::merge(const Histogram& other) {
     if (other.empty()) return;
     min_ = empty() ? other.min_ : std::min(min_, other.min_);
     max_ = std::max(max_, other.max_);
-    count_ = add(count_, other.count_);
-    sum_ = add(sum_, other.sum_);
+    count_ = base::saturating::add(count_, other.count_);
+    sum_ = base::saturating::add(sum_, other.sum_);
     auto theirs = add_to_known(other);
     if (theirs == other.buckets_.end()) return;
 
@@ -69,7 +66,7 @@ void Histogram::merge(const Histogram& other) {
         } else if (mine == buckets_.end() || theirs->index < mine->index) {
             merged.push_back(*theirs++);
         } else {
-            merged.push_back({mine->index, add(mine->count, theirs->count)});
+            merged.push_back({mine->index, base::saturating::add(mine->count, theirs->count)});
             ++mine;
             ++theirs;
         }
@@ -84,10 +81,10 @@ Histogram Histogram::since(const Histogram& earlier) const {
     for (const Bucket& bucket : buckets_) {
         while (former != earlier.buckets_.end() && former->index < bucket.index) ++former;
         const bool known = former != earlier.buckets_.end() && former->index == bucket.index;
-        rest.add_bucket(bucket.index, known ? subtract(bucket.count, former->count) : bucket.count);
+        rest.add_bucket(bucket.index, known ? base::saturating::subtract(bucket.count, former->count) : bucket.count);
     }
     if (rest.empty()) return rest;
-    rest.sum_ = subtract(sum_, earlier.sum_);
+    rest.sum_ = base::saturating::subtract(sum_, earlier.sum_);
     const unsigned first = rest.buckets_.front().index;
     const unsigned last = rest.buckets_.back().index;
     rest.min_ = std::max(min_, HistogramBuckets::lower_bound(first));
@@ -107,7 +104,7 @@ std::optional<Histogram> Histogram::restore(std::vector<Bucket> buckets, std::ui
     if (min > max || max > HistogramBuckets::max_value || buckets.back().index >= HistogramBuckets::count) return {};
     for (std::size_t i = 0; i < buckets.size(); ++i) {
         if (buckets[i].count == 0 || (i != 0 && buckets[i].index <= buckets[i - 1].index)) return {};
-        histogram.count_ = add(histogram.count_, buckets[i].count);
+        histogram.count_ = base::saturating::add(histogram.count_, buckets[i].count);
     }
     histogram.buckets_ = std::move(buckets);
     histogram.sum_ = sum;
@@ -141,7 +138,7 @@ std::optional<std::uint64_t> Histogram::quantile(double share) const {
     const auto wanted = static_cast<std::uint64_t>(rank);
     std::uint64_t passed = 0;
     for (const Bucket& bucket : buckets_) {
-        passed = add(passed, bucket.count);
+        passed = base::saturating::add(passed, bucket.count);
         if (passed >= wanted) return std::clamp(HistogramBuckets::representative(bucket.index), min_, max_);
     }
     return max_;

@@ -17,9 +17,9 @@ struct Suffix {
     double factor;
 };
 constexpr double kibi = 1024;
-constexpr Suffix times[] = {{"", 1},     {"ns", 1},     {"us", 1e3},   {"ms", 1e6},   {"s", 1e9},
-                            {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
-constexpr Suffix counts[] = {{"", 1}, {"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}};
+constexpr Suffix time_suffixes[] = {{"", 1},     {"ns", 1},     {"us", 1e3},   {"ms", 1e6},   {"s", 1e9},
+                                    {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
+constexpr Suffix count_suffixes[] = {{"", 1}, {"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}};
 /// Sizes are powers of 1024, as everywhere in the program's options, unless they say kB.
 constexpr Suffix sizes[] = {{"", 1},
                             {"B", 1},
@@ -44,7 +44,7 @@ constexpr Suffix octet_rates[] = {
     {"bit", bit}, {"kbit", 1e3 * bit}, {"Mbit", 1e6 * bit}, {"Gbit", 1e9 * bit}, {"Tbit", 1e12 * bit}};
 constexpr Suffix bit_rates[] = {{"", 1},    {"k", 1e3},    {"K", 1e3},    {"M", 1e6},    {"G", 1e9},    {"T", 1e12},
                                 {"bit", 1}, {"kbit", 1e3}, {"Mbit", 1e6}, {"Gbit", 1e9}, {"Tbit", 1e12}};
-constexpr Suffix shares[] = {{"", decimal_parts}, {"%", decimal_parts / 100}};
+constexpr Suffix share_suffixes[] = {{"", decimal_parts}, {"%", decimal_parts / 100}};
 constexpr Suffix ratios[] = {{"", decimal_parts},        {"k", 1e3 * decimal_parts}, {"K", 1e3 * decimal_parts},
                              {"M", 1e6 * decimal_parts}, {"G", 1e9 * decimal_parts}, {"%", decimal_parts / 100}};
 
@@ -75,13 +75,13 @@ std::optional<std::uint64_t> decimal(std::string_view text) {
     return read(text, suffixes);
 }
 
-constexpr dissect::NumberForm time_form{whole<times>, "a time such as 250us or 1.5ms, or a number of ns"};
-constexpr dissect::NumberForm count_form{whole<counts>, "a number such as 17, 10k or 1.5M"};
+constexpr dissect::NumberForm time_form{whole<time_suffixes>, "a time such as 250us or 1.5ms, or a number of ns"};
+constexpr dissect::NumberForm count_form{whole<count_suffixes>, "a number such as 17, 10k or 1.5M"};
 constexpr dissect::NumberForm size_form{whole<sizes>, "a size such as 512, 64K or 1.5MB"};
 constexpr dissect::NumberForm octet_rate_form{whole<octet_rates>,
                                               "a rate such as 1.5G octets or 10Gbit, each per second"};
 constexpr dissect::NumberForm bit_rate_form{whole<bit_rates>, "a rate such as 10G bits per second"};
-constexpr dissect::NumberForm share_form{decimal<shares>, "a share such as 5% or 0.05"};
+constexpr dissect::NumberForm share_form{decimal<share_suffixes>, "a share such as 5% or 0.05"};
 constexpr dissect::NumberForm ratio_form{decimal<ratios>, "a number such as 1.5, 20 or 10k"};
 
 }  // namespace

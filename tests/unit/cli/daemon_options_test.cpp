@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/daemon/options.h"
+#include "tests/support/pcaps.h"
 
 namespace cli::daemon {
 namespace {
@@ -140,7 +141,7 @@ TEST(DaemonOptions, help_has_every_option_and_fits_a_terminal) {
 }
 
 std::string content(const std::string& path) {
-    std::ifstream file(std::string(RDMASCOPE_PCAPS) + "/../" + path);
+    std::ifstream file(support::pcaps() + "/../" + path);
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
