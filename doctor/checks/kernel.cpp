@@ -56,6 +56,12 @@ bool is_there(const Inventory& machine, const Needed& needed) {
     return needed.works(machine);
 }
 
+#if defined(__aarch64__)
+constexpr std::string_view kernel_package = "linux-image-arm64";
+#else
+constexpr std::string_view kernel_package = "linux-image-amd64";
+#endif
+
 }  // namespace
 
 void check_modules(const Inventory& machine, Report& report) {
@@ -76,8 +82,9 @@ void check_modules(const Inventory& machine, Report& report) {
                    fmt::format("kernel {} has no such module, neither built in nor loadable; it is needed for {}",
                                machine.host.kernel, needed.for_what),
                    "a kernel with CONFIG_INFINIBAND",
-                   machine.kernel.modular ? "apt install linux-image-amd64  # or the modules package of this kernel"
-                                          : "rdmascope run --software -- PROGRAM  # this kernel loads no modules");
+                   machine.kernel.modular
+                       ? fmt::format("apt install {}  # or the modules package of this kernel", kernel_package)
+                       : "rdmascope run --software -- PROGRAM  # this kernel loads no modules");
         if (needed.others_rest_on_it) return;
     }
     report.fine("those that are needed are there");
