@@ -1,19 +1,19 @@
 #include "cli/options/setters.h"
 
-namespace cli::options::detail {
+namespace cli::options {
 
-std::string listed(const std::vector<std::string_view>& names) {
+std::string listed(const std::vector<std::string_view>& names, std::string_view last) {
     std::string text;
     for (std::size_t i = 0; i < names.size(); ++i) {
-        if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
+        if (i > 0) text += i + 1 == names.size() ? last : ", ";
         text += names[i];
     }
     return text;
 }
 
-std::int64_t now_ns() {
+std::int64_t detail::now_ns() {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
 
-}  // namespace cli::options::detail
+}  // namespace cli::options

@@ -18,6 +18,16 @@
 /// that it sets, or with the members that lead there: `number<1, 9, &Options::connection, &Connection::depth>`.
 namespace cli::options {
 
+/// "a, b or c"; `last` stands before the last name.
+std::string listed(const std::vector<std::string_view>& names, std::string_view last = " or ");
+
+/// A string literal as a template argument.
+template <std::size_t Size>
+struct Words {
+    char text[Size] = {};
+    constexpr Words(const char (&literal)[Size]) { std::copy_n(literal, Size, text); }
+};
+
 namespace detail {
 
 template <auto... Path, class Settings>
@@ -39,16 +49,6 @@ constexpr void assign(Settings& settings, Value value) {
     else
         member = static_cast<Member>(std::move(value));
 }
-
-/// A string literal as a template argument.
-template <std::size_t Size>
-struct Words {
-    char text[Size] = {};
-    constexpr Words(const char (&literal)[Size]) { std::copy_n(literal, Size, text); }
-};
-
-/// "a, b or c".
-std::string listed(const std::vector<std::string_view>& names);
 
 /// The time now in nanoseconds since 1970.
 std::int64_t now_ns();
@@ -75,7 +75,7 @@ std::string store(Settings& settings, const std::string& value) {
 }
 
 /// Any value except an empty one.
-template <detail::Words Expected, auto... Path, class Settings>
+template <Words Expected, auto... Path, class Settings>
 std::string store_nonempty(Settings& settings, const std::string& value) {
     if (value.empty()) return Expected.text;
     detail::assign<Path...>(settings, value);
@@ -160,7 +160,7 @@ std::string choice(Settings& settings, const std::string& value) {
         detail::assign<Path...>(settings, meaning);
         return {};
     }
-    return detail::listed(names);
+    return listed(names);
 }
 
 }  // namespace cli::options

@@ -29,6 +29,18 @@ struct ListedOption {
     Section section;
 };
 
+/// What the parser needs of the rows.
+std::vector<text::OptionSyntax> syntax_of(std::span<const ListedOption> options);
+
+/// The table of a command, or of a part of one: `endpoint serve`.
+struct CommandOptions {
+    std::string_view command;
+    std::vector<ListedOption> options;
+};
+
+/// Appends where else an unknown option is known: "; flows and why have it". `command` lacks the option.
+void append_other_commands(UsageError& error, std::string_view command, std::span<const CommandOptions> all);
+
 namespace detail {
 
 using Apply = std::function<std::string(std::size_t index, const std::string& value)>;
@@ -46,6 +58,10 @@ public:
 
     template <class Base, std::size_t Size>
     OptionTable& add(const std::array<Option<Base>, Size>& rows) {
+        return add(std::span<const Option<Base>>(rows));
+    }
+    template <class Base>
+    OptionTable& add(std::span<const Option<Base>> rows) {
         for (const Option<Base>& row : rows) {
             options_.push_back({row.text, row.section});
             setters_.push_back(
