@@ -8,7 +8,7 @@
 #include "cli/options/shared.h"
 #include "cli/options/table.h"
 #include "replay/frames/rewrite.h"
-#include "replay/impair/settings.h"
+#include "replay/impair/impairment_settings.h"
 
 namespace cli::replay {
 
