@@ -103,18 +103,22 @@ std::string_view name_of(Unit unit) {
 }
 
 void append_json(std::string& out, const Value& value) {
-    std::visit(
-        Overloaded{[&](std::monostate) { out += "null"; }, [&](bool truth) { out += truth ? "true" : "false"; },
-                   [&](std::uint64_t number) { append_number(out, number); },
-                   [&](std::int64_t number) { append_number(out, number); },
-                   [&](double number) { std::isfinite(number) ? append_double(out, number) : void(out += "null"); },
-                   [&](const std::string& text) { append_quoted(out, text); },
-                   [&](const Frames& frames) {
-                       out += '[';
-                       append_frames(out, frames, ',');
-                       out += ']';
-                   }},
-        value);
+    std::visit(Overloaded{[&](std::monostate) { out += "null"; }, [&](bool truth) { out += truth ? "true" : "false"; },
+                          [&](std::uint64_t number) { append_number(out, number); },
+                          [&](std::int64_t number) { append_number(out, number); },
+                          [&](double number) {
+                              if (std::isfinite(number))
+                                  append_double(out, number);
+                              else
+                                  out += "null";
+                          },
+                          [&](const std::string& text) { append_quoted(out, text); },
+                          [&](const Frames& frames) {
+                              out += '[';
+                              append_frames(out, frames, ',');
+                              out += ']';
+                          }},
+               value);
 }
 
 void append_csv(std::string& out, const Value& value) {

@@ -45,10 +45,7 @@ int serve(const DaemonOptions& options, const service::Config& config, std::stri
 
 int run(const std::vector<std::string>& arguments, const Environment& environment) {
     DaemonOptions options;
-    if (const std::string reason = parse_options(arguments, options); !reason.empty()) {
-        tell("rdmascope daemon: {}\nrdmascope daemon: `rdmascope help daemon` lists the options", reason);
-        return exit_usage;
-    }
+    if (const auto error = parse_options(arguments, options)) return usage_error(environment, "daemon", *error);
     switch (options.action) {
         case Action::help: return print(help());
         case Action::version: return print(version_text(environment.version));
@@ -69,5 +66,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
 }
 
 std::string help() { return help_text(); }
+
+std::vector<options::CommandOptions> option_lists() { return {{"daemon", option_table().options()}}; }
 
 }  // namespace cli::daemon

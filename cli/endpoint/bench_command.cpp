@@ -8,52 +8,51 @@
 #include "cli/endpoint/parts.h"
 #include "cli/endpoint/server.h"
 #include "cli/signals.h"
-#include "text/quantities.h"
 #include "text/similar.h"
 
 namespace cli::endpoint {
 
 namespace {
 
-using G = Group;
-using R = Row<BenchOptions>;
+using options::Section;
+using Row = options::Option<BenchOptions>;
 
 constexpr std::array own{
-    R{{0, "to", "ADDR:PORT", "the `endpoint serve` to work with (default 127.0.0.1:7174)"},
-      G::work,
-      [](BenchOptions& o, const std::string& v) { return take_address(v, false, o.to); }},
-    R{{0, "size", "SIZE", "octets of a message, 0 to 16M and more (default 64K; atomics have 8)"},
-      G::work,
-      [](BenchOptions& o, const std::string& v) { return text::take_size(v, 0, std::uint64_t{1} << 31, o.size); }},
-    R{{0, "count", "N", "end after N messages on each connection"},
-      G::work,
-      [](BenchOptions& o, const std::string& v) { return text::take_number(v, 1, std::uint64_t{1} << 40, o.count); }},
-    R{{0, "seconds", "S", "end after S seconds (default 5)"},
-      G::work,
-      [](BenchOptions& o, const std::string& v) { return text::take_duration(v, o.duration_ns); }},
-    R{{0, "depth", "N", "at most N messages outstanding on a connection (default 16)"},
-      G::work,
-      [](BenchOptions& o, const std::string& v) { return text::take_number(v, 1, 4096, o.depth); }},
-    R{{0, "connections", "N", "so many connections, driven in turn by one thread (default 1)"},
-      G::work,
-      [](BenchOptions& o, const std::string& v) { return text::take_number(v, 1, 65535, o.connections); }},
-    R{{0, "rate", "BITS",
-       "begin messages at this rate on each connection, as in 8.7M; one that is not done when the next is due has "
-       "missed its deadline"},
-      G::work,
-      [](BenchOptions& o, const std::string& v) { return text::take_rate(v, o.bits_per_sec.emplace()); }},
-    R{{0, "timeout", "TIME", "give up after TIME without a completion or a connection (default 10s)"},
-      G::bounds,
-      [](BenchOptions& o, const std::string& v) { return text::take_duration(v, o.timeout_ns); }},
-    R{{0, "ping-pong", "", "send: every message comes back, and the round trip is timed"},
-      G::work,
-      [](BenchOptions& o, const std::string&) { return o.ping_pong = true, std::string{}; }},
-    R{{0, "compare-swap", "", "atomic: Compare and Swap instead of Fetch and Add"},
-      G::work,
-      [](BenchOptions& o, const std::string&) { return o.compare_swap = true, std::string{}; }},
-    R{{0, "verify", "", "compare all data; what is written is read back, which doubles the traffic"},
-      G::work,
-      [](BenchOptions& o, const std::string&) { return o.verify = true, std::string{}; }},
+    Row{{0, "to", "ADDR:PORT", "the `endpoint serve` to work with (default 127.0.0.1:7174)"},
+        Section::work,
+        [](BenchOptions& o, const std::string& value) { return take_address(value, false, o.to); }},
+    Row{{0, "size", "SIZE", "octets of a message, 0 to 16M and more (default 64K; atomics have 8)"},
+        Section::work,
+        options::size<0, std::uint64_t{1} << 31, &BenchOptions::size>},
+    Row{{0, "count", "N", "end after N messages on each connection"},
+        Section::work,
+        options::number<1, std::uint64_t{1} << 40, &BenchOptions::count>},
+    Row{{0, "seconds", "S", "end after S seconds (default 5)"},
+        Section::work,
+        options::duration<&BenchOptions::duration_ns>},
+    Row{{0, "depth", "N", "at most N messages outstanding on a connection (default 16)"},
+        Section::work,
+        options::number<1, 4096, &BenchOptions::depth>},
+    Row{{0, "connections", "N", "so many connections, driven in turn by one thread (default 1)"},
+        Section::work,
+        options::number<1, 65535, &BenchOptions::connections>},
+    Row{{0, "rate", "BITS",
+         "begin messages at this rate on each connection, as in 8.7M; one that is not done when the next is due has "
+         "missed its deadline"},
+        Section::work,
+        options::rate<&BenchOptions::bits_per_sec>},
+    Row{{0, "timeout", "TIME", "give up after TIME without a completion or a connection (default 10s)"},
+        Section::bounds,
+        options::duration<&BenchOptions::timeout_ns>},
+    Row{{0, "ping-pong", {}, "send: every message comes back, and the round trip is timed"},
+        Section::work,
+        options::turn_on<&BenchOptions::ping_pong>},
+    Row{{0, "compare-swap", {}, "atomic: Compare and Swap instead of Fetch and Add"},
+        Section::work,
+        options::turn_on<&BenchOptions::compare_swap>},
+    Row{{0, "verify", {}, "compare all data; what is written is read back, which doubles the traffic"},
+        Section::work,
+        options::turn_on<&BenchOptions::verify>},
 };
 
 std::string choose(const std::string& word, BenchOptions& options) {
@@ -61,8 +60,10 @@ std::string choose(const std::string& word, BenchOptions& options) {
     std::vector<std::string_view> names;
     names.reserve(known.size());
     for (const BenchKind kind : known) {
-        if (word == name_of(kind)) return options.kind = kind, std::string{};
         names.push_back(name_of(kind));
+        if (word != names.back()) continue;
+        options.kind = kind;
+        return {};
     }
     if (word.empty()) return "what shall be measured? write, read, send or atomic";
     return fmt::format("'{}' is none of write, read, send and atomic{}", word, text::did_you_mean(word, names));
@@ -88,14 +89,15 @@ std::string contradiction(const BenchOptions& options) {
 
 }  // namespace
 
-int bench(const std::vector<std::string>& arguments, std::string_view version) {
+int bench(const std::vector<std::string>& arguments, const Environment& environment) {
     BenchOptions options;
-    std::string words;
-    std::string reason = parse<BenchOptions>(arguments, own, options, words);
-    if (reason.empty() && !options.help && !options.version) reason = choose(words, options);
+    std::vector<std::string> words;
+    auto usage = parse(arguments, table_of(own), options, words);
+    if (!usage && !options.help && !options.version)
+        usage = options::usage_error_if(choose(options::joined(words), options));
     if (options.kind == BenchKind::atomic) options.size = 8;
-    if (reason.empty()) reason = contradiction(options);
-    if (const auto status = answered(options, reason, "bench", bench_help, version)) return *status;
+    if (!usage) usage = options::usage_error_if(contradiction(options));
+    if (const auto status = answered(environment, "endpoint bench", usage, options, bench_help)) return *status;
 
     const Signals signals;
     set_patience(options.connection, options.timeout_ns);
@@ -115,13 +117,15 @@ int bench(const std::vector<std::string>& arguments, std::string_view version) {
     return printed;
 }
 
+std::vector<options::ListedOption> bench_options() { return table_of(own).options(); }
+
 std::string bench_help() {
-    return help_page(
+    return options::help_page(
         "Usage: rdmascope endpoint bench write|read|send|atomic [--to ADDR:PORT] [OPTION]...\n\n"
         "Measures bandwidth, message rate, latency and processor time against `endpoint serve`. A Write is done when\n"
         "TCP has taken it (RFC 5040), and the last ones when they are placed; a Send when its credit has come back; a\n"
         "Read or an atomic when its answer has.\n",
-        all_options<BenchOptions>(own), "\nManual: rdmascope-endpoint(1).\n");
+        table_of(own).options(), "\nManual: rdmascope-endpoint(1).\n");
 }
 
 }  // namespace cli::endpoint

@@ -12,13 +12,12 @@
 #include "cli/endpoint/memory.h"
 #include "cli/endpoint/parts.h"
 #include "cli/signals.h"
-#include "text/quantities.h"
 
 namespace cli::endpoint {
 
 namespace {
 
-using G = Group;
+using options::Section;
 
 struct PingOptions : CommonOptions {
     Address to = {};
@@ -28,30 +27,25 @@ struct PingOptions : CommonOptions {
     std::uint64_t timeout_ns = 10'000'000'000;
     bool quiet = false;
 };
-using R = Row<PingOptions>;
+using Row = options::Option<PingOptions>;
 
 constexpr std::array own{
-    R{{0, "to", "ADDR:PORT", "whom (default 127.0.0.1:7174)"},
-      G::work,
-      [](PingOptions& o, const std::string& v) { return take_address(v, false, o.to); }},
-    R{{'c', "count", "N", "end after N pings (default: when interrupted)"},
-      G::work,
-      [](PingOptions& o, const std::string& v) { return text::take_number(v, 1, std::uint64_t{1} << 32, o.count); }},
-    R{{0, "size", "SIZE", "octets there and back (default 64); rping's server takes what its -S says"},
-      G::work,
-      [](PingOptions& o, const std::string& v) { return text::take_size(v, 1, std::uint64_t{1} << 30, o.size); }},
-    R{{0, "interval", "TIME", "begin a ping every TIME (default 1s; 0: at once)"},
-      G::work,
-      [](PingOptions& o, const std::string& v) {
-          if (v == "0") return o.interval_ns = 0, std::string{};
-          return text::take_duration(v, o.interval_ns);
-      }},
-    R{{0, "timeout", "TIME", "give up where an answer, or the connection, takes longer (default 10s)"},
-      G::bounds,
-      [](PingOptions& o, const std::string& v) { return text::take_duration(v, o.timeout_ns); }},
-    R{{'q', "quiet", "", "only the summary"},
-      G::printing,
-      [](PingOptions& o, const std::string&) { return o.quiet = true, std::string{}; }},
+    Row{{0, "to", "ADDR:PORT", "whom (default 127.0.0.1:7174)"},
+        Section::work,
+        [](PingOptions& o, const std::string& value) { return take_address(value, false, o.to); }},
+    Row{{'c', "count", "N", "end after N pings (default: when interrupted)"},
+        Section::work,
+        options::number<1, std::uint64_t{1} << 32, &PingOptions::count>},
+    Row{{0, "size", "SIZE", "octets there and back (default 64); rping's server takes what its -S says"},
+        Section::work,
+        options::size<1, std::uint64_t{1} << 30, &PingOptions::size>},
+    Row{{0, "interval", "TIME", "begin a ping every TIME (default 1s; 0: at once)"},
+        Section::work,
+        options::duration_or_zero<&PingOptions::interval_ns>},
+    Row{{0, "timeout", "TIME", "give up where an answer, or the connection, takes longer (default 10s)"},
+        Section::bounds,
+        options::duration<&PingOptions::timeout_ns>},
+    Row{{'q', "quiet", {}, "only the summary"}, Section::printing, options::turn_on<&PingOptions::quiet>},
 };
 
 /// One connection over which pings go, one at a time.
@@ -254,12 +248,13 @@ void ping_on(Pinger& pinger, const PingOptions& options, Outcome& outcome) {
 
 }  // namespace
 
-int ping(const std::vector<std::string>& arguments, std::string_view version) {
+int ping(const std::vector<std::string>& arguments, const Environment& environment) {
     PingOptions options;
-    std::string words;
-    std::string reason = parse<PingOptions>(arguments, own, options, words);
-    if (reason.empty() && !words.empty()) reason = fmt::format("'{0}' is no option; --to {0} pings it", words);
-    if (const auto status = answered(options, reason, "ping", ping_help, version)) return *status;
+    std::vector<std::string> words;
+    auto usage = parse(arguments, table_of(own), options, words);
+    if (!usage && !words.empty())
+        usage = options::UsageError{fmt::format("'{0}' is no option; --to {0} pings it", options::joined(words))};
+    if (const auto status = answered(environment, "endpoint ping", usage, options, ping_help)) return *status;
 
     const Signals signals;
     set_patience(options.connection, options.timeout_ns);
@@ -287,13 +282,15 @@ int ping(const std::vector<std::string>& arguments, std::string_view version) {
     return outcome.good() || outcome.sent == 0 ? printed : exit_failed;
 }
 
+std::vector<options::ListedOption> ping_options() { return table_of(own).options(); }
+
 std::string ping_help() {
-    return help_page(
+    return options::help_page(
         "Usage: rdmascope endpoint ping [--to ADDR:PORT] [-c N] [OPTION]...\n\n"
         "Tells the peer by Send where data lies, which it reads by RDMA Read; tells it where room is, to which it\n"
         "writes them back by RDMA Write; compares, and prints how long it took. `endpoint serve` and `rping -s` "
         "answer.\n",
-        all_options<PingOptions>(own), "\nManual: rdmascope-endpoint(1).\n");
+        table_of(own).options(), "\nManual: rdmascope-endpoint(1).\n");
 }
 
 }  // namespace cli::endpoint

@@ -9,54 +9,39 @@
 #include "cli/endpoint/parts.h"
 #include "cli/endpoint/server.h"
 #include "cli/signals.h"
-#include "text/quantities.h"
 
 namespace cli::endpoint {
 
 namespace {
 
-using G = Group;
+using options::Section;
 using Clock = std::chrono::steady_clock;
 
 struct ServeOptions : CommonOptions {
     ServerOptions server = {};
     bool verbose = false;
 };
-using R = Row<ServeOptions>;
+using Row = options::Option<ServeOptions>;
 
 constexpr std::array own{
-    R{{0, "listen", "ADDR:PORT", "serve there (default 127.0.0.1:7174); port 0 is any free one"},
-      G::work,
-      [](ServeOptions& o, const std::string& v) { return take_address(v, true, o.server.listen); }},
-    R{{0, "connections", "N", "at most N at once (default 4096); others are rejected"},
-      G::bounds,
-      [](ServeOptions& o, const std::string& v) {
-          std::uint64_t number = 0;
-          std::string wanted = text::take_number(v, 1, 1'000'000, number);
-          if (wanted.empty()) o.server.max_connections = static_cast<std::size_t>(number);
-          return wanted;
-      }},
-    R{{0, "region", "SIZE", "lend SIZE octets to be read, and a client at most SIZE to write (default 16M)"},
-      G::bounds,
-      [](ServeOptions& o, const std::string& v) {
-          return text::take_size(v, 4096, std::uint64_t{1} << 32, o.server.region_octets);
-      }},
-    R{{0, "memory", "SIZE", "for the buffers of all connections together (default 256M)"},
-      G::bounds,
-      [](ServeOptions& o, const std::string& v) {
-          return text::take_size(v, 65536, std::uint64_t{1} << 40, o.server.memory_octets);
-      }},
-    R{{0, "idle-timeout", "TIME", "end connections that are silent for so long (default 10m; 0: never)"},
-      G::bounds,
-      [](ServeOptions& o, const std::string& v) {
-          std::uint64_t ns = 0;
-          std::string wanted = v == "0" ? std::string{} : text::take_duration(v, ns);
-          if (wanted.empty()) o.server.idle = std::chrono::nanoseconds(ns);
-          return wanted;
-      }},
-    R{{'v', "verbose", "", "a line on standard error for every connection that comes, goes or fails"},
-      G::printing,
-      [](ServeOptions& o, const std::string&) { return o.verbose = true, std::string{}; }},
+    Row{{0, "listen", "ADDR:PORT", "serve there (default 127.0.0.1:7174); port 0 is any free one"},
+        Section::work,
+        [](ServeOptions& o, const std::string& value) { return take_address(value, true, o.server.listen); }},
+    Row{{0, "connections", "N", "at most N at once (default 4096); others are rejected"},
+        Section::bounds,
+        options::number<1, 1'000'000, &ServeOptions::server, &ServerOptions::max_connections>},
+    Row{{0, "region", "SIZE", "lend SIZE octets to be read, and a client at most SIZE to write (default 16M)"},
+        Section::bounds,
+        options::size<4096, std::uint64_t{1} << 32, &ServeOptions::server, &ServerOptions::region_octets>},
+    Row{{0, "memory", "SIZE", "for the buffers of all connections together (default 256M)"},
+        Section::bounds,
+        options::size<65536, std::uint64_t{1} << 40, &ServeOptions::server, &ServerOptions::memory_octets>},
+    Row{{0, "idle-timeout", "TIME", "end connections that are silent for so long (default 10m; 0: never)"},
+        Section::bounds,
+        options::duration_or_zero<&ServeOptions::server, &ServerOptions::idle>},
+    Row{{'v', "verbose", {}, "a line on standard error for every connection that comes, goes or fails"},
+        Section::printing,
+        options::turn_on<&ServeOptions::verbose>},
 };
 
 nlohmann::ordered_json json_of(const Server& server, const Address& address, const Usage& used, double seconds) {
@@ -126,12 +111,12 @@ void tell_who_may(const Address& address) {
 
 }  // namespace
 
-int serve(const std::vector<std::string>& arguments, std::string_view version) {
+int serve(const std::vector<std::string>& arguments, const Environment& environment) {
     ServeOptions options;
-    std::string words;
-    std::string reason = parse<ServeOptions>(arguments, own, options, words);
-    if (reason.empty() && !words.empty()) reason = fmt::format("'{}' is no option", words);
-    if (const auto status = answered(options, reason, "serve", serve_help, version)) return *status;
+    std::vector<std::string> words;
+    auto usage = parse(arguments, table_of(own), options, words);
+    if (!usage && !words.empty()) usage = options::UsageError{fmt::format("'{}' is no option", options::joined(words))};
+    if (const auto status = answered(environment, "endpoint serve", usage, options, serve_help)) return *status;
 
     const Signals signals;
     const std::size_t descriptors = raise_descriptor_limit();
@@ -159,12 +144,14 @@ int serve(const std::vector<std::string>& arguments, std::string_view version) {
                               : text_of(server, used, seconds));
 }
 
+std::vector<options::ListedOption> serve_options() { return table_of(own).options(); }
+
 std::string serve_help() {
-    return help_page(
+    return options::help_page(
         "Usage: rdmascope endpoint serve [--listen ADDR:PORT] [OPTION]...\n\n"
         "Lends memory that holds a pattern, takes and echoes messages, and answers rping's clients, until SIGINT or\n"
         "SIGTERM. Prints `ready ADDR:PORT` when it listens, and what it did at the end.\n",
-        all_options<ServeOptions>(own), "\nManual: rdmascope-endpoint(1).\n");
+        table_of(own).options(), "\nManual: rdmascope-endpoint(1).\n");
 }
 
 }  // namespace cli::endpoint

@@ -137,8 +137,14 @@ std::string reasons(const Outgoing& outgoing) {
 bool run_all(const ReplayOptions& options, ::replay::Injector& injector, std::string& error) {
     for (std::uint64_t loop = 0; loop < options.loop; ++loop) {
         auto source = capture::open_file(options.path, {.stop = Signals::stop});
-        if (!source) return error = source.error().text(), false;
-        if (!injector.run(**source)) return error = injector.report().error, false;
+        if (!source) {
+            error = source.error().text();
+            return false;
+        }
+        if (!injector.run(**source)) {
+            error = injector.report().error;
+            return false;
+        }
     }
     const bool finished = injector.finish();
     error = injector.report().error;

@@ -71,7 +71,10 @@ std::string take_sort(const toml::node& node, Settings& settings) {
 std::string take_group(const toml::node& node, Settings& settings) {
     const auto name = node.value_exact<std::string>();
     for (const tui::Grouping grouping : groupings)
-        if (name && *name == tui::name_of(grouping)) return settings.grouping = grouping, std::string{};
+        if (name && *name == tui::name_of(grouping)) {
+            settings.grouping = grouping;
+            return std::string{};
+        }
     std::string names;
     for (const tui::Grouping& grouping : groupings)
         names += fmt::format("{}{}",
@@ -149,7 +152,8 @@ std::optional<toml::table> parsed(const std::string& path, std::string& error) {
     std::ifstream file(path);
     if (!file) {
         if (errno == ENOENT || errno == ENOTDIR) return toml::table{};
-        return error = fmt::format("{}: {}", path, std::strerror(errno)), std::nullopt;
+        error = fmt::format("{}: {}", path, std::strerror(errno));
+        return std::nullopt;
     }
     std::ostringstream text;
     text << file.rdbuf();

@@ -50,8 +50,8 @@ void tell_captured(const metrics::CaptureFigures& capture) {
 
 int run(const std::vector<std::string>& arguments, const Environment& environment) {
     TopOptions options;
-    const std::string reason = parse_options(arguments, options);
-    if (const auto status = analysis::answered(options, reason, "top", help(), environment.version)) return *status;
+    const auto usage = parse_options(arguments, options);
+    if (const auto status = answered(environment, "top", usage, options, help)) return *status;
     if (options.column_help()) return print(column_help());
     if (!options.once && !is_terminal(STDOUT_FILENO)) return no_screen("standard output is not a terminal");
 
@@ -81,5 +81,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
 }
 
 std::string help() { return help_text(); }
+
+std::vector<options::CommandOptions> option_lists() { return {{"top", option_table().options()}}; }
 
 }  // namespace cli::top
