@@ -3,6 +3,7 @@
 #include <csignal>
 #include <exception>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include "cli/command.h"
@@ -19,6 +20,7 @@
 #include "cli/top/top.h"
 #include "cli/why/why.h"
 #include "dissect/registry.h"
+#include "text/quantities.h"
 
 int main(int argc, char** argv) {
     cli::hold_standard_streams();
@@ -44,6 +46,7 @@ int main(int argc, char** argv) {
         cli::Command{"demo", "real iWARP traffic on the loopback interface, captured, measured and explained",
                      cli::demo::run, cli::demo::help},
     };
+    if (cli::is_terminal(STDOUT_FILENO) && cli::writes_utf8()) text::set_charset(text::Charset::utf8);
     try {
         const dissect::FieldRegistry fields;
         return cli::run({argv + (argc > 0 ? 1 : 0), argv + argc}, commands, {fields, RDMASCOPE_VERSION});

@@ -45,26 +45,24 @@ std::string take_speed(const std::string& value, std::optional<double>& into) {
     return {};
 }
 
-/// "1%" or "0.01".
 std::string take_share(const std::string& value, double& into) {
-    const bool percent = !value.empty() && value.back() == '%';
-    double number = 0;
-    const bool understood = take_real(percent ? value.substr(0, value.size() - 1) : value, number);
-    if (percent) number /= 100;
-    if (!understood || number < 0 || number > 1) return "a share such as 1% or 0.01";
-    into = number;
+    const auto share = text::parse_share(value);
+    if (!share) return share.error();
+    into = *share;
     return {};
 }
 
 /// A plain number is milliseconds.
 std::string take_milliseconds(const std::string& value, std::uint64_t& into_ns) {
     double number = 0;
-    if (take_real(value, number)) {
-        if (number == 0) return into_ns = 0, std::string{};
-        if (number > 0) return text::take_duration(value + "ms", into_ns);
+    if (take_real(value, number) && number == 0) {
+        into_ns = 0;
+        return {};
     }
-    const std::string wanted = text::take_duration(value, into_ns);
-    return wanted.empty() ? wanted : "milliseconds, or a time such as 250us,";
+    const auto ns = text::parse_duration(value, text::BareDuration::milliseconds);
+    if (!ns) return ns.error();
+    into_ns = *ns;
+    return {};
 }
 
 std::string take_flow(const std::string& value, O& options) {

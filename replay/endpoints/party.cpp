@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "text/quantities.h"
+
 namespace replay {
 
 namespace {
@@ -411,8 +413,8 @@ void Party::check_time() {
         moved_ns_ = now;
         return;
     }
-    throw iwarp::Error(
-        fmt::format("nothing has come about for {} s: {}", options_.timeout_ns / 1'000'000'000, first_unsettled()));
+    throw iwarp::Error(fmt::format("nothing has come about for {}: {}", text::format_duration(options_.timeout_ns),
+                                   first_unsettled()));
 }
 
 std::string Party::first_unsettled() const {
