@@ -151,7 +151,8 @@ std::string format_decimal(std::optional<double> value) {
     constexpr double most = 1e18;
     const double magnitude = std::abs(*value);
     if (magnitude >= from_here_grouped && magnitude < most)
-        return (*value < 0 ? "-" : "") + group_digits(static_cast<std::uint64_t>(std::llround(magnitude)));
+        return fmt::format("{}{}", *value < 0 ? "-" : "",
+                           group_digits(static_cast<std::uint64_t>(std::llround(magnitude))));
     constexpr std::array step{Step{1, no_limit, ""}};
     return scaled(*value, step).number;
 }
