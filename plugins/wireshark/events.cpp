@@ -121,7 +121,7 @@ std::string value_text(Form form, std::uint64_t value) {
         case Form::octets:
         case Form::number: return text::group_digits(value);
         case Form::difference: return fmt::format("{}", static_cast<std::int64_t>(value));
-        case Form::time: return text::format_duration(static_cast<double>(value));
+        case Form::time: return text::format_duration(value);
         case Form::nak: return nak_text(value);
         case Form::terminate: return terminate_text(value);
     }

@@ -135,8 +135,7 @@ private:
     }
     void recovery(const metrics::Repair& repair, Adder& add) {
         const std::string cause(metrics::name_of(repair.cause));
-        const std::string total =
-            repair.total_ns ? ", " + text::format_duration(static_cast<double>(*repair.total_ns)) : std::string();
+        const std::string total = repair.total_ns ? ", " + text::format_duration(repair.total_ns) : std::string();
         Adder below = add.below(add.text(FieldId::recovery, cause + total));
         below.text(FieldId::recovery_cause, cause);
         if (repair.nak_generation_ns) below.time(FieldId::recovery_nak_generation, *repair.nak_generation_ns);

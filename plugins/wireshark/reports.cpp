@@ -51,20 +51,16 @@ std::string why_text(const metrics::Snapshot& snapshot) {
 
 std::vector<std::string> response_times(std::string name, std::uint64_t messages, std::uint64_t bytes,
                                         const metrics::Histogram& latency) {
-    const auto time = [](std::optional<std::uint64_t> ns) {
-        return ns ? text::format_duration(*ns) : std::string("-");
-    };
-    const std::optional<double> mean = latency.mean();
     return {std::move(name),
             text::group_digits(messages),
-            text::format_size(static_cast<double>(bytes)),
+            text::format_size(bytes),
             text::group_digits(latency.count()),
-            time(latency.min()),
-            mean ? text::format_duration(*mean) : std::string("-"),
-            time(latency.quantile(0.5)),
-            time(latency.quantile(0.9)),
-            time(latency.quantile(0.99)),
-            time(latency.max())};
+            text::format_duration(latency.min()),
+            text::format_duration(latency.mean()),
+            text::format_duration(latency.quantile(0.5)),
+            text::format_duration(latency.quantile(0.9)),
+            text::format_duration(latency.quantile(0.99)),
+            text::format_duration(latency.max())};
 }
 
 /// Response times by operation, over the flows.
