@@ -29,7 +29,6 @@ std::optional<Quantity> split(std::string_view text) {
     if (code != std::errc{} || !std::isfinite(out.number) || text.starts_with('-')) return {};
     out.digits = text.substr(0, static_cast<std::size_t>(stop - text.data()));
     out.unit = text.substr(out.digits.size());
-    if (out.unit.size() > 1 && out.unit.front() == ' ') out.unit.remove_prefix(1);
     return out;
 }
 
@@ -189,7 +188,6 @@ Parsed<double> parse_share(std::string_view text, double most) {
     std::string_view digits = text;
     const bool percent = digits.ends_with('%');
     if (percent) digits.remove_suffix(1);
-    if (percent && digits.ends_with(' ')) digits.remove_suffix(1);
     double number = 0;
     const char* const end = digits.data() + digits.size();
     const auto [stop, code] = std::from_chars(digits.data(), end, number);

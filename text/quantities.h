@@ -36,7 +36,7 @@ std::string format_byte_rate(std::optional<double> bytes_per_sec, Style style = 
 std::string format_count(std::optional<double> count);
 /// "96 %", "0.63 %": as the others, without the zeros at the end, since every percentage has the same scale.
 std::string format_percent(std::optional<double> share, Style style = {});
-/// "3.14", "12.3", "12,345": a number without a unit and without a prefix.
+/// "3.14", "2.5", "12,345": a number without a unit and without a prefix, without zeros at its end.
 std::string format_decimal(std::optional<double> value);
 /// "1,234,567".
 std::string group_digits(std::uint64_t number);
@@ -57,7 +57,7 @@ std::string spell_bit_rate(std::uint64_t bits_per_sec);  ///< "10G", "1500bps"
 template <class T>
 using Parsed = wire::Result<T, std::string>;
 
-// The parsers. A unit follows its number at once or after one blank, so that what the printers print can be typed.
+// The parsers. A unit follows its number at once, so that what the printers print in columns can be typed.
 
 /// What a duration without a unit means.
 enum class BareDuration : std::uint8_t { refused, nanoseconds, milliseconds, seconds };

@@ -154,7 +154,9 @@ std::string format_decimal(std::optional<double> value) {
         return fmt::format("{}{}", *value < 0 ? "-" : "",
                            group_digits(static_cast<std::uint64_t>(std::llround(magnitude))));
     constexpr std::array step{Step{1, no_limit, ""}};
-    return scaled(*value, step).number;
+    std::string number = scaled(*value, step).number;
+    drop_zeros(number);
+    return number;
 }
 
 std::string group_digits(std::uint64_t number) {

@@ -120,7 +120,7 @@ TEST(BriefColumns, put_figures_together) {
     EXPECT_EQ(text("flow", bare), "192.0.2.2.7174 > 192.0.2.1.40000");
     EXPECT_EQ(text("operations", flow), "write");
     EXPECT_EQ(text("operations", bare), "-");
-    EXPECT_EQ(text("depth", flow), "2.50/16");
+    EXPECT_EQ(text("depth", flow), "2.5/16");
     EXPECT_EQ(text("nak_rnr", flow), "2/1");
     EXPECT_EQ(text("top_state", flow), "ack_window 75%");
     EXPECT_EQ(text("goodput", flow), "800kbit/s");

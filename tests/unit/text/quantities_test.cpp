@@ -150,6 +150,8 @@ TEST(Printer, whole_numbers_are_grouped) {
     EXPECT_EQ(format_counted(1, "recovery", "recoveries"), "1 recovery");
     EXPECT_EQ(format_counted(2, "recovery", "recoveries"), "2 recoveries");
     EXPECT_EQ(format_decimal(3.14159), "3.14");
+    EXPECT_EQ(format_decimal(2.5), "2.5");
+    EXPECT_EQ(format_decimal(4.003), "4");
     EXPECT_EQ(format_decimal(12'345.4), "12,345");
 }
 
@@ -171,20 +173,20 @@ TEST(Parser, settings_are_read_back) {
                                       300'000'000'000'000'000ULL, 123'456'789ULL}) {
         EXPECT_EQ(*parse_duration(spell_duration(value), BareDuration::refused), value);
         EXPECT_EQ(*parse_size(spell_size(value)), value);
-        EXPECT_EQ(*parse_size(format_exact_size(value)), value);
+        EXPECT_EQ(*parse_size(format_exact_size(value, column)), value);
     }
     for (const std::uint64_t value : {1000ULL, 1500ULL, 1'000'000ULL, 100'000'000'000ULL, 123'456'789ULL})
         EXPECT_EQ(*parse_bit_rate(spell_bit_rate(value)), value);
 }
 
-TEST(Parser, what_the_printer_prints_can_be_typed) {
+TEST(Parser, what_columns_show_can_be_typed) {
     for (const double ns : {7.0, 1500.0, 3.78e6, 2.04e9, 150e9, 10'800e9, 864'000e9})
-        for (const Style& style : {Style{}, column, utf8})
-            EXPECT_EQ(*parse_duration(format_duration(ns, style)), static_cast<std::uint64_t>(ns));
-    EXPECT_EQ(*parse_size(format_size(1.5 * 1024 * 1024), {.decimals = true}), 3U << 19);
-    EXPECT_EQ(*parse_bit_rate(format_bit_rate(9.41e9)), 9'410'000'000U);
-    EXPECT_EQ(*parse_byte_rate(format_byte_rate(1.25e9), {}), 1.25e9);
-    EXPECT_EQ(*parse_share(format_percent(0.125)), 0.125);
+        for (const Charset letters : {Charset::ascii, Charset::utf8})
+            EXPECT_EQ(*parse_duration(format_duration(ns, {Spacing::column, letters})), static_cast<std::uint64_t>(ns));
+    EXPECT_EQ(*parse_size(format_size(1.5 * 1024 * 1024, column), {.decimals = true}), 3U << 19);
+    EXPECT_EQ(*parse_bit_rate(format_bit_rate(9.41e9, column)), 9'410'000'000U);
+    EXPECT_EQ(*parse_byte_rate(format_byte_rate(1.25e9, column), {}), 1.25e9);
+    EXPECT_EQ(*parse_share(format_percent(0.125, column)), 0.125);
     EXPECT_EQ(*parse_count(format_count(2'660'000)), 2'660'000U);
 }
 
@@ -200,7 +202,7 @@ TEST(Parser, durations) {
     EXPECT_EQ(*parse_duration("1h"), 3'600'000'000'000U);
     EXPECT_EQ(*parse_duration("7d"), 604'800'000'000'000U);
     EXPECT_EQ(*parse_duration("0s", BareDuration::seconds, 0), 0U);
-    for (const char* const wrong : {"", "s", "-1s", "0", "0s", "1x", "1 ", "1  s", "1e3", "1e3s", "nan", "inf", "0x10",
+    for (const char* const wrong : {"", "s", "-1s", "0", "0s", "1x", "1 ", "1 s", "1e3", "1e3s", "nan", "inf", "0x10",
                                     "0.1ns", "4000d", "1s ", " 1s", "1S"})
         EXPECT_FALSE(parse_duration(wrong)) << wrong;
     EXPECT_THAT(parse_duration("1x").error(), HasSubstr("100ms"));
@@ -211,14 +213,14 @@ TEST(Parser, durations) {
 TEST(Parser, sizes_are_exact_and_binary) {
     EXPECT_EQ(*parse_size("64"), 64U);
     EXPECT_EQ(*parse_size("64B"), 64U);
-    for (const char* const same : {"64K", "64k", "64KB", "64kB", "64KiB", "64kiB", "64 KiB"})
+    for (const char* const same : {"64K", "64k", "64KB", "64kB", "64KiB", "64kiB"})
         EXPECT_EQ(*parse_size(same), 65'536U) << same;
     EXPECT_EQ(*parse_size("16M"), 16U << 20);
     EXPECT_EQ(*parse_size("1GiB"), 1U << 30);
     EXPECT_EQ(*parse_size("18446744073709551615"), 18'446'744'073'709'551'615ULL);
     EXPECT_EQ(*parse_size("9007199254740993"), 9'007'199'254'740'993ULL) << "2^53 + 1";
-    for (const char* const wrong :
-         {"", "K", "-1", "1.5M", "1KK", "1m", "1Kib", "18446744073709551616", "16777216T", "1e3", "0x10", "64 ", "nan"})
+    for (const char* const wrong : {"", "K", "-1", "1.5M", "1KK", "1m", "1Kib", "18446744073709551616", "16777216T",
+                                    "1e3", "0x10", "64 ", "64 KiB", "nan"})
         EXPECT_FALSE(parse_size(wrong)) << wrong;
     EXPECT_FALSE(parse_size("63", {.least = 64}));
     EXPECT_FALSE(parse_size("1M", {.most = 65'536}));
@@ -247,7 +249,7 @@ TEST(Parser, sizes_of_files_are_in_millions_or_have_a_letter) {
 
 TEST(Parser, rates_of_bits) {
     EXPECT_EQ(*parse_bit_rate("10G"), 10'000'000'000U);
-    for (const char* const same : {"2.5G", "2.5Gbit/s", "2.5Gbps", "2.5Gbit", "2.5 Gbit/s", "2500M"})
+    for (const char* const same : {"2.5G", "2.5Gbit/s", "2.5Gbps", "2.5Gbit", "2500M"})
         EXPECT_EQ(*parse_bit_rate(same), 2'500'000'000U) << same;
     EXPECT_EQ(*parse_bit_rate("1K"), 1000U);
     EXPECT_EQ(*parse_bit_rate("0", 0), 0U);
@@ -280,12 +282,11 @@ TEST(Parser, counts_shares_and_numbers) {
     EXPECT_EQ(*parse_decimal("10k"), 10'000);
     EXPECT_FALSE(parse_decimal("1%"));
     EXPECT_DOUBLE_EQ(*parse_share("5%"), 0.05);
-    EXPECT_DOUBLE_EQ(*parse_share("5 %"), 0.05);
     EXPECT_DOUBLE_EQ(*parse_share("0.05"), 0.05);
     EXPECT_DOUBLE_EQ(*parse_share("1e-3"), 0.001);
     EXPECT_EQ(*parse_share("100%"), 1);
     EXPECT_EQ(*parse_share("200%", 10), 2);
-    for (const char* const wrong : {"", "%", "101%", "-1%", "half", "nan%", "inf", "5%%"})
+    for (const char* const wrong : {"", "%", "101%", "-1%", "half", "5 %", "nan%", "inf", "5%%"})
         EXPECT_FALSE(parse_share(wrong)) << wrong;
     EXPECT_FALSE(parse_share("inf", infinite));
     EXPECT_EQ(*parse_number("9", 1, 9), 9U);
