@@ -16,18 +16,19 @@ using capture::counters::Unit;
 /// Beyond it nothing new is counted: sets of queue pairs come and go.
 constexpr std::size_t most_counters = 65'536;
 
-std::string_view unit_name(Unit unit) {
+metrics::CounterUnit unit_of(Unit unit) {
+    using metrics::CounterUnit;
     switch (unit) {
-        case Unit::times: return "times";
+        case Unit::times: return CounterUnit::times;
         case Unit::octets:
-        case Unit::words: return "octets";
-        case Unit::microseconds: return "ns";
+        case Unit::words: return CounterUnit::octets;
+        case Unit::microseconds: return CounterUnit::ns;
         case Unit::ticks: break;
     }
-    return "ticks";
+    return CounterUnit::ticks;
 }
 
-/// Of the unit that unit_name() says; stays at its maximum.
+/// In the unit that unit_of() returns; stays at its maximum.
 std::uint64_t in_unit(std::uint64_t steps, const Meaning& meaning) {
     const std::uint64_t factor = meaning.unit == Unit::words ? 4 : meaning.unit == Unit::microseconds ? 1000 : 1;
     constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
@@ -89,8 +90,8 @@ void CounterWatch::count(const CounterReading& reading, std::uint32_t set,
         fresh.counter = {.device = reading.device,
                          .port = reading.port,
                          .name = reading.name,
-                         .fact = std::string(name_of(reading.meaning.fact)),
-                         .unit = std::string(unit_name(reading.meaning.unit)),
+                         .fact = reading.meaning.fact,
+                         .unit = unit_of(reading.meaning.unit),
                          .priority = reading.meaning.priority <= 7 ? reading.meaning.priority : -1,
                          .queue_pairs = queue_pairs,
                          .value = 0};

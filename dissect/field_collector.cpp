@@ -117,7 +117,10 @@ void FieldCollector::enter_protocol(const Dissection& dissection, unsigned first
         const auto end = protocols_.begin() + static_cast<std::ptrdiff_t>(protocol_count_);
         auto found =
             std::find_if(protocols_.begin(), end, [&](const ProtocolCount& p) { return p.protocol == protocol; });
-        if (found == end && protocol_count_ < protocols_.size()) *found = {protocol, 0}, ++protocol_count_;
+        if (found == end && protocol_count_ < protocols_.size()) {
+            *found = {protocol, 0};
+            ++protocol_count_;
+        }
         layer_ = found == protocols_.end() ? 1 : ++found->count;
     }
     const Plan& plan = plans_[static_cast<unsigned>(dissection.layers[first].id)];

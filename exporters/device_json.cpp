@@ -28,8 +28,8 @@ metrics::DeviceCounter counter_of(const Json& from) {
     counter.device = from.at("device").get<std::string>();
     counter.port = member<std::uint32_t>(from, "port");
     counter.name = from.at("counter").get<std::string>();
-    counter.fact = member<std::string>(from, "fact");
-    counter.unit = member<std::string>(from, "unit");
+    counter.fact = wire::counter_fact_named(member<std::string>(from, "fact"));
+    counter.unit = metrics::counter_unit_named(member<std::string>(from, "unit"));
     if (from.contains("priority") && !from["priority"].is_null())
         counter.priority = std::clamp(from["priority"].get<int>(), -1, 7);
     counter.queue_pairs = member<std::vector<std::uint32_t>>(from, "queue_pairs");
@@ -45,8 +45,8 @@ std::string device_json(const metrics::DeviceFigures& figures, int indent) {
         Json& row = counters.emplace_back(Json{{"device", one.device},
                                                {"port", known(one.port)},
                                                {"counter", one.name},
-                                               {"fact", known(one.fact)},
-                                               {"unit", one.unit},
+                                               {"fact", known(std::string(name_of(one.fact)))},
+                                               {"unit", name_of(one.unit)},
                                                {"priority", one.priority < 0 ? Json(nullptr) : Json(one.priority)},
                                                {"value", one.value}});
         if (!one.queue_pairs.empty()) row["queue_pairs"] = one.queue_pairs;

@@ -26,15 +26,20 @@ Value name_of_host(const Endpoint& endpoint, const metrics::HostNames* names) {
     return name.empty() ? Value{} : Value{std::move(name)};
 }
 
-void add_endpoint(Fields& fields, const std::string& end, Endpoint FlowSnapshot::*member) {
+enum class End : std::uint8_t { source, destination };
+
+void add_endpoint(Fields& fields, End which) {
+    const bool is_source = which == End::source;
+    const std::string end = is_source ? "source" : "destination";
+    Endpoint FlowSnapshot::*const member = is_source ? &FlowSnapshot::source : &FlowSnapshot::destination;
     const auto of = [member](const FlowRow& row) -> const Endpoint& { return row.flow.*member; };
     fields.add(end + ".address", "", end, Unit::text, fmt::format("the {}'s IP address, GID or LID", end),
                [of](const FlowRow& row) { return address_of(of(row)); });
     fields.add(end + ".name", "", end + " name", Unit::text, "what /etc/hosts calls that address",
                [of](const FlowRow& row) { return name_of_host(of(row), row.context.names); });
     fields.add(end + ".qpn", "", end + " QPN", Unit::code,
-               end == "source" ? "RoCE, InfiniBand: its queue pair; known once the flow is paired"
-                               : "RoCE, InfiniBand: its queue pair",
+               is_source ? "RoCE, InfiniBand: its queue pair; known once the flow is paired"
+                         : "RoCE, InfiniBand: its queue pair",
                [of](const FlowRow& row) { return value(of(row).qpn); });
     fields.add(end + ".port", "", end + " port", Unit::code, "iWARP: its TCP port",
                [of](const FlowRow& row) { return value(of(row).port); });
@@ -47,8 +52,8 @@ void add_identity(Fields& fields) {
                [](const FlowRow& row) { return std::string(metrics::name_of(row.flow.transport)); });
     fields.add("service", "", "service", Unit::text, "RC, UC, RD, UD or XRC; iWARP is RC",
                [](const FlowRow& row) { return std::string(name_of(row.flow.service)); });
-    add_endpoint(fields, "source", &FlowSnapshot::source);
-    add_endpoint(fields, "destination", &FlowSnapshot::destination);
+    add_endpoint(fields, End::source);
+    add_endpoint(fields, End::destination);
     fields.add("reverse", "", "reverse", Unit::frame, "id of the flow in the opposite direction",
                [](const FlowRow& row) { return value(row.flow.reverse); });
     fields.add("pairing.method", "", "paired by", Unit::text,

@@ -30,14 +30,15 @@ std::size_t names_in(std::string_view path) {
     return path.empty() ? 0 : 1 + static_cast<std::size_t>(std::count(path.begin(), path.end(), '.'));
 }
 
-void put_endpoint(ObjectWriter& object, const std::string& name, const metrics::Endpoint& endpoint,
-                  const Context& context) {
+enum class Side : std::uint8_t { client, server };
+
+void put_endpoint(ObjectWriter& object, Side side, const metrics::Endpoint& endpoint, const Context& context) {
     const std::string host = context.names != nullptr ? context.names->name(endpoint.address) : std::string{};
     const bool known = endpoint.address.family != dissect::Network::Family::none;
     // The paths outlive the object: these are all there are.
     static const std::array<std::string, 8> paths{"client.address", "client.name", "client.qpn", "client.port",
                                                   "server.address", "server.name", "server.qpn", "server.port"};
-    const std::size_t base = name == "client" ? 0 : 4;
+    const std::size_t base = side == Side::client ? 0 : 4;
     object.put(paths[base], known ? Value{metrics::to_text(endpoint.address)} : Value{});
     object.put(paths[base + 1], host.empty() ? Value{} : Value{host});
     object.put(paths[base + 2], value(endpoint.qpn));
@@ -198,17 +199,19 @@ void append_json(std::string& out, const metrics::PauseSnapshot& pauses) {
 void append_json(std::string& out, const metrics::ConnectionAttempt& attempt, const Context& context) {
     ObjectWriter object(out);
     object.put("transport", std::string(metrics::name_of(attempt.transport)));
-    put_endpoint(object, "client", attempt.client, context);
-    put_endpoint(object, "server", attempt.server, context);
+    put_endpoint(object, Side::client, attempt.client, context);
+    put_endpoint(object, Side::server, attempt.server, context);
     object.put("request_frame", attempt.request_frame);
     object.put("requests", attempt.requests);
     object.put("end_frame", attempt.end_frame == 0 ? Value{} : Value{attempt.end_frame});
     object.put("request_ns", attempt.request_ns);
-    object.put("outcome", attempt.outcome.empty() ? Value{} : Value{attempt.outcome});
+    object.put("outcome", attempt.outcome == metrics::AttemptOutcome::unknown
+                              ? Value{}
+                              : Value{std::string(name_of(attempt.outcome))});
     object.put("reason", attempt.reason.empty() ? Value{} : Value{attempt.reason});
-    object.put("rejected_by", attempt.outcome != "rejected" ? Value{}
-                              : attempt.by_client           ? Value{std::string("client")}
-                                                            : Value{std::string("server")});
+    object.put("rejected_by", attempt.outcome != metrics::AttemptOutcome::rejected ? Value{}
+                              : attempt.by_client                                  ? Value{std::string("client")}
+                                                                                   : Value{std::string("server")});
     object.finish();
 }
 

@@ -14,9 +14,10 @@ constexpr std::size_t between = 2;  ///< blanks between columns
 struct Choice {
     std::string_view name;
     int importance;
+    bool of_intervals = false;  ///< only where rows are intervals
 };
 constexpr std::array choices{
-    Choice{"interval.start_ns", 100},
+    Choice{"interval.start_ns", 100, true},
     Choice{"id", 6},
     Choice{"kind", 3},
     Choice{"flow", 99},
@@ -138,7 +139,7 @@ FlowColumns default_columns(const std::vector<FlowRow>& rows, bool by_interval, 
     std::vector<Column> columns;
     std::size_t total = 0;
     for (const Choice& choice : choices) {
-        if (choice.name == "interval.start_ns" && !by_interval) continue;
+        if (choice.of_intervals && !by_interval) continue;
         const FlowColumns found = find_fields(choice.name);
         assert(found.size() == 1);
         Column column{found.front(), choice.importance, display_width(found.front()->title)};

@@ -31,11 +31,13 @@ Json capture_of(const metrics::CaptureFigures& capture, bool crc_verified) {
 Json answer_of(const metrics::Answer& answer) {
     Json evidence = Json::array();
     for (const metrics::Evidence& each : answer.evidence)
-        evidence.push_back(
-            {{"what", each.what}, {"value", value_of(each.value)}, {"unit", each.unit}, {"frames", each.frames}});
+        evidence.push_back({{"what", each.what},
+                            {"value", value_of(each.value)},
+                            {"unit", name_of(each.unit)},
+                            {"frames", each.frames}});
     const bool seen = answer.vantage != metrics::Vantage::unknown;
-    return {{"question", metrics::question_names[static_cast<std::size_t>(answer.question)]},
-            {"verdict", answer.verdict},
+    return {{"question", name_of(answer.question)},
+            {"verdict", name_of(answer.verdict)},
             {"alarm", answer.alarm},
             {"severity", value_of(answer.severity)},
             {"summary", answer.summary},

@@ -148,7 +148,7 @@ private:
 
     void alarm(const Answer& answer) {
         out_ += '\n';
-        const std::string title = fmt::format("{}: {}", name_of(answer.question), answer.verdict);
+        const std::string title = fmt::format("{}: {}", name_of(answer.question), name_of(answer.verdict));
         out_ += colored(style_.utf8 ? "\u25cf " : "* ", red) + colored(title, bold) + "\n";
         paragraph("  ", {}, 2, answer.summary);
         figures(answer, style_.verbose ? answer.evidence.size() : brief_figures);
@@ -234,7 +234,7 @@ private:
             begun = true;
             constexpr std::size_t indent = 13;
             paragraph(fmt::format("{:<{}}", name_of(answer.question), indent), bold, indent,
-                      fmt::format("{}: {}", answer.verdict, answer.summary));
+                      fmt::format("{}: {}", name_of(answer.verdict), answer.summary));
             if (!style_.verbose) continue;
             figures(answer, answer.evidence.size());
             frames(answer);
@@ -254,13 +254,8 @@ private:
 }  // namespace
 
 std::string_view meaning_of(const Answer& answer) {
-    for (const metrics::Verdict& verdict : metrics::verdicts(answer.question))
-        if (verdict.name == answer.verdict) return verdict.meaning;
-    return answer.verdict;
-}
-
-std::string_view name_of(metrics::Question question) {
-    return metrics::question_names[static_cast<std::size_t>(question)];
+    const metrics::VerdictMeaning* const row = metrics::meaning_of(answer.question, answer.verdict);
+    return row == nullptr ? name_of(answer.verdict) : row->meaning;
 }
 
 std::string why_page(const metrics::Snapshot& snapshot, std::span<const Answer> answers, const WhyPageStyle& style) {

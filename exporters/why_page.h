@@ -9,7 +9,6 @@
 
 namespace exporters {
 
-std::string_view name_of(metrics::Question question);  ///< "qp_cache"
 /// What its verdict means, in a sentence.
 std::string_view meaning_of(const metrics::Answer& answer);
 

@@ -1,18 +1,39 @@
 #pragma once
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "wire/counter_fact.h"
+
 namespace metrics {
+
+enum class CounterUnit : std::uint8_t {
+    unknown,
+    times,  ///< packets, frames, events
+    octets,
+    ns,
+    ticks,  ///< of a length that is the device's own
+};
+inline constexpr std::array<std::string_view, 5> counter_unit_names{"", "times", "octets", "ns", "ticks"};
+constexpr std::string_view name_of(CounterUnit unit) { return counter_unit_names[static_cast<std::size_t>(unit)]; }
+/// `unknown` if no unit has this name.
+constexpr CounterUnit counter_unit_named(std::string_view name) {
+    for (std::size_t i = 0; i < counter_unit_names.size(); ++i)
+        if (counter_unit_names[i] == name) return static_cast<CounterUnit>(i);
+    return CounterUnit::unknown;
+}
 
 /// What a device of this machine counted while it was looked at, by one of its counters.
 struct DeviceCounter {
     std::string device;      ///< "mlx5_0", or the Ethernet interface under it: "eth2"
     std::uint32_t port = 0;  ///< from 1; 0: of the device as a whole, or of an interface
     std::string name;        ///< as its driver calls it: "rnr_naks_rcvd"
-    std::string fact = {};   ///< what it means, whatever the driver: "rnr_received"; empty where nothing asks for it
-    std::string unit = {};   ///< "times", "octets", "ns", or "ticks" of a length that is the device's own
-    int priority = -1;       ///< of PFC, 0 to 7; -1: of all, or no matter of one
+    wire::CounterFact fact = wire::CounterFact::other;
+    CounterUnit unit = CounterUnit::unknown;
+    int priority = -1;                            ///< of PFC, 0 to 7; -1: of all, or no matter of one
     std::vector<std::uint32_t> queue_pairs = {};  ///< that it is of alone (rdma statistic qp); none: of the port
     std::uint64_t value =
         0;  ///< of `unit`, since the first look; wraps are seen through, what a reset hid is not there

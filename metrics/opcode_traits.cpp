@@ -1,6 +1,6 @@
 #include "metrics/opcode_traits.h"
 
-#include "metrics/roce/moved.h"
+#include "metrics/roce/packet_operation.h"
 
 namespace metrics {
 

@@ -45,6 +45,12 @@ std::uint64_t sum_of(const std::array<OperationFigures, operation_count>& operat
 }
 }  // namespace
 
+AttemptOutcome attempt_outcome_named(std::string_view name) {
+    const auto found = std::ranges::find(attempt_outcome_names, name);
+    if (found == attempt_outcome_names.end()) return AttemptOutcome::unknown;
+    return static_cast<AttemptOutcome>(found - attempt_outcome_names.begin());
+}
+
 std::string_view name_of(EventKind kind) { return event_kind_names[static_cast<std::size_t>(kind)]; }
 
 const Exhibit* FlowSnapshot::exhibit(EventKind kind) const {

@@ -295,6 +295,16 @@ struct PauseSnapshot {
     std::optional<StopTimes> stopped_ns;             ///< absent where the link's rate is not known
 };
 
+/// In alphabetical order: attempts are listed by it.
+enum class AttemptOutcome : std::uint8_t { unknown, established, rejected, reset, unanswered };
+inline constexpr std::array<std::string_view, 5> attempt_outcome_names{"unknown", "established", "rejected", "reset",
+                                                                       "unanswered"};
+constexpr std::string_view name_of(AttemptOutcome outcome) {
+    return attempt_outcome_names[static_cast<std::size_t>(outcome)];
+}
+/// `unknown` if no outcome has this name.
+AttemptOutcome attempt_outcome_named(std::string_view name);
+
 /// A connection that did not come about, or one without flows.
 struct ConnectionAttempt {
     dissect::Transport transport{};
@@ -304,7 +314,7 @@ struct ConnectionAttempt {
     std::uint64_t requests = 1;  ///< repeated ones counted
     std::uint64_t end_frame = 0;
     std::int64_t request_ns = 0;
-    std::string outcome;     ///< "established", "rejected", "unanswered", "reset"
+    AttemptOutcome outcome = AttemptOutcome::unknown;
     std::string reason;      ///< in words: as `dump` says them, or what of MPA was refused; empty where none was given
     bool by_client = false;  ///< it is the client that rejected
 };

@@ -75,6 +75,9 @@ public:
         number(length);
         for (std::size_t i = 0; i < length; ++i) out_.push_back(static_cast<std::byte>(text[i]));
     }
+    void item(AttemptOutcome outcome) {
+        item(outcome == AttemptOutcome::unknown ? std::string() : std::string(name_of(outcome)));
+    }
     void item(const Address& address) {
         item(address.family);
         std::size_t used = address.octets.size();
@@ -166,6 +169,12 @@ public:
     void item(std::string& into) {
         const wire::Bytes text = take(number(0, longest_text));
         into.assign(reinterpret_cast<const char*>(text.data()), text.size());
+    }
+    /// By name, as the first version wrote it. A name of a later version is unknown here.
+    void item(AttemptOutcome& into) {
+        std::string name;
+        item(name);
+        into = attempt_outcome_named(name);
     }
     void item(Address& into) {
         item(into.family);

@@ -418,8 +418,9 @@ auto key_of(const ConnectionAttempt& attempt) {
 void merge_attempt(ConnectionAttempt& into, const ConnectionAttempt& other) {
     const auto rank = [](const ConnectionAttempt& attempt) {
         // An answer is more than none, whenever it came.
-        return std::tuple(attempt.outcome != "unanswered" && !attempt.outcome.empty(), attempt.end_frame,
-                          attempt.outcome, attempt.reason, attempt.by_client);
+        const bool answered =
+            attempt.outcome != AttemptOutcome::unanswered && attempt.outcome != AttemptOutcome::unknown;
+        return std::tuple(answered, attempt.end_frame, attempt.outcome, attempt.reason, attempt.by_client);
     };
     const std::uint64_t requests = add(into.requests, other.requests);
     if (rank(into) < rank(other)) into = other;

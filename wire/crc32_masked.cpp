@@ -95,7 +95,7 @@ WIRE_FOLD std::uint32_t masked_crc32(std::uint32_t state, Bytes octets, const Fr
 }
 
 }  // namespace wire::detail
-#else
+#elif !defined(__aarch64__)  // crc32_masked_arm64.cpp
 namespace wire::detail {
 bool masked_crc32_there() { return false; }
 std::uint32_t masked_crc32(std::uint32_t state, Bytes, const FrontMask&) { return state; }

@@ -158,39 +158,6 @@ std::optional<std::uint8_t> match(std::string_view pattern, std::string_view nam
     return static_cast<std::uint8_t>(name[at] - '0');
 }
 
-constexpr std::array<std::string_view, 31> fact_names{"",
-                                                      "octets_sent",
-                                                      "octets_received",
-                                                      "packets_sent",
-                                                      "packets_received",
-                                                      "out_of_buffer",
-                                                      "rnr_received",
-                                                      "rnr_retries_exceeded",
-                                                      "out_of_sequence",
-                                                      "sequence_naks",
-                                                      "implied_naks",
-                                                      "ack_timeouts",
-                                                      "retries_exceeded",
-                                                      "duplicates",
-                                                      "retransmissions",
-                                                      "adaptive_retransmissions",
-                                                      "slow_restarts",
-                                                      "ecn_marked",
-                                                      "cnp_sent",
-                                                      "cnp_received",
-                                                      "icrc_errors",
-                                                      "wait",
-                                                      "pause_sent",
-                                                      "pause_received",
-                                                      "pause_sent_time",
-                                                      "pause_received_time",
-                                                      "discards_sent",
-                                                      "discards_received",
-                                                      "receive_errors",
-                                                      "link_downed",
-                                                      "cache_misses"};
-static_assert(fact_names.size() == static_cast<std::size_t>(Fact::cache_misses) + 1);
-
 }  // namespace
 
 Meaning meaning_of(std::string_view device_counter) {
@@ -222,7 +189,5 @@ std::optional<std::uint64_t> growth(std::uint64_t before, std::uint64_t now, con
 std::uint64_t octets_or_times(std::uint64_t value, const Meaning& meaning) {
     return meaning.unit == Unit::words ? value * 4 : value;
 }
-
-std::string_view name_of(Fact fact) { return fact_names[static_cast<std::size_t>(fact)]; }
 
 }  // namespace capture::counters

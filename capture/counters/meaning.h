@@ -3,45 +3,14 @@
 #include <optional>
 #include <string_view>
 
+#include "wire/counter_fact.h"
+
 /// What counters mean, which drivers call by different names, count in different units, and let overflow in different
 /// ways. Sources: Linux, Documentation/ABI/stable/sysfs-class-infiniband, and the drivers' tables of names
 /// (drivers/infiniband/{hw,sw}/*, drivers/net/ethernet/*).
 namespace capture::counters {
 
-/// The same fact, whoever counts it.
-enum class Fact : std::uint8_t {
-    other,        ///< nothing that a verdict asks for
-    octets_sent,  ///< by the port
-    octets_received,
-    packets_sent,
-    packets_received,
-    out_of_buffer,  ///< a message came and no receive was posted
-    rnr_received,   ///< the peer had no receive posted
-    rnr_retries_exceeded,
-    out_of_sequence,  ///< a request came that was not the one expected
-    sequence_naks,    ///< NAKs that told of a packet lost on the way to the peer
-    implied_naks,     ///< a response was missing
-    ack_timeouts,     ///< the timer of an unanswered request ran out
-    retries_exceeded,
-    duplicates,       ///< requests that came again
-    retransmissions,  ///< packets, or rounds of them, that were sent again
-    adaptive_retransmissions,
-    slow_restarts,
-    ecn_marked,  ///< packets that came with congestion experienced
-    cnp_sent,
-    cnp_received,
-    icrc_errors,
-    wait,            ///< time in which there was something to send and no credit
-    pause_sent,      ///< frames; this machine could not take what came
-    pause_received,  ///< frames; the network could not take what this machine sends
-    pause_sent_time,
-    pause_received_time,
-    discards_sent,  ///< packets that the port dropped instead of sending
-    discards_received,
-    receive_errors,
-    link_downed,
-    cache_misses,  ///< of what the adapter keeps of queue pairs, keys and pages
-};
+using Fact = wire::CounterFact;
 
 enum class Unit : std::uint8_t {
     times,  ///< packets, frames, events
@@ -79,8 +48,5 @@ std::optional<std::uint64_t> growth(std::uint64_t before, std::uint64_t now, con
 
 /// What one step of the counter stands for: 4 octets of `words`, else 1.
 std::uint64_t octets_or_times(std::uint64_t value, const Meaning& meaning);
-
-/// "cnp_sent"; "" of Fact::other.
-std::string_view name_of(Fact fact);
 
 }  // namespace capture::counters

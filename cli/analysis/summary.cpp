@@ -28,12 +28,12 @@ std::uint64_t flows_partly_read(const metrics::Snapshot& snapshot) {
 
 /// Connections that did not come about, by how they ended.
 std::string attempts(const metrics::Snapshot& snapshot) {
-    std::map<std::string, std::uint64_t> outcomes;
+    std::map<metrics::AttemptOutcome, std::uint64_t> outcomes;
     for (const metrics::ConnectionAttempt& attempt : snapshot.attempts)
-        if (attempt.outcome != "established") ++outcomes[attempt.outcome];
+        if (attempt.outcome != metrics::AttemptOutcome::established) ++outcomes[attempt.outcome];
     std::string text;
     for (const auto& [outcome, count] : outcomes)
-        text += fmt::format(", {} {}", text::format_counted(count, "connection attempt"), outcome);
+        text += fmt::format(", {} {}", text::format_counted(count, "connection attempt"), name_of(outcome));
     return text;
 }
 

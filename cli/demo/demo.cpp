@@ -225,7 +225,7 @@ void print_strands(const Traffic& traffic, Writing& page) {
 
 /// What the five answers have to do with how the demo is made.
 std::string lesson(std::span<const metrics::Answer> answers) {
-    std::string_view verdict = "undecidable";
+    metrics::Verdict verdict = metrics::Verdict::undecidable;
     for (const metrics::Answer& answer : answers)
         if (answer.question == metrics::Question::bandwidth) {
             verdict = answer.verdict;
@@ -234,15 +234,15 @@ std::string lesson(std::span<const metrics::Answer> answers) {
     const std::string asked =
         "Four clients ask for little and get it. The fifth would send as fast as it can, but its server seldom looks\n"
         "at its endpoint: TCP's window fills, and the client waits for it.";
-    if (verdict == "receive_window")
+    if (verdict == metrics::Verdict::receive_window)
         return asked +
                " `why` says so: bandwidth is limited by\nthe receive window, and neither by the network nor by the "
                "client.";
-    if (verdict == "timeout_recovery")
+    if (verdict == metrics::Verdict::timeout_recovery)
         return asked +
                " This time it was away for\nso long that TCP sent a segment again to see whether the server is there "
                "(a tail loss probe), which `why`\nputs first; try again when the machine is less busy.";
-    return asked + fmt::format("\nOn this machine, this time, something else weighed more: {}.", verdict);
+    return asked + fmt::format("\nOn this machine, this time, something else weighed more: {}.", name_of(verdict));
 }
 
 void print_answers(const metrics::Snapshot& snapshot, const analysis::Names& names, Writing& page) {

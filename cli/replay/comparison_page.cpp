@@ -87,9 +87,8 @@ std::string comparison_text(std::span<const ComparedFlow> flows, const ::replay:
         if (!flow.equal) out += "        its operations are not the captured ones\n";
         if (!flow.difference.empty()) out += fmt::format("        {}\n", flow.difference);
         for (const ComparedFlow::Why& why : flow.why)
-            out += fmt::format("        {}: {} instead of {}\n",
-                               metrics::question_names[static_cast<std::size_t>(why.question)], why.replayed,
-                               why.original);
+            out += fmt::format("        {}: {} instead of {}\n", name_of(why.question), name_of(why.replayed),
+                               name_of(why.original));
     }
     out += fmt::format("\n{} of {} flows with the same operations, by {}", equal, flows.size(), recording.source);
     if (recording.lost != 0) out += fmt::format(", which lost {} frames", recording.lost);
@@ -102,9 +101,9 @@ Json comparison_json(std::span<const ComparedFlow> flows, const ::replay::Record
     for (const ComparedFlow& flow : flows) {
         Json why = Json::array();
         for (const ComparedFlow::Why& one : flow.why)
-            why.push_back({{"question", std::string(metrics::question_names[static_cast<std::size_t>(one.question)])},
-                           {"original", one.original},
-                           {"replay", one.replayed}});
+            why.push_back({{"question", name_of(one.question)},
+                           {"original", name_of(one.original)},
+                           {"replay", name_of(one.replayed)}});
         equal = equal && flow.equal;
         list.push_back({{"original", json_of(*flow.original)},
                         {"replay", flow.replayed != nullptr ? json_of(*flow.replayed) : Json(nullptr)},

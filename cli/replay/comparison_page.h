@@ -4,7 +4,7 @@
 #include <string>
 
 #include "replay/compare/comparison.h"
-#include "replay/compare/recorder.h"
+#include "replay/compare/traffic_recorder.h"
 
 namespace cli::replay {
 

@@ -6,7 +6,7 @@
 
 #include "cli/endpoint/address.h"
 #include "replay/frames/rewrite.h"
-#include "replay/impair/settings.h"
+#include "replay/impair/impairment_settings.h"
 
 namespace cli::replay {
 

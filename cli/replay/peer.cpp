@@ -10,7 +10,7 @@
 #include "cli/signals.h"
 #include "replay/peer/player.h"
 #include "replay/sockets/relay.h"
-#include "replay/sockets/tcp.h"
+#include "replay/sockets/tcp_socket.h"
 #include "text/quantities.h"
 
 namespace cli::replay {

@@ -11,9 +11,9 @@ namespace cli::replay {
 
 namespace {
 
+using ::replay::EndpointResult;
 using ::replay::Kind;
 using ::replay::kind_count;
-using ::replay::PartyResult;
 using ::replay::SideResult;
 using ::replay::Survey;
 using Json = nlohmann::ordered_json;
@@ -38,8 +38,8 @@ void add(SideResult& sum, const SideResult& more) {
 /// By id of the flow; only those that this machine's ends posted.
 std::map<std::uint64_t, FlowResult> by_flow(const Survey& survey, const ::replay::Reenactment& run) {
     std::map<std::uint64_t, FlowResult> out;
-    for (const PartyResult& party : run.parties)
-        for (const PartyResult::Side& side : party.sides) {
+    for (const EndpointResult& endpoint : run.endpoints)
+        for (const EndpointResult::Side& side : endpoint.sides) {
             const auto* flow = survey.connections[side.connection].flows[side.side];
             if (flow == nullptr || flow->messages_total() == 0) continue;
             FlowResult& result = out[flow->id];

@@ -13,8 +13,8 @@
 #include "cli/replay/report.h"
 #include "cli/signals.h"
 #include "replay/compare/comparison.h"
-#include "replay/compare/recorder.h"
 #include "replay/compare/stack_tap.h"
+#include "replay/compare/traffic_recorder.h"
 #include "replay/endpoints/reenactment.h"
 #include "replay/plan/survey.h"
 #include "replay/sockets/relay.h"
@@ -88,10 +88,10 @@ struct Between {
         const std::string internal = endpoint::text_of({"127.0.0.1", relay->port()});
         const std::string meant = endpoint::text_of(options.address);
         const ::replay::RelayCounters& counted = relay->stop();
-        for (::replay::PartyResult& party : run.parties) {
-            for (std::size_t at = 0; (at = party.error.find(internal, at)) != std::string::npos; at += meant.size())
-                party.error.replace(at, internal.size(), meant);
-            if (!party.error.empty() && counted.not_reached != 0) party.error = counted.last_error;
+        for (::replay::EndpointResult& endpoint : run.endpoints) {
+            for (std::size_t at = 0; (at = endpoint.error.find(internal, at)) != std::string::npos; at += meant.size())
+                endpoint.error.replace(at, internal.size(), meant);
+            if (!endpoint.error.empty() && counted.not_reached != 0) endpoint.error = counted.last_error;
         }
     }
 };

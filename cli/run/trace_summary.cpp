@@ -31,8 +31,8 @@ std::string errors_of(const VerbsFigures& figures) {
 
 }  // namespace
 
-metrics::verbs::BookOptions TraceSummary::options() {
-    metrics::verbs::BookOptions options;
+metrics::verbs::QueuePairTableOptions TraceSummary::options() {
+    metrics::verbs::QueuePairTableOptions options;
     options.max_queue_pairs = most_queue_pairs;
     options.max_waiting = 0;  // for packets, of which there are none here
     return options;

@@ -7,7 +7,7 @@
 
 #include "capture/trace/process.h"
 #include "capture/trace/record.h"
-#include "metrics/verbs/trace_book.h"
+#include "metrics/verbs/queue_pair_table.h"
 
 namespace cli::launch {
 
@@ -19,7 +19,7 @@ public:
     std::string text(std::uint64_t lost) const;
 
 private:
-    static metrics::verbs::BookOptions options();
+    static metrics::verbs::QueuePairTableOptions options();
     /// Process, device, number: one line, though numbers are used again.
     using Key = std::uint64_t;
     struct Octets {
@@ -28,7 +28,7 @@ private:
     };
     static Key key(std::uint32_t process, std::uint8_t device, std::uint32_t number);
 
-    metrics::verbs::TraceBook book_{options()};
+    metrics::verbs::QueuePairTable book_{options()};
     std::map<Key, Octets> octets_ = {};
     std::map<std::uint32_t, capture::trace::Process> processes_ = {};
     std::uint64_t records_ = 0;

@@ -20,7 +20,7 @@ struct When {
 };
 struct WaitForVerdict {
     std::string name;
-    std::string verdict;
+    metrics::Verdict verdict;
 };
 using Trigger = std::variant<When, WaitForVerdict>;
 
@@ -160,23 +160,22 @@ private:
     std::vector<Trigger> triggers_;
 };
 
-/// What is wrong with a verdict's name; empty where nothing is.
-std::string check_verdict(const std::string& verdict) {
-    std::vector<std::string_view> alarms;
-    bool known = false;
+/// A verdict that raises an alarm for at least one question.
+wire::Result<metrics::Verdict, std::string> parse_alarm(const std::string& name) {
+    std::vector<metrics::Verdict> alarms;
     for (std::size_t i = 0; i < metrics::question_count; ++i)
-        for (const metrics::Verdict& each : metrics::verdicts(static_cast<metrics::Question>(i))) {
-            known = known || each.name == verdict;
-            if (!each.alarm) continue;
-            if (each.name == verdict) return {};
-            if (std::find(alarms.begin(), alarms.end(), each.name) == alarms.end()) alarms.push_back(each.name);
-        }
-    const std::string list = fmt::format("{}", fmt::join(alarms, ", "));
-    if (known)
-        return fmt::format("verdict '{}' describes and raises no alarm, so that it can set nothing off; there are: {}",
-                           verdict, list);
-    return fmt::format("'{}' is no verdict of why{}; there are: {}", verdict, text::did_you_mean(verdict, alarms),
-                       list);
+        for (const metrics::VerdictMeaning& each : metrics::verdicts(static_cast<metrics::Question>(i)))
+            if (each.alarm && std::ranges::find(alarms, each.verdict) == alarms.end()) alarms.push_back(each.verdict);
+    const std::optional<metrics::Verdict> verdict = metrics::verdict_named(name);
+    if (verdict && std::ranges::find(alarms, *verdict) != alarms.end()) return *verdict;
+    std::vector<std::string_view> names;
+    for (const metrics::Verdict each : alarms) names.push_back(name_of(each));
+    const std::string list = fmt::format("{}", fmt::join(names, ", "));
+    if (verdict)
+        return wire::Failure{fmt::format(
+            "verdict '{}' describes and raises no alarm, so that it can set nothing off; there are: {}", name, list)};
+    return wire::Failure{
+        fmt::format("'{}' is no verdict of why{}; there are: {}", name, text::did_you_mean(name, names), list)};
 }
 
 wire::Result<Trigger, std::string> compile_one(const TriggerConfig& config) {
@@ -184,9 +183,9 @@ wire::Result<Trigger, std::string> compile_one(const TriggerConfig& config) {
     if (config.when.empty() == config.verdict.empty())
         return wire::Failure<std::string>{"either `when` or `verdict` is wanted"};
     if (config.when.empty()) {
-        std::string wrong = check_verdict(config.verdict);
-        if (!wrong.empty()) return wire::Failure{std::move(wrong)};
-        return Trigger{WaitForVerdict{config.name, config.verdict}};
+        const auto verdict = parse_alarm(config.verdict);
+        if (!verdict) return wire::Failure{verdict.error()};
+        return Trigger{WaitForVerdict{config.name, *verdict}};
     }
     auto condition = Condition::parse(config.when);
     if (!condition) return wire::Failure{condition.error()};

@@ -38,12 +38,12 @@ private:
     std::uint64_t told_ = 0;
 };
 
-/// The processes that a source has met, as they are new to the book: there may be thousands of old ones.
+/// The processes that a source has met, as they are new to the queue_pairs: there may be thousands of old ones.
 class Introductions {
 public:
-    void tell(metrics::verbs::TraceBook& book, const auto& source) {
-        news_.tell(source.processes(), source.processes_met(), [&book](const Process& process) {
-            book.know({process.pid, process.command, process.container});
+    void tell(metrics::verbs::QueuePairTable& queue_pairs, const auto& source) {
+        news_.tell(source.processes(), source.processes_met(), [&queue_pairs](const Process& process) {
+            queue_pairs.know({process.pid, process.command, process.container});
         });
     }
 
@@ -56,17 +56,17 @@ public:
     TraceFile(std::string path, capture::trace::TraceFileReader reader)
         : path_(std::move(path)), reader_(std::move(reader)) {}
 
-    std::string give(metrics::verbs::TraceBook& book, std::int64_t until_ns) override {
+    std::string give(metrics::verbs::QueuePairTable& queue_pairs, std::int64_t until_ns) override {
         while (!ended_) {
             while (!waiting_.empty() && waiting_.front().time_ns <= until_ns) {
-                book.add(waiting_.front());
+                queue_pairs.add(waiting_.front());
                 waiting_ = waiting_.subspan(1);
             }
             if (!waiting_.empty()) return {};
             auto more = reader_.next();
             if (!more) return ended_ = true, more.error().text();
             waiting_ = *more;
-            introductions_.tell(book, reader_);
+            introductions_.tell(queue_pairs, reader_);
             if (waiting_.empty()) ended_ = true;
             if (ended_ && !reader_.is_complete())
                 return fmt::format("{}: the trace breaks off: whoever wrote it was stopped", path_);
@@ -122,13 +122,13 @@ public:
     explicit TraceRings(std::string directory) : rings_(options(std::move(directory))), records_(1024) {}
 
     /// All that there are: a frame is read later than the record of what made it was written.
-    std::string give(metrics::verbs::TraceBook& book, std::int64_t until_ns) override {
+    std::string give(metrics::verbs::QueuePairTable& queue_pairs, std::int64_t until_ns) override {
         std::size_t count = 0;
         if (!turn_.begin(until_ns == end_of_time)) return {};
         do {
             count = rings_.next(records_);
-            introductions_.tell(book, rings_);
-            for (const Record& record : std::span(records_).first(count)) book.add(record);
+            introductions_.tell(queue_pairs, rings_);
+            for (const Record& record : std::span(records_).first(count)) queue_pairs.add(record);
         } while (turn_.goes_on(count, records_.size()));
         return {};
     }
@@ -157,14 +157,14 @@ public:
     explicit KernelTrace(std::unique_ptr<capture::trace::TraceSource> source)
         : source_(std::move(source)), records_(1024) {}
 
-    std::string give(metrics::verbs::TraceBook& book, std::int64_t until_ns) override {
+    std::string give(metrics::verbs::QueuePairTable& queue_pairs, std::int64_t until_ns) override {
         std::size_t count = 0;
         if (!turn_.begin(until_ns == end_of_time)) return {};
         do {
             count = source_->next(records_, 0).count;
             for (const Record& record : std::span(records_).first(count)) {
-                introduce(book, record.process);
-                book.add(record);
+                introduce(queue_pairs, record.process);
+                queue_pairs.add(record);
             }
         } while (turn_.goes_on(count, records_.size()));
         return {};
@@ -174,11 +174,11 @@ public:
 
 private:
     /// What a process is called costs a look into /proc, and its connections come one after another.
-    void introduce(metrics::verbs::TraceBook& book, std::uint32_t pid) {
+    void introduce(metrics::verbs::QueuePairTable& queue_pairs, std::uint32_t pid) {
         if (pid == 0 || pid == introduced_) return;
         introduced_ = pid;
         const Process process = capture::trace::describe_process(pid);
-        if (!process.command.empty()) book.know({pid, process.command, process.container});
+        if (!process.command.empty()) queue_pairs.know({pid, process.command, process.container});
     }
     std::unique_ptr<capture::trace::TraceSource> source_;
     Turn turn_ = {};
@@ -191,10 +191,10 @@ class TraceInputs final : public TraceInput {
 public:
     explicit TraceInputs(std::vector<std::unique_ptr<TraceInput>> parts) : parts_(std::move(parts)) {}
 
-    std::string give(metrics::verbs::TraceBook& book, std::int64_t until_ns) override {
+    std::string give(metrics::verbs::QueuePairTable& queue_pairs, std::int64_t until_ns) override {
         std::string trouble;
         for (const auto& part : parts_)
-            if (std::string more = part->give(book, until_ns); !more.empty()) trouble = std::move(more);
+            if (std::string more = part->give(queue_pairs, until_ns); !more.empty()) trouble = std::move(more);
         return trouble;
     }
     void at_leisure() override {

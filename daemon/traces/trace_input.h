@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "capture/trace/trace_source.h"
-#include "metrics/verbs/trace_book.h"
+#include "metrics/verbs/queue_pair_table.h"
 
 namespace service {
 
@@ -14,10 +14,10 @@ class TraceInput {
 public:
     virtual ~TraceInput() = default;
 
-    /// Gives the book all records up to that time, as far as there are any by now, and says who their processes are.
-    /// Returns why no more will come, once; else an empty string. Of what runs it ends after a while, though there be
-    /// more, and then leaves as much time to others: programs may record faster than anybody reads.
-    virtual std::string give(metrics::verbs::TraceBook& book, std::int64_t until_ns) = 0;
+    /// Gives the queue_pairs all records up to that time, as far as there are any by now, and says who their processes
+    /// are. Returns why no more will come, once; else an empty string. Of what runs it ends after a while, though there
+    /// be more, and then leaves as much time to others: programs may record faster than anybody reads.
+    virtual std::string give(metrics::verbs::QueuePairTable& queue_pairs, std::int64_t until_ns) = 0;
     /// Nobody else wants the time: the next give() need not wait for its turn.
     virtual void at_leisure() {}
     /// Why programs that are there are not read, of those that are new since it was last asked; at most the last few.

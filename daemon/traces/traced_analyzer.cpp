@@ -21,7 +21,8 @@ TracedAnalyzer::TracedAnalyzer(const metrics::AnalyzerOptions& options, std::uni
       analyzer_(watched(options, join_.get())) {}
 
 void TracedAnalyzer::give(std::int64_t until_ns) {
-    if (std::string trouble = trace_->give(join_->book(), until_ns); !trouble.empty()) trouble_ = std::move(trouble);
+    if (std::string trouble = trace_->give(join_->queue_pairs(), until_ns); !trouble.empty())
+        trouble_ = std::move(trouble);
 }
 
 void TracedAnalyzer::settle(bool last) {

@@ -33,8 +33,8 @@ public:
     }
     std::size_t begin_interval(std::int64_t idle_since_ns) { return analyzer_.begin_interval(idle_since_ns); }
     /// Of what was traced; 0 where nothing is.
-    std::uint64_t records() const { return join_ == nullptr ? 0 : join_->book().records(); }
-    std::uint64_t records_lost() const { return join_ == nullptr ? 0 : join_->book().records_lost(); }
+    std::uint64_t records() const { return join_ == nullptr ? 0 : join_->queue_pairs().records(); }
+    std::uint64_t records_lost() const { return join_ == nullptr ? 0 : join_->queue_pairs().records_lost(); }
     std::vector<std::string> take_refusals() {
         return trace_ == nullptr ? std::vector<std::string>{} : trace_->take_refusals();
     }
@@ -42,8 +42,8 @@ public:
     std::string take_trouble() { return std::exchange(trouble_, {}); }
 
 private:
-    static metrics::AnalyzerOptions watched(metrics::AnalyzerOptions options, metrics::Witness* witness) {
-        options.engine.witness = witness;
+    static metrics::AnalyzerOptions watched(metrics::AnalyzerOptions options, metrics::FrameObserver* observer) {
+        options.engine.observer = observer;
         return options;
     }
     void give(std::int64_t until_ns);

@@ -128,7 +128,10 @@ void describe_timestamps(const Tree& option) {
     option.number(pick(computed, "ip.opt.flag"), flag, 3, 1);
     if (flag != 0 && !addresses) return;
     for (std::uint32_t at = 4; at + (addresses ? 8 : 4) <= option.size(); at += 4) {
-        if (addresses) option.octets(pick(computed, "ip.opt.time_stamp_addr"), at, 4), at += 4;
+        if (addresses) {
+            option.octets(pick(computed, "ip.opt.time_stamp_addr"), at, 4);
+            at += 4;
+        }
         option.number(pick(computed, "ip.opt.time_stamp"), wire::load_be32(option.at(at)), at, 4);
     }
 }

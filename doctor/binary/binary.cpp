@@ -305,10 +305,12 @@ private:
             as_seen.libraries.push_back(std::move(own));
         }
         as_seen.drivers = look_at_drivers(root_, path_, as_seen.libraries);
+        const std::size_t broken_before = report_.count(Severity::broken);
         report_.begin("binary.provider");
         check_provider_abi(as_seen, report_);
         check_device_provider(as_seen, report_);
         check_provider_kernel_abi(as_seen, report_);
+        broken_providers_ = report_.count(Severity::broken) - broken_before;
         if (const Library* usual = machine_.preferred(Part::verbs); usual != nullptr && usual->path != core->path)
             report_.add(Severity::warning, core->path,
                         fmt::format("this program gets it, other programs get {}", usual->path),
@@ -316,17 +318,11 @@ private:
     }
 
     void conclude() {
-        const std::vector<Finding> so_far = report_.take();
-        const auto broken = [&so_far](bool of_loader) {
-            return std::count_if(so_far.begin(), so_far.end(), [of_loader](const Finding& f) {
-                return f.severity == Severity::broken && (f.check != "binary.provider") == of_loader;
-            });
-        };
-        out_.starts = broken(true) == 0;
+        out_.starts = report_.count(Severity::broken) == broken_providers_;
         const Loaded::Object* core = loaded_.find("libibverbs.so.1");
         if (!out_.starts)
             out_.verdict = "it will not work with this machine's libraries";
-        else if (broken(false) > 0)
+        else if (broken_providers_ > 0)
             out_.verdict = "it will start, and RDMA will not work for all devices";
         else if (!rdma_)
             out_.verdict = "it will start; it does not use RDMA, as far as can be seen";
@@ -337,10 +333,6 @@ private:
         else
             out_.verdict = fmt::format("it will start, with {}, and has {} device{} to use", core->path,
                                        machine_.devices.size(), machine_.devices.size() == 1 ? "" : "s");
-        for (const Finding& finding : so_far) {
-            report_.begin(finding.check);
-            report_.add(finding.severity, finding.subject, finding.observed, finding.expected, finding.command);
-        }
     }
 
     const Root& root_;
@@ -349,6 +341,7 @@ private:
     Loaded loaded_;
     BinaryReport& out_;
     Report report_ = {};
+    std::size_t broken_providers_ = 0;                 ///< findings: the program starts all the same
     std::set<std::string, std::less<>> refused_ = {};  ///< versions that a library lacks
     bool rdma_ = false;
 };

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -40,6 +41,7 @@ public:
     void fine(std::string observed);
     /// Likewise of devices; where there are none, that is what is said.
     void fine_devices(const Inventory& machine, std::string observed);
+    std::size_t count(Severity severity) const;
     std::vector<Finding> take() { return std::exchange(findings_, {}); }
 
 private:

@@ -23,18 +23,6 @@ bool is_foreign(const Module& module) {
            (module.loaded && is_foreign_folder(module.file));
 }
 
-struct Needed {
-    std::string_view name;
-    std::string_view for_what;
-    Severity severity;  ///< of its absence where there are devices
-};
-constexpr std::array needed_modules{
-    Needed{"ib_core", "anything of RDMA", Severity::broken},
-    Needed{"ib_uverbs", "programs to use verbs", Severity::broken},
-    Needed{"rdma_ucm", "programs to make connections by the RDMA CM (librdmacm)", Severity::warning},
-    Needed{"ib_umad", "ibstat, perfquery and other management", Severity::note},
-};
-
 bool has_infiniband(const Inventory& machine) {
     return std::any_of(machine.devices.begin(), machine.devices.end(), [](const Device& device) {
         return std::any_of(device.ports.begin(), device.ports.end(),
@@ -42,15 +30,37 @@ bool has_infiniband(const Inventory& machine) {
     });
 }
 
+struct Needed {
+    std::string_view name;
+    std::string_view for_what;
+    Severity severity;                ///< of its absence where there are devices
+    bool (*works)(const Inventory&);  ///< what the module does is there all the same, or is not needed
+    bool others_rest_on_it = false;   ///< without it there are none of those that follow
+};
+constexpr std::array needed_modules{
+    Needed{"ib_core", "anything of RDMA", Severity::broken,
+           [](const Inventory& machine) { return !machine.devices.empty(); }, true},
+    Needed{"ib_uverbs", "programs to use verbs", Severity::broken,
+           [](const Inventory& machine) { return machine.kernel.verbs_abi.has_value(); }},
+    Needed{"rdma_ucm", "programs to make connections by the RDMA CM (librdmacm)", Severity::warning,
+           [](const Inventory& machine) { return machine.cm_node.has_value(); }},
+    // InfiniBand alone has management of this kind.
+    Needed{"ib_umad", "ibstat, perfquery and other management", Severity::note,
+           [](const Inventory& machine) { return !has_infiniband(machine); }},
+};
+
 /// Loaded, built in, or not needed. What answers in sysfs is there, wherever it came from.
 bool is_there(const Inventory& machine, const Needed& needed) {
     const Module* module = machine.kernel.module(needed.name);
     if (module != nullptr && (module->loaded || module->built_in)) return true;
-    if (needed.name == "ib_core") return !machine.devices.empty();
-    if (needed.name == "ib_uverbs") return machine.kernel.verbs_abi.has_value();
-    if (needed.name == "rdma_ucm") return machine.cm_node.has_value();
-    return !has_infiniband(machine);  // which alone has management of this kind
+    return needed.works(machine);
 }
+
+#if defined(__aarch64__)
+constexpr std::string_view kernel_package = "linux-image-arm64";
+#else
+constexpr std::string_view kernel_package = "linux-image-amd64";
+#endif
 
 }  // namespace
 
@@ -72,10 +82,10 @@ void check_modules(const Inventory& machine, Report& report) {
                    fmt::format("kernel {} has no such module, neither built in nor loadable; it is needed for {}",
                                machine.host.kernel, needed.for_what),
                    "a kernel with CONFIG_INFINIBAND",
-                   machine.kernel.modular ? "apt install linux-image-amd64  # or the modules package of this kernel"
-                                          : "rdmascope run --software -- PROGRAM  # this kernel loads no modules");
-        // Without the first there are none of the others.
-        if (needed.name == "ib_core") return;
+                   machine.kernel.modular
+                       ? fmt::format("apt install {}  # or the modules package of this kernel", kernel_package)
+                       : "rdmascope run --software -- PROGRAM  # this kernel loads no modules");
+        if (needed.others_rest_on_it) return;
     }
     report.fine("those that are needed are there");
 }

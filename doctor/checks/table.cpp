@@ -103,6 +103,10 @@ void Report::add(Severity severity, std::string subject, std::string observed, s
             {check_, severity, std::move(subject), std::move(observed), std::move(expected), std::move(command)});
 }
 
+std::size_t Report::count(Severity severity) const {
+    return static_cast<std::size_t>(std::ranges::count(findings_, severity, &Finding::severity));
+}
+
 void Report::fine(std::string observed) {
     if (quiet_) add(Severity::ok, {}, std::move(observed));
 }

@@ -25,7 +25,7 @@ private:
         std::int64_t since_ns = 0;
         bool counted = false;
     };
-    void count(dissect::Transport transport, std::string_view outcome);
+    void count(dissect::Transport transport, metrics::AttemptOutcome outcome);
     void look_after_waiting(const metrics::Snapshot& now);
 
     std::map<std::uint64_t, Waiting> waiting_;  ///< by request frame

@@ -16,7 +16,9 @@ using ::prometheus::ClientMetric;
 using ::prometheus::MetricFamily;
 using ::prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
+using metrics::CounterUnit;
 using metrics::DeviceCounter;
+using wire::CounterFact;
 
 constexpr double second_ns = 1e9;
 
@@ -27,18 +29,18 @@ std::string priority_of(const DeviceCounter& counter) {
 
 /// Facts that are one metric with a direction.
 struct Way {
-    std::string_view sent;
-    std::string_view received;
+    CounterFact sent;
+    CounterFact received;
     std::optional<std::string> of(const DeviceCounter& counter) const {
         if (counter.fact == sent) return "transmit";
         if (counter.fact == received) return "receive";
         return {};
     }
 };
-constexpr Way octets{"octets_sent", "octets_received"};
-constexpr Way packets{"packets_sent", "packets_received"};
-constexpr Way pauses{"pause_sent", "pause_received"};
-constexpr Way pause_times{"pause_sent_time", "pause_received_time"};
+constexpr Way octets{CounterFact::octets_sent, CounterFact::octets_received};
+constexpr Way packets{CounterFact::packets_sent, CounterFact::packets_received};
+constexpr Way pauses{CounterFact::pause_sent, CounterFact::pause_received};
+constexpr Way pause_times{CounterFact::pause_sent_time, CounterFact::pause_received_time};
 
 bool has_way(const DeviceCounter& counter) {
     return octets.of(counter) || packets.of(counter) || pauses.of(counter) || pause_times.of(counter);
@@ -90,14 +92,15 @@ const std::vector<CounterRow>& counter_rows() {
                  {"device", "port", "event"}),
          1,
          [](const DeviceCounter& one) -> std::optional<Labels> {
-             if (one.fact.empty() || has_way(one) || one.unit != "times") return {};
-             return Labels{{"device", one.device}, {"port", text_of(one.port)}, {"event", one.fact}};
+             if (one.fact == CounterFact::other || has_way(one) || one.unit != CounterUnit::times) return {};
+             return Labels{
+                 {"device", one.device}, {"port", text_of(one.port)}, {"event", std::string(name_of(one.fact))}};
          }},
         {counter("rdma_device_other_total", "", "All others, by the driver's own name and in its own steps.",
                  {"device", "port", "counter"}),
          1,
          [](const DeviceCounter& one) -> std::optional<Labels> {
-             if (has_way(one) || (!one.fact.empty() && one.unit == "times")) return {};
+             if (has_way(one) || (one.fact != CounterFact::other && one.unit == CounterUnit::times)) return {};
              return Labels{{"device", one.device}, {"port", text_of(one.port)}, {"counter", one.name}};
          }},
     };

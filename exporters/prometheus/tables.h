@@ -98,7 +98,9 @@ const ProgramTable& program_table();
 /// Of the program's own series; those of more are added up.
 inline constexpr std::size_t most_program_interfaces = 64;
 
-inline constexpr std::array<std::string_view, 5> attempt_outcomes{"established", "rejected", "unanswered", "reset",
-                                                                  "unknown"};
+/// In the order of their series.
+inline constexpr std::array<metrics::AttemptOutcome, 5> attempt_outcomes{
+    metrics::AttemptOutcome::established, metrics::AttemptOutcome::rejected, metrics::AttemptOutcome::unanswered,
+    metrics::AttemptOutcome::reset, metrics::AttemptOutcome::unknown};
 
 }  // namespace exporters::prometheus

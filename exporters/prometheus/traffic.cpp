@@ -290,7 +290,7 @@ void TrafficTotals::State::append_others(std::vector<MetricFamily>& all) const {
                 family.metric.push_back(
                     sample(family, static_cast<double>(count),
                            {{"transport", std::string(metrics::name_of(static_cast<dissect::Transport>(transport)))},
-                            {"outcome", std::string(attempt_outcomes[outcome])}}));
+                            {"outcome", std::string(name_of(attempt_outcomes[outcome]))}}));
     all.push_back(std::move(family));
     for (const TruncationGauge& row : table.truncation) {
         all.push_back(family_of(row.series));

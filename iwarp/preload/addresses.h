@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <vector>
 
-#include "iwarp/preload/settings.h"
+#include "iwarp/preload/environment_settings.h"
 
 namespace iwarp::preload {
 

@@ -3,8 +3,8 @@
 #include <cerrno>
 
 #include "iwarp/preload/abi.h"
-#include "iwarp/preload/engine.h"
-#include "iwarp/preload/objects.h"
+#include "iwarp/preload/progress_engine.h"
+#include "iwarp/preload/verbs_objects.h"
 
 namespace iwarp::preload {
 namespace {
@@ -135,7 +135,7 @@ void wait_until_acknowledged(pthread_mutex_t& mutex, pthread_cond_t& cond, const
 using namespace iwarp::preload;
 
 RDMA_ABI int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
-    if (!Engine::instance().usable()) {
+    if (!ProgressEngine::instance().usable()) {
         errno = EPERM;
         return -1;
     }

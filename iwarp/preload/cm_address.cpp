@@ -2,7 +2,7 @@
 
 #include "iwarp/preload/abi.h"
 #include "iwarp/preload/addresses.h"
-#include "iwarp/preload/cm.h"
+#include "iwarp/preload/cm_objects.h"
 
 /// Which end is where: binding, resolving, listening.
 namespace iwarp::preload::cm {
@@ -35,7 +35,7 @@ bool answers_for(const Settings& settings, const TcpAddress& address) {
 }
 
 /// Takes the address, and a port if none is said. 0 or an errno.
-int bind_to(Engine& engine, Id& id, const TcpAddress& address) {
+int bind_to(ProgressEngine& engine, Id& id, const TcpAddress& address) {
     if (!transport::is_any(address) && !answers_for(engine.settings(), address)) return ENODEV;
     auto reservation = transport::reserve(address, id.ipv6_only);
     if (!reservation) return errno;
@@ -61,7 +61,7 @@ std::vector<TcpAddress> places(const Settings& settings, const Id& id) {
     return result;
 }
 
-int listen_on(Engine& engine, Id& id, int backlog) {
+int listen_on(ProgressEngine& engine, Id& id, int backlog) {
     if (id.stage != Stage::idle && id.stage != Stage::bound) return EINVAL;
     if (id.stage == Stage::idle) {
         TcpAddress any;
@@ -94,7 +94,7 @@ int listen_on(Engine& engine, Id& id, int backlog) {
 }
 
 /// Where it goes from and to. 0 or an errno; ENODEV and errors of routing are for an event.
-int resolve(Engine& engine, Id& id, const TcpAddress& target) {
+int resolve(ProgressEngine& engine, Id& id, const TcpAddress& target) {
     set_destination(id, target);
     if (id.stage == Stage::bound && !transport::is_any(source_of(id))) return 0;
     const std::optional<TcpAddress> route = transport::source_towards(target);
@@ -129,7 +129,7 @@ RDMA_ABI int rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
     if (id == nullptr) return fail(EINVAL);
     const auto wanted = iwarp::transport::address_of(address);
     if (!wanted) return fail(EAFNOSUPPORT);
-    const int done = cm::settled("rdma_bind_addr", [&](Engine& engine) {
+    const int done = cm::settled("rdma_bind_addr", [&](ProgressEngine& engine) {
         if (to_id(id).stage != Stage::idle) return EINVAL;
         return cm::bind_to(engine, to_id(id), *wanted);
     });
@@ -142,7 +142,7 @@ RDMA_ABI int rdma_resolve_addr(rdma_cm_id* id, sockaddr* source, sockaddr* desti
     const auto target = iwarp::transport::address_of(destination);
     if (!target) return fail(EAFNOSUPPORT);
     cm::Id& own = to_id(id);
-    const int done = cm::settled("rdma_resolve_addr", [&](Engine& engine) {
+    const int done = cm::settled("rdma_resolve_addr", [&](ProgressEngine& engine) {
         if (own.stage != Stage::idle && own.stage != Stage::bound && own.stage != Stage::resolved) return EINVAL;
         if (source != nullptr) {
             const auto from = iwarp::transport::address_of(source);
@@ -167,7 +167,7 @@ RDMA_ABI int rdma_resolve_addr(rdma_cm_id* id, sockaddr* source, sockaddr* desti
 RDMA_ABI int rdma_resolve_route(rdma_cm_id* id, int) {
     if (id == nullptr) return fail(EINVAL);
     cm::Id& own = to_id(id);
-    const int done = cm::settled("rdma_resolve_route", [&](Engine&) {
+    const int done = cm::settled("rdma_resolve_route", [&](ProgressEngine&) {
         if (own.stage != Stage::resolved) return EINVAL;
         own.stage = Stage::routed;  // IP's; there is nothing to ask
         cm::deliver(own, RDMA_CM_EVENT_ROUTE_RESOLVED);
@@ -180,5 +180,6 @@ RDMA_ABI int rdma_listen(rdma_cm_id* id, int backlog) {
     if (id == nullptr) return fail(EINVAL);
     // What comes in has it at once.
     if (cm::default_domain() == nullptr) return -1;
-    return cm::settled("rdma_listen", [&](Engine& engine) { return cm::listen_on(engine, to_id(id), backlog); });
+    return cm::settled("rdma_listen",
+                       [&](ProgressEngine& engine) { return cm::listen_on(engine, to_id(id), backlog); });
 }

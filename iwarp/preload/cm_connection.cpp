@@ -2,7 +2,7 @@
 
 #include "fmt/core.h"
 #include "iwarp/preload/abi.h"
-#include "iwarp/preload/cm.h"
+#include "iwarp/preload/cm_objects.h"
 
 /// Connections: begun, accepted, rejected, ended.
 namespace iwarp::preload::cm {
@@ -43,7 +43,7 @@ int options_of(const Id& id, const rdma_conn_param* parameters, ConnectionOption
 
 bool can_be_connected(const Qp& qp) { return qp.cm == nullptr && qp.pair->state() == QueuePairState::idle; }
 
-int connect(Engine& engine, Id& id, const rdma_conn_param* parameters) {
+int connect(ProgressEngine& engine, Id& id, const rdma_conn_param* parameters) {
     if (id.stage != Stage::routed) return EINVAL;
     Qp* const qp = pair_for(id, parameters);
     if (qp == nullptr || !can_be_connected(*qp)) return EINVAL;
@@ -65,7 +65,7 @@ int connect(Engine& engine, Id& id, const rdma_conn_param* parameters) {
     return 0;
 }
 
-int accept(Engine& engine, Id& id, const rdma_conn_param* parameters) {
+int accept(ProgressEngine& engine, Id& id, const rdma_conn_param* parameters) {
     if (id.stage != Stage::requested || !id.request) return EINVAL;
     Qp* const qp = pair_for(id, parameters);
     if (qp == nullptr || !can_be_connected(*qp)) return EINVAL;
@@ -86,7 +86,7 @@ int accept(Engine& engine, Id& id, const rdma_conn_param* parameters) {
     return 0;
 }
 
-int reject(Engine& engine, Id& id, const void* private_data, std::uint8_t length) {
+int reject(ProgressEngine& engine, Id& id, const void* private_data, std::uint8_t length) {
     if (id.stage != Stage::requested || !id.request || (private_data == nullptr && length != 0)) return EINVAL;
     id.request->reject({static_cast<const std::byte*>(private_data), length});
     id.request.reset();
@@ -95,7 +95,7 @@ int reject(Engine& engine, Id& id, const void* private_data, std::uint8_t length
     return 0;
 }
 
-int disconnect(Engine& engine, Id& id) {
+int disconnect(ProgressEngine& engine, Id& id) {
     switch (id.stage) {
         case Stage::connecting:
         case Stage::connected:
@@ -123,21 +123,21 @@ using cm::to_id;
 RDMA_ABI int rdma_connect(rdma_cm_id* id, rdma_conn_param* parameters) {
     if (id == nullptr) return fail(EINVAL);
     const int done =
-        cm::settled("rdma_connect", [&](Engine& engine) { return cm::connect(engine, to_id(id), parameters); });
+        cm::settled("rdma_connect", [&](ProgressEngine& engine) { return cm::connect(engine, to_id(id), parameters); });
     return done != 0 ? done : cm::complete(to_id(id));
 }
 
 RDMA_ABI int rdma_accept(rdma_cm_id* id, rdma_conn_param* parameters) {
     if (id == nullptr) return fail(EINVAL);
     const int done =
-        cm::settled("rdma_accept", [&](Engine& engine) { return cm::accept(engine, to_id(id), parameters); });
+        cm::settled("rdma_accept", [&](ProgressEngine& engine) { return cm::accept(engine, to_id(id), parameters); });
     return done != 0 ? done : cm::complete(to_id(id));
 }
 
 RDMA_ABI int rdma_reject(rdma_cm_id* id, const void* private_data, std::uint8_t length) {
     if (id == nullptr) return fail(EINVAL);
     return cm::settled("rdma_reject",
-                       [&](Engine& engine) { return cm::reject(engine, to_id(id), private_data, length); });
+                       [&](ProgressEngine& engine) { return cm::reject(engine, to_id(id), private_data, length); });
 }
 
 RDMA_ABI int rdma_reject_ece(rdma_cm_id* id, const void* private_data, std::uint8_t length) {
@@ -146,7 +146,8 @@ RDMA_ABI int rdma_reject_ece(rdma_cm_id* id, const void* private_data, std::uint
 
 RDMA_ABI int rdma_disconnect(rdma_cm_id* id) {
     if (id == nullptr) return fail(EINVAL);
-    const int done = cm::settled("rdma_disconnect", [&](Engine& engine) { return cm::disconnect(engine, to_id(id)); });
+    const int done =
+        cm::settled("rdma_disconnect", [&](ProgressEngine& engine) { return cm::disconnect(engine, to_id(id)); });
     return done != 0 ? done : cm::complete(to_id(id));
 }
 

@@ -7,7 +7,7 @@
 
 #include "fmt/core.h"
 #include "iwarp/preload/abi.h"
-#include "iwarp/preload/cm.h"
+#include "iwarp/preload/cm_objects.h"
 
 /// rdma_getaddrinfo, and endpoints made of what it says; and what iWARP has no counterpart of.
 using namespace iwarp::preload;

@@ -8,7 +8,7 @@
 
 #include "fmt/core.h"
 #include "iwarp/preload/abi.h"
-#include "iwarp/preload/cm.h"
+#include "iwarp/preload/cm_objects.h"
 
 /// Event channels, and what the device's events are for identifiers.
 namespace iwarp::preload::cm {
@@ -84,7 +84,7 @@ void Observer::connection_requested(const Event& event) {
         try {
             welcome(*id, event);
         } catch (const std::exception& error) {
-            explain(Engine::instance(),
+            explain(ProgressEngine::instance(),
                     fmt::format("a connection of {} is rejected: {}", event.request->peer(), error.what()));
         }
         return;
@@ -92,7 +92,7 @@ void Observer::connection_requested(const Event& event) {
 }
 
 void Observer::welcome(Id& listener, const Event& event) {
-    Engine& engine = Engine::instance();
+    ProgressEngine& engine = ProgressEngine::instance();
     std::unique_ptr<Id, void (*)(Id*)> id(
         make_id(engine, listener.synchronous ? nullptr : listener.channel, listener.context, listener.ps), &discard);
     id->stage = Stage::requested;
@@ -147,7 +147,7 @@ void Observer::failed(Id& id, const Event& event) {
     id.stage = Stage::over;
     if (id.pair != nullptr) id.pair->cm = nullptr;  // it can be connected by another
     id.pair = nullptr;
-    explain(Engine::instance(), event.text);
+    explain(ProgressEngine::instance(), event.text);
     const auto outcome =
         std::ranges::find_if(outcomes, [&](const Outcome& one) { return one.failure == event.failure; });
     auto box = make_event(id, outcome->event, outcome->status);
@@ -159,7 +159,7 @@ void Observer::failed(Id& id, const Event& event) {
 void Observer::ended(Id& id, const std::string& why) {
     if (id.stage != Stage::connected && id.stage != Stage::disconnecting) return;
     id.stage = Stage::over;
-    if (!why.empty()) explain(Engine::instance(), "disconnected: " + why);
+    if (!why.empty()) explain(ProgressEngine::instance(), "disconnected: " + why);
     deliver(id, RDMA_CM_EVENT_DISCONNECTED);
 }
 
@@ -179,7 +179,7 @@ ConnectionObserver& observer() { return the_observer(); }
 void started_listening(Id& id) { the_observer().listening.push_back(&id); }
 void stopped_listening(Id& id) { std::erase(the_observer().listening, &id); }
 
-void explain(Engine& engine, const std::string& line) {
+void explain(ProgressEngine& engine, const std::string& line) {
     if (engine.settings().verbose) say(line);
 }
 
@@ -263,11 +263,11 @@ int complete(Id& id) {
 using namespace iwarp::preload;
 
 RDMA_ABI rdma_event_channel* rdma_create_event_channel() {
-    return made("rdma_create_event_channel", [](Engine& engine) { return cm::make_channel(engine.lock()); });
+    return made("rdma_create_event_channel", [](ProgressEngine& engine) { return cm::make_channel(engine.lock()); });
 }
 
 RDMA_ABI void rdma_destroy_event_channel(rdma_event_channel* channel) {
-    performed("rdma_destroy_event_channel", [&](Engine&) {
+    performed("rdma_destroy_event_channel", [&](ProgressEngine&) {
         cm::retire(cm::to_channel(channel));
         return 0;
     });
@@ -276,7 +276,7 @@ RDMA_ABI void rdma_destroy_event_channel(rdma_event_channel* channel) {
 RDMA_ABI int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
     if (channel == nullptr || event == nullptr) return cm::fail(EINVAL);
     EventQueue<cm::EventBox*> events;
-    const int failure = performed("rdma_get_cm_event", [&](Engine& engine) {
+    const int failure = performed("rdma_get_cm_event", [&](ProgressEngine& engine) {
         const cm::EventChannel& ours = cm::to_channel(channel);
         if (!ours.events) return ours.waits ? EINPROGRESS : EBADF;
         events = ours.events;  // the program may destroy the channel meanwhile

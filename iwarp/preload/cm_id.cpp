@@ -5,12 +5,12 @@
 
 #include "fmt/core.h"
 #include "iwarp/preload/abi.h"
-#include "iwarp/preload/cm.h"
+#include "iwarp/preload/cm_objects.h"
 
 /// Identifiers: made, moved between channels, and destroyed; what hangs on them.
 namespace iwarp::preload::cm {
 
-Context* default_context(Engine& engine) {
+Context* default_context(ProgressEngine& engine) {
     static Context* context = nullptr;
     if (context == nullptr) {
         engine.device();
@@ -28,7 +28,7 @@ ibv_pd* default_domain() {
     const std::lock_guard<std::mutex> hold(mutex);
     if (common_domain != nullptr) return common_domain;
     ibv_context* context = nullptr;
-    const int done = settled("rdma_cm", [&](Engine& engine) {
+    const int done = settled("rdma_cm", [&](ProgressEngine& engine) {
         context = &default_context(engine)->context;
         return 0;
     });
@@ -36,13 +36,13 @@ ibv_pd* default_domain() {
     return common_domain;
 }
 
-void attach(Engine& engine, Id& id) {
+void attach(ProgressEngine& engine, Id& id) {
     id.verbs = &default_context(engine)->context;
     id.port_num = 1;
     if (id.pd == nullptr) id.pd = common_domain;
 }
 
-Id* make_id(Engine& engine, rdma_event_channel* channel, void* context, rdma_port_space port_space) {
+Id* make_id(ProgressEngine& engine, rdma_event_channel* channel, void* context, rdma_port_space port_space) {
     default_context(engine);
     auto id = std::make_unique<Id>();
     id->synchronous = channel == nullptr;
@@ -75,7 +75,7 @@ static void detach(Id& id) {
 void destroy(Id* id) {
     if (id->event != nullptr) rdma_ack_cm_event(id->event);
     std::uint32_t reported = 0;
-    performed("rdma_destroy_id", [&](Engine&) {
+    performed("rdma_destroy_id", [&](ProgressEngine&) {
         detach(*id);
         reported = id->reported;
         return 0;
@@ -105,7 +105,7 @@ RDMA_ABI int rdma_create_id(rdma_event_channel* channel, rdma_cm_id** id, void* 
                         static_cast<unsigned>(ps)));
         return fail(EPROTONOSUPPORT);
     }
-    return cm::settled("rdma_create_id", [&](Engine& engine) {
+    return cm::settled("rdma_create_id", [&](ProgressEngine& engine) {
         *id = cm::make_id(engine, channel, context, ps);
         return 0;
     });
@@ -124,7 +124,7 @@ RDMA_ABI int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
     rdma_event_channel* const before = id->channel;
     const bool was_synchronous = own.synchronous;
     std::uint32_t reported = 0;
-    const int done = cm::settled("rdma_migrate_id", [&](Engine& engine) {
+    const int done = cm::settled("rdma_migrate_id", [&](ProgressEngine& engine) {
         rdma_event_channel* const target = channel != nullptr ? channel : cm::make_channel(engine.lock());
         cm::move_events(own, cm::to_channel(target));
         id->channel = target;
@@ -154,7 +154,7 @@ RDMA_ABI int rdma_set_option(rdma_cm_id* id, int level, int name, void* value, s
     int number = 0;
     std::memcpy(&number, value, length);  // of one octet on a little-endian machine
     if (wanted == 1) number = *static_cast<const std::uint8_t*>(value);
-    return cm::settled("rdma_set_option", [&](Engine&) {
+    return cm::settled("rdma_set_option", [&](ProgressEngine&) {
         switch (name) {
             case RDMA_OPTION_ID_TOS: own.traffic_class = static_cast<std::uint8_t>(number); return 0;
             case RDMA_OPTION_ID_REUSEADDR:
@@ -170,7 +170,7 @@ RDMA_ABI int rdma_set_option(rdma_cm_id* id, int level, int name, void* value, s
 RDMA_ABI ibv_context** rdma_get_devices(int* count) {
     if (count != nullptr) *count = 0;
     ibv_context* context = nullptr;
-    if (cm::settled("rdma_get_devices", [&](Engine& engine) {
+    if (cm::settled("rdma_get_devices", [&](ProgressEngine& engine) {
             context = &cm::default_context(engine)->context;
             return 0;
         }) != 0)

@@ -2,7 +2,7 @@
 #include <rdma/rdma_verbs.h>
 
 #include "iwarp/preload/abi.h"
-#include "iwarp/preload/cm.h"
+#include "iwarp/preload/cm_objects.h"
 
 /// Queue pairs and shared receive queues that belong to an identifier. All of it by way of libibverbs' functions, which
 /// take the lock themselves.

@@ -7,11 +7,11 @@
 
 #include "iwarp/preload/abi.h"
 #include "iwarp/preload/async_events.h"
-#include "iwarp/preload/crowd.h"
-#include "iwarp/preload/engine.h"
-#include "iwarp/preload/objects.h"
 #include "iwarp/preload/operations.h"
-#include "iwarp/preload/tables.h"
+#include "iwarp/preload/poll_backoff.h"
+#include "iwarp/preload/progress_engine.h"
+#include "iwarp/preload/value_mapping.h"
+#include "iwarp/preload/verbs_objects.h"
 #include "iwarp/verbs/completion_queue.h"
 
 /// Completion channels and completion queues.
@@ -40,7 +40,7 @@ std::uint32_t immediate_of(const Completion& completion) {
     return completion.invalidated_stag.value_or(to_network_order(completion.immediate.value_or(0)));
 }
 
-std::size_t poll(Engine& engine, Cq& cq, std::span<Completion> into) {
+std::size_t poll(ProgressEngine& engine, Cq& cq, std::span<Completion> into) {
     engine.called();
     std::size_t found = cq.queue->poll(into);
     if (found == 0) {
@@ -59,7 +59,7 @@ std::size_t poll(Engine& engine, Cq& cq, std::span<Completion> into) {
 namespace {
 
 /// As ibv_poll_cq returns.
-int take(Engine& engine, Cq& cq, std::span<ibv_wc> into) {
+int take(ProgressEngine& engine, Cq& cq, std::span<ibv_wc> into) {
     const Lock::Hold hold(engine.lock());
     std::array<Completion, 16> batch;
     std::size_t count = 0;
@@ -80,7 +80,7 @@ int take(Engine& engine, Cq& cq, std::span<ibv_wc> into) {
 
 }  // namespace
 
-ibv_cq* create_cq(Engine& engine, ibv_context* context, std::uint32_t capacity, void* cq_context,
+ibv_cq* create_cq(ProgressEngine& engine, ibv_context* context, std::uint32_t capacity, void* cq_context,
                   ibv_comp_channel* channel, std::uint32_t vector) {
     if (capacity == 0 || capacity > limits::completions || vector != 0) {
         errno = EINVAL;
@@ -101,20 +101,20 @@ ibv_cq* create_cq(Engine& engine, ibv_context* context, std::uint32_t capacity, 
 }
 
 int operations::poll_cq(ibv_cq* abi, int most, ibv_wc* into) {
-    Engine& engine = Engine::instance();
+    ProgressEngine& engine = ProgressEngine::instance();
     if (!engine.usable() || most < 0) return -1;
     // Other threads of the program wait for the lock, which who polls without a pause would hardly ever leave them.
     if (engine.lock().contended()) std::this_thread::yield();
     const int found = take(engine, to_cq(abi), std::span(into, static_cast<std::size_t>(most)));
     if (found > 0)
-        this_threads_crowd().found();
+        this_threads_backoff().found();
     else if (found == 0 && most != 0)
-        this_threads_crowd().found_nothing(engine.descriptor());
+        this_threads_backoff().found_nothing(engine.descriptor());
     return found;
 }
 
 int operations::req_notify_cq(ibv_cq* cq, int solicited_only) {
-    return performed("ibv_req_notify_cq", [&](Engine& engine) {
+    return performed("ibv_req_notify_cq", [&](ProgressEngine& engine) {
         to_cq(cq).queue->request_event(solicited_only != 0);
         engine.yield_driving();
         return 0;
@@ -126,7 +126,7 @@ int operations::req_notify_cq(ibv_cq* cq, int solicited_only) {
 using namespace iwarp::preload;
 
 RDMA_ABI ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
-    return made("ibv_create_comp_channel", [&](Engine& engine) -> ibv_comp_channel* {
+    return made("ibv_create_comp_channel", [&](ProgressEngine& engine) -> ibv_comp_channel* {
         auto channel = std::make_unique<Channel>(engine.lock());
         if (!channel->events.good()) return nullptr;
         channel->context = context;
@@ -137,7 +137,7 @@ RDMA_ABI ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
 }
 
 RDMA_ABI int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
-    return performed("ibv_destroy_comp_channel", [&](Engine&) {
+    return performed("ibv_destroy_comp_channel", [&](ProgressEngine&) {
         if (channel->refcnt != 0) return EBUSY;
         leave_context(channel->context);
         delete &to_channel(channel);
@@ -147,7 +147,7 @@ RDMA_ABI int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
 
 RDMA_ABI ibv_cq* ibv_create_cq(ibv_context* context, int capacity, void* cq_context, ibv_comp_channel* channel,
                                int vector) {
-    return made("ibv_create_cq", [&](Engine& engine) {
+    return made("ibv_create_cq", [&](ProgressEngine& engine) {
         // What is negative is too much, too.
         return create_cq(engine, context, static_cast<std::uint32_t>(capacity), cq_context, channel,
                          static_cast<std::uint32_t>(vector));
@@ -155,7 +155,7 @@ RDMA_ABI ibv_cq* ibv_create_cq(ibv_context* context, int capacity, void* cq_cont
 }
 
 RDMA_ABI int ibv_resize_cq(ibv_cq* abi, int capacity) {
-    return performed("ibv_resize_cq", [&](Engine&) {
+    return performed("ibv_resize_cq", [&](ProgressEngine&) {
         Cq& cq = to_cq(abi);
         if (capacity <= 0 || static_cast<std::uint32_t>(capacity) > limits::completions ||
             static_cast<std::size_t>(capacity) < cq.queue->size())
@@ -168,7 +168,7 @@ RDMA_ABI int ibv_resize_cq(ibv_cq* abi, int capacity) {
 
 RDMA_ABI int ibv_destroy_cq(ibv_cq* abi) {
     Cq& cq = to_cq(abi);
-    const int failure = performed("ibv_destroy_cq", [&](Engine&) {
+    const int failure = performed("ibv_destroy_cq", [&](ProgressEngine&) {
         if (cq.users != 0) return EBUSY;
         forget_events(cq);
         cq.queue.reset();
@@ -186,7 +186,7 @@ RDMA_ABI int ibv_destroy_cq(ibv_cq* abi) {
 }
 
 RDMA_ABI int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
-    const int failure = performed("ibv_get_cq_event", [](Engine& engine) {
+    const int failure = performed("ibv_get_cq_event", [](ProgressEngine& engine) {
         engine.drive();  // what was posted leaves now, and not when the service thread comes to it
         engine.yield_driving();
         return 0;

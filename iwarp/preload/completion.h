@@ -9,14 +9,14 @@
 /// With the lock held.
 namespace iwarp::preload {
 
-class Engine;
+class ProgressEngine;
 struct Cq;
 
 /// Null with errno set.
-ibv_cq* create_cq(Engine& engine, ibv_context* context, std::uint32_t capacity, void* cq_context,
+ibv_cq* create_cq(ProgressEngine& engine, ibv_context* context, std::uint32_t capacity, void* cq_context,
                   ibv_comp_channel* channel, std::uint32_t vector);
 /// Takes what there is; drives the device first where there is nothing.
-std::size_t poll(Engine& engine, Cq& cq, std::span<Completion> into);
+std::size_t poll(ProgressEngine& engine, Cq& cq, std::span<Completion> into);
 /// ibv_wc_flags.
 unsigned flags_of(const Completion& completion);
 /// Of ibv_wc: immediate data in network order, or the key that was invalidated.

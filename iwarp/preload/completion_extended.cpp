@@ -3,11 +3,11 @@
 #include <ctime>
 
 #include "iwarp/preload/completion.h"
-#include "iwarp/preload/crowd.h"
-#include "iwarp/preload/engine.h"
-#include "iwarp/preload/objects.h"
 #include "iwarp/preload/operations.h"
-#include "iwarp/preload/tables.h"
+#include "iwarp/preload/poll_backoff.h"
+#include "iwarp/preload/progress_engine.h"
+#include "iwarp/preload/value_mapping.h"
+#include "iwarp/preload/verbs_objects.h"
 
 /// ibv_create_cq_ex, and completions read field by field.
 namespace iwarp::preload {
@@ -18,7 +18,7 @@ constexpr std::uint64_t supported_fields = IBV_WC_STANDARD_FLAGS | stamped;
 constexpr std::uint32_t supported_flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
 
 int next_poll(ibv_cq_ex* abi) {
-    return performed("ibv_next_poll", [&](Engine& engine) {
+    return performed("ibv_next_poll", [&](ProgressEngine& engine) {
         Cq& cq = to_cq(abi);
         if (poll(engine, cq, {&cq.current, 1}) == 0) return ENOENT;
         cq.wr_id = cq.current.id;
@@ -34,9 +34,9 @@ int start_poll(ibv_cq_ex* abi, ibv_poll_cq_attr* wanted) {
     const int failure = next_poll(abi);
     if (failure != 0 && !cq.single_threaded) cq.polling.unlock();
     if (failure == 0)
-        this_threads_crowd().found();
+        this_threads_backoff().found();
     else if (failure == ENOENT)
-        this_threads_crowd().found_nothing(Engine::instance().descriptor());
+        this_threads_backoff().found_nothing(ProgressEngine::instance().descriptor());
     return failure;
 }
 
@@ -77,7 +77,7 @@ void set_readers(Cq& cq) {
 }  // namespace
 
 ibv_cq_ex* operations::create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* wanted) {
-    return made("ibv_create_cq_ex", [&](Engine& engine) -> ibv_cq_ex* {
+    return made("ibv_create_cq_ex", [&](ProgressEngine& engine) -> ibv_cq_ex* {
         const bool has_flags = (wanted->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0;
         const std::uint32_t flags = has_flags ? wanted->flags : 0;
         if ((wanted->comp_mask & ~unsigned{IBV_CQ_INIT_ATTR_MASK_FLAGS}) != 0 || (flags & ~supported_flags) != 0 ||

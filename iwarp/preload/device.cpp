@@ -12,10 +12,10 @@
 #include "fmt/core.h"
 #include "iwarp/preload/abi.h"
 #include "iwarp/preload/addresses.h"
-#include "iwarp/preload/engine.h"
-#include "iwarp/preload/objects.h"
 #include "iwarp/preload/operations.h"
-#include "iwarp/preload/tables.h"
+#include "iwarp/preload/progress_engine.h"
+#include "iwarp/preload/value_mapping.h"
+#include "iwarp/preload/verbs_objects.h"
 
 /// The one device, its port, its addresses: what ibv_devices and ibv_devinfo ask for.
 namespace iwarp::preload {
@@ -29,7 +29,7 @@ constexpr std::uint32_t vendor = 0x027264;
 /// EUI-64 of the first interface that has a hardware address; made up where none has.
 std::uint64_t node_guid() {
     std::array<std::uint8_t, 6> address{0x02, 'r', 'd', 'm', 'a', 0};
-    for (const LocalAddress& local : local_addresses(Engine::instance().settings())) {
+    for (const LocalAddress& local : local_addresses(ProgressEngine::instance().settings())) {
         const auto of_interface = interface_named(local.interface).hardware_address;
         if (of_interface == std::array<std::uint8_t, 6>{}) continue;
         address = of_interface;
@@ -91,7 +91,7 @@ int describe_device_more(ibv_context*, const ibv_query_device_ex_input* input, i
 
 int describe_port(std::uint8_t number, void* attributes, std::size_t size) {
     if (number != 1) return EINVAL;
-    const auto addresses = local_addresses(Engine::instance().settings());
+    const auto addresses = local_addresses(ProgressEngine::instance().settings());
     const Interface below = addresses.empty() ? Interface() : interface_named(addresses.front().interface);
     const LinkRate rate = to_link_rate(below.speed_mbps);
     constexpr std::uint8_t link_up = 5;
@@ -112,7 +112,7 @@ int describe_port(std::uint8_t number, void* attributes, std::size_t size) {
 }
 
 int query_port(ibv_context*, std::uint8_t number, ibv_port_attr* attributes, std::size_t size) {
-    return performed("ibv_query_port", [&](Engine&) { return describe_port(number, attributes, size); });
+    return performed("ibv_query_port", [&](ProgressEngine&) { return describe_port(number, attributes, size); });
 }
 
 int query_clock(ibv_context*, ibv_values_ex* values) {
@@ -132,7 +132,7 @@ ibv_gid_entry gid_entry(const LocalAddress& local, std::uint32_t index) {
 }
 
 int find_gid(std::uint32_t port, std::uint32_t index, ibv_gid_entry& entry) {
-    const auto addresses = local_addresses(Engine::instance().settings());
+    const auto addresses = local_addresses(ProgressEngine::instance().settings());
     if (port != 1 || index >= addresses.size()) return EINVAL;
     entry = gid_entry(addresses[index], index);
     return 0;
@@ -161,7 +161,7 @@ std::string attribute_named(std::string_view file) {
 const DeviceOptions& device_options() {
     static const DeviceOptions options = [] {
         DeviceOptions made;
-        made.descriptor_tells_posts = false;  // Engine::leave_work
+        made.descriptor_tells_posts = false;  // ProgressEngine::leave_work
         return made;
     }();
     return options;
@@ -182,7 +182,7 @@ DeviceFace& the_device() {
 }
 
 Context* open_context() {
-    Engine& engine = Engine::instance();
+    ProgressEngine& engine = ProgressEngine::instance();
     engine.device();
     auto context = std::make_unique<Context>(engine.lock());
     if (!context->async_events.good()) throw std::system_error(errno, std::generic_category(), "no descriptor left");
@@ -235,7 +235,7 @@ using namespace iwarp::preload;
 
 RDMA_ABI ibv_device** ibv_get_device_list(int* number) {
     if (number != nullptr) *number = 0;
-    ibv_device** const list = made("ibv_get_device_list", [&](Engine& engine) {
+    ibv_device** const list = made("ibv_get_device_list", [&](ProgressEngine& engine) {
         engine.settings();
         auto* const devices = static_cast<ibv_device**>(std::calloc(2, sizeof(ibv_device*)));
         if (devices == nullptr) throw std::bad_alloc();
@@ -253,7 +253,7 @@ RDMA_ABI __be64 ibv_get_device_guid(ibv_device*) { return node_guid(); }
 RDMA_ABI int ibv_get_device_index(ibv_device*) { return -1; }
 
 RDMA_ABI ibv_context* ibv_open_device(ibv_device* device) {
-    return made("ibv_open_device", [&](Engine&) -> ibv_context* {
+    return made("ibv_open_device", [&](ProgressEngine&) -> ibv_context* {
         if (device != &the_device()) {
             errno = ENODEV;
             return nullptr;
@@ -263,14 +263,14 @@ RDMA_ABI ibv_context* ibv_open_device(ibv_device* device) {
 }
 
 RDMA_ABI int ibv_close_device(ibv_context* context) {
-    return performed("ibv_close_device", [&](Engine&) {
+    return performed("ibv_close_device", [&](ProgressEngine&) {
         close_context(to_context(context));
         return 0;
     });
 }
 
 RDMA_ABI int ibv_query_device(ibv_context*, ibv_device_attr* attributes) {
-    return performed("ibv_query_device", [&](Engine&) {
+    return performed("ibv_query_device", [&](ProgressEngine&) {
         describe_device(*attributes);
         return 0;
     });
@@ -278,14 +278,14 @@ RDMA_ABI int ibv_query_device(ibv_context*, ibv_device_attr* attributes) {
 
 /// Programs of before ibv_port_attr grew call this; the rest comes by verbs_context::query_port.
 RDMA_ABI int ibv_query_port(ibv_context*, std::uint8_t number, struct _compat_ibv_port_attr* attributes) {
-    return performed("ibv_query_port", [&](Engine&) {
+    return performed("ibv_query_port", [&](ProgressEngine&) {
         return describe_port(number, attributes, offsetof(ibv_port_attr, port_cap_flags2));
     });
 }
 
 RDMA_ABI int ibv_query_gid(ibv_context*, std::uint8_t port, int index, ibv_gid* gid) {
     ibv_gid_entry entry{};
-    const int failure = performed("ibv_query_gid", [&](Engine&) {
+    const int failure = performed("ibv_query_gid", [&](ProgressEngine&) {
         return index < 0 ? EINVAL : find_gid(port, static_cast<std::uint32_t>(index), entry);
     });
     if (failure != 0) return fail(failure);
@@ -295,7 +295,7 @@ RDMA_ABI int ibv_query_gid(ibv_context*, std::uint8_t port, int index, ibv_gid* 
 
 RDMA_ABI int _ibv_query_gid_ex(ibv_context*, std::uint32_t port, std::uint32_t index, ibv_gid_entry* into,
                                std::uint32_t flags, std::size_t size) {
-    return performed("ibv_query_gid_ex", [&](Engine&) {
+    return performed("ibv_query_gid_ex", [&](ProgressEngine&) {
         ibv_gid_entry entry{};
         if (flags != 0) return EOPNOTSUPP;
         if (const int failure = find_gid(port, index, entry); failure != 0) return failure;
@@ -307,7 +307,7 @@ RDMA_ABI int _ibv_query_gid_ex(ibv_context*, std::uint32_t port, std::uint32_t i
 RDMA_ABI ssize_t _ibv_query_gid_table(ibv_context*, ibv_gid_entry* entries, std::size_t most, std::uint32_t flags,
                                       std::size_t size) {
     ssize_t count = 0;
-    const int failure = performed("ibv_query_gid_table", [&](Engine& engine) {
+    const int failure = performed("ibv_query_gid_table", [&](ProgressEngine& engine) {
         if (flags != 0) return EOPNOTSUPP;
         auto* into = reinterpret_cast<std::byte*>(entries);
         for (const LocalAddress& local : local_addresses(engine.settings())) {

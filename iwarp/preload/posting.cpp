@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "iwarp/preload/abi.h"
-#include "iwarp/preload/engine.h"
-#include "iwarp/preload/memory.h"
-#include "iwarp/preload/objects.h"
+#include "iwarp/preload/memory_region.h"
 #include "iwarp/preload/operations.h"
-#include "iwarp/preload/tables.h"
+#include "iwarp/preload/progress_engine.h"
+#include "iwarp/preload/value_mapping.h"
+#include "iwarp/preload/verbs_objects.h"
 #include "iwarp/verbs/queue_pair.h"
 
 /// Work requests.
@@ -129,7 +129,7 @@ int post_one(Qp& qp, const ibv_send_wr& from) {
 
 int operations::post_send(ibv_qp* qp, ibv_send_wr* requests, ibv_send_wr** bad) {
     ibv_send_wr* current = requests;
-    const int failure = performed("ibv_post_send", [&](Engine& engine) {
+    const int failure = performed("ibv_post_send", [&](ProgressEngine& engine) {
         int refused = 0;
         for (; current != nullptr && refused == 0; current = refused == 0 ? current->next : current)
             refused = post_one(to_qp(qp), *current);
@@ -142,7 +142,7 @@ int operations::post_send(ibv_qp* qp, ibv_send_wr* requests, ibv_send_wr** bad) 
 
 int operations::post_recv(ibv_qp* abi, ibv_recv_wr* requests, ibv_recv_wr** bad) {
     ibv_recv_wr* current = requests;
-    const int failure = performed("ibv_post_recv", [&](Engine& engine) {
+    const int failure = performed("ibv_post_recv", [&](ProgressEngine& engine) {
         engine.called();
         Qp& qp = to_qp(abi);
         for (; current != nullptr; current = current->next) {
@@ -164,7 +164,7 @@ int operations::post_recv(ibv_qp* abi, ibv_recv_wr* requests, ibv_recv_wr** bad)
 
 int operations::post_srq_recv(ibv_srq* srq, ibv_recv_wr* requests, ibv_recv_wr** bad) {
     ibv_recv_wr* current = requests;
-    const int failure = performed("ibv_post_srq_recv", [&](Engine& engine) {
+    const int failure = performed("ibv_post_srq_recv", [&](ProgressEngine& engine) {
         engine.called();
         for (; current != nullptr; current = current->next) {
             Pieces pieces;

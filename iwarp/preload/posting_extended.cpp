@@ -3,10 +3,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "iwarp/preload/engine.h"
-#include "iwarp/preload/objects.h"
 #include "iwarp/preload/operations.h"
 #include "iwarp/preload/posting.h"
+#include "iwarp/preload/progress_engine.h"
+#include "iwarp/preload/verbs_objects.h"
 #include "iwarp/verbs/queue_pair.h"
 
 /// ibv_wr_*: a batch is collected between wr_start and wr_complete, without the lock, and posted as a whole. One queue
@@ -110,7 +110,7 @@ void point_to_pieces(Batch& batch) {
 }
 
 int complete(ibv_qp_ex* abi) {
-    return performed("ibv_wr_complete", [&](Engine& engine) {
+    return performed("ibv_wr_complete", [&](ProgressEngine& engine) {
         Qp& qp = to_qp(abi);
         point_to_pieces(qp.batch);
         rdmap::SendQueue& sends = qp.pair->impl().sends;

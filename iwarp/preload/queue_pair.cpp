@@ -8,11 +8,11 @@
 #include "iwarp/preload/abi.h"
 #include "iwarp/preload/addresses.h"
 #include "iwarp/preload/async_events.h"
-#include "iwarp/preload/engine.h"
-#include "iwarp/preload/objects.h"
 #include "iwarp/preload/operations.h"
 #include "iwarp/preload/posting_extended.h"
-#include "iwarp/preload/tables.h"
+#include "iwarp/preload/progress_engine.h"
+#include "iwarp/preload/value_mapping.h"
+#include "iwarp/preload/verbs_objects.h"
 
 /// Queue pairs: making, changing, asking, destroying. What connects them is the connection manager.
 namespace iwarp::preload {
@@ -83,7 +83,7 @@ void take_leave(Qp& qp) {
 }
 
 /// Null with errno set. `wanted.cap` is set to what was granted.
-Qp* create(Engine& engine, ibv_pd* pd, ibv_qp_init_attr& wanted) {
+Qp* create(ProgressEngine& engine, ibv_pd* pd, ibv_qp_init_attr& wanted) {
     if (wanted.qp_type != IBV_QPT_RC) {
         no_datagrams().say("iWARP has reliable connected queue pairs (RC) and no others");
         errno = EOPNOTSUPP;
@@ -194,7 +194,7 @@ Qp* find_qp(std::uint32_t number) {
 }
 
 ibv_qp* operations::create_qp_ex(ibv_context*, ibv_qp_init_attr_ex* wanted) {
-    return made("ibv_create_qp_ex", [&](Engine& engine) -> ibv_qp* {
+    return made("ibv_create_qp_ex", [&](ProgressEngine& engine) -> ibv_qp* {
         if (!grants(*wanted)) {
             errno = EOPNOTSUPP;
             return nullptr;
@@ -214,7 +214,7 @@ ibv_qp* operations::create_qp_ex(ibv_context*, ibv_qp_init_attr_ex* wanted) {
 using namespace iwarp::preload;
 
 RDMA_ABI ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* wanted) {
-    return made("ibv_create_qp", [&](Engine& engine) -> ibv_qp* {
+    return made("ibv_create_qp", [&](ProgressEngine& engine) -> ibv_qp* {
         Qp* const qp = create(engine, pd, *wanted);
         return qp == nullptr ? nullptr : to_abi(*qp);
     });
@@ -223,7 +223,7 @@ RDMA_ABI ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* wanted) {
 RDMA_ABI ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* qp) { return to_qp(qp).wr_start == nullptr ? nullptr : &to_qp(qp); }
 
 RDMA_ABI int ibv_modify_qp(ibv_qp* abi, ibv_qp_attr* wanted, int mask) {
-    return performed("ibv_modify_qp", [&](Engine&) {
+    return performed("ibv_modify_qp", [&](ProgressEngine&) {
         Qp& qp = to_qp(abi);
         const bool assumes = (mask & IBV_QP_CUR_STATE) != 0;
         if (assumes && wanted->cur_qp_state != to_abi(qp.pair->state(), abi->state)) return EINVAL;
@@ -239,7 +239,7 @@ RDMA_ABI int ibv_modify_qp(ibv_qp* abi, ibv_qp_attr* wanted, int mask) {
 }
 
 RDMA_ABI int ibv_query_qp(ibv_qp* abi, ibv_qp_attr* attributes, int, ibv_qp_init_attr* initial) {
-    return performed("ibv_query_qp", [&](Engine&) {
+    return performed("ibv_query_qp", [&](ProgressEngine&) {
         const Qp& qp = to_qp(abi);
         describe(qp, *attributes);
         *initial = {abi->qp_context,
@@ -256,7 +256,7 @@ RDMA_ABI int ibv_query_qp(ibv_qp* abi, ibv_qp_attr* attributes, int, ibv_qp_init
 
 RDMA_ABI int ibv_destroy_qp(ibv_qp* abi) {
     Qp& qp = to_qp(abi);
-    const int failure = performed("ibv_destroy_qp", [&](Engine& engine) {
+    const int failure = performed("ibv_destroy_qp", [&](ProgressEngine& engine) {
         if (engine.observer() != nullptr) engine.observer()->queue_pair_destroyed(qp);
         forget_events(qp);
         qp.pair->context = nullptr;

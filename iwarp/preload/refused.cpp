@@ -2,7 +2,7 @@
 
 #include "fmt/core.h"
 #include "iwarp/preload/abi.h"
-#include "iwarp/preload/engine.h"
+#include "iwarp/preload/progress_engine.h"
 
 /// What iWARP has not, or a library cannot do: each says so once and fails.
 namespace {
@@ -28,10 +28,11 @@ constexpr const char* no_dmabuf =
         errno = refuse(complaint, #function, why); \
         return nullptr;                            \
     }
-#define RDMASCOPE_REFUSE_ERRNO(function, why)             \
-    {                                                     \
-        static Complaint complaint;                       \
-        return errno = refuse(complaint, #function, why); \
+#define RDMASCOPE_REFUSE_ERRNO(function, why)      \
+    {                                              \
+        static Complaint complaint;                \
+        errno = refuse(complaint, #function, why); \
+        return errno;                              \
     }
 
 RDMA_ABI ibv_ah* ibv_create_ah(ibv_pd*, ibv_ah_attr*)
@@ -61,8 +62,14 @@ RDMA_ABI ibv_ah* ibv_create_ah(ibv_pd*, ibv_ah_attr*)
     RDMA_ABI void ibv_unimport_pd(ibv_pd*) {}
 RDMA_ABI void ibv_unimport_mr(ibv_mr*) {}
 RDMA_ABI void ibv_unimport_dm(ibv_dm*) {}
-RDMA_ABI int ibv_set_ece(ibv_qp*, ibv_ece*) { return errno = EOPNOTSUPP; }
-RDMA_ABI int ibv_query_ece(ibv_qp*, ibv_ece*) { return errno = EOPNOTSUPP; }
+RDMA_ABI int ibv_set_ece(ibv_qp*, ibv_ece*) {
+    errno = EOPNOTSUPP;
+    return errno;
+}
+RDMA_ABI int ibv_query_ece(ibv_qp*, ibv_ece*) {
+    errno = EOPNOTSUPP;
+    return errno;
+}
 
 /// Nothing of ours is pinned: a child's memory is its own without any help. The device stays with the parent.
 RDMA_ABI int ibv_fork_init() { return 0; }

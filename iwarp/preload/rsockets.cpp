@@ -6,7 +6,7 @@
 
 #include "fmt/core.h"
 #include "iwarp/preload/abi.h"
-#include "iwarp/preload/engine.h"
+#include "iwarp/preload/progress_engine.h"
 
 /// rsockets are a protocol of librdmacm's own, inside that library: it would have to be rewritten here. They fail, with
 /// words. rpoll() and rselect(), which programs also use for other descriptors, work for those.

@@ -3,16 +3,16 @@
 
 #include "iwarp/preload/abi.h"
 #include "iwarp/preload/async_events.h"
-#include "iwarp/preload/engine.h"
-#include "iwarp/preload/objects.h"
 #include "iwarp/preload/operations.h"
+#include "iwarp/preload/progress_engine.h"
+#include "iwarp/preload/verbs_objects.h"
 
 /// Shared receive queues.
 namespace iwarp::preload {
 namespace {
 
 ibv_srq* create(ibv_pd* pd, void* srq_context, ibv_srq_attr& wanted) {
-    return made("ibv_create_srq", [&](Engine& engine) -> ibv_srq* {
+    return made("ibv_create_srq", [&](ProgressEngine& engine) -> ibv_srq* {
         if (wanted.max_wr > limits::requests || wanted.max_sge > limits::pieces) {
             errno = EINVAL;
             return nullptr;
@@ -56,7 +56,7 @@ RDMA_ABI ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* wanted) {
 }
 
 RDMA_ABI int ibv_modify_srq(ibv_srq* abi, ibv_srq_attr* wanted, int mask) {
-    return performed("ibv_modify_srq", [&](Engine&) {
+    return performed("ibv_modify_srq", [&](ProgressEngine&) {
         Srq& srq = to_srq(abi);
         const bool resizes = (mask & IBV_SRQ_MAX_WR) != 0;
         const bool limits_it = (mask & IBV_SRQ_LIMIT) != 0;
@@ -77,7 +77,7 @@ RDMA_ABI int ibv_modify_srq(ibv_srq* abi, ibv_srq_attr* wanted, int mask) {
 }
 
 RDMA_ABI int ibv_query_srq(ibv_srq* abi, ibv_srq_attr* attributes) {
-    return performed("ibv_query_srq", [&](Engine&) {
+    return performed("ibv_query_srq", [&](ProgressEngine&) {
         const Srq& srq = to_srq(abi);
         *attributes = {srq.max_requests, srq.max_pieces, srq.limit};
         return 0;
@@ -86,7 +86,7 @@ RDMA_ABI int ibv_query_srq(ibv_srq* abi, ibv_srq_attr* attributes) {
 
 RDMA_ABI int ibv_destroy_srq(ibv_srq* abi) {
     Srq& srq = to_srq(abi);
-    const int failure = performed("ibv_destroy_srq", [&](Engine&) {
+    const int failure = performed("ibv_destroy_srq", [&](ProgressEngine&) {
         if (srq.users != 0) return EBUSY;
         forget_events(srq);
         srq.queue.reset();

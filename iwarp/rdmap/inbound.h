@@ -11,7 +11,7 @@
 #include "iwarp/fault.h"
 #include "iwarp/iwarp.h"
 #include "iwarp/mpa/segment_sink.h"
-#include "iwarp/rdmap/ledgers.h"
+#include "iwarp/rdmap/request_queues.h"
 
 /// What arrives: DDP's placement and delivery, RDMAP's messages. RFC 5040, 5041, 7306.
 namespace iwarp::rdmap {

@@ -12,7 +12,7 @@
 #include "iwarp/mpa/batch.h"
 #include "iwarp/mpa/fpdu_writer.h"
 #include "iwarp/mpa/handshake.h"
-#include "iwarp/rdmap/ledgers.h"
+#include "iwarp/rdmap/request_queues.h"
 #include "iwarp/rdmap/send_queue.h"
 
 /// What leaves: the send queue's messages and the answers owed to the peer, cut into DDP segments. RFC 5040 section 5,

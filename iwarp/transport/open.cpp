@@ -1,4 +1,4 @@
-#include "iwarp/transport/tcp.h"
+#include "iwarp/transport/tcp_transport.h"
 #include "iwarp/verbs/device.h"
 
 namespace iwarp {

@@ -28,7 +28,8 @@ std::string text_of(const std::string& host, std::uint16_t port) {
 
 std::string text_of(const TcpAddress& address) { return text_of(host_text(address), port_of(address)); }
 
-TcpResolution resolve(const std::string& host, std::uint16_t port, bool to_listen) {
+wire::Result<std::vector<TcpAddress>, std::string> resolve(const std::string& host, std::uint16_t port,
+                                                           bool to_listen) {
     std::string bare = host;
     if (bare.size() > 2 && bare.front() == '[' && bare.back() == ']') bare = bare.substr(1, bare.size() - 2);
     const std::string service = std::to_string(port);
@@ -41,20 +42,19 @@ TcpResolution resolve(const std::string& host, std::uint16_t port, bool to_liste
         failure = getaddrinfo(bare.empty() ? nullptr : bare.c_str(), service.c_str(), &hints, &found);
         if (failure != EAI_NONAME) break;
     }
-    TcpResolution resolution;
-    if (failure != 0) {
-        resolution.error = failure == EAI_SYSTEM ? std::strerror(errno) : gai_strerror(failure);
-        return resolution;
-    }
+    if (failure != 0)
+        return wire::Failure{std::string(failure == EAI_SYSTEM ? std::strerror(errno) : gai_strerror(failure))};
+    std::vector<TcpAddress> addresses;
     const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> list(found, &freeaddrinfo);
     for (const addrinfo* one = list.get(); one != nullptr; one = one->ai_next) {
         if (one->ai_addrlen > sizeof(sockaddr_storage)) continue;
         TcpAddress address;
         std::memcpy(&address.storage, one->ai_addr, one->ai_addrlen);
         address.size = one->ai_addrlen;
-        resolution.addresses.push_back(address);
+        addresses.push_back(address);
     }
-    return resolution;
+    if (addresses.empty()) return wire::Failure{std::string(gai_strerror(EAI_NONAME))};
+    return addresses;
 }
 
 }  // namespace iwarp::transport

@@ -4,6 +4,8 @@
 #include <sys/socket.h>
 #include <vector>
 
+#include "wire/result.h"
+
 namespace iwarp::transport {
 
 struct TcpAddress {
@@ -22,12 +24,9 @@ std::uint16_t port_of(const TcpAddress& address);
 std::string text_of(const TcpAddress& address);
 std::string text_of(const std::string& host, std::uint16_t port);
 
-struct TcpResolution {
-    std::vector<TcpAddress> addresses;  ///< in the order in which they are to be tried
-    std::string error;                  ///< why there is none, in words
-};
-/// Addresses at once; a name asks the system's resolver and waits for it. IPv6 may be in brackets. `to_listen`: an
-/// empty host stands for every address of the machine, else for this machine.
-TcpResolution resolve(const std::string& host, std::uint16_t port, bool to_listen);
+/// At least one address, in the order in which they are to be tried, or why there is none, in words. Addresses at once;
+/// a name asks the system's resolver and waits for it. IPv6 may be in brackets. `to_listen`: an empty host stands for
+/// every address of the machine, else for this machine.
+wire::Result<std::vector<TcpAddress>, std::string> resolve(const std::string& host, std::uint16_t port, bool to_listen);
 
 }  // namespace iwarp::transport

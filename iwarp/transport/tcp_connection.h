@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "iwarp/transport/descriptor.h"
-#include "iwarp/transport/tcp.h"
 #include "iwarp/transport/tcp_address.h"
+#include "iwarp/transport/tcp_transport.h"
 #include "iwarp/transport/timer_heap.h"
 #include "iwarp/verbs/stream.h"
 

@@ -7,10 +7,10 @@
 #include <sys/epoll.h>
 #include <vector>
 
-#include "iwarp/transport/tcp.h"
 #include "iwarp/transport/tcp_connection.h"
+#include "iwarp/transport/tcp_transport.h"
 
-/// The inside of TcpTransport: tcp_turns.cpp drives, tcp_set_up.cpp connects and accepts, tcp.cpp is the face.
+/// The inside of TcpTransport: tcp_loop.cpp drives, tcp_set_up.cpp connects and accepts, tcp.cpp is the face.
 namespace iwarp::transport {
 
 inline constexpr std::int64_t never = INT64_MAX;

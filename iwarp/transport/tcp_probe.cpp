@@ -30,9 +30,9 @@ std::optional<TcpAddress> address_of(const std::string& text) {
     std::uint16_t port = 0;
     const auto [end, failure] = std::from_chars(text.data() + colon + 1, text.data() + text.size(), port);
     if (failure != std::errc{} || end != text.data() + text.size()) return {};
-    const TcpResolution resolution = resolve(text.substr(0, colon), port, false);
-    if (resolution.addresses.empty()) return {};
-    return resolution.addresses.front();
+    const auto addresses = resolve(text.substr(0, colon), port, false);
+    if (!addresses) return {};
+    return addresses->front();
 }
 
 std::optional<TcpAddress> address_of(const sockaddr* address) {

@@ -1,23 +1,18 @@
 #include "iwarp/verbs/connection.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "fmt/core.h"
 #include "iwarp/verbs/connection_request.h"
+#include "iwarp/verbs/format_seconds.h"
 #include "iwarp/verbs/listener.h"
 #include "iwarp/verbs/queue_pair.h"
-#include "iwarp/verbs/shared_receive_queue.h"
 
-/// From TCP's connection to the first FPDU, and how it all ends. What passes in between is in connection_flow.cpp.
 namespace iwarp::verbs {
 namespace {
 
 void check(bool well, const char* what) {
     if (!well) throw Error(fmt::format("ConnectionOptions: {}", what));
-}
-
-std::string seconds(std::chrono::milliseconds time) {
-    return fmt::format("{:g} s", static_cast<double>(time.count()) / 1000);
 }
 
 }  // namespace
@@ -37,301 +32,409 @@ void check_options(const ConnectionOptions& options, bool initiates) {
         check(time.count() > 0, "time-outs are longer than 0");
 }
 
+// ---- setting up ----
+
 Connection::Connection(Device::Impl& device, bool initiates, const ConnectionOptions& options)
-    : device_(device), options_(options), now_ns_(device.transport->now_ns()), initiates_(initiates) {
-    ++device_.connections;
-    handshake_ = std::make_unique<mpa::Handshake>(initiates ? mpa::Handshake::initiator(options)
-                                                            : mpa::Handshake::responder(options));
+    : context_(device, *this, initiates, options),
+      buffer_(device),
+      negotiation_(std::make_unique<Negotiation>(context_, static_cast<NegotiationEvents&>(*this))) {
+    ++device.connections;
 }
 
 std::shared_ptr<Connection> Connection::initiator(Device::Impl& device, QueuePair::Impl& pair,
                                                   const ConnectionOptions& options) {
     auto connection = std::make_shared<Connection>(device, true, options);
-    connection->pair_ = &pair;
+    connection->context_.pair = &pair;
     return connection;
 }
 
 std::shared_ptr<Connection> Connection::responder(Device::Impl& device, Listener::Impl& listener,
                                                   const ConnectionOptions& options, const std::string& peer) {
     auto connection = std::make_shared<Connection>(device, false, options);
-    connection->listener_ = &listener;
-    connection->peer_ = peer;
-    listener.waiting.insert(connection.get());
+    connection->context_.peer = peer;
+    connection->negotiation_->set_listener(listener, *connection);
     return connection;
 }
 
 Connection::~Connection() {
-    batch_.clear();
-    look_after_batch();
-    leave_line();
-    if (listener_ != nullptr) listener_->waiting.erase(this);
-    if (counted_) --device_.connections;
+    leave_receive_queue();
+    if (negotiation_) negotiation_->leave_listener();
+    if (counted_) --context_.device.connections;
 }
 
-void Connection::set_deadline(std::chrono::milliseconds after) {
-    deadline_ns_ = now_ns_ + std::chrono::nanoseconds(after).count();
+std::uint64_t Connection::oldest_begun() const {
+    return context_.pair == nullptr ? no_ticket : verbs::oldest_begun(context_.pair->sends);
 }
 
 std::optional<std::int64_t> Connection::deadline_ns() const {
     std::optional<std::int64_t> first;
-    for (const auto& one : {deadline_ns_, shrink_ns_, receive_until_ns_})
+    const auto receive_ns = traffic_ ? traffic_->receive.wait().deadline_ns() : std::nullopt;
+    for (const auto& one : {context_.deadline_ns, buffer_.shrink_ns(), receive_ns})
         if (one && (!first || *one < *first)) first = one;
     return first;
 }
 
 void Connection::connected(const std::string& peer, std::uint32_t emss, std::int64_t now_ns) {
     const Entry entry(*this, now_ns);
-    if (phase_ != Phase::connecting) return;
-    peer_ = peer;
+    if (!negotiation_ || !negotiation_->is_connecting()) return;
+    context_.peer = peer;
     emss_ = emss;
-    phase_ = Phase::exchanging;
-    if (pair_ != nullptr) {
-        pair_->peer = peer;
-        pair_->local = device_.transport->local(*this);
+    if (context_.pair != nullptr) {
+        context_.pair->peer = peer;
+        context_.pair->local = context_.device.transport->local(*this);
     }
-    set_deadline(initiates_ ? options_.reply_timeout : options_.request_timeout);
-    if (handshake_->state() == mpa::Handshake::State::failed) handshake_failed(handshake_->failure());
+    negotiation_->connected();
 }
 
 void Connection::connect_failed(Failure kind, const std::string& why, std::int64_t now_ns) {
     const Entry entry(*this, now_ns);
-    if (phase_ == Phase::connecting)
-        start_ended(kind, fmt::format("cannot connect to {}: {}", target, why), Closing::reset);
+    if (negotiation_ && negotiation_->is_connecting())
+        negotiation_failed({kind, fmt::format("cannot connect to {}: {}", context_.target, why)});
 }
 
-/// What there is of a start frame; leaves octets that follow it, where they may.
-void Connection::take_start(wire::Bytes& octets) {
-    using State = mpa::Handshake::State;
-    while (!octets.empty() &&
-           (phase_ == Phase::exchanging || phase_ == Phase::requested || phase_ == Phase::replying)) {
-        const std::size_t taken = handshake_->receive(octets);
-        octets = octets.subspan(taken);
-        switch (handshake_->state()) {
-            case State::exchanging: break;
-            case State::requested:
-                if (phase_ == Phase::exchanging) ask_user();
-                break;
-            case State::agreed:
-                if (phase_ == Phase::exchanging) begin_operating();
-                break;
-            case State::rejected: refused(); break;
-            case State::failed: handshake_failed(handshake_->failure()); break;
-        }
-        if (taken == 0 && phase_ != Phase::operating) return;
-    }
-}
-
-void Connection::ask_user() {
-    phase_ = Phase::requested;
-    deadline_ns_.reset();
+void Connection::requested() {
     PendingEvent event;
     event.kind = Event::Kind::connect_request;
     event.request = std::static_pointer_cast<Connection>(shared_from_this());
-    asked = true;
-    device_.raise(std::move(event));
+    request_pending_ = true;
+    context_.device.raise(std::move(event));
 }
 
 void Connection::accept(QueuePair::Impl& pair, const ConnectionOptions& options) {
     const Entry entry(*this);
-    if (phase_ != Phase::requested) {
+    if (!waits_for_answer()) {
         pair.connect_failed(Failure::reset,
-                            fmt::format("{} is gone: it closed, or the request was answered already", name()));
+                            fmt::format("{} is gone: it closed, or the request was answered already", context_.name()));
         return;
     }
-    options_.private_data = options.private_data;
-    options_.ird = options.ird;
-    options_.ord = options.ord;
-    options_.request_timeout = options.request_timeout;
-    options_.close_timeout = options.close_timeout;
-    options_.receive_patience = options.receive_patience;
-    handshake_->accept(options_);
-    if (handshake_->state() == mpa::Handshake::State::requested || handshake_->state() == mpa::Handshake::State::failed)
-        throw Error(fmt::format("cannot accept {}: {}", name(), handshake_->failure()));
-    if (listener_ != nullptr) listener_->waiting.erase(this);
-    listener_ = nullptr;
-    pair_ = &pair;
+    negotiation_->accept(options);
+    context_.pair = &pair;
     pair.connection = std::static_pointer_cast<Connection>(shared_from_this());
-    pair.peer = peer_;
-    pair.local = device_.transport->local(*this);
+    pair.peer = context_.peer;
+    pair.local = context_.device.transport->local(*this);
     pair.agreement.reset();
     pair.terminate.reset();
-    phase_ = Phase::replying;
-    set_deadline(options_.request_timeout);
     attention();
 }
 
 void Connection::reject(std::span<const std::byte> private_data) {
     const Entry entry(*this);
-    if (phase_ != Phase::requested) return;
-    handshake_->reject(private_data);
-    if (handshake_->state() != mpa::Handshake::State::rejected)
-        throw Error(fmt::format("cannot reject {}: {}", name(), handshake_->failure()));
-    phase_ = Phase::refusing;  // RFC 5044 section 7.1.2(2): TCP stays open, if not for ever
-    set_deadline(options_.close_timeout);
+    if (!waits_for_answer()) return;
+    negotiation_->reject(private_data);
     attention();
 }
 
 void Connection::forget_listener() {
-    listener_ = nullptr;
     const Entry entry(*this);
-    if (phase_ == Phase::requested) {
-        reject({});
-    } else if (phase_ == Phase::connecting || phase_ == Phase::exchanging) {
-        close(Closing::reset);
-        attention();
-    }
+    negotiation_->forget_listener();
+    attention();
 }
 
-/// The initiator's Request was turned down. RFC 5044 section 7.1.2 would leave TCP to the user, who cannot use it here.
-void Connection::refused() {
-    start_ended(Failure::none, fmt::format("{} rejected the connection", name()), Closing::full, peers_answer());
+Agreement Connection::agreement_on(const mpa::Terms& terms, std::uint32_t max_ulpdu) const {
+    Agreement agreement;
+    agreement.revision = terms.revision;
+    agreement.enhanced = terms.enhanced;
+    agreement.crc = terms.crc;
+    agreement.markers_sent = terms.markers_sent;
+    agreement.markers_received = terms.markers_received;
+    agreement.peer_to_peer = terms.ready != mpa::ReadyMessage::none;
+    agreement.ird = terms.ird;
+    agreement.ord = terms.ord;
+    agreement.max_ulpdu = max_ulpdu;
+    return agreement;
 }
 
-PeersAnswer Connection::peers_answer() const {
-    PeersAnswer answer;
-    const wire::Bytes octets = handshake_->private_data();
-    answer.private_data.assign(octets.begin(), octets.end());
-    if (const auto& said = handshake_->peer_parameters()) {
-        answer.ird = said->ird;
-        answer.ord = said->ord;
-    }
-    return answer;
+void Connection::agreed(const mpa::Terms& terms, PeersAnswer answer) {
+    const std::uint32_t max_ulpdu = ulpdu_limit(context_.options, emss_, terms.markers_sent);
+    traffic_ = std::make_unique<Traffic>(*this, terms, max_ulpdu);
+    ++context_.device.counters.connections_opened;
+    context_.phase = Phase::operating;
+    context_.deadline_ns.reset();
+    context_.pair->established(agreement_on(terms, max_ulpdu), std::move(answer));
+    std::vector<std::byte>().swap(context_.options.private_data);
+    negotiation_.reset();
 }
 
-void Connection::handshake_failed(std::string why, Failure kind) {
-    ++device_.counters.handshakes_failed;
-    const auto fault = handshake_->failure_fault();
-    const mpa::Terms terms = handshake_->terms();
-    const std::string text = initiates_ ? fmt::format("no iWARP connection to {}: {}", name(), why) : std::move(why);
-    if (!fault || !initiates_) {
-        start_ended(kind, text, Closing::full);
+void Connection::negotiation_failed(NegotiationFailure failure) {
+    if (failure.fault)
+        context_.deadline_ns.reset();
+    else
+        close(failure.how);
+    negotiation_->leave_listener();
+    if (QueuePair::Impl* const pair = std::exchange(context_.pair, nullptr))
+        pair->connect_failed(failure.kind, std::move(failure.why), std::move(failure.answer));
+    if (failure.fault) send_terminate_of_negotiation(*failure.fault, failure.terms);
+}
+
+/// RFC 6581 section 9: FPDUs are possible, the first of them says why there are no more.
+void Connection::send_terminate_of_negotiation(const Fault& fault, const mpa::Terms& terms) {
+    ++context_.device.counters.terminates_sent;
+    mpa::FpduWriter writer(mpa::FpduWriter::Settings{terms.crc, terms.markers_sent});
+    const auto body =
+        wire::to_octets(wire::TerminateControl{static_cast<std::uint8_t>(fault.layer), fault.type, fault.code});
+    rdmap::add_terminate(body, writer, buffer_.batch());
+    context_.phase = Phase::terminating;
+    context_.set_deadline(context_.options.close_timeout);
+}
+
+// ---- receiving ----
+
+void Connection::segment_size_changed(std::uint32_t emss, std::int64_t) {
+    emss_ = emss;
+    if (!context_.is_operating()) return;
+    Agreement& agreement = *context_.pair->agreement;
+    agreement.max_ulpdu = ulpdu_limit(context_.options, emss, agreement.markers_sent);
+    traffic_->send.limit_ulpdu(agreement.max_ulpdu);
+}
+
+void Connection::receive(wire::Bytes bytes, std::int64_t now_ns) {
+    const Entry entry(*this, now_ns);
+    if (is_starting()) negotiation_->receive(bytes);
+    if (context_.is_operating() && !bytes.empty()) after_receive(traffic_->receive.receive(bytes));
+}
+
+std::span<const wire::MutableBytes> Connection::room(std::size_t minimum) {
+    if (!traffic_) return {};
+    return traffic_->receive.room(minimum);
+}
+
+void Connection::received(std::size_t bytes, std::int64_t now_ns) {
+    const Entry entry(*this, now_ns);
+    if (context_.is_operating()) after_receive(traffic_->receive.received(bytes));
+}
+
+/// What arrived is where it belongs, or waits.
+void Connection::after_receive(const std::optional<Fault>& fault) {
+    if (fault) return inbound_fault(*fault);
+    if (context_.is_operating() && !context_.pair->sends.empty()) progressed();  // of a Read that is waited for
+    traffic_->receive.update_wait();
+}
+
+void Connection::resume_receiving() {
+    after_receive(traffic_->receive.resume());
+    attention();  // it may receive again
+}
+
+void Connection::receive_posted() {
+    if (!waits_for_receive()) return;
+    const Entry entry(*this);
+    resume_receiving();
+}
+
+void Connection::leave_receive_queue() {
+    if (traffic_) traffic_->receive.wait().leave_queue();
+}
+
+void Connection::first_fpdu() {
+    traffic_->send.permit();
+    QueuePair::Impl* const pair = context_.pair;
+    if (!context_.initiates && pair != nullptr && pair->is_pending(Event::Kind::established))
+        pair->raise(Event::Kind::communication_established);
+}
+
+std::optional<std::uint64_t> Connection::take_unfinished_receive() {
+    return traffic_ ? traffic_->receive.take_unfinished_receive() : std::nullopt;
+}
+
+// ---- sending ----
+
+Stream::Output Connection::output(std::int64_t now_ns) {
+    const Entry entry(*this, now_ns);
+    if (is_starting()) return {negotiation_->output(), false};
+    if (context_.is_operating() && buffer_.empty() && termination_.is_open()) fill();
+    return buffer_.output(context_.options.align);
+}
+
+void Connection::fill() {
+    traffic_->send.fill();
+    if (buffer_.batch().empty()) drained();  // local operations alone
+    if (!context_.is_operating()) return;
+    if (const auto failure = traffic_->send.failure()) terminate(*failure);
+}
+
+void Connection::sent(std::size_t bytes, std::int64_t now_ns) {
+    const Entry entry(*this, now_ns);
+    if (is_starting()) return negotiation_->sent(bytes);
+    if (context_.phase == Phase::over) return;
+    buffer_.sent(bytes, now_ns);
+    // Before the rest can leave, a Write of the peer or the application may change what an answer refers to.
+    const bool may_change = traffic_ && traffic_->send.take_may_change();
+    const bool lacks_memory = may_change ? !buffer_.has_room_for_copy() : buffer_.is_memory_exceeded();
+    if (!buffer_.batch().empty() && lacks_memory)
+        return end(Closing::reset, fmt::format("no memory is left for what {} does not take", context_.name()),
+                   oldest_begun(), Status::connection_lost);
+    if (may_change) buffer_.detach_payload();
+    progressed();
+    if (buffer_.empty()) drained();
+}
+
+/// The end waits for what is under way as long as it moves. After our FIN nothing of ours is.
+void Connection::progressed() {
+    const bool ending = termination_.is_requested() || context_.phase == Phase::terminating;
+    if (ending && termination_.is_open()) context_.set_deadline(context_.options.close_timeout);
+}
+
+/// Everything filled in so far is with the transport.
+void Connection::drained() {
+    if (!context_.is_operating()) return;
+    context_.pair->sends.drained();
+    if (!context_.pair->retire()) fail("the sink of a Read with Invalidate could not be invalidated");
+}
+
+// ---- the end ----
+
+void Connection::inbound_fault(const Fault& fault) {
+    if (!context_.is_operating()) return;
+    if (fault == fault::crc) ++context_.pair->counters.crc_errors;
+    const std::string text = rdmap::terminate_text(static_cast<std::uint8_t>(fault.layer), fault.type, fault.code);
+    if (!termination_.is_open()) {
+        // After disconnect() no more receives are posted, and what would have needed one is not reported.
+        drop_the_rest(fault == fault::no_buffer ? std::string()
+                                                : fmt::format("{} was wrong: {}", context_.name(), text));
         return;
     }
-    // RFC 6581 section 9: FPDUs are possible, the first of them says why there are no more.
-    start_ended(kind, text, Closing::no);
-    ++device_.counters.terminates_sent;
-    writer_ = std::make_unique<mpa::FpduWriter>(mpa::FpduWriter::Settings{terms.crc, terms.markers_sent});
-    const auto body =
-        wire::to_octets(wire::TerminateControl{static_cast<std::uint8_t>(fault->layer), fault->type, fault->code});
-    rdmap::add_terminate(body, *writer_, batch_);
-    phase_ = Phase::terminating;
-    set_deadline(options_.close_timeout);
+    // RFC 5044 section 7.1.2(4): a responder sends nothing before it has had one FPDU that was right.
+    if (fault.layer != wire::TerminateLayer::llp) traffic_->send.permit();
+    const auto body = traffic_->receive.terminate_body(fault);
+    // What was asked for before the fault is answered, as far as that takes no waiting.
+    if (traffic_->send.is_permitted() && buffer_.empty()) traffic_->send.fill_answers();
+    terminate({fault, body, text});
 }
 
-/// There will be no FPDUs. `Closing::no`: but the stream goes on. Failure::none: the peer rejected it.
-void Connection::start_ended(Failure kind, std::string why, Closing how, PeersAnswer answer) {
-    if (how == Closing::no)
-        deadline_ns_.reset();
-    else
-        close(how);
-    if (listener_ != nullptr) listener_->waiting.erase(this);
-    listener_ = nullptr;
-    if (QueuePair::Impl* const pair = std::exchange(pair_, nullptr))
-        pair->connect_failed(kind, std::move(why), std::move(answer));
+/// The first error wins: the rest of the batch, then Terminate, then nothing. RFC 5040 sections 5.4 and 6.2.1.
+void Connection::terminate(const SendSide::SendFailure& failure) {
+    if (!context_.is_operating()) return;
+    // Not yet, or not any more.
+    if (!traffic_->send.is_permitted() || !termination_.is_open() || !buffer_.has_room_for_copy()) {
+        end(Closing::reset, failure.text, failure.ticket, failure.status);
+        return;
+    }
+    buffer_.copy_batch();
+    traffic_->send.add_terminate(failure.body);
+    traffic_->receive.stop();
+    begin_terminating(failure.text);
+    ++context_.device.counters.terminates_sent;
+    attention();
+    QueuePair::Impl& pair = *context_.pair;
+    const Fault& fault = failure.fault;
+    pair.terminated({true, static_cast<std::uint8_t>(fault.layer), fault.type, fault.code, failure.text});
+    pair.flush(failure.ticket, failure.status);
+}
+
+void Connection::terminated(const Terminate& why) {
+    ++context_.device.counters.terminates_received;
+    if (!buffer_.has_room_for_copy()) buffer_.batch().clear();
+    buffer_.copy_batch();
+    begin_terminating(fmt::format("{} terminated the stream: {}", context_.name(), why.text));
+    attention();
+    QueuePair::Impl& pair = *context_.pair;
+    const AffectedRequest affected = affected_by(why, pair.sends);
+    pair.terminated(why);
+    pair.flush(affected.ticket, affected.status);
+}
+
+void Connection::begin_terminating(const std::string& reason) {
+    context_.phase = Phase::terminating;
+    leave_receive_queue();
+    termination_.set_reason(reason);
+    context_.set_deadline(context_.options.close_timeout);
+}
+
+/// After our FIN no Terminate can be sent, and a reset would take back what was sent before it and has completed
+/// (RFC 5041 section 6.2.1: all data is transferred first): what comes until the peer's FIN goes nowhere.
+void Connection::drop_the_rest(const std::string& reason) {
+    context_.phase = Phase::terminating;
+    traffic_->receive.stop();
+    traffic_->receive.wait().end();
+    termination_.set_reason(reason);
+    attention();  // it may receive again
+    context_.pair->flush();
+}
+
+void Connection::fail(const std::string& why) {
+    if (is_starting()) {
+        QueuePair::Impl* const pair = context_.pair;
+        negotiation_failed({Failure::other, why});
+        if (pair != nullptr) pair->fail(why);
+        attention();
+        return;
+    }
+    const auto body = wire::to_octets(wire::TerminateControl{});
+    terminate({fault::local_catastrophic, {body.begin(), body.end()}, why});
 }
 
 void Connection::peer_closed(std::int64_t now_ns) {
     const Entry entry(*this, now_ns);
-    peer_closed_ = true;
-    switch (phase_) {
-        case Phase::connecting:
-        case Phase::over:
-        case Phase::terminating: return;
-        case Phase::exchanging:
-            handshake_failed(initiates_ ? "it closed the connection without a Reply" : "closed without a whole Request",
-                             Failure::reset);
-            return;
-        case Phase::requested:
-        case Phase::replying:
-            ++device_.counters.handshakes_failed;
-            start_ended(Failure::reset, fmt::format("{} closed before it had the Reply", name()), Closing::full);
-            return;
-        case Phase::refusing: close(Closing::full); return;
-        case Phase::operating: break;
-    }
-    const bool whole_fpdus = flow_->reader.at_boundary();
-    if (!whole_fpdus || !flow_->inbound.at_boundary())
-        // Where our FIN is under way, so is what was sent before it.
-        end(closing_ == Closing::no ? Closing::reset : Closing::full,
-            fmt::format("{} closed in the middle of {}", name(), whole_fpdus ? "a message" : "an FPDU"), oldest_begun(),
-            Status::connection_lost);
-    else if (!close_wanted_)
+    termination_.peer_closed();
+    if (is_starting()) return negotiation_->peer_closed();
+    if (!context_.is_operating()) return;
+    const ReceiveSide& receive = traffic_->receive;
+    const bool whole_fpdus = receive.is_at_fpdu_boundary();
+    if (!whole_fpdus || !receive.is_at_message_boundary())
+        // If our FIN is under way, so is what was sent before it.
+        end(termination_.is_open() ? Closing::reset : Closing::full,
+            fmt::format("{} closed in the middle of {}", context_.name(), whole_fpdus ? "a message" : "an FPDU"),
+            oldest_begun(), Status::connection_lost);
+    else if (!termination_.is_requested())
         begin_close();
 }
 
 void Connection::lost(const std::string& why, std::int64_t now_ns) {
     const Entry entry(*this, now_ns);
-    if (phase_ == Phase::over) return;
-    if (phase_ == Phase::operating) {
-        end(Closing::reset, why, oldest_begun(), Status::connection_lost);
-    } else if (phase_ == Phase::terminating) {
-        end(Closing::reset, ending_.empty() ? why : ending_);
-    } else {
-        if (phase_ != Phase::connecting && phase_ != Phase::refusing) ++device_.counters.handshakes_failed;
-        start_ended(Failure::reset, fmt::format("no iWARP connection to {}: {}", name(), why), Closing::reset);
+    switch (context_.phase) {
+        case Phase::starting: return negotiation_->lost(why);
+        case Phase::operating: return end(Closing::reset, why, oldest_begun(), Status::connection_lost);
+        case Phase::terminating:
+            return end(Closing::reset, termination_.reason().empty() ? why : termination_.reason());
+        case Phase::over: return;
     }
 }
 
 void Connection::tick(std::int64_t now_ns) {
     const Entry entry(*this, now_ns);
-    if (shrink_ns_ && now_ns >= *shrink_ns_) {
-        constexpr std::int64_t idle_ns = 1'000'000'000;
-        const bool idle = now_ns - sent_ns_ >= idle_ns && batch_.empty();
-        if (idle) batch_.shrink();
-        shrink_ns_ = idle ? std::nullopt : std::optional{now_ns + idle_ns};
-    }
-    if (receive_until_ns_ && now_ns >= *receive_until_ns_) {
-        receive_until_ns_.reset();
-        if (waits_for_receive()) {
-            flow_->inbound.wait_no_longer();
-            go_on_receiving();
+    buffer_.shrink_if_idle(now_ns);
+    if (traffic_) {
+        const auto until_ns = traffic_->receive.wait().deadline_ns();
+        if (until_ns && now_ns >= *until_ns) {
+            traffic_->receive.wait().forget_deadline();
+            if (waits_for_receive()) {
+                traffic_->receive.refuse_waiting();
+                resume_receiving();
+            }
         }
     }
-    if (!deadline_ns_ || now_ns < *deadline_ns_) return;
-    switch (phase_) {
-        case Phase::exchanging:
-            handshake_failed(initiates_
-                                 ? fmt::format("no MPA Reply within {}; is an iWARP program listening there?",
-                                               seconds(options_.reply_timeout))
-                                 : fmt::format("no whole MPA Request within {}", seconds(options_.request_timeout)),
-                             Failure::timed_out);
-            return;
-        case Phase::replying:
-            ++device_.counters.handshakes_failed;
-            start_ended(Failure::timed_out, fmt::format("{} does not take the MPA Reply", name()), Closing::reset);
-            return;
+    if (!context_.deadline_ns || now_ns < *context_.deadline_ns) return;
+    switch (context_.phase) {
+        case Phase::starting: return negotiation_->timed_out();
         case Phase::operating:
         case Phase::terminating:
-            end(Closing::reset, ending_.empty()
-                                    ? fmt::format("{} did not close within {}", name(), seconds(options_.close_timeout))
-                                    : ending_);
-            return;
-        case Phase::refusing: close(Closing::full); return;
-        case Phase::connecting:
-        case Phase::requested:
-        case Phase::over: deadline_ns_.reset(); return;
+            return end(Closing::reset, termination_.reason().empty()
+                                           ? fmt::format("{} did not close within {}", context_.name(),
+                                                         format_seconds(context_.options.close_timeout))
+                                           : termination_.reason());
+        case Phase::over: context_.deadline_ns.reset(); return;
     }
 }
 
 void Connection::disconnect() {
-    if (starting()) return abort("given up by this side");
+    if (is_starting()) return abort("given up by this side");
     const Entry entry(*this);
-    if (phase_ != Phase::operating || close_wanted_) return;
+    if (!context_.is_operating() || termination_.is_requested()) return;
     begin_close();
     attention();
 }
 
 /// What is posted is still sent, then comes the FIN. RFC 5041 section 6.2.1.
 void Connection::begin_close() {
-    close_wanted_ = true;
-    pair_->change_state(QueuePairState::closing);
-    set_deadline(options_.close_timeout);
+    termination_.request();
+    context_.pair->change_state(QueuePairState::closing);
+    context_.set_deadline(context_.options.close_timeout);
 }
 
 void Connection::abort(const std::string& why) {
     const Entry entry(*this);
-    if (starting())
-        start_ended(Failure::given_up, fmt::format("no connection to {}: {}", name(), why), Closing::reset);
+    if (is_starting())
+        negotiation_failed({Failure::given_up, fmt::format("no connection to {}: {}", context_.name(), why)});
     else
         end(Closing::reset, why);
     attention();
@@ -339,92 +442,61 @@ void Connection::abort(const std::string& why) {
 
 void Connection::abandon() {
     // After disconnect() everything may be with the transport already: a reset would take it back from the peer.
-    const bool orderly = closing_ == Closing::half ||
-                         (phase_ == Phase::operating && close_wanted_ && all_sent() && pair_->sends.empty());
-    pair_ = nullptr;
+    const bool all_sent =
+        context_.is_operating() && termination_.is_requested() && buffer_.empty() && context_.pair->sends.empty();
+    const bool orderly = termination_.closing() == Closing::half || all_sent;
+    context_.pair = nullptr;
     close(orderly ? Closing::full : Closing::reset);
     attention();
 }
 
 /// Follows from whatever happened: FIN once everything is sent, the end once both FINs are there.
 void Connection::settle() {
-    if (phase_ == Phase::operating && close_wanted_ && all_sent()) {
-        if (peer_closed_ && (!may_send_ || flow_->outbound.waits_for_answers())) pair_->flush();
-        if (!pair_->sends.empty() || (!flow_->owed.empty() && closing_ == Closing::no)) return;
-        if (peer_closed_) {
+    if (!buffer_.empty()) return;
+    if (context_.is_operating() && termination_.is_requested()) {
+        QueuePair::Impl& pair = *context_.pair;
+        SendSide& send = traffic_->send;
+        if (termination_.has_peer_closed() && (!send.is_permitted() || send.waits_for_answers())) pair.flush();
+        if (!pair.sends.empty() || (!traffic_->owed.empty() && termination_.is_open())) return;
+        if (termination_.has_peer_closed()) {
             end(Closing::full, {});
-        } else if (closing_ == Closing::no) {
-            closing_ = Closing::half;  // RFC 5041 section 6.2.1: the other half stays open for the peer's data
-            set_deadline(options_.close_timeout);
-            flow_->inbound.wait_no_longer();
+        } else if (termination_.is_open()) {
+            termination_.close(Closing::half);  // RFC 5041 section 6.2.1: the other half stays open for the peer's data
+            context_.set_deadline(context_.options.close_timeout);
+            traffic_->receive.refuse_waiting();
             if (waits_for_receive()) drop_the_rest({});
         }
-    } else if (phase_ == Phase::terminating && all_sent()) {
-        if (peer_closed_)
-            end(Closing::full, ending_);
-        else if (closing_ == Closing::no)
-            closing_ = Closing::half;
+    } else if (context_.phase == Phase::terminating) {
+        if (termination_.has_peer_closed())
+            end(Closing::full, termination_.reason());
+        else if (termination_.is_open())
+            termination_.close(Closing::half);
     }
 }
 
 /// Nothing more happens here. The transport does the rest.
 void Connection::close(Closing how) {
-    phase_ = Phase::over;
-    closing_ = how;
-    deadline_ns_.reset();
-    shrink_ns_.reset();
-    receive_until_ns_.reset();
-    placing_ = false;
-    batch_.clear();
-    look_after_batch();
-    leave_line();
-    std::vector<std::byte>().swap(rescued_);
-    rescued_part_.set(0);
-    // Nobody has heard of it: strangers that come and go leave nothing behind.
-    if (std::exchange(asked, false))
-        device_.forget([&](const PendingEvent& event) { return event.request.get() == this; });
-    if (std::exchange(counted_, false)) --device_.connections;
-}
-
-std::uint64_t Connection::oldest_begun() const {
-    const rdmap::SendQueue& sends = pair_->sends;
-    return sends.oldest_ticket() < sends.next_ticket() ? sends.oldest_ticket() : no_ticket;
+    context_.phase = Phase::over;
+    termination_.close(how);
+    context_.deadline_ns.reset();
+    if (traffic_) {
+        traffic_->receive.stop();
+        traffic_->receive.wait().end();
+    }
+    buffer_.clear();
+    // No user has seen it: peers that come and go leave nothing behind.
+    if (std::exchange(request_pending_, false))
+        context_.device.forget([&](const PendingEvent& event) { return event.request.get() == this; });
+    if (std::exchange(counted_, false)) --context_.device.connections;
 }
 
 void Connection::end(Closing how, const std::string& text, std::uint64_t ticket, Status status) {
-    if (phase_ == Phase::over) return;
+    if (context_.phase == Phase::over) return;
     close(how);
-    QueuePair::Impl* const pair = std::exchange(pair_, nullptr);
+    QueuePair::Impl* const pair = std::exchange(context_.pair, nullptr);
     if (pair == nullptr) return;
     pair->flush(ticket, status);
     pair->disconnected(text);
-}
-
-/// Those whose octets wait are known to the device, to be found when memory is withdrawn.
-void Connection::look_after_batch() {
-    std::vector<Connection*>& sending = device_.sending;
-    if (!batch_.empty() && sending_place_ == nowhere) {
-        sending_place_ = sending.size();
-        sending.push_back(this);
-    } else if (batch_.empty() && sending_place_ != nowhere) {
-        sending[sending_place_] = sending.back();
-        sending[sending_place_]->sending_place_ = sending_place_;
-        sending.pop_back();
-        sending_place_ = nowhere;
-    }
-}
-
-void Connection::stand_in_line() {
-    if (line_ != nullptr || !pair_->shared_receives) return;
-    line_ = &pair_->shared_receives->impl();
-    if (standing_.empty()) standing_.push_back(this);
-    line_->waiting.splice(line_->waiting.end(), standing_);
-    stands_at_ = std::prev(line_->waiting.end());
-}
-
-void Connection::leave_line() {
-    if (line_ == nullptr) return;
-    standing_.splice(standing_.end(), std::exchange(line_, nullptr)->waiting, stands_at_);
 }
 
 }  // namespace iwarp::verbs

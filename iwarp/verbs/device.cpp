@@ -10,6 +10,7 @@
 #include "iwarp/verbs/listener.h"
 #include "iwarp/verbs/protection_domain.h"
 #include "iwarp/verbs/queue_pair.h"
+#include "iwarp/verbs/send_buffer.h"
 #include "iwarp/verbs/shared_receive_queue.h"
 
 namespace iwarp {
@@ -53,7 +54,7 @@ void Device::Impl::end_overflowed() {
 
 void Device::Impl::withdraw(std::span<const std::byte> owned) {
     if (owned.empty()) return;
-    for (verbs::Connection* const stream : sending) stream->withdraw(owned);
+    for (verbs::SendBuffer* const buffer : sending) buffer->withdraw(owned);
 }
 
 Device::Device(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -166,7 +167,7 @@ std::optional<Event> Device::next_event() {
         event.completion_queue = pending.completion_queue.lock();
         event.shared_receive_queue = pending.shared_receive_queue.lock();
         if (event.queue_pair) event.queue_pair->impl().pending_kinds &= ~QueuePair::Impl::bit(pending.kind);
-        if (pending.request) pending.request->asked = false;
+        if (pending.request) pending.request->request_seen();
         if (event.completion_queue) {
             CompletionQueue::Impl& queue = event.completion_queue->impl();
             (pending.kind == Event::Kind::completion ? queue.event_pending : queue.overflow_pending) = false;

@@ -16,6 +16,7 @@ namespace iwarp {
 namespace verbs {
 
 class Connection;
+class SendBuffer;
 
 /// What a Reply tells the initiator's user.
 struct PeersAnswer {
@@ -79,7 +80,7 @@ struct Device::Impl {
     std::uint32_t last_queue_pair = 0;
     std::size_t queue_pairs = 0;
     std::size_t connections = 0;
-    std::vector<verbs::Connection*> sending;  ///< streams whose octets wait for the transport
+    std::vector<verbs::SendBuffer*> sending;  ///< those with bytes that wait for the transport
     std::vector<CompletionQueue::Impl*> overflowed;
     unsigned depth = 0;
     /// Last: its streams go first.

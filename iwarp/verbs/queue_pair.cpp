@@ -260,8 +260,8 @@ void QueuePair::connect(const std::string& host, std::uint16_t port, const Conne
     impl.agreement.reset();
     impl.terminate.reset();
     impl.connection = verbs::Connection::initiator(device, impl, options);
-    impl.connection->target =
-        host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
+    impl.connection->set_target(host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port)
+                                                                    : fmt::format("[{}]:{}", host, port));
     device.transport->connect(impl.connection, host, port, options);
 }
 

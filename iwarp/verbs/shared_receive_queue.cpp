@@ -16,12 +16,12 @@ void SharedReceiveQueue::Impl::raise_limit() {
     domain->impl().device->impl().raise(std::move(event));
 }
 
-/// To those that wait, in turn: each takes one for its message, and goes to the end where the next one waits, too, lest
-/// others should wait until their patience ends.
+/// To the connections that wait, in turn. Each takes one receive for its message; if its next message waits, too, it
+/// goes to the end, so that no other connection waits until its patience ends.
 void SharedReceiveQueue::Impl::offer() {
     while (!waiting.empty() && receives.size() != 0) {
         verbs::Connection& stream = *waiting.front();
-        stream.leave_line();
+        stream.leave_receive_queue();
         stream.receive_posted();
     }
 }

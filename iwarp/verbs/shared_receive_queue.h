@@ -16,7 +16,7 @@ struct SharedReceiveQueue::Impl {
     std::shared_ptr<ProtectionDomain> domain;
     std::weak_ptr<SharedReceiveQueue> self;
     ddp::ReceiveQueue receives;
-    std::list<verbs::Connection*> waiting;  ///< with a message for a receive; who was served last stands last
+    std::list<verbs::Connection*> waiting;  ///< with a message for a receive; the one served last is last
     bool limit_pending = false;
 };
 

@@ -19,20 +19,20 @@ public:
 
     // What happened. Each may change what output(), closing() and deadline_ns() say.
 
-    /// TCP is connected. `emss`: payload octets a segment of this path carries. `peer`: "192.0.2.1:4791".
+    /// TCP is connected. `emss`: payload bytes a segment of this path carries. `peer`: "192.0.2.1:4791".
     virtual void connected(const std::string& peer, std::uint32_t emss, std::int64_t now_ns) = 0;
-    /// The path's segments carry another number of octets than was said before.
+    /// The path's segments carry another number of bytes than was said before.
     virtual void segment_size_changed(std::uint32_t emss, std::int64_t now_ns) {
         static_cast<void>(emss);
         static_cast<void>(now_ns);
     }
     /// TCP will not be: refused, unreachable, timed out, in words.
     virtual void connect_failed(Failure kind, const std::string& why, std::int64_t now_ns) = 0;
-    virtual void receive(wire::Bytes octets, std::int64_t now_ns) = 0;
-    /// Where the transport may receive directly, if at least `minimum` octets fit; see mpa::FpduReader::room.
+    virtual void receive(wire::Bytes bytes, std::int64_t now_ns) = 0;
+    /// Where the transport may receive directly, if at least `minimum` bytes fit; see mpa::FpduReader::room.
     virtual std::span<const wire::MutableBytes> room(std::size_t minimum) = 0;
-    virtual void received(std::size_t octets, std::int64_t now_ns) = 0;
-    /// The peer's FIN, after all octets before it.
+    virtual void received(std::size_t bytes, std::int64_t now_ns) = 0;
+    /// The peer's FIN, after all bytes before it.
     virtual void peer_closed(std::int64_t now_ns) = 0;
     /// Reset, or an error of the network, in words.
     virtual void lost(const std::string& why, std::int64_t now_ns) = 0;
@@ -43,12 +43,12 @@ public:
 
     struct Output {
         std::span<const wire::Bytes> pieces;
-        bool end_of_segment = false;  ///< the next octet must begin a TCP segment (ConnectionOptions::align)
+        bool end_of_segment = false;  ///< the next byte must begin a TCP segment (ConnectionOptions::align)
     };
     /// Octets to be sent now, made ready if need be; the pieces stay valid until sent() took them all, whatever else
     /// is called. Empty: nothing (ask again when Transport::attention was called or something happened).
     virtual Output output(std::int64_t now_ns) = 0;
-    virtual void sent(std::size_t octets, std::int64_t now_ns) = 0;
+    virtual void sent(std::size_t bytes, std::int64_t now_ns) = 0;
     /// Whether receiving should pause, because answers to what was received must leave first.
     virtual bool receive_paused() const = 0;
     enum class Closing : std::uint8_t {

@@ -547,15 +547,15 @@ const ConnectionFigures* Connections::about(const FlowKey& key, std::uint64_t fi
 
 std::vector<ConnectionAttempt> Connections::attempts(std::int64_t now_ns) const {
     std::vector<ConnectionAttempt> out;
-    const auto add = [&](const Connection& connection, std::string_view outcome) {
+    const auto add = [&](const Connection& connection, AttemptOutcome outcome) {
         out.push_back(connection.attempt);
         out.back().outcome = outcome;
-        if (outcome != "rejected") out.back().reason.clear();
+        if (outcome != AttemptOutcome::rejected) out.back().reason.clear();
     };
     for (const Connection& connection : state_->done) {
-        if (connection.progress == Progress::rejected) add(connection, "rejected");
-        if (connection.progress == Progress::reset) add(connection, "reset");
-        if (connection.progress == Progress::abandoned) add(connection, "unanswered");
+        if (connection.progress == Progress::rejected) add(connection, AttemptOutcome::rejected);
+        if (connection.progress == Progress::reset) add(connection, AttemptOutcome::reset);
+        if (connection.progress == Progress::abandoned) add(connection, AttemptOutcome::unanswered);
     }
     for (const Connection& connection : state_->live) {
         if (connection.progress != Progress::requested) continue;
@@ -563,7 +563,7 @@ std::vector<ConnectionAttempt> Connections::attempts(std::int64_t now_ns) const 
         const std::uint64_t patience = std::min<std::uint64_t>(connection.patience, patience_ns);
         const bool long_ago = now_ns >= later(connection.attempt.request_ns, patience_ns);
         if (long_ago || (repeated && now_ns >= later(connection.last_request_ns, patience)))
-            add(connection, "unanswered");
+            add(connection, AttemptOutcome::unanswered);
     }
     std::stable_sort(out.begin(), out.end(), [](const ConnectionAttempt& a, const ConnectionAttempt& b) {
         return a.request_frame < b.request_frame;

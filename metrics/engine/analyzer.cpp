@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "metrics/engine/crew.h"
 #include "metrics/engine/dissector_sums.h"
+#include "metrics/engine/frame_pipeline.h"
 #include "metrics/engine/worker.h"
 #include "metrics/hosts/host_clock.h"
 #include "metrics/hosts/reuse.h"
@@ -47,15 +47,16 @@ constexpr std::size_t frames_ahead = 6;
 struct Analyzer::State {
     explicit State(const AnalyzerOptions& given)
         : clock(given.engine.link_bits_per_sec),
-          threads(given.engine.witness != nullptr ? 1 : std::clamp(given.threads, 1u, 256u)) {
+          threads(given.engine.observer != nullptr ? 1 : std::clamp(given.threads, 1u, 256u)) {
         dissect::DissectorOptions dissector = given.dissector;
         dissector.find_repeats =
-            given.engine.witness != nullptr;  // flows know their own repeats, but not of which frame
+            given.engine.observer != nullptr;  // flows know their own repeats, but not of which frame
         for (unsigned i = 0; i < threads; ++i)
             workers.push_back(std::make_unique<Worker>(dissector, share_of(given.engine, threads), given.listener));
         if (threads == 1) return;
-        crew.emplace(threads, Crew::Stages{[this](Chunk& chunk) { observe(chunk); },
-                                           [this](std::size_t share, Chunk& chunk) { work(share, chunk); }});
+        pipeline.emplace(threads,
+                         FramePipeline::Stages{[this](Chunk& chunk) { observe(chunk); },
+                                               [this](std::size_t share, Chunk& chunk) { work(share, chunk); }});
     }
 
     void note(const wire::Frame& frame) {
@@ -108,7 +109,7 @@ struct Analyzer::State {
 
     /// Everything fed so far has been worked off, and its flows may be looked at from this thread.
     void settle() {
-        if (crew) crew->settle();
+        if (pipeline) pipeline->settle();
         for (const auto& worker : workers) worker->engine().flush();
     }
 
@@ -118,7 +119,7 @@ struct Analyzer::State {
     CaptureFigures figures;
     std::vector<std::unique_ptr<Worker>> workers;
     dissect::DissectorCounters counters;
-    std::optional<Crew> crew;  ///< where there are several threads; the first to go
+    std::optional<FramePipeline> pipeline;  ///< if there are several threads; destroyed first
 };
 
 Analyzer::Analyzer(const AnalyzerOptions& options) : state_(std::make_unique<State>(options)) {}
@@ -126,7 +127,7 @@ Analyzer::~Analyzer() = default;
 
 void Analyzer::feed(std::span<const wire::Frame> frames, bool lasting) {
     State& state = *state_;
-    if (state.crew) return state.crew->feed(frames, lasting);
+    if (state.pipeline) return state.pipeline->feed(frames, lasting);
     Worker& worker = *state.workers[0];
     // A few frames ahead, so that a context is in the cache, and no longer on its way there, when it is needed.
     constexpr std::size_t ahead = 32;
@@ -149,12 +150,14 @@ void Analyzer::feed(std::span<const wire::Frame> frames, bool lasting) {
     }
 }
 
-std::span<wire::Frame> Analyzer::room() { return state_->crew ? state_->crew->room() : std::span<wire::Frame>{}; }
+std::span<wire::Frame> Analyzer::room() {
+    return state_->pipeline ? state_->pipeline->room() : std::span<wire::Frame>{};
+}
 
 void Analyzer::expect_interfaces(std::size_t count) {
     if (count <= state_->interfaces) return;
     state_->interfaces = count;
-    if (state_->crew) state_->crew->settle();
+    if (state_->pipeline) state_->pipeline->settle();
     state_->clock.expect_interfaces(count);
 }
 

@@ -15,8 +15,8 @@ struct AnalyzerOptions {
     EngineOptions engine;
     dissect::DissectorOptions dissector;  ///< for each worker; its parse options say whether CRCs are verified
     unsigned threads = 1;                 ///< workers; results are the same for any number
-    /// With a witness: is told all that the dissector finds, in every frame, those that were captured twice too, before
-    /// the engine is. Nobody has to take frames apart a second time. It must outlive the analyzer.
+    /// With an observer: is told all that the dissector finds, in every frame, those that were captured twice too,
+    /// before the engine is. Nobody has to take frames apart a second time. It must outlive the analyzer.
     dissect::Sink* listener = nullptr;
 };
 
@@ -48,7 +48,7 @@ public:
     /// Frames that the kernel or an interface dropped since the last call: what happens around now is not observed.
     void dropped(std::int64_t now_ns, std::uint64_t frames);
     const dissect::DissectorCounters& counters();
-    /// With a witness: who talks to whom on a flow, and its reverse's id; no figures. False where there is no such
+    /// With an observer: who talks to whom on a flow, and its reverse's id; no figures. False where there is no such
     /// flow.
     bool identify(std::uint64_t flow, FlowSnapshot& out) const;
 

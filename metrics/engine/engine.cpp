@@ -6,7 +6,7 @@
 #include <span>
 
 #include "metrics/flow/vantage.h"
-#include "metrics/hosts/glance.h"
+#include "metrics/hosts/packet_summary.h"
 #include "metrics/opcode_traits.h"
 
 namespace metrics {
@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::uint32_t subnet_management_qp = 0;
 constexpr std::uint32_t general_services_qp = 1;
-constexpr std::size_t max_partners = 1u << 17;
-constexpr std::uint32_t no_queue_pair = 0xffffffff;
 constexpr std::size_t max_connections = 1u << 16;
 constexpr std::size_t max_reuse_keys = 1u << 18;
 
@@ -65,27 +63,6 @@ void limit_responses(FlowStore& store, const Connections& connections, const Flo
     limit(reverse, *to_server);
 }
 
-/// What a CNP to the flow's sender has in common with it: both addresses, and of datagrams the QPN.
-FlowKey sender_key(const Flow& flow) {
-    FlowKey key = flow.key;
-    std::swap(key.source, key.destination);
-    key.selector = flow.key.service == Service::ud ? flow.source_qp : 0;
-    return key;
-}
-
-/// Whether a CNP to the flow's sender may be the first that comes back: nothing acknowledges these services.
-bool waits_for_notifications(const Flow& flow) {
-    if (flow.key.service == Service::uc) return flow.source_qp == no_queue_pair;
-    return flow.key.service == Service::ud && flow.source_qp != no_queue_pair;
-}
-
-/// Whether nothing but CNPs has told of the flow: what service it has is a guess then.
-bool carries_notifications_alone(const FlowStore& store, FlowIndex index) {
-    const Flow& flow = store.table[index];
-    const FlowTrouble* const trouble = store.trouble_of(flow);
-    return trouble != nullptr && flow.reverse == no_flow && flow.counts.packets == trouble->cnps;
-}
-
 }  // namespace
 
 Engine::Engine(const EngineOptions& options)
@@ -95,7 +72,7 @@ Engine::Engine(const EngineOptions& options)
       streams_(store_),
       connections_(max_connections) {
     store_.on_leave = [this](FlowIndex index) {
-        forget_sender(store_.table[index]);
+        cnps_.forget(store_.table[index]);
         streams_.forget(index);
     };
     streams_.on_fpdus = [this](const FlowKey& key) { connections_.on_fpdus(key); };
@@ -105,8 +82,12 @@ Engine::Engine(const EngineOptions& options)
 Engine::~Engine() = default;
 
 void Engine::end_frame() {
-    if (store_.watch == nullptr) return;
-    for (const FlowIndex index : store_.watch->counted) {
+    store_.observe([this](ObservedFlows& observed) { describe_outstanding(observed); });
+}
+
+/// What is outstanding on each flow of the frame, after the frame.
+void Engine::describe_outstanding(ObservedFlows& observed) const {
+    for (const FlowIndex index : observed.counted) {
         const Flow& flow = store_.table[index];
         if (!flow.live) continue;
         std::uint64_t messages = flow.ledger.messages();
@@ -115,9 +96,9 @@ void Engine::end_frame() {
             messages += apart->messages();
             bytes += apart->bytes();
         }
-        store_.watch->witness.outstanding(flow.id, messages, bytes, store_.watch->frame);
+        observed.observer.outstanding(flow.id, messages, bytes, observed.frame);
     }
-    store_.watch->counted.clear();
+    observed.counted.clear();
 }
 
 void Engine::on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) {
@@ -143,12 +124,12 @@ void Engine::on_unit(const dissect::Unit& unit) {
     if (!make_record(unit, context_, record)) return;
     if (record.key.service == Service::ud &&
         (record.key.selector == general_services_qp || record.key.selector == subnet_management_qp)) {
-        // Management packets set connections up; they are no flows of anybody's.
+        // Management packets set connections up; they are no flows.
         on_management(unit);
         return;
     }
     store_.table.prefetch_slot(record.hash);
-    if (++waiting_count_ == batch || store_.watch != nullptr) flush();
+    if (++waiting_count_ == batch || store_.is_observed()) flush();
 }
 
 void Engine::on_plain(const wire::Frame& frame, const FrameContext& context, bool verify_crc) {
@@ -218,172 +199,29 @@ void Engine::fetch_expected() {
     }
 }
 
-void Engine::note_sender(const Flow& flow) {
-    if (!waits_for_notifications(flow)) return;
-    const FlowKey key = sender_key(flow);
-    if (senders_.size() >= store_.options.max_flows && !senders_.contains(key)) senders_.erase(senders_.begin());
-    const auto [at, fresh] = senders_.try_emplace(key, Sender{flow.key.selector});
-    if (fresh || at->second.destination_qp == flow.key.selector) return;
-    FlowKey other = flow.key;
-    other.selector = at->second.destination_qp;
-    if (store_.table.find(other, hash_of(other)) != no_flow)
-        at->second.several = true;
-    else
-        at->second = {flow.key.selector};
-}
-
-void Engine::forget_sender(const Flow& flow) {
-    if (!waits_for_notifications(flow)) return;
-    if (flow.finished && store_.table.find(flow.key, flow.hash) != no_flow) return;  // another life of it
-    const auto found = senders_.find(sender_key(flow));
-    if (found != senders_.end() && !found->second.several && found->second.destination_qp == flow.key.selector)
-        senders_.erase(found);
-}
-
-/// A CNP to a queue pair to which nothing else was sent: gives it the service that the queue pair has, as far as that
-/// is told. Returns the flow that it slows down, if that is sure.
-FlowIndex Engine::meet_notification(PacketRecord& record) {
-    const auto take = [&record](Service service) {
-        record.key.service = service;
-        record.hash = hash_of(record.key);
-    };
-    const auto flow_of = [&](const Sender& sender) {
-        FlowKey flow = record.key;
-        std::swap(flow.source, flow.destination);
-        flow.selector = sender.destination_qp;
-        return sender.several ? no_flow : store_.table.find(flow, hash_of(flow));
-    };
-    for (const Service service : {Service::uc, Service::xrc, Service::ud}) {
-        take(service);
-        if (partners_.contains(record.key)) return no_flow;  // introduce() knows the other half
-    }
-    if (const auto found = senders_.find(record.key); found != senders_.end()) return flow_of(found->second);
-    // UC names no source: of the only such flow that way the service is believed, and no more.
-    take(Service::uc);
-    FlowKey any = record.key;
-    any.selector = 0;
-    const auto found = senders_.find(any);
-    const FlowIndex only = found == senders_.end() ? no_flow : flow_of(found->second);
-    if (only == no_flow || store_.table[only].reverse != no_flow) take(Service::rc);
-    return no_flow;
-}
-
-/// CNPs came before anything told which service their queue pair has: now that more has passed, they may find it.
-void Engine::meet_notification_again(PacketRecord& record) {
-    if (!carries_notifications_alone(store_, record.flow)) return;
-    const FlowIndex slowed = meet_notification(record);
-    if (record.key.service == Service::rc) return;
-    if (const FlowIndex known = store_.table.find(record.key, record.hash); known != no_flow) {
-        record.flow = known;
-        return;
-    }
-    store_.table.rename(record.flow, record.key, record.hash);
-    introduce(record.flow);
-    pair_notifications(record.flow, slowed);
-}
-
-/// CNPs alone have made a flow to the queue pair of `key`, of another service: a QPN has but one, so it is this flow.
-FlowIndex Engine::adopt_notifications(const FlowKey& key, std::uint32_t hash) {
-    if (!guessed_services_) return no_flow;
-    FlowKey guessed = key;
-    for (const Service service : {Service::rc, Service::uc, Service::xrc, Service::ud}) {
-        guessed.service = service;
-        const FlowIndex index = service == key.service ? no_flow : store_.table.find(guessed, hash_of(guessed));
-        if (index == no_flow || !carries_notifications_alone(store_, index)) continue;
-        store_.table.rename(index, key, hash);
-        return index;
-    }
-    return no_flow;
-}
-
-/// `slowed` is the flow that the CNPs are about, if that is sure.
-void Engine::pair_notifications(FlowIndex notifications, FlowIndex slowed) {
-    // Making room may have taken the other's place.
-    if (slowed == no_flow || slowed == notifications || !store_.table[slowed].live) return;
-    if (store_.table[notifications].reverse == no_flow && store_.table[slowed].reverse == no_flow)
-        store_.pair(notifications, slowed, PairingMethod::source_qp, 1.0);
-}
-
-/// A flow whose sender has become known: CNPs to that may have come before.
-void Engine::meet_sender(FlowIndex index) {
-    const Flow& flow = store_.table[index];
-    note_sender(flow);
-    if (flow.key.service != Service::ud || flow.source_qp == no_queue_pair) return;
-    const FlowKey key = sender_key(flow);
-    const auto sender = senders_.find(key);
-    if (sender == senders_.end() || sender->second.several) return;
-    const std::uint32_t hash = hash_of(key);
-    if (store_.table.find(key, hash) != no_flow) return;
-    if (const FlowIndex adopted = adopt_notifications(key, hash); adopted != no_flow)
-        pair_notifications(adopted, index);
-}
-
-/// Looks the flow up, making it where it is new. A CNP names no service: it belongs to whatever flow has its QPN.
+/// Sets the flow of the packet, and makes it if it is new.
 void Engine::find_flow(PacketRecord& record) {
     record.flow = store_.table.find(record.key, record.hash);
     if (record.flow != no_flow) [[likely]]
         return;
-    if (wire::bth_opcode(record.opcode).role == wire::BthRole::notification) {
-        for (const Service service : {Service::uc, Service::xrc, Service::ud, Service::rc}) {
-            record.key.service = service;
-            record.hash = hash_of(record.key);
-            record.flow = store_.table.find(record.key, record.hash);
-            if (record.flow != no_flow) return;
-        }
-        const FlowIndex slowed = meet_notification(record);
-        record.flow = store_.obtain(record.key, record.hash, record.frame, record.time_ns);
-        guessed_services_ = true;
-        introduce(record.flow);
-        pair_notifications(record.flow, slowed);
-        return;
-    }
-    record.flow = adopt_notifications(record.key, record.hash);
+    if (wire::bth_opcode(record.opcode).role == wire::BthRole::notification) return cnps_.find_flow(record);
+    record.flow = cnps_.adopt(record.key, record.hash);
     if (record.flow == no_flow) record.flow = store_.obtain(record.key, record.hash, record.frame, record.time_ns);
-    if (record.source_qp != no_queue_pair) store_.table[record.flow].source_qp = record.source_qp;
-    introduce(record.flow);
-    meet_sender(record.flow);
+    if (record.source_qp != Flow::no_queue_pair) store_.table[record.flow].source_qp = record.source_qp;
+    partners_.introduce(record.flow);
+    cnps_.on_sender(record.flow);
 }
 
 void Engine::work_off(PacketRecord& record) {
     Flow& flow = store_.table[record.flow];
-    if (record.source_qp != no_queue_pair && flow.source_qp == no_queue_pair) [[unlikely]] {
-        // A CNP made the flow, or a datagram of which too little was captured; this one says who sends.
+    if (record.source_qp != Flow::no_queue_pair && flow.source_qp == Flow::no_queue_pair) [[unlikely]] {
+        // A CNP made the flow, or a datagram of which too little was captured; this one names its sender.
         flow.source_qp = record.source_qp;
-        meet_sender(record.flow);
-        if (flow.reverse == no_flow) introduce(record.flow);
+        cnps_.on_sender(record.flow);
+        if (flow.reverse == no_flow) partners_.introduce(record.flow);
     }
-    if (guessed_services_ && record.key.service == Service::rc &&
-        wire::bth_opcode(record.opcode).role == wire::BthRole::notification) [[unlikely]]
-        meet_notification_again(record);
+    cnps_.find_flow_again(record);
     roce_.on_packet(record);
-}
-
-/// A new flow meets the other half that its connection's set-up, or its datagrams' source QPN, has named.
-void Engine::introduce(FlowIndex index) {
-    Flow& flow = store_.table[index];
-    flow.drop_epoch = store_.drop_epoch;
-    FlowKey other;
-    PairingMethod method = PairingMethod::none;
-    if (const auto found = partners_.find(flow.key); found != partners_.end()) {
-        const Partner& partner = found->second;
-        flow.connection = partner.serial;
-        flow.ack_timeout = partner.ack_timeout;
-        flow.request.responses_limit = partner.responses_limit;
-        flow.request.mtu_payload = partner.path_mtu;
-        flow.source_qp = partner.key.selector;
-        other = partner.key;
-        method = PairingMethod::cm;
-    } else if (flow.key.service == Service::ud && flow.source_qp != no_queue_pair) {
-        other = flow.key;
-        std::swap(other.source, other.destination);
-        other.selector = flow.source_qp;
-        method = PairingMethod::source_qp;
-    }
-    if (method == PairingMethod::none) return;
-    const FlowIndex reverse = store_.table.find(other, hash_of(other));
-    if (reverse == no_flow || reverse == index || store_.table[reverse].reverse != no_flow) return;
-    if (method == PairingMethod::source_qp && store_.table[reverse].source_qp != flow.key.selector) return;
-    store_.pair(index, reverse, method, 1.0);
 }
 
 void Engine::flush() {
@@ -424,27 +262,7 @@ void Engine::on_management(const dissect::Unit& unit) {
     flush();
     bool ended = false;
     const Connections::QueuePairs* const pairs = connections_.on_management(unit, ended);
-    if (pairs != nullptr && !ended) connect(*pairs);
-}
-
-void Engine::connect(const Connections::QueuePairs& pairs) {
-    const auto serial = static_cast<std::uint32_t>(pairs.serial);
-    const auto remember = [&](const FlowKey& key, const FlowKey& other, const ConnectionFigures& figures) {
-        const FlowIndex old = store_.table.find(key, hash_of(key));
-        if (old != no_flow && store_.table[old].connection != serial) store_.retire(old);
-        if (partners_.size() >= max_partners && partners_.find(key) == partners_.end())
-            partners_.erase(partners_.begin());
-        Partner& partner = partners_[key];
-        partner.key = other;
-        partner.serial = serial;
-        partner.ack_timeout = static_cast<std::uint8_t>(std::bit_width(figures.ack_timeout_ns.value_or(0) >> 12));
-        partner.responses_limit = static_cast<std::uint16_t>(std::min(figures.initiator_depth.value_or(0), 0xffffu));
-        partner.path_mtu = static_cast<std::uint16_t>(std::min(figures.path_mtu.value_or(0), 0xffffu));
-    };
-    if (const auto known = partners_.find(pairs.to_server); known != partners_.end() && known->second.serial == serial)
-        return;
-    remember(pairs.to_server, pairs.to_client, pairs.client);
-    remember(pairs.to_client, pairs.to_server, pairs.server);
+    if (pairs != nullptr && !ended) partners_.connect(*pairs);
 }
 
 std::size_t Engine::begin_interval(std::int64_t idle_since_ns) {
@@ -456,9 +274,9 @@ std::size_t Engine::begin_interval(std::int64_t idle_since_ns) {
 }
 
 bool Engine::identify(std::uint64_t id, FlowSnapshot& out) const {
-    if (store_.watch == nullptr) return false;
-    const auto found = store_.watch->by_id.find(id);
-    if (found == store_.watch->by_id.end()) return false;
+    if (!store_.is_observed()) return false;
+    const auto found = store_.observed->by_id.find(id);
+    if (found == store_.observed->by_id.end()) return false;
     identify(found->second, out);
     return true;
 }
@@ -545,8 +363,7 @@ void Engine::describe(Snapshot& out, std::int64_t now_ns) const {
     out.capture.flows_seen += store_.seen;
     out.capture.values_misplaced += store_.pages.refused();
     out.memory_octets += store_.octets() + reuse_.octets() + streams_.octets() + connections_.octets() +
-                         partners_.size() * (sizeof(FlowKey) + sizeof(Partner) + 32) +
-                         senders_.size() * (sizeof(FlowKey) + sizeof(Sender) + 32);
+                         partners_.octets() + cnps_.octets();
 }
 
 }  // namespace metrics

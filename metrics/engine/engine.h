@@ -1,12 +1,12 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <map>
-#include <unordered_map>
-#include <vector>
+#include <span>
 
 #include "dissect/dissector.h"
 #include "metrics/connection/connections.h"
+#include "metrics/engine/cnp_resolver.h"
+#include "metrics/engine/partner_table.h"
 #include "metrics/flow/flow_store.h"
 #include "metrics/hosts/reuse.h"
 #include "metrics/options.h"
@@ -25,7 +25,7 @@ public:
     ~Engine() override;
 
     void begin_frame(const FrameContext& context) { context_ = context; }
-    /// For the witness, where there is one: all that the frame holds has been told.
+    /// For the observer, if there is one: all that the frame holds has been reported.
     void end_frame();
     void on_frame(const wire::Frame& frame, const dissect::Dissection& dissection) override;
     void on_unit(const dissect::Unit& unit) override;
@@ -57,7 +57,7 @@ public:
     /// Adds the flows (in no order), the reuse figures of hosts, the attempts at connections, and what they hold in
     /// memory.
     void describe(Snapshot& out, std::int64_t now_ns) const;
-    /// With a witness: who talks to whom on a flow, and its reverse's id; no figures. False where there is no such
+    /// With an observer: who talks to whom on a flow, and its reverse's id; no figures. False where there is no such
     /// flow.
     bool identify(std::uint64_t id, FlowSnapshot& out) const;
 
@@ -73,35 +73,12 @@ private:
         std::uint32_t frames = 0;
         bool answers = false;
     };
-    struct KeyHash {
-        std::size_t operator()(const FlowKey& key) const { return hash_of(key); }
-    };
-    struct Partner {
-        FlowKey key;
-        std::uint32_t serial = 0;
-        std::uint16_t responses_limit = 0;
-        std::uint16_t path_mtu = 0;
-        std::uint8_t ack_timeout = 0;  ///< as Flow::ack_timeout
-    };
-    struct Sender {
-        std::uint32_t destination_qp = 0;  ///< of the flow
-        bool several = false;              ///< or of another: which one is not known
-    };
-
+    void describe_outstanding(ObservedFlows& observed) const;
     void on_management(const dissect::Unit& unit);
-    void connect(const Connections::QueuePairs& pairs);
     void note_expected(const wire::Frame& frame);
     void fetch_expected();
     void find_flow(PacketRecord& record);
     void work_off(PacketRecord& record);
-    FlowIndex meet_notification(PacketRecord& record);
-    void meet_notification_again(PacketRecord& record);
-    FlowIndex adopt_notifications(const FlowKey& key, std::uint32_t hash);
-    void pair_notifications(FlowIndex notifications, FlowIndex slowed);
-    void meet_sender(FlowIndex index);
-    void note_sender(const Flow& flow);
-    void forget_sender(const Flow& flow);
-    void introduce(FlowIndex index);
     void identify(FlowIndex index, FlowSnapshot& out) const;
     void describe(FlowIndex index, FlowSnapshot& out) const;
 
@@ -110,15 +87,12 @@ private:
     RoceTracker roce_;
     StreamTracker streams_;
     Connections connections_;
-    std::unordered_map<FlowKey, Partner, KeyHash> partners_;
-    /// By what a CNP to its sender has in common with it: the queue pairs that datagrams name as their source, and the
-    /// senders of UC, which name nothing.
-    std::unordered_map<FlowKey, Sender, KeyHash> senders_;
+    PartnerTable partners_{store_};
+    CnpResolver cnps_{store_, partners_};
     FrameContext context_;
     std::array<PacketRecord, batch> waiting_;
     std::size_t waiting_count_ = 0;
     std::uint64_t plain_frames_ = 0;
-    bool guessed_services_ = false;  ///< CNPs have made flows, of whose service nothing may have told
     std::array<Expected, batch> expected_;
     std::size_t expected_count_ = 0;
     std::size_t expected_next_ = 0;  ///< the one that on_plain() will be called with

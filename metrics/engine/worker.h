@@ -14,16 +14,16 @@
 
 namespace metrics {
 
-/// A dissector with its engine: all that is done for the flows of one share of the addresses. With a witness there may
-/// be a listener, who is told of every frame what the dissector finds.
+/// A dissector with its engine: all that is done for the flows of one share of the addresses. With an observer there
+/// may be a listener, who is told of every frame what the dissector finds.
 class Worker {
 public:
     Worker(const dissect::DissectorOptions& dissector, const EngineOptions& engine, dissect::Sink* listener)
         : engine_(engine),
           dissector_(dissector),
           both_(listener, engine_),
-          listener_(engine.witness == nullptr ? nullptr : listener),
-          shortcut_(engine.shortcut && engine.witness == nullptr),
+          listener_(engine.observer == nullptr ? nullptr : listener),
+          shortcut_(engine.shortcut && engine.observer == nullptr),
           verify_crc_(dissector.parse.verify_crc) {}
 
     void work(const wire::Frame& frame, const FrameContext& context) {

@@ -232,6 +232,7 @@ struct alignas(64) Flow {
     static constexpr std::uint8_t no_slot = 0xff;
     static constexpr std::uint32_t no_block = 0xffffffff;
     static constexpr std::uint32_t no_message = 0xffffffff;
+    static constexpr std::uint32_t no_queue_pair = 0xffffffff;
 
     PlainKey plain_key;  ///< of `key`, where that is of a plain frame
     FlowIndex reverse = no_flow;
@@ -267,10 +268,10 @@ struct alignas(64) Flow {
     FlowKey key;
     std::uint32_t hash = 0;
     std::uint32_t exhibits = no_block;
-    std::uint64_t id = 0;                  ///< FlowSnapshot::id
-    std::uint32_t stream = no_block;       ///< iWARP: the tracker's block
-    std::uint32_t source_qp = 0xffffffff;  ///< as a DETH or CM said it
-    std::uint32_t connection = 0;          ///< serial of the CM connection it belongs to; 0 = none known
+    std::uint64_t id = 0;                     ///< FlowSnapshot::id
+    std::uint32_t stream = no_block;          ///< iWARP: the tracker's block
+    std::uint32_t source_qp = no_queue_pair;  ///< as a DETH or CM said it
+    std::uint32_t connection = 0;             ///< serial of the CM connection it belongs to; 0 = none known
     std::uint16_t interface = 0;
     std::uint8_t traffic_class = 0;
     std::uint8_t hops = 0xff;      ///< that its packets had taken at the tap, by their hop limit; 0xff: unknown

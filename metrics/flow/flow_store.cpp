@@ -33,7 +33,7 @@ FlowStore::FlowStore(const EngineOptions& given)
       troubles(bounded(std::max<std::size_t>(given.max_flows / 4, 1024))),
       rows(bounded(std::max<std::size_t>(given.max_flows, 4096))),
       pairing(1u << 18),
-      watch(given.witness == nullptr ? nullptr : std::make_unique<Watch>(*given.witness)) {}
+      observed(given.observer == nullptr ? nullptr : std::make_unique<ObservedFlows>(*given.observer)) {}
 
 FlowIndex FlowStore::obtain(const FlowKey& key, std::uint32_t hash, std::uint64_t frame, std::int64_t now_ns) {
     const FlowIndex found = table.find(key, hash);
@@ -47,7 +47,7 @@ FlowIndex FlowStore::obtain(const FlowKey& key, std::uint32_t hash, std::uint64_
     ++seen;
     const std::uint64_t id = next_id(key, frame);
     const FlowIndex fresh = table.add(key, hash, id, now_ns);
-    if (watch != nullptr && fresh != no_flow) watch->by_id[id] = fresh;
+    if (fresh != no_flow) observe([&](ObservedFlows& flows) { flows.by_id[id] = fresh; });
     return fresh;
 }
 
@@ -96,7 +96,7 @@ void FlowStore::retire(FlowIndex index) {
     Flow& flow = table[index];
     if (flow.finished) return;
     flow.ledger.clear(rings, flow.counts.last_ns);
-    if (watch != nullptr) watch->give_up(flow);
+    observe([&](ObservedFlows& flows) { flows.give_up(flow); });
     pairing.forget(flow.key, index);
     table.retire(index);
 }
@@ -105,7 +105,7 @@ void FlowStore::evict(FlowIndex index) {
     Flow& flow = table[index];
     if (on_leave) on_leave(index);
     flow.ledger.clear(rings, flow.counts.last_ns);
-    if (watch != nullptr) leave_watch(flow, index);
+    observe([&](ObservedFlows& flows) { flows.leave(flow, index); });
     pairing.forget(flow.key, index);
     if (flow.reverse != no_flow && table[flow.reverse].reverse == index) table[flow.reverse].reverse = no_flow;
     for (std::uint8_t slot = 0; slot < flow.histograms; ++slot)
@@ -186,7 +186,7 @@ void FlowStore::show(Flow& flow, EventKind kind, std::uint64_t frame, std::uint6
         row.frames[row.kept++] = frame;
     row.value_max = std::max(row.value_max, value);
     row.value_sum += value;
-    if (watch != nullptr) watch->witness.event(flow.id, kind, frame, value);
+    observe([&](ObservedFlows& flows) { flows.observer.event(flow.id, kind, frame, value); });
 }
 
 OperationCounts::Count& FlowStore::count_other(Flow& flow, Operation operation) {
@@ -273,8 +273,8 @@ void FlowStore::close_gap(Flow& flow, Situation& situation, const FrameContext& 
     situation.link_bits_per_sec = context.source_bits_per_sec;
     situation.round_trip_min_ns = request.round_trip_min_ns == 0xffffffff ? 0 : request.round_trip_min_ns;
     const bool started = flow.attribution.started();
-    if (watch != nullptr) [[unlikely]]
-        close_watched_gap(flow, situation, frame);
+    if (is_observed()) [[unlikely]]
+        close_observed_gap(flow, situation, frame);
     else
         flow.attribution.packet(situation, options.attribution);
     request.sibling_bytes_then = context.source_wire_bytes;
@@ -285,25 +285,17 @@ void FlowStore::close_gap(Flow& flow, Situation& situation, const FrameContext& 
         show_longest(flow, EventKind::long_gap, frame, flow.attribution.last_gap_ns());
 }
 
-void FlowStore::close_watched_gap(Flow& flow, const Situation& situation, std::uint64_t frame) {
+void FlowStore::close_observed_gap(Flow& flow, const Situation& situation, std::uint64_t frame) {
     Attribution& attribution = flow.attribution;
     const State transmit = situation.again ? State::transmit_again : State::transmit_new;
     const bool started = attribution.started();
     const std::uint64_t before_ns = attribution.time_in(transmit);
     attribution.packet(situation, options.attribution);
     if (!started) return;
-    Witness::Gap gap{attribution.last_state(), attribution.last_gap_ns(), situation.again,
-                     attribution.time_in(transmit) - before_ns};
+    FrameObserver::Gap gap{attribution.last_state(), attribution.last_gap_ns(), situation.again,
+                           attribution.time_in(transmit) - before_ns};
     if (gap.state == transmit) gap.wire_ns -= gap.ns;
-    watch->witness.gap(flow.id, gap, frame);
-}
-
-void FlowStore::leave_watch(const Flow& flow, FlowIndex index) {
-    watch->give_up(flow);
-    watch->forget_signals(flow);
-    const auto found = watch->by_id.find(flow.id);
-    if (found != watch->by_id.end() && found->second == index) watch->by_id.erase(found);
-    watch->witness.left(flow.id);
+    observed->observer.gap(flow.id, gap, frame);
 }
 
 void FlowStore::identify(FlowIndex index, FlowSnapshot& out) const {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "metrics/flow/flow_table.h"
-#include "metrics/flow/watch.h"
+#include "metrics/flow/observed_flows.h"
 #include "metrics/frame_context.h"
 #include "metrics/options.h"
 #include "metrics/pairing/psn_pairing.h"
@@ -77,6 +77,15 @@ public:
     /// All that the flow itself can tell; pairing, connection and the reverse's part are put in by the engine.
     void describe(FlowIndex index, FlowSnapshot& out) const;
 
+    /// Calls tell(ObservedFlows&) if the options name an observer. Where packets pass, this is the only test for that:
+    /// a null object would cost a call through a table for each packet and message.
+    template <class Tell>
+    void observe(Tell&& tell) {
+        if (is_observed()) [[unlikely]]
+            tell(*observed);
+    }
+    bool is_observed() const { return observed != nullptr; }
+
     EngineOptions options;
     FlowTable table;
     HistogramPages pages;
@@ -89,16 +98,15 @@ public:
     PsnPairing pairing;
     /// Told before a flow is evicted, so that trackers give back what they hang on it.
     std::function<void(FlowIndex)> on_leave;
-    std::uint8_t drop_epoch = 0;   ///< changes when the capture lost frames: no flow knows what passed meanwhile
-    std::unique_ptr<Watch> watch;  ///< where the options name a witness
+    std::uint8_t drop_epoch = 0;  ///< changes when the capture lost frames: no flow knows what passed meanwhile
+    std::unique_ptr<ObservedFlows> observed;  ///< if the options name an observer
     std::uint64_t evicted = 0;
     std::uint64_t seen = 0;
 
     std::size_t octets() const;
 
 private:
-    void close_watched_gap(Flow& flow, const Situation& situation, std::uint64_t frame);
-    void leave_watch(const Flow& flow, FlowIndex index);
+    void close_observed_gap(Flow& flow, const Situation& situation, std::uint64_t frame);
     std::uint64_t next_id(const FlowKey& key, std::uint64_t frame);
     std::uint64_t ids_made_of(std::uint64_t frame) const;
     bool take_histogram(Flow& flow, FlowHistogram which);

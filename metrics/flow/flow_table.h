@@ -31,6 +31,9 @@ inline std::uint32_t hash_of(const FlowKey& key) {
     std::memcpy(words.data() + 2, key.destination.octets.data(), 16);
     return hash_of(words, key.selector, key.transport, key.service);
 }
+struct FlowKeyHash {
+    std::size_t operator()(const FlowKey& key) const { return hash_of(key); }
+};
 inline std::uint32_t hash_of(const PlainKey& key, std::uint32_t qp, Service service) {
     // The addresses' words as FlowKey has them: four octets in front, zeroes behind.
     constexpr bool little = std::endian::native == std::endian::little;

@@ -7,9 +7,9 @@
 #include <span>
 
 #include "metrics/hosts/address_table.h"
-#include "metrics/hosts/glance.h"
 #include "metrics/hosts/host_listing.h"
 #include "metrics/hosts/link_rate.h"
+#include "metrics/hosts/packet_summary.h"
 #include "metrics/hosts/pause_timers.h"
 #include "metrics/hosts/repeated_frames.h"
 #include "metrics/hosts/sender_table.h"
@@ -34,7 +34,7 @@ struct Run {
     std::uint64_t ns = 0;  ///< of the frames since the last sample
     std::uint32_t octets = 0;
     std::uint16_t frames = 0;
-    Glance::Kind kind = Glance::Kind::other;
+    PacketSummary::Kind kind = PacketSummary::Kind::other;
     bool goes_on = false;  ///< the message has not ended
 };
 
@@ -156,13 +156,13 @@ struct HostClock::State {
     bool observe_plain(const wire::Frame& frame, FrameContext& context);
     bool observe_segment(const wire::Frame& frame, FrameContext& context);
     void observe_other(const wire::Frame& frame, FrameContext& context);
-    void count(const TransportGlance& seen, const wire::Frame& frame, const KnownPair& pair, FrameContext& context);
+    void count(const TransportSummary& seen, const wire::Frame& frame, const KnownPair& pair, FrameContext& context);
     void note_time(std::int64_t now_ns);
-    bool is_repeated(const TransportGlance& seen, const wire::Frame& frame, std::uint64_t addresses_hash);
-    void note_pause(const TransportGlance& seen, const wire::Frame& frame);
-    void note_run(const TransportGlance& seen, Host& source, std::uint32_t peer, const wire::Frame& frame,
+    bool is_repeated(const TransportSummary& seen, const wire::Frame& frame, std::uint64_t addresses_hash);
+    void note_pause(const TransportSummary& seen, const wire::Frame& frame);
+    void note_run(const TransportSummary& seen, Host& source, std::uint32_t peer, const wire::Frame& frame,
                   std::uint32_t wire_octets);
-    static bool opens_run(const TransportGlance& segment) {
+    static bool opens_run(const TransportSummary& segment) {
         constexpr std::uint8_t push = 8;
         constexpr std::uint32_t full_segment = 512;
         return segment.payload >= full_segment && (segment.flags & push) == 0;
@@ -195,7 +195,7 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
 }
 
 /// Inlined twice: of a plain segment the compiler knows the kind, and keeps what was seen in registers.
-[[gnu::always_inline]] inline void HostClock::State::count(const TransportGlance& seen, const wire::Frame& frame,
+[[gnu::always_inline]] inline void HostClock::State::count(const TransportSummary& seen, const wire::Frame& frame,
                                                            const KnownPair& pair, FrameContext& context) {
     Host& source = *pair.from;
     Host& destination = *pair.to;
@@ -212,7 +212,7 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     source.sent += wire_octets;
     destination.received += wire_octets;
     bool data = seen.payload != 0;
-    if (seen.kind == Glance::Kind::bth) {
+    if (seen.kind == PacketSummary::Kind::bth) {
         const wire::BthRole role = wire::bth_opcode(seen.opcode).role;
         destination.requests += role == wire::BthRole::request;
         data = data && (role == wire::BthRole::request || role == wire::BthRole::response);
@@ -225,9 +225,9 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     }
     if (given)
         ;  // nothing to learn
-    else if (seen.kind == Glance::Kind::bth && wire::bth_opcode(seen.opcode).part == wire::MessagePart::only)
+    else if (seen.kind == PacketSummary::Kind::bth && wire::bth_opcode(seen.opcode).part == wire::MessagePart::only)
         source.run.goes_on = false;  // neither goes on with a message nor leaves one open
-    else if (source.run.goes_on || seen.kind != Glance::Kind::tcp || opens_run(seen))
+    else if (source.run.goes_on || seen.kind != PacketSummary::Kind::tcp || opens_run(seen))
         note_run(seen, source, destination.number, frame, wire_octets);
     if (data) note_sender(source, destination, frame);
 }
@@ -263,7 +263,7 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     if (opcode->only()) [[likely]]
         source.run.goes_on = false;  // neither goes on with a message nor leaves one open
     else if (!given)
-        note_run(plain_glance(frame, payload), source, destination.number, frame, wire_octets);
+        note_run(summarize_plain(frame, payload), source, destination.number, frame, wire_octets);
     if (payload != 0 && opcode->has_data) note_sender(source, destination, frame);
     return true;
 }
@@ -277,7 +277,7 @@ KnownPair HostClock::State::pair_of(const Address& source, const Address& destin
     const KnownPair& pair = place_of(both);
     if (pair.addresses != both || both == 0) return false;
     context.source_pauses = holding_at(frame.interface);
-    TransportGlance seen;
+    TransportSummary seen;
     read_plain_segment(frame, payload, seen);
     count(seen, frame, pair, context);
     return true;
@@ -292,17 +292,18 @@ inline void HostClock::State::note_time(std::int64_t now_ns) {
     while (static_cast<std::uint64_t>(now_ns) % resolution_ns != 0) [[unlikely]] resolution_ns /= 10;
 }
 
-[[gnu::always_inline]] inline bool HostClock::State::is_repeated(const TransportGlance& seen, const wire::Frame& frame,
+[[gnu::always_inline]] inline bool HostClock::State::is_repeated(const TransportSummary& seen, const wire::Frame& frame,
                                                                  std::uint64_t addresses_hash) {
-    if (seen.kind != Glance::Kind::bth && seen.kind != Glance::Kind::tcp) return false;
+    if (seen.kind != PacketSummary::Kind::bth && seen.kind != PacketSummary::Kind::tcp) return false;
     if (frame.link_type == wire::LinkType::linux_sll2) repeated.expect_others();  // see interface_of()
     const std::byte* p = frame.bytes.data() + seen.offset;
     RepeatedFrames::Marks marks{addresses_hash, wire::load_be64(p), marks_of(p, seen.identification)};
-    if (seen.kind == Glance::Kind::tcp) marks.addresses = mix(marks.addresses, wire::load_be64(p + 12) ^ seen.payload);
+    if (seen.kind == PacketSummary::Kind::tcp)
+        marks.addresses = mix(marks.addresses, wire::load_be64(p + 12) ^ seen.payload);
     return repeated.note(marks, interface_of(frame), frame.time_ns);
 }
 
-void HostClock::State::note_pause(const TransportGlance& seen, const wire::Frame& frame) {
+void HostClock::State::note_pause(const TransportSummary& seen, const wire::Frame& frame) {
     const wire::Bytes control = frame.bytes.subspan(seen.offset);
     if (control.size() < wire::size_of<wire::Pause>) return;
     Interface& interface = interface_at(frame.interface);
@@ -358,13 +359,13 @@ void HostClock::State::note_sample(Host& source) {
     if (fastest == nullptr || source.bits_per_sec > fastest->bits_per_sec) fastest = &source;
 }
 
-void HostClock::State::note_run(const TransportGlance& seen, Host& source, std::uint32_t peer, const wire::Frame& frame,
-                                std::uint32_t wire_octets) {
+void HostClock::State::note_run(const TransportSummary& seen, Host& source, std::uint32_t peer,
+                                const wire::Frame& frame, std::uint32_t wire_octets) {
     constexpr std::int64_t longest_ns = 1'000'000'000;
     constexpr std::uint32_t most_octets = 1u << 30;
     Run& run = source.run;
     const wire::BthOpcode& opcode = wire::bth_opcode(seen.opcode);
-    const bool bth = seen.kind == Glance::Kind::bth;
+    const bool bth = seen.kind == PacketSummary::Kind::bth;
     const bool continues = bth ? !opcode.starts_message() : seen.payload != 0;
     if (run.goes_on && continues && run.kind == seen.kind && run.peer == peer && run.selector == seen.selector &&
         run.next_position == seen.position && run.interface == frame.interface && frame.time_ns >= run.last_ns) {
@@ -389,7 +390,7 @@ void HostClock::State::note_run(const TransportGlance& seen, Host& source, std::
         run.goes_on = !opcode.ends_message();
         run.next_position = (seen.position + 1) & 0xffffff;
     } else {
-        run.goes_on = seen.kind == Glance::Kind::tcp && opens_run(seen);
+        run.goes_on = seen.kind == PacketSummary::Kind::tcp && opens_run(seen);
         run.next_position = seen.position + seen.payload;
     }
 }
@@ -410,10 +411,10 @@ void HostClock::observe(const wire::Frame& frame, FrameContext& context) {
 }
 
 void HostClock::State::observe_other(const wire::Frame& frame, FrameContext& context) {
-    Glance seen;
-    glance(frame, scratch, seen);
+    PacketSummary seen;
+    summarize(frame, scratch, seen);
     context.source_pauses = holding_at(frame.interface);
-    if (seen.kind == Glance::Kind::mac_control) [[unlikely]] {
+    if (seen.kind == PacketSummary::Kind::mac_control) [[unlikely]] {
         note_pause(seen, frame);
         return;
     }

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "metrics/engine/analyzer.h"
-#include "metrics/notes/note_book.h"
+#include "metrics/notes/note_store.h"
 
 namespace metrics {
 
@@ -27,11 +27,11 @@ private:
 
 constexpr std::size_t kept_flows = 64;
 
-AnalyzerOptions watched(const EngineOptions& engine, const dissect::DissectorOptions& dissector, Witness& witness,
-                        dissect::Sink* listener) {
+AnalyzerOptions watched(const EngineOptions& engine, const dissect::DissectorOptions& dissector,
+                        FrameObserver& observer, dissect::Sink* listener) {
     AnalyzerOptions options;
     options.engine = engine;
-    options.engine.witness = &witness;
+    options.engine.observer = &observer;
     options.dissector = dissector;
     options.listener = listener;
     return options;
@@ -41,9 +41,9 @@ AnalyzerOptions watched(const EngineOptions& engine, const dissect::DissectorOpt
 
 struct FrameNotes::State {
     State(const EngineOptions& engine, const dissect::DissectorOptions& dissector, dissect::Sink* listener)
-        : analyzer(watched(engine, dissector, book, listener)) {}
+        : analyzer(watched(engine, dissector, store, listener)) {}
 
-    NoteBook book;
+    NoteStore store;
     Analyzer analyzer;
     Shelf<FrameNote, kept_notes> shown;
     Shelf<FlowSnapshot, kept_flows> flows;
@@ -54,7 +54,7 @@ FrameNotes::FrameNotes(const EngineOptions& engine, const dissect::DissectorOpti
 FrameNotes::~FrameNotes() = default;
 
 void FrameNotes::feed(const wire::Frame& frame) {
-    state_->book.begin_frame(frame.number, frame.time_ns);
+    state_->store.begin_frame(frame.number, frame.time_ns);
     state_->analyzer.feed({&frame, 1});
 }
 
@@ -64,9 +64,9 @@ void FrameNotes::finish() { state_->analyzer.finish(); }
 
 std::vector<const FrameNote*> FrameNotes::notes(std::uint64_t frame) const {
     std::vector<const FrameNote*> out;
-    for (const std::uint32_t at : state_->book.find(frame)) {
+    for (const std::uint32_t at : state_->store.find(frame)) {
         FrameNote& note = state_->shown.take();
-        state_->book.read(at, note);
+        state_->store.read(at, note);
         out.push_back(&note);
     }
     return out;
@@ -84,7 +84,7 @@ const FlowSnapshot* FrameNotes::flow(std::uint64_t id) const {
 }
 
 std::size_t FrameNotes::memory_octets() const {
-    return state_->book.octets() + state_->analyzer.snapshot().memory_octets;
+    return state_->store.octets() + state_->analyzer.snapshot().memory_octets;
 }
 
 }  // namespace metrics

@@ -46,9 +46,9 @@ struct FrameNote {
     std::uint64_t outstanding_bytes = 0;
 };
 
-/// Frames in, notes on each of them out: an Analyzer with a witness. Notes are kept for all frames (a protocol analyser
-/// has all frames at hand, too): 64 octets a packet of a flow, 64 a message, 24 an event or repeat; of a flow about
-/// 100. A frame ends as many messages as it has FPDUs, or one packet's.
+/// Frames in, notes on each of them out: an Analyzer with an observer. Notes are kept for all frames (a protocol
+/// analyser has all frames at hand, too): 64 octets a packet of a flow, 64 a message, 24 an event or repeat; of a flow
+/// about 100. A frame ends as many messages as it has FPDUs, or one packet's.
 class FrameNotes {
 public:
     /// `listener`, where there is one, is told what the dissector finds in each frame while that is fed, in frames that

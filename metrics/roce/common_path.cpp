@@ -1,14 +1,15 @@
-// The way of the commonest packets: all that on_packet() would do to them, and nothing that it would find out in vain.
-// What is decided by looking comes first; from where something changes there is no way back.
+// What is decided by reading comes first; once something has changed, the packet is not left to on_packet() any more.
+#include "metrics/roce/common_path.h"
+
 #include <algorithm>
 #include <cstring>
 
-#include "metrics/hosts/glance.h"
+#include "metrics/hosts/packet_summary.h"
 #include "metrics/opcode_traits.h"
+#include "metrics/roce/answered_requests.h"
 #include "metrics/roce/credit.h"
+#include "metrics/roce/gap_end.h"
 #include "metrics/roce/identification.h"
-#include "metrics/roce/passing.h"
-#include "metrics/roce/progress.h"
 #include "wire/bytes.h"
 
 namespace metrics {
@@ -19,7 +20,7 @@ constexpr unsigned congestion_experienced = 3;  // of the two bits of ECN
 
 }  // namespace
 
-struct RoceTracker::CommonPacket {
+struct CommonPath::Packet {
     const OpcodeTraits& traits;
     const FrameContext& context;
     std::int64_t now_ns;
@@ -36,7 +37,7 @@ struct RoceTracker::CommonPacket {
     std::uint32_t dma_length;
     std::uint64_t virtual_address;
 
-    /// What count() does to a flow that had packets before, without a mark.
+    /// What Tracking::count() does to a flow that had packets before, without a mark.
     void count(Flow& flow) const {
         PacketCounts& counts = flow.counts;
         ++counts.packets;
@@ -49,7 +50,7 @@ struct RoceTracker::CommonPacket {
     }
 };
 
-[[gnu::always_inline]] inline bool RoceTracker::common_request(Flow& flow, const CommonPacket& packet) {
+[[gnu::always_inline]] inline bool CommonPath::on_request(Flow& flow, const Packet& packet) {
     RequestState& request = flow.request;
     if (((packet.psn ^ request.next) & psn::mask) != 0 || request.next == 0 || flow.reverse == no_flow ||
         flow.trouble != Flow::no_block || request.recovering || request.unobserved)
@@ -60,23 +61,23 @@ struct RoceTracker::CommonPacket {
     const std::uint64_t position = request.next;
     packet.count(flow);
     note_identification(request, position, packet.identification);
-    const Passing passing{packet.now_ns, packet.wire_length + ethernet_overhead, packet.frame, traits.takes_receive,
-                          packet.context};
+    const GapEnd end{packet.now_ns, packet.wire_length + ethernet_overhead, packet.frame, traits.takes_receive,
+                     packet.context};
     const bool mid_message = request.in_message && !traits.starts;
     const std::int64_t news_ns = std::max(std::max(request.freed_ns, request.response_ns),
                                           std::max(request.credit_freed_ns, reverse.request.message_end_ns));
     const bool quiet = reverse.trouble == Flow::no_block && flow.drop_epoch == store_.drop_epoch &&
                        flow.attribution.signal_ns() == Situation::never &&
-                       !(passing.takes_receive && lacks_credit(reverse, flow));
-    if (quiet && flow.attribution.at_once(passing.now_ns, passing.wire_bytes, packet.context.source_bits_per_sec,
-                                          news_ns, flow.ledger.messages(), flow.ledger.responses(), mid_message)) {
+                       !(end.takes_receive && lacks_credit(reverse, flow));
+    if (quiet && flow.attribution.at_once(end.now_ns, end.wire_bytes, packet.context.source_bits_per_sec, news_ns,
+                                          flow.ledger.messages(), flow.ledger.responses(), mid_message)) {
         request.sibling_bytes_then = packet.context.source_wire_bytes;
-        request.own_bytes_since = passing.wire_bytes;
+        request.own_bytes_since = end.wire_bytes;
         request.pauses_then = packet.context.source_pauses;
     } else {
         Situation situation;
         situation.mid_message = mid_message;
-        close_gap_in_sequence(flow, passing, situation);
+        tracking_.close_gap_in_sequence(flow, end, situation);
     }
     Progress progress;
     progress.now_ns = packet.now_ns;
@@ -89,25 +90,26 @@ struct RoceTracker::CommonPacket {
     progress.operation = traits.operation;
     progress.starts = traits.starts;
     progress.ends = traits.ends;
-    new_request(flow, progress);
+    messages_.add(flow, progress);
     request.last_position = position;
     request.last_data_ns = psn::later(request.last_data_ns, packet.now_ns);
     return true;
 }
 
-[[gnu::always_inline]] inline bool RoceTracker::common_acknowledgement(Flow& flow, const CommonPacket& packet) {
+[[gnu::always_inline]] inline bool CommonPath::on_acknowledgement(Flow& flow, const Packet& packet) {
     if (flow.reverse == no_flow || flow.counts.packets == 0) return false;
     Flow& requester = store_.table[flow.reverse];
     RequestState& request = requester.request;
     const std::int32_t ahead = psn::difference(packet.psn, request.next);
-    const bool guessed = requester.pairing == PairingMethod::psn && flow.pairing_percent < confirmed_percent;
-    if (ahead >= 0 || ahead <= psn::another_life_behind || request.next == 0 || request.recovering || request.lacking ||
+    const bool guessed =
+        requester.pairing == PairingMethod::psn && flow.pairing_percent < AnsweredRequests::confirmed_percent;
+    if (ahead >= 0 || ahead <= psn::successor_behind || request.next == 0 || request.recovering || request.lacking ||
         requester.finished || guessed || wire::kind_of_syndrome(packet.syndrome) != wire::AethKind::ack)
         return false;
     const std::uint8_t credits = wire::value_of_syndrome(packet.syndrome);
     if (credits == 0 && flow.credits != 0) return false;
     const std::uint64_t position = request.next + static_cast<std::uint64_t>(static_cast<std::int64_t>(ahead));
-    if (requester.ledger.responses() != 0 && skips_response(requester, position)) [[unlikely]]
+    if (requester.ledger.responses() != 0 && awaited_.are_skipped(requester, position)) [[unlikely]]
         return false;
 
     packet.count(flow);
@@ -116,13 +118,13 @@ struct RoceTracker::CommonPacket {
     if (credits != wire::no_credit_limit) flow.credits = credits;
     if (position >= request.acknowledged) {
         request.acknowledged = position + 1;
-        settle(requester, position, packet.now_ns);
+        AnsweredRequests::settle(store_, tracking_.reuse, requester, position, packet.now_ns);
     }
     if (lacked && !lacks_credit(flow, requester)) request.credit_freed_ns = packet.now_ns;
     return true;
 }
 
-bool RoceTracker::on_plain(const wire::Frame& frame, const FrameContext& context, FlowIndex index) {
+bool CommonPath::on_plain(const wire::Frame& frame, const FrameContext& context, FlowIndex index) {
     const std::byte* const network = frame.bytes.data() + 14;
     const std::byte* const bth = frame.bytes.data() + plain_bth_offset;
     const OpcodeTraits& traits = opcode_traits[wire::load_u8(bth)];
@@ -134,23 +136,23 @@ bool RoceTracker::on_plain(const wire::Frame& frame, const FrameContext& context
         (traffic_class & congestion_experienced) == congestion_experienced)
         return false;
     Flow& flow = store_.table[index];
-    CommonPacket packet{.traits = traits,
-                        .context = context,
-                        .now_ns = frame.time_ns,
-                        .frame = frame.number,
-                        .psn = wire::load_be32(bth + 8) & 0xffffff,
-                        .wire_length = frame.wire_length,
-                        .payload = 0,
-                        .identification = wire::load_be16(network + 4),
-                        .traffic_class = traffic_class,
-                        .syndrome = 0,
-                        .direction = frame.direction,
-                        .remote_key = 0,
-                        .dma_length = 0,
-                        .virtual_address = 0};
+    Packet packet{.traits = traits,
+                  .context = context,
+                  .now_ns = frame.time_ns,
+                  .frame = frame.number,
+                  .psn = wire::load_be32(bth + 8) & 0xffffff,
+                  .wire_length = frame.wire_length,
+                  .payload = 0,
+                  .identification = wire::load_be16(network + 4),
+                  .traffic_class = traffic_class,
+                  .syndrome = 0,
+                  .direction = frame.direction,
+                  .remote_key = 0,
+                  .dma_length = 0,
+                  .virtual_address = 0};
     if (traits.way == OpcodeTraits::Way::acknowledgement) {
         packet.syndrome = wire::load_u8(bth + 12);
-        return common_acknowledgement(flow, packet);
+        return on_acknowledgement(flow, packet);
     }
     constexpr std::uint32_t icrc_octets = 4;
     const std::uint32_t pad = wire::load_u8(bth + 1) >> 4 & 3u;
@@ -160,7 +162,7 @@ bool RoceTracker::on_plain(const wire::Frame& frame, const FrameContext& context
         packet.remote_key = wire::load_be32(bth + 20);
         packet.dma_length = wire::load_be32(bth + 24);
     }
-    return common_request(flow, packet);
+    return on_request(flow, packet);
 }
 
 }  // namespace metrics

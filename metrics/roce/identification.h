@@ -6,12 +6,12 @@
 
 namespace metrics {
 
-/// So many packets in a row with growing identifications, and the sender is known to count them.
+/// After this number of packets in a row with growing identifications, the sender is known to count them.
 constexpr std::uint8_t orderly_enough = 4;
 constexpr std::uint8_t orderly_most = 16;
 
-/// IPv4's identification says in which order a sender made its packets, where it counts them. RFC 6864 does not ask for
-/// it, adapters and Linux do it.
+/// IPv4's identification says in which order a sender made its packets, if the sender counts them. RFC 6864 does not
+/// ask for that; adapters and Linux do it.
 enum class Made : std::uint8_t { unknown, earlier, same, later };
 
 inline Made made(const RequestState& request, std::uint16_t identification, std::uint16_t reference) {

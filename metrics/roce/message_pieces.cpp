@@ -13,19 +13,19 @@ bool overlap(const MessagePiece& piece, std::uint64_t begin, std::uint64_t end) 
 /// A message whose size is known, though packets of it are missing.
 bool is_span(const MessagePiece& piece) { return piece.starts && piece.ends; }
 
-/// `behind` goes on where `piece` stops.
-void join(MessagePiece& piece, const MessagePiece& behind) {
-    piece.end = behind.end;
-    piece.bytes += behind.bytes;
-    piece.uncounted += behind.uncounted;
-    piece.ends = behind.ends;
-    piece.last_ns = behind.last_ns;
-    if (!behind.known) return;
+/// `next` goes on where `piece` stops.
+void join(MessagePiece& piece, const MessagePiece& next) {
+    piece.end = next.end;
+    piece.bytes += next.bytes;
+    piece.uncounted += next.uncounted;
+    piece.ends = next.ends;
+    piece.last_ns = next.last_ns;
+    if (!next.known) return;
     piece.known = true;
-    piece.operation = behind.operation;
+    piece.operation = next.operation;
 }
 
-/// Whether the message that `first` begins ends with `last`, by the length that it told.
+/// Whether the message that `first` begins ends with `last`, by the length in its first packet.
 bool are_of_one(const MessagePiece& first, const MessagePiece& last) {
     if (!is_used(first) || !is_used(last) || !first.starts || first.ends || last.starts || !last.ends) return false;
     if (first.told == 0 || first.mtu_payload == 0 || last.begin <= first.begin) return false;
@@ -51,7 +51,7 @@ void fill(MessagePiece& span, MessagePiece piece, PieceAdded& added) {
     if (span.bytes >= span.told) span = {};
 }
 
-/// The size of a message is known now: what passed of its midst is its, and what is still missing will be.
+/// The size of a message is known now: what passed inside it is part of it, and so is what is still missing.
 void keep_span(MessagePieces& pieces, MessagePiece& place, MessagePiece span, PieceAdded& added) {
     for (MessagePiece& kept : pieces) {
         if (!overlap(kept, span.begin, span.end)) continue;

@@ -16,20 +16,20 @@ struct MessageFound {
 /// What one more piece has shown.
 struct PieceAdded {
     std::optional<MessageFound> found;
-    std::uint32_t counted = 0;  ///< octets that had waited for the message's end, and now count under `operation`
+    std::uint32_t counted = 0;  ///< bytes that had waited for the message's end, and now count under `operation`
     Operation operation = Operation::send;
-    std::uint32_t given_up = 0;  ///< octets that waited in the piece that was given up, of a message that looked like:
+    std::uint32_t given_up = 0;  ///< bytes that waited in the piece that was given up, of a message that looked like:
     Operation given_up_operation = Operation::send;
 };
 
-/// More of a message that has packets missing. Finds the message where all of it has passed now, or where its first
-/// packet told its length (RETH; IBTA vol. 1, 9.4.3) and its last one lies where that has it end. Where there is no
-/// room, the piece farthest back is given up.
+/// More of a message that has packets missing. Finds the message if all of it has passed now, or if its first packet
+/// had its length (RETH; IBTA vol. 1, 9.4.3) and its last one lies where that length makes it end. If there is no room,
+/// the oldest piece is given up.
 PieceAdded add_piece(MessagePieces& pieces, const MessagePiece& more);
 
-/// The message [begin, end) has ended, and was this operation. Returns how many octets had waited for that.
+/// The message [begin, end) has ended, and was this operation. Returns how many bytes had waited for that.
 std::uint32_t name_pieces(MessagePieces& pieces, std::uint64_t begin, std::uint64_t end, Operation operation);
-/// The end of [begin, end) is missing, its octets wait for it. Returns how many had not waited until now.
+/// The end of [begin, end) is missing, its bytes wait for it. Returns how many had not waited until now.
 std::uint32_t hold_pieces(MessagePieces& pieces, std::uint64_t begin, std::uint64_t end);
 
 }  // namespace metrics

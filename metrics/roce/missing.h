@@ -6,9 +6,10 @@
 
 namespace metrics {
 
-/// The positions of `hole` did not pass when later ones did. Where there is no room the oldest stretch is given up.
+/// The positions of `hole` did not pass when later ones did. If there is no room, the oldest stretch is given up.
 void note_missing(MissingRanges& missing, const MissingRanges::Range& hole);
-/// The positions of `hole`, behind all that had passed, were acknowledged first. Such a stretch right before it grows.
+/// The positions of `hole`, after all that had passed, were acknowledged first. If such a stretch ends where `hole`
+/// begins, that stretch grows.
 void note_answered(MissingRanges& missing, const MissingRanges::Range& hole);
 /// Whether the position was missing; it no longer is. `out` is the stretch that it lay in.
 bool take_missing(MissingRanges& missing, std::uint64_t position, MissingRanges::Range& out);
@@ -43,10 +44,10 @@ bool acknowledge_missing(MissingRanges& missing, std::uint64_t end, Received&& r
     return remains || missing.given_up != 0;
 }
 
-/// Who asked for what was missing went on without asking again, though it had noticed before `noticed_ns`: it has it.
-/// Returns how many positions that were. `remains`: whether others are noticed later.
+/// The receiver went on without asking again for what it had noticed before `noticed_ns`: it has received that. Returns
+/// the number of these positions. `remains`: whether others were noticed later.
 std::uint32_t received_missing(MissingRanges& missing, std::int64_t noticed_ns, bool& remains);
-/// Who asked for what is missing asks again.
+/// The receiver asks again for everything that is missing.
 void refuse_all_missing(MissingRanges& missing);
 /// The same of responses, also where it is not the first time: they will come, or be missing once more.
 void ask_for_missing(MissingRanges& missing);

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "metrics/flow/flow_table.h"
-#include "metrics/hosts/glance.h"
+#include "metrics/hosts/packet_summary.h"
 #include "metrics/opcode_traits.h"
 #include "wire/aeth.h"
 #include "wire/bth_opcode.h"

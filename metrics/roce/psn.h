@@ -9,12 +9,13 @@ namespace metrics::psn {
 constexpr std::uint32_t mask = 0xffffff;
 /// Positions begin here, so that those before the first packet seen have one too.
 constexpr std::uint64_t first_position = std::uint64_t{1} << 32;
-/// No window is that wide: a message that begins farther back or ahead belongs to another use of the same QPN.
-constexpr std::int32_t another_life_behind = -(1 << 17);
-constexpr std::int32_t another_life_ahead = 1 << 20;
-/// With nothing outstanding nobody goes back, and what is skipped is no more than the capture may have lost.
-constexpr std::int32_t idle_life_behind = -2048;
-constexpr std::int32_t idle_life_ahead = 1 << 16;
+/// No window is that wide: a message that begins farther back or ahead belongs to a successor, another connection with
+/// the same QPN.
+constexpr std::int32_t successor_behind = -(1 << 17);
+constexpr std::int32_t successor_ahead = 1 << 20;
+/// With nothing outstanding no sender goes back, and what is skipped is no more than the capture may have lost.
+constexpr std::int32_t idle_successor_behind = -2048;
+constexpr std::int32_t idle_successor_ahead = 1 << 16;
 /// A network that doubles or overtakes packets does so within this, where no round trip is known; timers are longer.
 constexpr std::uint64_t network_disorder_ns = 1'000'000;
 
@@ -27,13 +28,13 @@ inline std::uint64_t position_of(std::uint32_t psn, std::uint64_t reference) {
     return reference + static_cast<std::uint64_t>(static_cast<std::int64_t>(difference(psn, reference)));
 }
 
-/// How many packets a message of so many octets (not 0) takes: all but the last are as long as the path's MTU allows.
+/// How many packets a message of that size (not 0) takes: all but the last are as long as the path's MTU allows.
 /// IBTA vol. 1, 9.4.1.
-inline std::uint64_t packets_of(std::uint32_t octets, std::uint32_t mtu) {
-    return (std::uint64_t{octets} + mtu - 1) / mtu;
+inline std::uint64_t packets_of(std::uint32_t bytes, std::uint32_t mtu) {
+    return (std::uint64_t{bytes} + mtu - 1) / mtu;
 }
 
-/// An MTU is 256, 512, 1024, 2048 or 4096 octets: the exponent of the least that leaves room for such a payload.
+/// An MTU is 256, 512, 1024, 2048 or 4096 bytes: the exponent of the least that leaves room for such a payload.
 inline std::uint8_t mtu_exponent_of(std::uint32_t payload) {
     const int exponent = payload == 0 ? 0 : static_cast<int>(std::bit_width(payload - 1));
     return static_cast<std::uint8_t>(std::clamp(exponent, 8, 12));

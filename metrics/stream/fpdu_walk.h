@@ -10,12 +10,12 @@ namespace metrics::stream {
 
 /// What stands at the head of an FPDU, as far as it tells segments of one message from those of another.
 struct FpduHead {
-    std::uint32_t size = 0;  ///< octets of the stream, without markers
+    std::uint32_t size = 0;  ///< bytes of the stream, without markers
     std::uint8_t opcode = 0;
     bool last = false;
 };
 
-/// The head at the first of these octets, where they can be one. RFC 5044, 4.1; RFC 5041, 4.1; RFC 5040, 4.1.
+/// The head at the first of these bytes, where they can be one. RFC 5044, 4.1; RFC 5041, 4.1; RFC 5040, 4.1.
 inline bool read_head(wire::Bytes bytes, FpduHead& head) {
     constexpr std::uint32_t least_ulpdu = 14;  // the tagged header
     if (bytes.size() < 4) return false;
@@ -28,11 +28,11 @@ inline bool read_head(wire::Bytes bytes, FpduHead& head) {
            wire::rdmap_tagged(head.opcode) == tagged;
 }
 
-/// Follows FPDU boundaries through the segments of a direction as they pass, before the stream's octets are put in
+/// Follows FPDU boundaries through the segments of a direction as they pass, before the stream's bytes are put in
 /// order: what a segment goes on with must be known when it passes, not when a hole before it has been filled.
 class FpduWalk {
 public:
-    /// Whether the octets from `position` to `end` are one FPDU where one begins, and which. Nothing is done.
+    /// Whether the bytes from `position` to `end` are one FPDU where one begins, and which. Nothing is done.
     [[gnu::always_inline]] bool is_next(std::uint64_t position, std::uint64_t end, wire::Bytes bytes,
                                         FpduHead& head) const {
         return known_ && position == end_ && !markers_ && read_head(bytes, head) && head.size == end - position;
@@ -43,7 +43,7 @@ public:
         opcode_ = head.opcode;
         last_ = head.last;
     }
-    /// New octets from `position` to `end`, of which `bytes` were captured. Returns the opcode of the first FPDU that
+    /// New bytes from `position` to `end`, of which `bytes` were captured. Returns the opcode of the first FPDU that
     /// they hold some of, or the last one known.
     std::uint8_t advance(std::uint64_t position, std::uint64_t end, wire::Bytes bytes) {
         FpduHead head;
@@ -61,11 +61,11 @@ public:
         known_ = true;
     }
     void lose() { known_ = false; }
-    /// Octets from `position` on pass after all, though they had been taken for lost.
+    /// Bytes from `position` on pass after all, though they had been taken for lost.
     void find_again(std::uint64_t position) { known_ = known_ || end_ >= position; }
     void move_back(std::uint64_t by) { end_ = end_ > by ? end_ - by : 0; }
 
-    /// Octets from `position` on go on with a message that was begun before.
+    /// Bytes from `position` on go on with a message that was begun before.
     bool inside_message(std::uint64_t position) const { return known_ && (position < end_ || !last_); }
     std::uint8_t opcode() const { return opcode_; }
 

@@ -30,7 +30,7 @@ struct HandshakeTable::Entry {
     std::uint32_t next = none;  ///< in its bucket
     std::uint32_t older = none;
     std::uint32_t newer = none;
-    bool taken_by_client = false;  ///< the client's flow knows it; the server's likewise
+    bool taken_by_client = false;  ///< the client's flow knows it; so for the server's
     bool taken_by_server = false;
     bool spent = false;
 };

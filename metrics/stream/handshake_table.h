@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "metrics/flow/flow_key.h"
-#include "metrics/stream/segment.h"
+#include "metrics/stream/tcp_segment.h"
 
 namespace metrics::stream {
 
@@ -25,7 +25,7 @@ struct Handshake {
     std::int64_t ack_ns = 0;
     bool acknowledged = false;
 
-    /// Octets of the window are worth 2^scale only where both asked for it. RFC 7323, 2.2.
+    /// Bytes of the window are worth 2^scale only where both asked for it. RFC 7323, 2.2.
     std::optional<std::uint8_t> scale_of(bool windows_of_client) const {
         if (!client.seen || !server.seen) return std::nullopt;
         if (!client.window_scale || !server.window_scale) return std::uint8_t{0};

@@ -1,17 +1,9 @@
 #include "metrics/stream/holes.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace metrics::stream {
-
-int SendOrder::compare(const SendOrder& other) const {
-    if (has_timestamp && other.has_timestamp && timestamp != other.timestamp)
-        return static_cast<std::int32_t>(timestamp - other.timestamp) < 0 ? -1 : 1;
-    if (has_identification && other.has_identification && identification != other.identification)
-        return static_cast<std::int16_t>(static_cast<std::uint16_t>(identification - other.identification)) < 0 ? -1
-                                                                                                                : 1;
-    return 0;
-}
 
 bool Holes::note(const Hole& hole) {
     Hole* place = &holes_[0];
@@ -29,12 +21,17 @@ bool Holes::note(const Hole& hole) {
     return spare;
 }
 
-Hole* Holes::find(std::uint64_t begin, std::uint64_t end, bool repaired) {
-    for (Hole& hole : holes_)
+const Hole* Holes::find(std::uint64_t begin, std::uint64_t end, bool repaired) const {
+    for (const Hole& hole : holes_)
         if (hole.begin < hole.end && !hole.acknowledged && hole.repaired == repaired && begin < hole.end &&
             end > hole.begin)
             return &hole;
     return nullptr;
+}
+
+Hole* Holes::find(std::uint64_t begin, std::uint64_t end, bool repaired) {
+    const Hole* const found = std::as_const(*this).find(begin, end, repaired);
+    return found == nullptr ? nullptr : &holes_[static_cast<std::size_t>(found - holes_.data())];
 }
 
 Hole* Holes::find_acknowledged(std::uint64_t begin, std::uint64_t end) {
@@ -51,10 +48,10 @@ bool Holes::expect_acknowledged(std::int64_t now_ns, std::uint64_t within_ns) co
     });
 }
 
-std::uint32_t Holes::share(const Hole& hole, std::uint64_t octets) {
+std::uint32_t Holes::share(const Hole& hole, std::uint64_t bytes) {
     const std::uint64_t whole = hole.end - hole.begin;
     const std::uint64_t segment = (whole + hole.packets - 1) / std::max<std::uint64_t>(hole.packets, 1);
-    return static_cast<std::uint32_t>((octets + segment - 1) / std::max<std::uint64_t>(segment, 1));
+    return static_cast<std::uint32_t>((bytes + segment - 1) / std::max<std::uint64_t>(segment, 1));
 }
 
 Holes::Filled Holes::fill(Hole& hole, std::uint64_t begin, std::uint64_t end) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "metrics/stream/messages_usual.h"
+#include "metrics/stream/messages_inline.h"
 #include "wire/rdmap_atomic.h"
 
 namespace metrics::stream {
@@ -11,14 +11,15 @@ using wire::RdmapOpcode;
 
 namespace {
 
-constexpr std::uint32_t atomic_octets = 8;
+constexpr std::uint32_t atomic_bytes = 8;
 
 }  // namespace
 
-Messages::Messages(FlowStore& store, Sender& sender)
+Messages::Messages(FlowStore& store, Receiver& receiver)
     : store_(store),
-      sender_(sender),
-      unasked_(static_cast<std::uint32_t>(std::clamp<std::size_t>(store.options.max_flows / 16, 64, 1u << 16))) {}
+      receiver_(receiver),
+      early_responses_(
+          static_cast<std::uint32_t>(std::clamp<std::size_t>(store.options.max_flows / 16, 64, 1u << 16))) {}
 
 /// What carries no payload of a message that was sent.
 void Messages::other(const Half& half, const Half& back, const Part& part) {
@@ -36,7 +37,7 @@ void Messages::other(const Half& half, const Half& back, const Part& part) {
         case RdmapOpcode::atomic_request: {
             const bool swap =
                 part.ddp.atomic_operation == static_cast<std::uint8_t>(wire::AtomicOperation::compare_swap);
-            request(half, back, part, swap ? Operation::compare_swap : Operation::fetch_add, atomic_octets);
+            request(half, back, part, swap ? Operation::compare_swap : Operation::fetch_add, atomic_bytes);
             break;
         }
         case RdmapOpcode::read_response: response(half, back, part, cut); break;
@@ -52,7 +53,7 @@ void Messages::other(const Half& half, const Half& back, const Part& part) {
     }
 }
 
-/// Octets that a Read Request asks for; absent where the snap length cut it.
+/// Bytes that a Read Request asks for; absent where the snap length cut it.
 std::optional<std::uint32_t> Messages::read_size(const Part& part) {
     const dissect::LayerRef* layer = part.unit.dissection.find(dissect::LayerId::rdmap_read_request);
     if (layer == nullptr || layer->length < layer->wire_length) return std::nullopt;
@@ -68,7 +69,7 @@ void Messages::immediate(const Half& half, const Part& part) {
         return;
     }
     message.write_was_last = false;
-    sender_.record_write(half, Operation::write_immediate);
+    receiver_.record_write(half, Operation::write_immediate);
     const std::uint64_t bytes = message.write_bytes;
     OperationCounts::Count& plain = store_.count(flow, Operation::write);
     OperationCounts::Count& immediate = store_.count(flow, Operation::write_immediate);
@@ -78,22 +79,23 @@ void Messages::immediate(const Half& half, const Part& part) {
     plain.bytes -= moved;
     immediate.bytes += moved;
     flow.request.message_end_ns = part.now_ns();
-    if (store_.watch != nullptr) store_.watch->witness.continued(flow.id, part.end, part.unit.frame.number);
+    store_.observe(
+        [&](ObservedFlows& observed) { observed.observer.continued(flow.id, part.end, part.unit.frame.number); });
     if (message.write_end == 0) return;  // acknowledged before the Immediate Data came
     message.write_end = 0;
     flow.ledger.end(store_.rings, part.now_ns(), Operation::write_immediate, part.end, message.write_bytes);
     covered(half, part.end, part.now_ns());
 }
 
-/// A Write of which the capture lacks octets goes on where it may be by now. Where another one of the same place has
-/// begun meanwhile, that cannot be told: the octets are Writes' all the same, but no single one's size or time is
+/// A Write of which the capture lacks bytes goes on where it may be by now. Where another one of the same place has
+/// begun meanwhile, that cannot be told: the bytes are Writes' all the same, but no single one's size or time is
 /// known.
 bool Messages::resumes(const Half& half, const Part& part) {
     RequestState& request = half.request();
     MessageState& message = half.direction->message;
     const std::uint64_t ahead = part.ddp.tagged_offset - message.next_offset;
     const bool goes_on = request.in_message && request.operation == Operation::write && message.stag == part.ddp.stag &&
-                         ahead <= message.octets_missing;
+                         ahead <= message.bytes_missing;
     if (goes_on) {
         half.flow->ledger.add_bytes(part.passed_ns(), ahead);
         request.message_bytes += ahead;
@@ -101,12 +103,12 @@ bool Messages::resumes(const Half& half, const Part& part) {
     return goes_on;
 }
 
-void Messages::gap(const Half& half, const Half& back, std::uint64_t octets, std::int64_t now_ns) {
+void Messages::gap(const Half& half, const Half& back, std::uint64_t bytes, std::int64_t now_ns) {
     MessageState& message = half.direction->message;
     settle_write(half);
     message.write_was_last = false;
     message.awaited = message.cut = true;
-    message.octets_missing += octets;
+    message.bytes_missing += bytes;
     if (half.flow->responder != Flow::no_block) store_.responder(*half.flow).in_response = false;
     if (back) give_up(back, now_ns);  // which of the responses lay in the gap cannot be told
 }

@@ -3,8 +3,8 @@
 
 #include "dissect/dissector.h"
 #include "metrics/flow/flow_store.h"
-#include "metrics/stream/sender.h"
-#include "metrics/stream/unasked.h"
+#include "metrics/stream/early_responses.h"
+#include "metrics/stream/receiver.h"
 
 namespace metrics::stream {
 
@@ -12,18 +12,18 @@ namespace metrics::stream {
 /// 5040, 7306.
 class Messages {
 public:
-    Messages(FlowStore& store, Sender& sender);
+    Messages(FlowStore& store, Receiver& receiver);
 
-    /// An FPDU of `half`, whose octets of the stream end at `end`; `back` is the opposite direction, if there is one.
+    /// An FPDU of `half`, whose bytes of the stream end at `end`; `back` is the opposite direction, if there is one.
     void unit(const Half& half, const Half& back, const dissect::Unit& unit, std::uint64_t end);
-    /// Octets of the stream were never captured: what was under way cannot be told to its end.
-    /// `octets` of them, or of such as could not be read.
-    void gap(const Half& half, const Half& back, std::uint64_t octets, std::int64_t now_ns);
+    /// `bytes` bytes of the stream were not captured, or could not be read: what was under way cannot be followed to its
+    /// end.
+    void gap(const Half& half, const Half& back, std::uint64_t bytes, std::int64_t now_ns);
     void forget(Direction& direction);
-    std::size_t octets() const { return unasked_.octets(); }
+    std::size_t octets() const { return early_responses_.octets(); }
 
 private:
-    /// An FPDU and where its octets end. Its octets pass, and then it is delivered: at once, unless something before it
+    /// An FPDU and where its bytes end. Its bytes pass, and then it is delivered: at once, unless something before it
     /// is missing. What was on its way when is told by the former, what its receiver could know by the latter.
     struct Part {
         const dissect::Unit& unit;
@@ -46,10 +46,10 @@ private:
                  std::optional<std::uint32_t> size);
     void doubt(const Half& half, const Part& part);
     void answered_early(const Half& requester, const Part& part, Operation operation,
-                        const UnaskedResponses::Response& response);
-    std::optional<UnaskedResponses::Response> answer_before(Direction& responder, std::uint64_t request_frame,
-                                                            bool atomic);
-    void note_unasked(Direction& responder, const UnaskedResponses::Response& response);
+                        const EarlyResponses::Response& response);
+    std::optional<EarlyResponses::Response> answer_before(Direction& responder, std::uint64_t request_frame,
+                                                          bool atomic);
+    void note_early_response(Direction& responder, const EarlyResponses::Response& response);
     bool belongs(const Half& requester, const Part& part) const;
     void first_response(const Half& requester, const Part& part);
     void answered(const Half& requester, const Part& part, std::int64_t passed_ns);
@@ -57,24 +57,27 @@ private:
     void response(const Half& half, const Half& back, const Part& part, bool cut);
     void atomic_response(const Half& half, const Half& back, const Part& part);
     static bool answers_forgotten(const Half& requester);
-    void stranger(const Half& requester, std::int64_t now_ns);
+    void unmatched_response(const Half& requester, std::int64_t now_ns);
     void give_up(const Half& requester, std::int64_t now_ns);
 
     void begin(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);
     void settle_write(const Half& half);
     void finish(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);
     void count(Flow& flow, Operation operation, std::uint64_t bytes, bool whole = true);
-    // For the witness, where there is one.
-    void watch_message(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);
-    void watch_request(const Half& half, const Part& part, Operation operation, std::uint64_t bytes);
-    void watch_answered(const Half& requester, const OutstandingMessage& message, const std::uint64_t* latency_ns,
-                        std::uint64_t frame);
-    void watch_unasked(const Half& requester, const Part& part, std::uint64_t bytes);
+    // For the observer, if there is one.
+    static void observe_message(ObservedFlows& observed, const Half& half, const Part& part, Operation operation,
+                                std::uint64_t bytes);
+    static void observe_request(ObservedFlows& observed, const Half& half, const Part& part, Operation operation,
+                                std::uint64_t bytes);
+    static void observe_answered(ObservedFlows& observed, const Half& requester, const OutstandingMessage& message,
+                                 const std::uint64_t* latency_ns, std::uint64_t frame);
+    static void observe_early_response(ObservedFlows& observed, const Half& requester, const Part& part,
+                                       std::uint64_t bytes);
     void covered(const Half& half, std::uint64_t end, std::int64_t now_ns);
 
     FlowStore& store_;
-    Sender& sender_;
-    Slab<UnaskedResponses> unasked_;
+    Receiver& receiver_;
+    Slab<EarlyResponses> early_responses_;
 };
 
 }  // namespace metrics::stream

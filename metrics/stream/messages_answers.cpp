@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "metrics/stream/messages.h"
-#include "metrics/stream/messages_usual.h"
+#include "metrics/stream/messages_inline.h"
 #include "wire/rdmap_atomic.h"
 
 namespace metrics::stream {
@@ -16,8 +16,8 @@ constexpr std::size_t tagged_head = 2 + 14;
 /// Responses in a row that answer none of the requests outstanding, after which these are believed to be answered. A
 /// peer that answers what was asked before the capture has done so by the most. Once its requests could be followed, no
 /// more can have been missed than it ever had outstanding: twice that, but not fewer than the fewest, are waited for.
-constexpr std::uint32_t most_strangers = 256;
-constexpr std::uint32_t fewest_strangers = 8;
+constexpr std::uint32_t most_unmatched = 256;
+constexpr std::uint32_t fewest_unmatched = 8;
 /// What waits for so long, while it is doubtful which requests were answered, was.
 constexpr std::uint64_t patience_ns = 1'000'000'000;
 
@@ -26,7 +26,7 @@ std::uint16_t mark_of(std::uint64_t first, std::uint64_t second) {
     return static_cast<std::uint16_t>(1 + (hash >> 32) % 511);
 }
 
-/// Tells one answer from others by what of its request it repeats: a READ response the place that its first octet goes
+/// Tells one answer from others by what of its request it repeats: a READ response the place that its first byte goes
 /// to (RFC 5040, 4.5), an atomic one its number (RFC 7306, 5.2.2). 0 where the snap length cut the header that has it
 /// (which is not read then), or there is none.
 std::uint16_t mark_of_request(const dissect::DdpSummary& ddp, Operation operation, std::size_t captured) {
@@ -35,8 +35,8 @@ std::uint16_t mark_of_request(const dissect::DdpSummary& ddp, Operation operatio
     return ddp.read_size == 0 ? 0 : mark_of(ddp.sink_stag, ddp.sink_offset);
 }
 std::uint16_t mark_of_response(const dissect::DdpSummary& ddp, bool atomic, std::size_t captured) {
-    const std::size_t told = atomic ? untagged_head + wire::size_of<wire::RdmapAtomicResponse> : tagged_head;
-    if (captured < told) return 0;
+    const std::size_t needed = atomic ? untagged_head + wire::size_of<wire::RdmapAtomicResponse> : tagged_head;
+    if (captured < needed) return 0;
     return atomic ? mark_of(ddp.request_id, 0) : mark_of(ddp.stag, ddp.tagged_offset);
 }
 
@@ -55,12 +55,12 @@ void Messages::request(const Half& half, const Half& back, const Part& part, Ope
     direction.message.request_seen = true;
     half.request().in_message = false;
     half.request().message_end_ns = part.now_ns();
-    std::optional<UnaskedResponses::Response> answer;
+    std::optional<EarlyResponses::Response> answer;
     if (back) answer = answer_before(*back.direction, part.unit.first_frame, operation != Operation::read);
     if (answer && answer->forgotten) ++direction.message.forgotten;  // whose is still to come
     if (answer && answer->counted) return;
-    if (store_.watch != nullptr) [[unlikely]]
-        watch_request(half, part, operation, size.value_or(0));
+    store_.observe(
+        [&](ObservedFlows& observed) { observe_request(observed, half, part, operation, size.value_or(0)); });
     if (size)
         count(*half.flow, operation, *size);
     else
@@ -71,7 +71,7 @@ void Messages::request(const Half& half, const Half& back, const Part& part, Ope
     const std::uint16_t mark = size ? mark_of_request(part.ddp, operation, part.unit.bytes.size()) : std::uint16_t{0};
     // Before the flow was known, or before FPDUs were found in the other direction: answers that passed already may be
     // among what that one has yet to tell.
-    const bool late = part.passed_ns() < half.flow->counts.first_ns || (back && back.direction->unit_octets == 0);
+    const bool late = part.passed_ns() < half.flow->counts.first_ns || (back && back.direction->fpdu_bytes == 0);
     Ledger& requests = direction.responses;
     const std::uint32_t bytes = size.value_or(0);
     const bool posted = late ? requests.post_late(store_.rings, part.passed_ns(), operation, part.end, bytes, mark)
@@ -82,8 +82,8 @@ void Messages::request(const Half& half, const Half& back, const Part& part, Ope
 }
 
 /// Once requests were given up, or responses came that answer none, some may be taken for those to younger requests,
-/// which then stay. Who has more outstanding than ever before, or asks again long after, has had answers that nobody
-/// counted.
+/// which then stay. A sender that has more outstanding than ever before, or asks again long after, has had answers that
+/// were not counted.
 void Messages::doubt(const Half& half, const Part& part) {
     MessageState& message = half.direction->message;
     Ledger& requests = half.direction->responses;
@@ -95,7 +95,7 @@ void Messages::doubt(const Half& half, const Part& part) {
         give_up(half, part.now_ns());
     } else if (requests.messages() >= message.doubtful) {
         requests.complete_oldest(store_.rings, part.now_ns(), [&](const OutstandingMessage& missed) {
-            if (store_.watch != nullptr) watch_answered(half, missed, nullptr, 0);
+            store_.observe([&](ObservedFlows& observed) { observe_answered(observed, half, missed, nullptr, 0); });
         });
         ++message.forgotten;
     }
@@ -103,45 +103,46 @@ void Messages::doubt(const Half& half, const Part& part) {
 
 /// A request whose response was delivered first.
 void Messages::answered_early(const Half& requester, const Part& part, Operation operation,
-                              const UnaskedResponses::Response& response) {
+                              const EarlyResponses::Response& response) {
     const std::uint64_t latency_ns = elapsed(part.passed_ns(), response.passed_ns);
     const bool measured = !part.unit.holed && response.passed_ns >= part.passed_ns();
     if (measured) store_.record(*requester.flow, latency_of(operation), latency_ns);
-    if (store_.watch == nullptr) return;
-    OutstandingMessage request;
-    request.position = part.end & Ledger::max_position;
-    watch_answered(requester, request, measured ? &latency_ns : nullptr, part.unit.frame.number);
+    store_.observe([&](ObservedFlows& observed) {
+        OutstandingMessage request;
+        request.position = part.end & Ledger::max_position;
+        observe_answered(observed, requester, request, measured ? &latency_ns : nullptr, part.unit.frame.number);
+    });
 }
 
 /// The response to a request that is delivered after it.
-std::optional<UnaskedResponses::Response> Messages::answer_before(Direction& responder, std::uint64_t request_frame,
-                                                                  bool atomic) {
-    if (responder.unasked == Flow::no_block) return std::nullopt;
-    const auto response = unasked_[responder.unasked].answer_to(request_frame, atomic);
-    if (unasked_[responder.unasked].empty()) forget(responder);
+std::optional<EarlyResponses::Response> Messages::answer_before(Direction& responder, std::uint64_t request_frame,
+                                                                bool atomic) {
+    if (responder.early_responses == Flow::no_block) return std::nullopt;
+    const auto response = early_responses_[responder.early_responses].answer_to(request_frame, atomic);
+    if (early_responses_[responder.early_responses].empty()) forget(responder);
     return response;
 }
 
-void Messages::note_unasked(Direction& responder, const UnaskedResponses::Response& response) {
-    if (responder.unasked == Flow::no_block) responder.unasked = unasked_.take();
-    if (responder.unasked == Flow::no_block) return;
-    unasked_[responder.unasked].note(response);
+void Messages::note_early_response(Direction& responder, const EarlyResponses::Response& response) {
+    if (responder.early_responses == Flow::no_block) responder.early_responses = early_responses_.take();
+    if (responder.early_responses == Flow::no_block) return;
+    early_responses_[responder.early_responses].note(response);
 }
 
-/// A response can be to the oldest request only if it repeats what that one told, and if its sender had that request
-/// when it sent the response: the acknowledgement in the segment says so.
+/// A response can be to the oldest request only if it repeats what that request said, and if its sender had that
+/// request when it sent the response: the acknowledgement in the segment says so.
 bool Messages::belongs(const Half& requester, const Part& part) const {
     const OutstandingMessage* oldest = requester.direction->responses.oldest(store_.rings);
     if (oldest == nullptr) return false;
     const bool atomic = static_cast<RdmapOpcode>(part.ddp.opcode) == RdmapOpcode::atomic_response;
     const std::uint16_t mark = mark_of_response(part.ddp, atomic, part.unit.bytes.size());
     // Merged ones may be of both kinds, and have the youngest's mark.
-    const bool told_apart = mark != 0 && oldest->mark != 0 && oldest->mark != mark;
-    if (!oldest->merged && (is_atomic(*oldest) != atomic || told_apart)) return false;
+    const bool differs = mark != 0 && oldest->mark != 0 && oldest->mark != mark;
+    if (!oldest->merged && (is_atomic(*oldest) != atomic || differs)) return false;
     const dissect::Dissection& frame = part.unit.frame_dissection;
     if (frame.layer_count == 0 || (frame.tcp.flags & tcp_ack) == 0) return true;
     std::uint64_t acknowledged = position_of(requester.request().next, frame.tcp.acknowledgment);
-    // One that waited behind a hole came in another segment, which told no more than the farthest.
+    // One that waited for a hole came in another segment, which acknowledged no more than the farthest.
     if (part.unit.first_frame != part.unit.frame.number)
         acknowledged = std::max(acknowledged, requester.request().acknowledged);
     if (oldest->merged) return acknowledged > requester.direction->message.answered;
@@ -156,7 +157,7 @@ void Messages::first_response(const Half& requester, const Part& part) {
     store_.record(*requester.flow, FlowHistogram::first_response, elapsed(oldest->last_ns, part.passed_ns()));
 }
 
-/// `passed_ns`: when the last of the response's octets did.
+/// `passed_ns`: when the last of the response's bytes did.
 void Messages::answered(const Half& requester, const Part& part, std::int64_t passed_ns) {
     const std::int64_t now_ns = part.now_ns();
     Direction& direction = *requester.direction;
@@ -168,11 +169,13 @@ void Messages::answered(const Half& requester, const Part& part, std::int64_t pa
             const auto operation = static_cast<Operation>(static_cast<unsigned>(outstanding.operation));
             store_.record(*requester.flow, latency_of(operation), latency_ns);
         }
-        if (store_.watch != nullptr) [[unlikely]]
-            watch_answered(requester, outstanding, measured ? &latency_ns : nullptr, part.unit.frame.number);
+        store_.observe([&](ObservedFlows& observed) {
+            observe_answered(observed, requester, outstanding, measured ? &latency_ns : nullptr,
+                             part.unit.frame.number);
+        });
     });
-    direction.message.strangers = 0;
-    direction.message.in_step = true;
+    direction.message.unmatched = 0;
+    direction.message.in_sync = true;
     requester.request().response_ns = now_ns;
     requester.request().freed_ns = now_ns;
     requester.request().freed_messages = 1;
@@ -204,9 +207,9 @@ void Messages::response(const Half& half, const Half& back, const Part& part, bo
     message.response_passed_ns = std::max(message.response_passed_ns, part.passed_ns());
     responses.in_response = !part.ddp.last;
     if (part.ddp.last) responses.message_end_ns = part.now_ns();
-    UnaskedResponses::Response whole{.first_frame = message.response_frame, .passed_ns = message.response_passed_ns};
+    EarlyResponses::Response whole{.first_frame = message.response_frame, .passed_ns = message.response_passed_ns};
     if (!back) {
-        if (part.ddp.last) note_unasked(*half.direction, whole);
+        if (part.ddp.last) note_early_response(*half.direction, whole);
         return;
     }
     const bool known = (!starts && back.direction->message.request_seen) || belongs(back, part);
@@ -222,28 +225,29 @@ void Messages::response(const Half& half, const Half& back, const Part& part, bo
         answered(back, part, message.response_passed_ns);
     } else if (answers_forgotten(back)) {
         whole.forgotten = true;
-        note_unasked(*half.direction, whole);
+        note_early_response(*half.direction, whole);
     } else {
         // The request passed before the capture began.
-        if (store_.watch != nullptr) watch_unasked(back, part, message.response_bytes);
+        store_.observe(
+            [&](ObservedFlows& observed) { observe_early_response(observed, back, part, message.response_bytes); });
         count(*back.flow, Operation::read, message.response_bytes, !message.response_cut);
         whole.counted = true;
-        note_unasked(*half.direction, whole);
-        stranger(back, part.now_ns());
+        note_early_response(*half.direction, whole);
+        unmatched_response(back, part.now_ns());
     }
 }
 
 void Messages::atomic_response(const Half& half, const Half& back, const Part& part) {
-    UnaskedResponses::Response response{
+    EarlyResponses::Response response{
         .first_frame = part.unit.first_frame, .passed_ns = part.passed_ns(), .atomic = true};
-    if (!back) return note_unasked(*half.direction, response);
+    if (!back) return note_early_response(*half.direction, response);
     if (belongs(back, part)) {
         first_response(back, part);
         answered(back, part, part.passed_ns());
     } else {
         response.forgotten = answers_forgotten(back);
-        note_unasked(*half.direction, response);
-        if (!response.forgotten) stranger(back, part.now_ns());
+        note_early_response(*half.direction, response);
+        if (!response.forgotten) unmatched_response(back, part.now_ns());
     }
 }
 
@@ -257,17 +261,17 @@ bool Messages::answers_forgotten(const Half& requester) {
 }
 
 /// A response to none of the requests outstanding.
-void Messages::stranger(const Half& requester, std::int64_t now_ns) {
+void Messages::unmatched_response(const Half& requester, std::int64_t now_ns) {
     MessageState& message = requester.direction->message;
     Ledger& requests = requester.direction->responses;
     if (requests.oldest(store_.rings) == nullptr) return;
-    if (message.in_step && message.doubtful == 0) message.doubtful = requests.responses_max();
-    if (message.strangers == 0)
-        message.strangers_most = message.in_step
-                                     ? std::clamp(2 * requests.responses_max(), fewest_strangers, most_strangers)
-                                     : most_strangers;
-    if (++message.strangers < message.strangers_most) return;
-    message.strangers = 0;
+    if (message.in_sync && message.doubtful == 0) message.doubtful = requests.responses_max();
+    if (message.unmatched == 0)
+        message.unmatched_limit = message.in_sync
+                                      ? std::clamp(2 * requests.responses_max(), fewest_unmatched, most_unmatched)
+                                      : most_unmatched;
+    if (++message.unmatched < message.unmatched_limit) return;
+    message.unmatched = 0;
     give_up(requester, now_ns);
 }
 
@@ -278,14 +282,14 @@ void Messages::give_up(const Half& half, std::int64_t now_ns) {
         requester.message.doubtful = requester.responses.responses_max();
     requester.message.forgotten += outstanding;
     requester.responses.clear(store_.rings, now_ns);
-    if (store_.watch != nullptr) store_.watch->witness.forgotten(half.flow->id, true);
+    store_.observe([&](ObservedFlows& observed) { observed.observer.forgotten(half.flow->id, true); });
     requester.level.note(half.flow->ledger, requester.responses, now_ns);
 }
 
 void Messages::forget(Direction& direction) {
-    if (direction.unasked == Flow::no_block) return;
-    unasked_.give_back(direction.unasked);
-    direction.unasked = Flow::no_block;
+    if (direction.early_responses == Flow::no_block) return;
+    early_responses_.give_back(direction.early_responses);
+    direction.early_responses = Flow::no_block;
 }
 
 }  // namespace metrics::stream

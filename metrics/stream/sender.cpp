@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "dissect/stream/tcp_checksum.h"
-#include "metrics/stream/sender_usual.h"
+#include "metrics/stream/sender_inline.h"
 
 namespace metrics::stream {
 
@@ -13,40 +13,32 @@ using dissect::stream::ChecksumVerdict;
 
 namespace {
 
-/// Three of them are taken for a loss. RFC 5681, 3.2.
-constexpr std::uint32_t duplicates_that_tell = 3;
-/// How late a segment may be on a path whose round trip is not known yet, or behind its acknowledgement.
+/// How late a segment may be on a path whose round trip is not known yet, or after its acknowledgement.
 constexpr std::uint64_t network_disorder_ns = 1'000'000;
-/// Data from the first octet on must begin this close to the SYN, or octets passed before RDMA was known.
-constexpr std::uint32_t early_octets = 65536;
+/// Data from the first byte on must begin this close to the SYN, or bytes passed before RDMA was known.
+constexpr std::uint32_t early_bytes = 65536;
 
 }  // namespace
 
-Sender::Sender(FlowStore& store)
-    : store_(store),
-      holes_(static_cast<std::uint32_t>(std::clamp<std::size_t>(store.options.max_flows / 16, 256, 1u << 24))) {}
-
-/// Whether the receiver has taken the segment, as far as its checksum tells; learns whether the sender's are real in
-/// this capture (one taken at the sender sees them before the adapter fills them in).
-bool Sender::trusted(Direction& direction, const Segment& segment) const {
+/// Whether the receiver has accepted the segment, as far as its checksum tells. Learns whether the sender's checksums
+/// are real in this capture: one taken at the sender sees them before the adapter fills them in.
+bool Sender::is_trusted(SentData& sent, const Segment& segment) {
     constexpr std::uint8_t wrong_that_decide = 3;
-    if (direction.checksums == ChecksumVerdict::wrong) return true;
+    if (sent.checksums == ChecksumVerdict::wrong) return true;
     const ChecksumVerdict verdict = dissect::stream::verify_tcp_checksum(segment.dissection, segment.frame.bytes);
-    if (direction.checksums == ChecksumVerdict::right) return verdict != ChecksumVerdict::wrong;
-    if (verdict == ChecksumVerdict::right) direction.checksums = verdict;
-    if (verdict == ChecksumVerdict::wrong && ++direction.wrong_checksums == wrong_that_decide)
-        direction.checksums = verdict;
+    if (sent.checksums == ChecksumVerdict::right) return verdict != ChecksumVerdict::wrong;
+    if (verdict == ChecksumVerdict::right) sent.checksums = verdict;
+    if (verdict == ChecksumVerdict::wrong && ++sent.wrong_checksums == wrong_that_decide) sent.checksums = verdict;
     return true;
 }
 
-/// The first octets seen of a direction.
+/// The first bytes seen of a direction.
 void Sender::begin(const Half& half, const Segment& segment) {
-    Direction& direction = *half.direction;
-    RequestState& request = half.request();
+    const SentData& sent = half.sent();
     std::uint32_t sequence = segment.tcp().sequence;
-    const std::uint32_t first = direction.initial_sequence + 1;
-    if (direction.sequence_known && sequence - first < early_octets) sequence = first;
-    request.next = request.acknowledged = first_position + sequence;
+    const std::uint32_t first = sent.initial_sequence + 1;
+    if (sent.sequence_known && sequence - first < early_bytes) sequence = first;
+    half.request().next = half.request().acknowledged = first_position + sequence;
 }
 
 void Sender::reset(const Half& half, const Half& back, const Segment& segment) {
@@ -59,37 +51,38 @@ void Sender::reset(const Half& half, const Half& back, const Segment& segment) {
 void Sender::finish(const Half& half, const Half& back, const Segment& segment) {
     Direction& direction = *half.direction;
     RequestState& request = half.request();
-    direction.fin_sent = true;
+    direction.sent.fin_sent = true;
     store_.show(*half.flow, EventKind::disconnected, segment.frame.number);
-    if (back && back.direction->fin_sent) direction.closed = back.direction->closed = true;
+    if (back && back.sent().fin_sent) direction.closed = back.direction->closed = true;
     const std::uint64_t end = position_of(request.next, segment.tcp().sequence + segment.tcp().payload_length) + 1;
-    if (request.next != 0 && end > request.next && end - request.next <= early_octets) request.next = end;
+    if (request.next != 0 && end > request.next && end - request.next <= early_bytes) request.next = end;
 }
 
 void Sender::any_payload(const Half& half, const Half& back, const Segment& segment) {
     Direction& direction = *half.direction;
+    SentData& sent = half.sent();
     RequestState& request = half.request();
     if (request.next == 0) begin(half, segment);
     const std::uint32_t length = segment.tcp().payload_length;
     const std::int32_t ahead = ahead_of(request.next, segment.tcp().sequence);
     const std::uint64_t begin = position_of(request.next, segment.tcp().sequence);
     const Arrival arrival{segment, begin, begin + length, segment.timestamp(), segment.identification()};
-    if (direction.checksums == ChecksumVerdict::unknown || ahead != 0) {
-        if (!trusted(direction, segment)) return;
+    if (sent.checksums == ChecksumVerdict::unknown || ahead != 0) {
+        if (!is_trusted(sent, segment)) return;
     }
     if (length <= 1 && ahead == -1) return;  // keep-alive. RFC 9293, 3.8.4
-    if (length == 1 && ahead >= 0 && direction.window_edge != 0 && direction.window_edge <= begin) {
-        direction.probed = true;  // window probe. RFC 9293, 3.8.6.1
+    if (length == 1 && ahead >= 0 && half.received().window.holds_back(begin + 1)) {
+        sent.probed = true;  // window probe. RFC 9293, 3.8.6.1
         return;
     }
-    if (direction.elsewhere.takes(segment.tcp().sequence, segment.tcp().sequence + length,
-                                  static_cast<std::uint32_t>(request.next),
-                                  static_cast<std::uint32_t>(request.acknowledged)))
+    if (sent.elsewhere.takes(segment.tcp().sequence, segment.tcp().sequence + length,
+                             static_cast<std::uint32_t>(request.next),
+                             static_cast<std::uint32_t>(request.acknowledged)))
         return jump(half, segment);
     if (ahead > largest_window || ahead < -largest_window) return;
     if (ahead >= 0) {
-        // Lost before the tap or overtaken: the sender's time is known all the same. Whether the tap lost them, the
-        // acknowledgement will tell.
+        // Lost before the capture point or overtaken: the sender's time is known all the same. Whether the capture lost
+        // them, the acknowledgement will show.
         if (ahead > 0) note_hole(half, arrival, request.next, begin);
         fresh(half, back, arrival);
     } else if (answered_early(half, back, arrival)) {
@@ -107,7 +100,7 @@ void Sender::any_payload(const Half& half, const Half& back, const Segment& segm
             const wire::Bytes bytes = segment.payload();
             direction.walk.advance(request.next, arrival.end,
                                    bytes.subspan(std::min<std::size_t>(known, bytes.size())));
-            direction.new_octets += arrival.end - request.next;
+            sent.new_bytes += arrival.end - request.next;
             request.next = arrival.end;
         }
     }
@@ -122,59 +115,36 @@ void Sender::close_by_rules(const Half& half, const Half& back, const Segment& s
     close_gap(half, back, {segment, begin, begin + segment.tcp().payload_length, {}, {}}, situation);
 }
 
-Holes* Sender::holes_of(const Direction& direction) {
-    return direction.holes == Flow::no_block ? nullptr : &holes_[direction.holes];
-}
-
-/// nullptr where there are too many already.
-Holes* Sender::take_holes(Direction& direction) {
-    if (direction.holes == Flow::no_block) {
-        direction.holes = holes_.take();
-        if (direction.holes == Slab<Holes>::none) direction.holes = Flow::no_block;
-    }
-    return holes_of(direction);
-}
-
-void Sender::drop_holes(Direction& direction) {
-    if (direction.holes == Flow::no_block) return;
-    holes_.give_back(direction.holes);
-    direction.holes = Flow::no_block;
-}
-
-void Sender::forget(Direction& direction) {
-    drop_holes(direction);
-    direction.responses.clear(store_.rings, direction.level.changed_ns);
-}
-
-/// How many segments so many octets will have been, as the sender makes them: not every one fills the MSS. Of the start
-/// frame alone nothing is known of that.
-std::uint32_t Sender::segments_of(const Direction& direction, std::uint32_t length, std::uint64_t octets) {
-    std::uint64_t segment = std::max<std::uint64_t>({direction.largest_segment, length, 1});
-    if (direction.last_unit_octets == 0) segment = std::max<std::uint64_t>(segment, direction.mss);
-    return static_cast<std::uint32_t>((octets + segment - 1) / segment);
+/// The number of segments that `bytes` bytes will have been, as the sender makes them: not every one fills the MSS. Of
+/// the start frame alone nothing is known of that.
+std::uint32_t Sender::segments_of(const Direction& direction, std::uint32_t length, std::uint64_t bytes) {
+    std::uint64_t segment = std::max<std::uint64_t>({direction.sent.largest_segment, length, 1});
+    if (direction.sent.last_fpdu_bytes == 0) segment = std::max<std::uint64_t>(segment, direction.received.mss);
+    return static_cast<std::uint32_t>((bytes + segment - 1) / segment);
 }
 
 void Sender::note_hole(const Half& half, const Arrival& arrival, std::uint64_t begin, std::uint64_t end) {
-    Direction& direction = *half.direction;
-    const std::uint64_t octets = end - begin;
-    const std::uint32_t packets = segments_of(direction, arrival.segment.tcp().payload_length, octets);
+    SentData& sent = half.sent();
+    const std::uint64_t bytes = end - begin;
+    const std::uint32_t packets = segments_of(*half.direction, arrival.segment.tcp().payload_length, bytes);
     half.request().missing += packets;
-    ++direction.out_of_order;
-    store_.show(*half.flow, EventKind::gap, arrival.frame(), octets);
-    Holes* const holes = take_holes(direction);
-    if (store_.watch != nullptr) store_.watch->signals(*half.flow).note_hole(arrival.now_ns(), arrival.frame());
+    ++sent.out_of_order;
+    store_.show(*half.flow, EventKind::gap, arrival.frame(), bytes);
+    Holes* const holes = holes_.obtain(sent);
+    store_.observe(
+        [&](ObservedFlows& observed) { observed.signals(*half.flow).note_hole(arrival.now_ns(), arrival.frame()); });
     const bool kept =
-        holes != nullptr && holes->note({begin, end, arrival.now_ns(), order_of(direction, arrival), false, packets});
-    if (!kept) direction.holes_lost = arrival.end;
+        holes != nullptr && holes->note({begin, end, arrival.now_ns(), arrival.order(sent), false, packets});
+    if (!kept) sent.holes_lost = arrival.end;
 }
 
-/// Octets that fill a hole were overtaken, or sent again because they were lost before the tap. Where the segments do
-/// not tell in which order they were made: the latter takes a word from the receiver, and its way through the tap.
-bool Sender::late(const Half& half, const Hole& hole, const Arrival& arrival) const {
-    const Direction& direction = *half.direction;
-    const int order = order_of(direction, arrival).compare(hole.order);
+/// Bytes that fill a hole were overtaken, or sent again because they were lost before the capture point. If the
+/// segments do not show in which order they were made: a repeat takes a report of the receiver, and its way to the
+/// sender.
+bool Sender::is_late(const Half& half, const Hole& hole, const Arrival& arrival) const {
+    const int order = arrival.order(half.sent()).compare(hole.order);
     if (order != 0) return order < 0;
-    if (direction.duplicate_run >= duplicates_that_tell) return false;
+    if (half.received().losses.duplicates_tell()) return false;
     const RequestState& request = half.request();
     std::uint64_t reaction_ns = request.round_trip_min_ns == 0xffffffff ? 0 : request.round_trip_min_ns;
     if (half.flow->reverse != no_flow) {
@@ -195,48 +165,46 @@ void Sender::overtaken(const Half& half, const Arrival& arrival) {
 
 /// The same datagram for a second time: what its sender sends again has another identification, and mostly other
 /// timestamps or acknowledgements.
-bool Sender::doubled(const Half& half, const Arrival& arrival) const {
-    const Direction& direction = *half.direction;
+bool Sender::is_doubled(const Half& half, const Arrival& arrival) {
     const dissect::TcpSummary& tcp = arrival.segment.tcp();
-    const std::uint16_t checksum = arrival.segment.checksum();
     const std::uint16_t identification = arrival.identification.value_or(0);
-    for (const SegmentPrint& print : direction.prints) {
-        if (print.length != tcp.payload_length || print.sequence != tcp.sequence) continue;
-        if (print.checksum != checksum || print.identification != identification) continue;
-        if (identification != 0) return true;
-        const RequestState& request = half.request();
-        const std::uint64_t round_trip_ns =
-            request.round_trip_min_ns == 0xffffffff ? network_disorder_ns : request.round_trip_min_ns;
-        return elapsed(request.last_data_ns, arrival.now_ns()) < round_trip_ns;
-    }
-    return false;
+    if (!half.sent().prints.contain({tcp.sequence, tcp.payload_length, arrival.segment.checksum(), identification}))
+        return false;
+    if (identification != 0) return true;
+    const RequestState& request = half.request();
+    const std::uint64_t round_trip_ns =
+        request.round_trip_min_ns == 0xffffffff ? network_disorder_ns : request.round_trip_min_ns;
+    return elapsed(request.last_data_ns, arrival.now_ns()) < round_trip_ns;
 }
 
-/// Octets that the receiver has, and that have not passed: stamps are from different clocks, as adapters have one for
-/// each queue. They may be the next ones of their sender's all the same.
+/// Bytes that the receiver has, and that have not passed: stamps are from different clocks, as adapters have one for
+/// each queue. They may be the next ones of their sender all the same.
 void Sender::note_answered(const Half& half, std::uint64_t begin, std::uint64_t end, std::uint32_t packets,
                            std::int64_t now_ns) {
-    Holes* const holes = take_holes(*half.direction);
+    SentData& sent = half.sent();
+    Holes* const holes = holes_.obtain(sent);
     if (holes == nullptr) return;
     if (!holes->expect_acknowledged(now_ns, network_disorder_ns)) {
-        half.direction->freed_before_ns = half.request().freed_ns;
-        half.direction->freed_before_messages = half.request().freed_messages;
+        sent.freed_before_ns = half.request().freed_ns;
+        sent.freed_before_messages = half.request().freed_messages;
     }
     holes->note({begin, end, now_ns, {}, false, packets, true});
 }
 
-/// Such octets, soon enough to be no repeat: nothing was lost, nor sent again. False where it is something else.
+/// Bytes that were acknowledged before they passed, soon enough to be no repeat: nothing was lost or sent again. False
+/// if it is something else.
 bool Sender::answered_early(const Half& half, const Half& back, const Arrival& arrival) {
-    Direction& direction = *half.direction;
+    FpduWalk& walk = half.direction->walk;
+    SentData& sent = half.sent();
     RequestState& request = half.request();
-    Holes* const holes = holes_of(direction);
-    if (holes == nullptr || direction.running || direction.recovering(request)) return false;
+    Holes* const holes = holes_.find(sent);
+    if (holes == nullptr || sent.recovery.is_running() || half.is_recovering()) return false;
     Hole* hole = holes->find_acknowledged(arrival.begin, arrival.begin + 1);
     if (hole == nullptr || elapsed(hole->noticed_ns, arrival.now_ns()) >= network_disorder_ns) return false;
     std::int64_t packets = 0;
     for (; hole != nullptr; hole = holes->find_acknowledged(arrival.begin, arrival.end)) {
         const Holes::Filled filled = holes->fill(*hole, arrival.begin, arrival.end);
-        direction.new_octets += filled.octets;
+        sent.new_bytes += filled.bytes;
         packets += filled.packets;
     }
     std::uint64_t& unseen = store_.trouble(*half.flow).unseen_acknowledged;
@@ -244,56 +212,56 @@ bool Sender::answered_early(const Half& half, const Half& back, const Arrival& a
     const bool lacks_younger = holes->find_acknowledged(arrival.end, request.next) != nullptr;
     const bool lacks_older = arrival.begin > request.last_position &&
                              holes->find_acknowledged(request.last_position, arrival.begin) != nullptr;
-    if (holes->empty() && holes->find_acknowledged(0, request.next) == nullptr) drop_holes(direction);
+    if (holes->empty() && holes->find_acknowledged(0, request.next) == nullptr) holes_.drop(sent);
     if (arrival.begin < request.last_position) {
-        ++direction.out_of_order;
+        ++sent.out_of_order;
         overtaken(half, arrival);
         return true;
     }
     // What the gap before it lacks are older ones; the younger ones may come yet.
     request.unobserved = request.unobserved && lacks_older;
-    direction.walk.find_again(arrival.begin);
+    walk.find_again(arrival.begin);
     Situation situation;
-    situation.mid_message = direction.walk.inside_message(arrival.begin);
-    const std::uint8_t opcode = direction.walk.advance(arrival.begin, arrival.end, arrival.segment.payload());
+    situation.mid_message = walk.inside_message(arrival.begin);
+    const std::uint8_t opcode = walk.advance(arrival.begin, arrival.end, arrival.segment.payload());
     situation.response = is_response(opcode);
     situation.wants_response = wants_answer(opcode);
-    // Its own acknowledgement has not let it go.
-    const std::int64_t freed_ns = std::exchange(request.freed_ns, direction.freed_before_ns);
-    const std::uint32_t freed_messages = std::exchange(request.freed_messages, direction.freed_before_messages);
+    // Its own acknowledgement is not why it was sent.
+    const std::int64_t freed_ns = std::exchange(request.freed_ns, sent.freed_before_ns);
+    const std::uint32_t freed_messages = std::exchange(request.freed_messages, sent.freed_before_messages);
     close_gap(half, back, arrival, situation);
     request.freed_ns = freed_ns;
     request.freed_messages = freed_messages;
     request.unobserved = lacks_younger;
-    learn_order(direction, order_of(direction, arrival));
-    direction.largest_segment = std::max(direction.largest_segment, arrival.segment.tcp().payload_length);
+    sent.order.learn(arrival.order(sent));
+    sent.largest_segment = std::max(sent.largest_segment, arrival.segment.tcp().payload_length);
     if (arrival.end > request.next) {
-        direction.new_octets += arrival.end - request.next;
+        sent.new_bytes += arrival.end - request.next;
         request.next = arrival.end;
-        direction.marks.sent(arrival.end, arrival.now_ns());
+        sent.marks.sent(arrival.end, arrival.now_ns());
     }
     passed(half, arrival);
     return true;
 }
 
-/// So many fewer are counted as lost before the tap; more of them where it is below zero.
-void Sender::not_missing(RequestState& request, std::int64_t packets) {
+/// `packets` fewer are counted as lost before the capture point; more of them if it is below zero.
+void Sender::subtract_missing(RequestState& request, std::int64_t packets) {
     request.missing -= static_cast<std::uint32_t>(std::min<std::int64_t>(request.missing, packets));
 }
 
-/// True where the segment was sent again; false where the network was late with it or doubled it.
+/// True if the segment was sent again; false if the network was late with it or doubled it.
 bool Sender::past_data(const Half& half, const Arrival& arrival, Situation& situation) {
-    Direction& direction = *half.direction;
+    SentData& sent = half.sent();
     RequestState& request = half.request();
-    Holes* const holes = holes_of(direction);
-    const SendOrder order = order_of(direction, arrival);
+    Holes* const holes = holes_.find(sent);
+    const SendOrder order = arrival.order(sent);
     std::int64_t hole_ns = Situation::never;
     if (Hole* hole = holes == nullptr ? nullptr : holes->find(arrival.begin, arrival.end, false); hole != nullptr) {
-        if (late(half, *hole, arrival)) {
+        if (is_late(half, *hole, arrival)) {
             const Holes::Filled filled = holes->fill(*hole, arrival.begin, arrival.end);
-            not_missing(request, filled.packets);
+            subtract_missing(request, filled.packets);
             overtaken(half, arrival);
-            direction.new_octets += filled.octets;
+            sent.new_bytes += filled.bytes;
             return false;
         }
         hole_ns = hole->noticed_ns;
@@ -301,111 +269,104 @@ bool Sender::past_data(const Half& half, const Arrival& arrival, Situation& situ
         std::int64_t repaired = 0;
         for (; hole != nullptr; hole = holes->find(arrival.begin, arrival.end, false)) {
             const Holes::Filled filled = holes->fill(*hole, arrival.begin, arrival.end);
-            direction.new_octets += filled.octets;
+            sent.new_bytes += filled.bytes;
             repaired += filled.packets;
         }
         // It is one of those that were lost, though more of them were than the hole was taken for.
-        if (repaired < 1) not_missing(request, repaired - 1);
+        if (repaired < 1) subtract_missing(request, repaired - 1);
         const auto packets = static_cast<std::uint32_t>(std::max<std::int64_t>(repaired, 1));
         holes->note({arrival.begin, arrival.end, arrival.now_ns(), order, true, packets});
     } else {
-        if (doubled(half, arrival)) {
+        if (is_doubled(half, arrival)) {
             ++request.duplicates;
             store_.show(*half.flow, EventKind::duplicate, arrival.frame());
             return false;
         }
         Hole* const repaired = holes == nullptr ? nullptr : holes->find(arrival.begin, arrival.end, true);
         const bool original_late = repaired != nullptr && order.compare(repaired->order) < 0;
-        const bool perhaps_missing = arrival.begin < direction.holes_lost && order.compare(direction.newest) < 0;
+        const bool perhaps_missing = arrival.begin < sent.holes_lost && sent.order.is_before_newest(order);
         if (original_late || perhaps_missing) {
-            // What had been taken for lost before the tap.
+            // It had been taken for lost before the capture point.
             std::int64_t packets = 1;
             if (repaired != nullptr)
                 packets = std::max<std::int64_t>(holes->fill(*repaired, arrival.begin, arrival.end).packets, 0);
-            not_missing(request, packets);
+            subtract_missing(request, packets);
             overtaken(half, arrival);
             return false;
         }
     }
-    repeats(half, arrival);
-    if (order.compare(direction.newest) > 0) direction.newest = order;
-    // Without it the gap goes on, and is named by what ends it.
-    if (probes(half, arrival)) return false;
+    count_repeat(half, arrival);
+    sent.order.keep_newest(order);
+    // Without a probe the gap goes on, and is named by what ends it.
+    if (is_probe(half, arrival)) return false;
     sent_again(half, arrival, hole_ns, situation);
     return true;
 }
 
 /// What every repeat counts as, whatever it is for.
-void Sender::repeats(const Half& half, const Arrival& arrival) {
-    Direction& direction = *half.direction;
+void Sender::count_repeat(const Half& half, const Arrival& arrival) {
+    SentData& sent = half.sent();
     ++half.request().repeated;
-    direction.retransmitted_bytes += std::min(arrival.end, half.request().next) - arrival.begin;
+    sent.retransmitted_bytes += std::min(arrival.end, half.request().next) - arrival.begin;
     half.flow->ledger.mark_again(store_.rings, arrival.begin, arrival.end);
-    direction.responses.mark_again(store_.rings, arrival.begin, arrival.end);
-    direction.marks.clear();
+    half.direction->responses.mark_again(store_.rings, arrival.begin, arrival.end);
+    sent.marks.clear();
 }
 
 /// A tail loss probe (RFC 8985, 7.3) of a sender that the receiver's window holds back: the newest segment once more,
-/// nothing being missing. Where the window had room the segment may as well be lost.
-bool Sender::probes(const Half& half, const Arrival& arrival) {
-    Direction& direction = *half.direction;
+/// while nothing is missing. If the window had room, the segment may as well be lost.
+bool Sender::is_probe(const Half& half, const Arrival& arrival) {
+    SentData& sent = half.sent();
+    const ReceiverReports& received = half.received();
     const RequestState& request = half.request();
-    const Holes* const holes = holes_of(direction);
+    const Holes* const holes = holes_.find(sent);
     const bool newest = arrival.end == request.next && arrival.begin >= request.last_position &&
-                        arrival.end > request.acknowledged && arrival.end != direction.probe_end;
-    const bool missing = direction.running || direction.recovering(request) || direction.duplicate_run != 0 ||
-                         direction.evidence_end > request.acknowledged || (holes != nullptr && !holes->empty());
-    const std::uint64_t wanted = std::max<std::uint64_t>(
-        std::min(direction.last_unit_octets, direction.largest_segment), arrival.end - arrival.begin);
-    const bool held = direction.window_edge != 0 && direction.window_edge < request.next + wanted;
-    if (!newest || missing || !held) return false;
-    watch_window(half, arrival.now_ns());
-    direction.probe_end = arrival.end;
+                        arrival.end > request.acknowledged && arrival.end != sent.probe_end;
+    const bool missing = sent.recovery.is_running() || half.is_recovering() || received.losses.in_duplicates() ||
+                         received.losses.cover(request.acknowledged) || (holes != nullptr && !holes->empty());
+    const std::uint64_t next_bytes =
+        std::max<std::uint64_t>(std::min(sent.last_fpdu_bytes, sent.largest_segment), arrival.end - arrival.begin);
+    if (!newest || missing || !received.window.holds_back(request.next + next_bytes)) return false;
+    Receiver::watch_window(half, arrival.now_ns());
+    sent.probe_end = arrival.end;
     store_.show(*half.flow, EventKind::retransmission, arrival.frame(), 0);  // 0: nothing is repaired by it
     return true;
 }
 
-/// `hole_ns`: when the hole that it fills was noticed, where it fills one.
+/// `hole_ns`: when the hole that it fills was noticed, if it fills one.
 void Sender::sent_again(const Half& half, const Arrival& arrival, std::int64_t hole_ns, Situation& situation) {
-    Direction& direction = *half.direction;
-    RequestState& request = half.request();
+    LossRecovery& recovery = half.sent().recovery;
+    LossReports& reports = half.received().losses;
+    const RequestState& request = half.request();
     situation.again = true;
-    // Further duplicates from the flight that it was lost of tell nothing of its repeat. RFC 6582, 3.2; RFC 8985, 6.2.
-    const bool head_lost_again = direction.head_again == arrival.begin && !direction.head_overtaken;
-    const bool begins = !direction.running || arrival.begin <= direction.run_position || head_lost_again;
+    const bool begins = recovery.begins(arrival.begin);
     Repair repair;
     if (begins) {
-        const bool told = arrival.begin < direction.evidence_end && !head_lost_again;
-        situation.cause = told ? RepeatCause::nak : RepeatCause::timeout;
+        const bool reported = reports.cover(arrival.begin) && !recovery.lost_again(arrival.begin);
+        situation.cause = reported ? RepeatCause::nak : RepeatCause::timeout;
         store_.show(*half.flow, EventKind::retransmission, arrival.frame(), 1);
-        if (!told) {
+        if (!reported) {
             FlowTrouble& trouble = store_.trouble(*half.flow);
             ++trouble.timeouts;
             store_.show(*half.flow, EventKind::timeout, arrival.frame(),
                         elapsed(request.last_data_ns, arrival.now_ns()));
-        } else if (direction.first_duplicate_ns != Situation::never) {
-            repair.nak_reaction_ns = elapsed(direction.first_duplicate_ns, arrival.now_ns());
+        } else if (const auto first_ns = reports.take_first_ns()) {
+            repair.nak_reaction_ns = elapsed(*first_ns, arrival.now_ns());
             store_.record(*half.flow, FlowHistogram::nak_reaction, *repair.nak_reaction_ns);
-            direction.first_duplicate_ns = Situation::never;
         }
-        direction.cause = situation.cause;
+        recovery.begin(situation.cause);
     }
-    if (store_.watch != nullptr && (begins || hole_ns != Situation::never))
-        watch_repair(half, arrival, hole_ns, repair);
-    if (arrival.begin <= request.acknowledged) {
-        direction.head_again = arrival.begin;
-        direction.head_again_next = request.next;
-        direction.head_overtaken = false;
-    }
-    direction.running = true;
-    direction.run_position = arrival.begin;
-    direction.recover = std::max(direction.recover, request.next);
+    if (begins || hole_ns != Situation::never)
+        store_.observe([&](ObservedFlows& observed) { observe_repair(observed, half, arrival, hole_ns, repair); });
+    recovery.repeat(arrival.begin, request.acknowledged, request.next);
 }
 
-/// For the witness: a segment that begins to repair a loss, or fills a hole. `repair` has the reaction alone.
-void Sender::watch_repair(const Half& half, const Arrival& arrival, std::int64_t hole_ns, Repair repair) {
-    Watch::Signals& signals = store_.watch->signals(*half.flow);
-    repair.cause = half.direction->cause == RepeatCause::timeout ? RepairCause::timeout : RepairCause::duplicate_acks;
+/// For the observer: a segment that begins to repair a loss, or fills a hole. `repair` has the reaction alone.
+void Sender::observe_repair(ObservedFlows& observed, const Half& half, const Arrival& arrival, std::int64_t hole_ns,
+                            Repair repair) {
+    ObservedFlows::Signals& signals = observed.signals(*half.flow);
+    repair.cause =
+        half.sent().recovery.cause() == RepeatCause::timeout ? RepairCause::timeout : RepairCause::duplicate_acks;
     repair.of_lost = true;
     if (hole_ns != Situation::never) {
         repair.first_out_of_sequence_frame = signals.hole_frame(hole_ns);
@@ -413,9 +374,19 @@ void Sender::watch_repair(const Half& half, const Arrival& arrival, std::int64_t
     }
     if (repair.nak_reaction_ns) {
         signals.put_nak(repair);
-        signals.heeded();
+        signals.clear();
     }
-    store_.watch->witness.repaired(half.flow->id, repair, arrival.frame());
+    observed.observer.repaired(half.flow->id, repair, arrival.frame());
+}
+
+/// Positions of the direction mean something else from here on.
+void Sender::forget_positions(const Half& half) {
+    SentData& sent = half.sent();
+    store_.observe([&](ObservedFlows& observed) { observed.give_up(*half.flow); });
+    holes_.drop(sent);
+    sent.holes_lost = sent.probe_end = 0;
+    sent.marks.clear();
+    sent.recovery.forget_positions();
 }
 
 /// The sequence goes on far away: what was known is of no use.
@@ -424,22 +395,16 @@ void Sender::jump(const Half& half, const Segment& segment) {
     RequestState& request = half.request();
     half.flow->ledger.clear(store_.rings, segment.now_ns());
     direction.responses.clear(store_.rings, segment.now_ns());
-    if (store_.watch != nullptr) store_.watch->give_up(*half.flow);
+    forget_positions(half);
     direction.level.note(half.flow->ledger, direction.responses, segment.now_ns());
-    drop_holes(direction);
-    direction.holes_lost = 0;
-    direction.marks.clear();
     direction.walk.lose();
-    record_write(half, Operation::write);
+    receiver_.record_write(half, Operation::write);
     direction.message = {};
     direction.message.cut = true;
-    direction.recover = direction.head_again = direction.run_position = direction.probe_end = 0;
-    direction.running = false;
-    direction.evidence_end = 0;
-    direction.duplicate_run = 0;
-    direction.window_edge = 0;
-    direction.reaches = {};
-    watch_window(half, segment.now_ns());
+    direction.sent.recovery.end_run();
+    direction.received.losses.lose();
+    direction.received.window.lose();
+    Receiver::watch_window(half, segment.now_ns());
     request.in_message = false;
     request.message_bytes = 0;
     request.unobserved = true;
@@ -458,28 +423,22 @@ void Sender::move_back(const Half& half) {
     half.flow->ledger.clear(store_.rings, request.last_data_ns);
     direction.message.forgotten += direction.responses.kept();
     direction.responses.clear(store_.rings, request.last_data_ns);
-    if (store_.watch != nullptr) store_.watch->give_up(*half.flow);
-    direction.message.write_end = direction.evidence_end = 0;
-    drop_holes(direction);
-    direction.holes_lost = 0;
-    direction.marks.clear();
-    direction.recover = direction.head_again = direction.run_position = direction.probe_end = 0;
+    forget_positions(half);
+    direction.message.write_end = 0;
     request.next -= by;
     request.acknowledged -= by;
-    direction.reaches = {};
-    direction.window_edge = direction.window_edge > by ? direction.window_edge - by : 0;
+    direction.received.losses.forget_positions();
+    direction.received.window.move_back(by);
     direction.walk.move_back(by);
 }
 
 void Sender::dropped(const Half& half, std::uint64_t frame) {
     // The dissector may have shown what the segment held before.
-    if (half.direction->bad_frame == frame) return;
-    half.direction->bad_frame = frame;
+    if (half.sent().bad_frame == frame) return;
+    half.sent().bad_frame = frame;
     ++half.flow->counts.crc_bad;
     store_.show(*half.flow, EventKind::crc_bad, frame);
 }
-
-// ---- what the receiver says ----
 
 /// The receiver has segments that the capture does not.
 void Sender::unseen(const Half& half, std::uint32_t packets, std::uint64_t frame) {
@@ -488,82 +447,32 @@ void Sender::unseen(const Half& half, std::uint32_t packets, std::uint64_t frame
     half.request().unobserved = true;
 }
 
-/// The receiver has said that octets before `end` are missing.
-void Sender::believe(Direction& direction, std::uint64_t end) {
-    direction.evidence_end = std::max(direction.evidence_end, end);
-}
-
-/// Holes that are acknowledged were not lost before the tap, but by it.
-void Sender::lost_holes(const Half& half, std::uint64_t position, std::uint64_t frame, std::int64_t now_ns) {
-    Direction& direction = *half.direction;
+void Sender::acknowledged_holes(const Half& half, std::uint64_t position, std::uint64_t frame, std::int64_t now_ns) {
     RequestState& request = half.request();
-    Holes& holes = holes_[direction.holes];
+    Holes& holes = *holes_.find(half.sent());
     holes.acknowledge(position, [&](std::uint64_t, std::uint32_t packets, std::uint32_t settled) {
         unseen(half, packets, frame);
-        not_missing(request, settled);
+        subtract_missing(request, settled);
     });
     // What was acknowledged too early passes soon, or never.
     const bool expects = holes.expect_acknowledged(now_ns, network_disorder_ns);
-    if (position >= request.next && holes.empty() && !expects) drop_holes(direction);
+    if (position >= request.next && holes.empty() && !expects) holes_.drop(half.sent());
 }
 
-/// Acknowledges octets that have not been seen. False where the segment is not to be believed.
-bool Sender::beyond_sent(const Half& half, const Segment& segment, std::int32_t ahead) {
-    Direction& direction = *half.direction;
+bool Sender::acknowledged_unseen(const Half& half, const Segment& segment, std::uint32_t bytes) {
+    const SentData& sent = half.sent();
     RequestState& request = half.request();
-    const std::uint64_t position = request.next + static_cast<std::uint32_t>(ahead);
-    if (!(ahead == 1 && (direction.fin_sent || direction.probed))) {
+    const std::uint64_t position = request.next + bytes;
+    if (!(bytes == 1 && (sent.fin_sent || sent.probed))) {
         if (dissect::stream::verify_tcp_checksum(segment.dissection, segment.frame.bytes) == ChecksumVerdict::wrong)
             return false;
-        const std::uint32_t packets = segments_of(direction, 0, static_cast<std::uint32_t>(ahead));
+        const std::uint32_t packets = segments_of(*half.direction, 0, bytes);
         unseen(half, packets, segment.frame.number);
         note_answered(half, request.next, position, packets, segment.now_ns());
-        direction.walk.lose();
+        half.direction->walk.lose();
     }
     request.next = position;
     return true;
-}
-
-/// Acknowledges what is acknowledged, without data: perhaps a duplicate acknowledgement. RFC 5681, 2.
-void Sender::repeated(const Half& half, const Segment& segment, std::uint64_t position) {
-    Direction& direction = *half.direction;
-    const RequestState& request = half.request();
-    const std::int64_t now_ns = segment.now_ns();
-    if (segment.has(tcp_fin) || request.next <= request.acknowledged || segment.tcp().window != direction.window)
-        return;
-    ++direction.duplicate_acks;
-    ++direction.duplicate_run;
-    if (direction.duplicate_run == 1) {
-        direction.first_duplicate_ns = now_ns;
-        Holes* const holes = holes_of(direction);
-        const Hole* hole = holes == nullptr ? nullptr : holes->find(position, position + 1, false);
-        std::optional<std::uint64_t> generation_ns;
-        if (hole != nullptr) {
-            generation_ns = elapsed(hole->noticed_ns, now_ns);
-            store_.record(*half.flow, FlowHistogram::nak_generation, *generation_ns);
-        }
-        if (store_.watch != nullptr) store_.watch->signals(*half.flow).note_nak(segment.frame.number, 0, generation_ns);
-    }
-    if (direction.duplicate_run >= duplicates_that_tell) believe(direction, request.next);
-}
-
-/// What SACK says. RFC 2018.
-void Sender::selective(const Half& half, const Segment& segment, std::uint64_t position) {
-    Direction& direction = *half.direction;
-    const RequestState& request = half.request();
-    const TcpOptions options = segment.options();
-    direction.sack_blocks += options.sack_blocks;
-    if (!options.sack_above || position != request.acknowledged) return;
-    const std::uint64_t top = std::min(position_of(request.next, options.sack_top), request.next);
-    believe(direction, top);
-    // The newest block comes first: it may hold what was sent again after the head.
-    const bool again = direction.run_position > direction.head_again &&
-                       position_of(request.next, options.sack_newest_left) <= direction.run_position &&
-                       position_of(request.next, options.sack_newest_right) > direction.run_position;
-    if (again || top > direction.head_again_next) direction.head_overtaken = true;
-    if (direction.first_duplicate_ns != Situation::never) return;
-    direction.first_duplicate_ns = segment.now_ns();
-    if (store_.watch != nullptr) store_.watch->signals(*half.flow).note_nak(segment.frame.number, 0, {});
 }
 
 }  // namespace metrics::stream

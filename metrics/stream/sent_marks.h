@@ -5,13 +5,13 @@
 
 namespace metrics::stream {
 
-/// When octets were sent, until they are acknowledged: for the round trip. With more segments in flight than there are
+/// When bytes were sent, until they are acknowledged: for the round trip. With more segments in flight than there are
 /// marks, every second, fourth, ... one is marked: marking those alone that find room would prefer quick answers.
 class SentMarks {
 public:
-    /// New octets up to `end` have passed. Times must not go back by themselves: what does counts as now.
+    /// New bytes up to `end` have passed. Times must not go back by themselves: what does counts as now.
     void sent(std::uint64_t end, std::int64_t now_ns);
-    /// Everything before `position` is acknowledged. Returns the round trip of the octets just before it, ns; absent
+    /// Everything before `position` is acknowledged. Returns the round trip of the bytes just before it, ns; absent
     /// where these are not marked: earlier ones waited for a delayed acknowledgement as well.
     std::optional<std::uint64_t> acknowledged(std::uint64_t position, std::int64_t now_ns);
     /// Something was sent again: which of the two an acknowledgement answers cannot be told (Karn).

@@ -10,8 +10,8 @@
 #include "dissect/plain_segment.h"
 #include "dissect/stream/successor.h"
 #include "metrics/stream/handshake_table.h"
-#include "metrics/stream/messages_usual.h"
-#include "metrics/stream/sender_usual.h"
+#include "metrics/stream/messages_inline.h"
+#include "metrics/stream/segment_tracker_inline.h"
 #include "wire/prefetch.h"
 
 namespace metrics {
@@ -104,21 +104,21 @@ struct Train {
 dissect::stream::SequenceExtent extent(const Half& half) {
     dissect::stream::SequenceExtent out;
     if (!half) return out;
-    if (half.direction->sequence_known) out.begin = half.direction->initial_sequence;
+    if (half.sent().sequence_known) out.begin = half.sent().initial_sequence;
     if (half.request().next != 0) out.end = static_cast<std::uint32_t>(half.request().next);
-    out.finished = half.direction->fin_sent;
+    out.finished = half.sent().fin_sent;
     return out;
 }
 
-constexpr std::uint64_t longest_wait = std::uint64_t{4} << 20;    ///< octets that FPDUs may still be found in
+constexpr std::uint64_t longest_wait = std::uint64_t{4} << 20;    ///< bytes that FPDUs may still be found in
 constexpr std::uint64_t longest_search = std::uint64_t{1} << 18;  ///< the same before many were
 
-/// Octets of a direction in which nothing was found, nor will be.
-std::uint64_t unread_octets(const Direction& direction) {
-    const std::uint64_t known = direction.unit_octets + direction.skipped_octets;
-    const std::uint64_t waiting = direction.new_octets - std::min(direction.new_octets, known);
-    const bool in_vain = waiting > (known < longest_search ? longest_search : longest_wait);
-    return std::min(direction.skipped_octets + (in_vain ? waiting : 0), direction.new_octets);
+/// Bytes of a direction in which nothing was found, nor will be.
+std::uint64_t unread_bytes_of(const Direction& direction) {
+    const std::uint64_t known = direction.fpdu_bytes + direction.skipped_bytes;
+    const std::uint64_t waiting = direction.sent.new_bytes - std::min(direction.sent.new_bytes, known);
+    const bool hopeless = waiting > (known < longest_search ? longest_search : longest_wait);
+    return std::min(direction.skipped_bytes + (hopeless ? waiting : 0), direction.sent.new_bytes);
 }
 
 }  // namespace
@@ -129,8 +129,8 @@ struct StreamTracker::State {
           store(flows),
           directions(bounded(flows.options.max_flows)),
           handshakes(flows.options.max_flows),
-          sender(flows),
-          messages(flows, sender) {}
+          segments(flows),
+          messages(flows, segments.receiver()) {}
 
     Half half_of(FlowIndex index) {
         Half half;
@@ -167,7 +167,7 @@ struct StreamTracker::State {
     Slab<Direction> directions;
     FlowHints hints;
     stream::HandshakeTable handshakes;
-    stream::Sender sender;
+    stream::SegmentTracker segments;
     stream::Messages messages;
     std::uint64_t last_segment = 0;  ///< number of the frame last given to on_segment
     const dissect::Dissection* last_dissection = nullptr;
@@ -204,10 +204,10 @@ void StreamTracker::State::set_up(const Half& half, const FlowKey& key) {
     Direction& direction = *half.direction;
     const Handshake::Side& own = by_client ? handshake->client : handshake->server;
     const Handshake::Side& receiver = by_client ? handshake->server : handshake->client;
-    direction.sequence_known = own.seen;
-    direction.initial_sequence = own.initial_sequence;
-    direction.mss = receiver.mss.value_or(0);
-    direction.window_scale = handshake->scale_of(!by_client).value_or(0xff);
+    direction.sent.sequence_known = own.seen;
+    direction.sent.initial_sequence = own.initial_sequence;
+    direction.received.mss = receiver.mss.value_or(0);
+    direction.received.window.set_scale(handshake->scale_of(!by_client));
     if (!handshake->acknowledged || !handshake->client.seen || !handshake->server.seen) return;
     direction.handshake_ns = stream::elapsed(handshake->syn_ns, handshake->ack_ns);
     if (handshake->client.again || handshake->server.again) return;
@@ -220,14 +220,14 @@ void StreamTracker::State::set_up(const Half& half, const FlowKey& key) {
 /// A SYN on the ports of a connection that is known: true where it begins another one.
 bool StreamTracker::State::opens_anew(FlowIndex index, const Segment& segment) {
     const Half half = half_of(index);
-    if (!half || !half.direction->sequence_known || half.direction->closed) return true;
-    return half.direction->initial_sequence != segment.tcp().sequence;
+    if (!half || !half.sent().sequence_known || half.direction->closed) return true;
+    return half.sent().initial_sequence != segment.tcp().sequence;
 }
 
 void StreamTracker::State::end(FlowIndex index) {
     const Half half = half_of(index);
     if (half) {
-        sender.forget(*half.direction);
+        segments.forget(*half.direction);
         messages.forget(*half.direction);
     }
     store.retire(index);
@@ -238,7 +238,7 @@ void StreamTracker::State::end(FlowIndex index) {
 [[gnu::noinline]] bool StreamTracker::State::begins_unseen(const Half& half, const Half& back, const Segment& segment) {
     using dissect::stream::ChecksumVerdict;
     if (!dissect::stream::is_of_successor(segment.tcp(), extent(half), extent(back))) return false;
-    if (half.direction->checksums == ChecksumVerdict::right &&
+    if (half.sent().checksums == ChecksumVerdict::right &&
         dissect::stream::verify_tcp_checksum(segment.dissection, segment.frame.bytes) == ChecksumVerdict::wrong)
         return false;
     const FlowKey& key = half.flow->key;
@@ -273,13 +273,10 @@ void StreamTracker::State::count(Flow& flow, const Segment& segment) {
                                                               const Segment& segment) {
     if (half && half.direction->closed && begins_unseen(half, back, segment)) [[unlikely]]
         return;
-    if (store.watch != nullptr) [[unlikely]]
-        store.watch->packet(*half.flow, half.index, segment.frame.number);
+    store.observe([&](ObservedFlows& observed) { observed.packet(*half.flow, half.index, segment.frame.number); });
     count(*half.flow, segment);
     if (!half) return;
-    if (sender.common(half, back, segment)) return;
-    if (back) sender.acknowledged(back, segment);
-    sender.segment(half, back, segment);
+    segments.segment(half, back, segment);
 }
 
 void StreamTracker::on_segment(const wire::Frame& frame, const dissect::Dissection& dissection,
@@ -367,8 +364,8 @@ Half StreamTracker::State::find_or_open(const dissect::Unit& unit, const FrameCo
     if (index != no_flow) return half_of(index);
     const Half half = open(key, unit.frame);
     if (!half || !whole) return half;
-    // Octets of the unit that came in earlier segments passed before anybody knew what they were.
-    half.direction->sequence_known = half.direction->sequence_known && unit.first_frame == unit.frame.number;
+    // Bytes of the unit that came in earlier segments passed before anybody knew what they were.
+    half.sent().sequence_known = half.sent().sequence_known && unit.first_frame == unit.frame.number;
     take(half, back_of(half), Segment{unit.frame, unit.frame_dissection, context});
     return half;
 }
@@ -378,7 +375,7 @@ Half StreamTracker::State::find_or_open(const dissect::Unit& unit, const FrameCo
     Direction& direction = *half.direction;
     direction.message.awaited = false;
     // Not even a start frame came before it: what did was not captured.
-    if (direction.unit_octets == unit.stream_length) direction.message.cut = true;
+    if (direction.fpdu_bytes == unit.stream_length) direction.message.cut = true;
     if (tracker.on_fpdus) tracker.on_fpdus(half.flow->key);
 }
 
@@ -402,7 +399,7 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
         request.next = stream::first_position + unit.sequence + unit.stream_length;
         request.acknowledged = stream::first_position + unit.sequence;
     }
-    half.direction->unit_octets += unit.stream_length;
+    half.direction->fpdu_bytes += unit.stream_length;
     const dissect::DdpSummary& ddp = unit.dissection.ddp;
     const std::uint64_t end = stream::position_of(request.next, unit.sequence) + unit.stream_length;
     if (!unit.dissection.has(LayerId::rdmap)) {
@@ -415,7 +412,7 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
     half.flow->counts.last_ns = std::max(half.flow->counts.last_ns, unit.frame.time_ns);
     if (ddp.crc == dissect::CrcStatus::bad) {
         // Its receiver ends the stream, and nothing in it can be trusted. RFC 5044, 8.
-        state.sender.dropped(half, unit.frame.number);
+        state.segments.dropped(half, unit.frame.number);
         return;
     }
     state.messages.unit(half, in_train ? state.train.back : state.back_of(half), unit, end);
@@ -424,7 +421,7 @@ void StreamTracker::on_unit(const dissect::Unit& unit, const FrameContext& conte
 void StreamTracker::on_notice(const dissect::Notice& notice, const FrameContext&) {
     using Kind = dissect::Notice::Kind;
     State& state = *state_;
-    const bool repeats = notice.kind == Kind::tcp_retransmission && state.store.watch != nullptr;
+    const bool repeats = notice.kind == Kind::tcp_retransmission && state.store.is_observed();
     const bool at_end = notice.kind == Kind::stream_unread;
     const bool unread = at_end || notice.kind == Kind::stream_skipped || notice.kind == Kind::stream_not_rdma;
     if (notice.kind != Kind::stream_gap && !unread && notice.kind != Kind::tcp_checksum_wrong && !repeats) return;
@@ -432,14 +429,14 @@ void StreamTracker::on_notice(const dissect::Notice& notice, const FrameContext&
     const Half half = state.half_of(state.find(key));
     if (!half) return;
     // Before the first FPDU that is the search for it, of a connection met midway.
-    if (unread && !at_end && half.direction->unit_octets == 0) return;
-    if (unread) half.direction->skipped_octets += notice.octets;
+    if (unread && !at_end && half.direction->fpdu_bytes == 0) return;
+    if (unread) half.direction->skipped_bytes += notice.octets;
     if (repeats)
-        state.store.watch->witness.repeats(half.flow->id, notice.frame.number, notice.related_frame);
+        state.store.observed->observer.repeats(half.flow->id, notice.frame.number, notice.related_frame);
     else if (unread || notice.kind == Kind::stream_gap)
         state.messages.gap(half, state.back_of(half), notice.octets, notice.frame.time_ns);
     else
-        state.sender.dropped(half, notice.frame.number);
+        state.segments.dropped(half, notice.frame.number);
 }
 
 void StreamTracker::describe(FlowIndex index, FlowSnapshot& out) const {
@@ -450,26 +447,24 @@ void StreamTracker::describe(FlowIndex index, FlowSnapshot& out) const {
     TcpFigures tcp;
     tcp.segments = flow.counts.packets;
     tcp.retransmitted_segments = flow.request.repeated;
-    tcp.retransmitted_bytes = direction.retransmitted_bytes;
-    tcp.out_of_order_segments = direction.out_of_order;
-    tcp.duplicate_acks = direction.duplicate_acks;
-    tcp.sack_blocks = direction.sack_blocks;
-    tcp.zero_windows = direction.zero_windows;
-    tcp.ece_acks = direction.ece_acks;
-    tcp.cwr_segments = direction.cwr;
+    tcp.retransmitted_bytes = direction.sent.retransmitted_bytes;
+    tcp.out_of_order_segments = direction.sent.out_of_order;
+    tcp.duplicate_acks = direction.received.losses.duplicate_acks();
+    tcp.sack_blocks = direction.received.losses.sack_blocks();
+    tcp.zero_windows = direction.received.window.zero_windows();
+    tcp.ece_acks = direction.received.ece_acks;
+    tcp.cwr_segments = direction.sent.cwr;
     tcp.round_trip_ns = state_->store.unpack(flow, FlowHistogram::round_trip);
     if (direction.handshake_ns != 0) tcp.handshake_ns = direction.handshake_ns;
-    if (direction.mss != 0) tcp.mss = direction.mss;
-    if (direction.window_min <= direction.window_max) {
-        tcp.receive_window_min = direction.window_min;
-        tcp.receive_window_max = direction.window_max;
+    if (direction.received.mss != 0) tcp.mss = direction.received.mss;
+    if (const auto window = direction.received.window.range()) {
+        tcp.receive_window_min = window->min;
+        tcp.receive_window_max = window->max;
     }
-    tcp.window_limited_ns = direction.limited_ns;
-    if (direction.limited_since_ns != Situation::never)
-        tcp.window_limited_ns += stream::elapsed(direction.limited_since_ns, now_ns);
+    tcp.window_limited_ns = direction.received.window.limited_ns(now_ns);
     const auto add_read = [&](const Direction& each) {
-        tcp.connection_bytes += each.new_octets;
-        tcp.unread_bytes += unread_octets(each);
+        tcp.connection_bytes += each.sent.new_bytes;
+        tcp.unread_bytes += unread_bytes_of(each);
     };
     add_read(direction);
     if (const Half back = state_->half_of(flow.reverse)) add_read(*back.direction);
@@ -503,14 +498,14 @@ void StreamTracker::forget(FlowIndex index) {
     Flow& flow = state_->store.table[index];
     if (state_->train.half.index == index || state_->train.back.index == index) state_->end_train();
     if (flow.stream == Flow::no_block) return;
-    state_->sender.forget(state_->directions[flow.stream]);
+    state_->segments.forget(state_->directions[flow.stream]);
     state_->messages.forget(state_->directions[flow.stream]);
     state_->directions.give_back(flow.stream);
     flow.stream = Flow::no_block;
 }
 
 std::size_t StreamTracker::octets() const {
-    return state_->directions.octets() + state_->handshakes.octets() + state_->sender.octets() +
+    return state_->directions.octets() + state_->handshakes.octets() + state_->segments.octets() +
            state_->messages.octets();
 }
 

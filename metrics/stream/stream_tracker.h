@@ -35,7 +35,7 @@ public:
     void forget(FlowIndex index);
     std::size_t octets() const;
 
-    /// FPDUs are found on a flow, for the first time or behind a gap.
+    /// FPDUs are found on a flow, for the first time or after a gap.
     std::function<void(const FlowKey&)> on_fpdus;
     /// The flow has come to its end: its ports are used again, from that frame on, by a connection whose SYN was not
     /// captured.

@@ -50,16 +50,16 @@ bool fits_infiniband(const QueuePair& life, const FlowSnapshot& flow) {
 }
 
 /// The one that fits; of lives of one queue pair of one process, the latest that can be meant.
-TraceBook::Handle choose(TraceBook& book, const std::vector<TraceBook::Handle>& handles, const FlowSnapshot& flow,
-                         std::int64_t at_ns, const auto& fits) {
-    TraceBook::Handle chosen = TraceBook::none;
+QueuePairTable::Handle choose(QueuePairTable& table, const std::vector<QueuePairTable::Handle>& handles,
+                              const FlowSnapshot& flow, std::int64_t at_ns, const auto& fits) {
+    QueuePairTable::Handle chosen = QueuePairTable::none;
     const QueuePair* best = nullptr;
-    for (const TraceBook::Handle handle : handles) {
-        const QueuePair* const life = book.find(handle);
+    for (const QueuePairTable::Handle handle : handles) {
+        const QueuePair* const life = table.find(handle);
         if (life == nullptr || !lived(*life, flow, at_ns) || !fits(*life)) continue;
         const bool same = best != nullptr && best->process == life->process && best->device == life->device &&
                           best->number == life->number;
-        if (best != nullptr && !same) return TraceBook::none;
+        if (best != nullptr && !same) return QueuePairTable::none;
         best = life;
         chosen = handle;
     }
@@ -68,22 +68,22 @@ TraceBook::Handle choose(TraceBook& book, const std::vector<TraceBook::Handle>& 
 
 }  // namespace
 
-TraceBook::Handle find_owner(TraceBook& book, const FlowSnapshot& flow, std::int64_t at_ns) {
+QueuePairTable::Handle find_owner(QueuePairTable& table, const FlowSnapshot& flow, std::int64_t at_ns) {
     if (flow.transport == dissect::Transport::iwarp) {
-        if (!flow.source.port || !flow.destination.port) return TraceBook::none;
+        if (!flow.source.port || !flow.destination.port) return QueuePairTable::none;
         const auto fits = [&](const QueuePair& life) { return fits_iwarp(life, flow); };
-        const auto both = book.by_ports(*flow.source.port, *flow.destination.port);
-        if (const auto found = choose(book, both, flow, at_ns, fits); found != TraceBook::none) return found;
+        const auto both = table.by_ports(*flow.source.port, *flow.destination.port);
+        if (const auto found = choose(table, both, flow, at_ns, fits); found != QueuePairTable::none) return found;
         // Who connects may not be told its own port.
-        return choose(book, book.by_peer_port(*flow.destination.port), flow, at_ns,
+        return choose(table, table.by_peer_port(*flow.destination.port), flow, at_ns,
                       [&](const QueuePair& life) { return life.local.port == 0 && fits(life); });
     }
     const auto fits = [&](const QueuePair& life) { return fits_infiniband(life, flow); };
     if (flow.service != Service::ud && flow.destination.qpn)
-        if (const auto found = choose(book, book.by_peer_number(*flow.destination.qpn), flow, at_ns, fits);
-            found != TraceBook::none)
+        if (const auto found = choose(table, table.by_peer_number(*flow.destination.qpn), flow, at_ns, fits);
+            found != QueuePairTable::none)
             return found;
-    return flow.source.qpn ? choose(book, book.by_number(*flow.source.qpn), flow, at_ns, fits) : TraceBook::none;
+    return flow.source.qpn ? choose(table, table.by_number(*flow.source.qpn), flow, at_ns, fits) : QueuePairTable::none;
 }
 
 }  // namespace metrics::verbs

@@ -1,12 +1,12 @@
 #pragma once
 #include "metrics/snapshot.h"
-#include "metrics/verbs/trace_book.h"
+#include "metrics/verbs/queue_pair_table.h"
 
 namespace metrics::verbs {
 
 /// Which queue pair's sending a flow is: its number and its peer's with the addresses of the packets (RoCE,
 /// InfiniBand), the TCP ports (iWARP). `at_ns` is a time at which the flow lived: numbers and ports are used again.
-/// TraceBook::none where none fits, or several do.
-TraceBook::Handle find_owner(TraceBook& book, const FlowSnapshot& flow, std::int64_t at_ns);
+/// QueuePairTable::none where none fits, or several do.
+QueuePairTable::Handle find_owner(QueuePairTable& table, const FlowSnapshot& flow, std::int64_t at_ns);
 
 }  // namespace metrics::verbs

@@ -21,7 +21,10 @@ public:
     }
     /// Nothing changes, but time went by. Has no effect before the first set().
     void pass(std::int64_t now_ns) {
-        if (!begun_) return void(since_ns_ = now_ns);
+        if (!begun_) {
+            since_ns_ = now_ns;
+            return;
+        }
         if (now_ns <= since_ns_) return;
         const auto passed = static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(since_ns_);
         observed_ns_ += passed;

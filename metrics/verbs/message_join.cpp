@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "metrics/witness.h"
+#include "metrics/frame_observer.h"
 
 namespace metrics::verbs {
 
@@ -88,7 +88,7 @@ void MessageJoin::message(const WireMessage& message, bool late) {
             return;
         }
         const auto behind = std::find_if(wires_.begin(), wires_.end(), [&](const WireMessage& wire) {
-            return ((wire.position ^ message.position) & Witness::answered_apart) == 0 &&
+            return ((wire.position ^ message.position) & FrameObserver::answered_apart) == 0 &&
                    wire.position > message.position;
         });
         // Those behind it have been given its post already.
@@ -124,7 +124,7 @@ void MessageJoin::answered(std::uint64_t position, bool single, std::int64_t tim
     while (unanswered_ < end() && wires_[static_cast<std::size_t>(unanswered_ - first_)].answered) ++unanswered_;
     for (auto place = static_cast<std::size_t>(unanswered_ - first_); place < wires_.size(); ++place) {
         WireMessage& wire = wires_[place];
-        if (((wire.position ^ position) & Witness::answered_apart) != 0 || wire.answered) continue;
+        if (((wire.position ^ position) & FrameObserver::answered_apart) != 0 || wire.answered) continue;
         if (wire.position > position) return;
         if (single && wire.position != position) continue;
         wire.answered = true;
@@ -135,7 +135,7 @@ void MessageJoin::answered(std::uint64_t position, bool single, std::int64_t tim
 
 void MessageJoin::forgotten(bool apart) {
     for (WireMessage& wire : wires_)
-        if (((wire.position & Witness::answered_apart) != 0) == apart) wire.answered = true;
+        if (((wire.position & FrameObserver::answered_apart) != 0) == apart) wire.answered = true;
 }
 
 void MessageJoin::discard() {
@@ -268,7 +268,10 @@ bool MessageJoin::finish_front(Posts& posts, const JoinRules& rules) {
     const WireMessage& wire = wires_.front();
     const Post& post = posts[0];
     if (!post.retired || (rules.acknowledged && !wire.answered)) return false;
-    if (!fits(post, wire, rules, clock_tolerance_ns)) return lose(), false;
+    if (!fits(post, wire, rules, clock_tolerance_ns)) {
+        lose();
+        return false;
+    }
     measure(post, wire, rules);
     last_ack_ns_ = post.doubtful ? unknown_time : wire.ack_ns;
     last_poll_ns_ = post.poll_ns;

@@ -85,7 +85,7 @@ struct JoinRules {
 /// One flow's messages, matched with the posts of its queue pair.
 class MessageJoin {
 public:
-    /// From packets: in the order of Witness.
+    /// From packets: in the order of FrameObserver.
     void message(const WireMessage& message, bool late);
     /// The same, of one that came before all others; has no effect once any has been matched.
     void put_first(const WireMessage& message);

@@ -29,7 +29,8 @@ void TraceJoin::touch(std::uint64_t id, Flow& flow) {
 
 /// None of a flow that nobody who is traced has sent, as far as one knows.
 TraceJoin::Messages* TraceJoin::messages_of(Flow& flow) const {
-    const bool pointless = !flow.joins || (flow.owner == TraceBook::none && flow.looked_for == book_.identities());
+    const bool pointless =
+        !flow.joins || (flow.owner == QueuePairTable::none && flow.looked_for == table_.identities());
     if (flow.messages == nullptr && !pointless) flow.messages = std::make_unique<Messages>();
     return flow.messages.get();
 }
@@ -112,11 +113,11 @@ void TraceJoin::forgotten(std::uint64_t id, bool apart) {
 void TraceJoin::left(std::uint64_t id) {
     const auto known = flows_.find(id);
     if (known == flows_.end()) return;
-    const TraceBook::Handle owner = known->second->owner;
+    const QueuePairTable::Handle owner = known->second->owner;
     if (const auto owned = owned_.find(owner); owned != owned_.end() && owned->second == id) {
         owned_.erase(owned);
         // Its posts wait for another flow, and no longer than those of others.
-        if (QueuePair* const life = book_.find(owner); life != nullptr) life->posts.set_taken(false);
+        if (QueuePair* const life = table_.find(owner); life != nullptr) life->posts.set_taken(false);
     }
     if (known->second->listed) std::erase(touched_, id);
     if (last_id_ == id) last_id_ = ~std::uint64_t{0};
@@ -126,12 +127,12 @@ void TraceJoin::left(std::uint64_t id) {
 // ---- what comes of it ----
 
 void TraceJoin::look_for_owner(std::uint64_t id, Flow& flow, const Identify& identify) {
-    if (flow.looked_for == book_.identities()) return;
-    flow.looked_for = book_.identities();
+    if (flow.looked_for == table_.identities()) return;
+    flow.looked_for = table_.identities();
     FlowSnapshot who;
-    if (book_.queue_pairs() == 0 || !identify(id, who)) return;
-    const TraceBook::Handle owner = find_owner(book_, who, flow.seen_ns);
-    if (owner == TraceBook::none) return;
+    if (table_.queue_pairs() == 0 || !identify(id, who)) return;
+    const QueuePairTable::Handle owner = find_owner(table_, who, flow.seen_ns);
+    if (owner == QueuePairTable::none) return;
     flow.owner = owner;
     bind(flow, owner, who);
     if (!flow.joins) return;
@@ -155,13 +156,13 @@ void TraceJoin::place_first(Flow& flow, const QueuePair& life) const {
     flow.first.reset();
 }
 
-void TraceJoin::bind(Flow& flow, TraceBook::Handle owner, const FlowSnapshot& who) {
-    QueuePair& life = *book_.find(owner);
+void TraceJoin::bind(Flow& flow, QueuePairTable::Handle owner, const FlowSnapshot& who) {
+    QueuePair& life = *table_.find(owner);
     flow.rules.acknowledged = who.service != Service::uc && who.service != Service::ud;
     flow.rules.completes_late = who.transport != dissect::Transport::iwarp;
     // Datagrams go to many flows, and nobody says which request went to which.
     flow.joins = who.service != Service::ud && who.service != Service::rd;
-    flow.lost = book_.lost(life);
+    flow.lost = table_.lost(life);
     if (!flow.joins) return;
     life.posts.set_taken(true);
     // Where nothing of either can have been missed, the first is the first.
@@ -172,12 +173,12 @@ void TraceJoin::bind(Flow& flow, TraceBook::Handle owner, const FlowSnapshot& wh
 }
 
 void TraceJoin::advance(Flow& flow, bool last) {
-    QueuePair* const life = book_.find(flow.owner);
+    QueuePair* const life = table_.find(flow.owner);
     if (flow.messages == nullptr) return;
     MessageJoin& join = flow.messages->join;
     if (life != nullptr) place_first(flow, *life);
     if (life == nullptr || !flow.joins) return join.discard();
-    if (const std::uint64_t lost = book_.lost(*life); lost != flow.lost) {
+    if (const std::uint64_t lost = table_.lost(*life); lost != flow.lost) {
         flow.lost = lost;
         flow.whole = false;
         join.lose();
@@ -194,8 +195,8 @@ void TraceJoin::settle(const Identify& identify, bool last) {
     for (const std::uint64_t id : touched_) {
         Flow& flow = at(id);
         flow.listed = false;
-        if (flow.owner == TraceBook::none) look_for_owner(id, flow, identify);
-        if (flow.owner != TraceBook::none) {
+        if (flow.owner == QueuePairTable::none) look_for_owner(id, flow, identify);
+        if (flow.owner != QueuePairTable::none) {
             advance(flow, last);
         } else if (flow.messages != nullptr) {
             // Records come before packets: it is nobody's who is traced.
@@ -225,11 +226,11 @@ void TraceJoin::describe(Snapshot& out) {
     for (FlowSnapshot& flow : out.flows) {
         const auto known = flows_.find(flow.id);
         const Flow* const joined = known == flows_.end() ? nullptr : known->second.get();
-        TraceBook::Handle owner = joined == nullptr ? TraceBook::none : joined->owner;
-        if (owner == TraceBook::none) owner = find_owner(book_, flow, flow.first_ns);
-        const QueuePair* const life = book_.find(owner);
+        QueuePairTable::Handle owner = joined == nullptr ? QueuePairTable::none : joined->owner;
+        if (owner == QueuePairTable::none) owner = find_owner(table_, flow, flow.first_ns);
+        const QueuePair* const life = table_.find(owner);
         if (life == nullptr) continue;
-        flow.verbs = book_.figures(*life);
+        flow.verbs = table_.figures(*life);
         if (joined != nullptr && joined->messages != nullptr) joined->messages->join.describe(*flow.verbs);
         give_held_time(flow);
     }

@@ -6,11 +6,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "metrics/frame_observer.h"
 #include "metrics/snapshot.h"
 #include "metrics/verbs/frame_times.h"
 #include "metrics/verbs/message_join.h"
-#include "metrics/verbs/trace_book.h"
-#include "metrics/witness.h"
+#include "metrics/verbs/queue_pair_table.h"
 #include "wire/frame.h"
 
 namespace metrics::verbs {
@@ -18,16 +18,16 @@ namespace metrics::verbs {
 /// Trace records and packets, joined by queue pair: what a program did is said of the flow that came of it.
 ///
 /// The caller gives records before the packets that they are about: all records up to a little (`lead_ns`) after a
-/// batch's last frame, then frames(batch), then the batch to the engine whose witness this is, then settle().
-class TraceJoin final : public Witness {
+/// batch's last frame, then frames(batch), then the batch to the engine whose observer this is, then settle().
+class TraceJoin final : public FrameObserver {
 public:
-    explicit TraceJoin(const BookOptions& options = {}) : book_(options) {}
+    explicit TraceJoin(const QueuePairTableOptions& options = {}) : table_(options) {}
 
     /// Records are wanted so far ahead of frames: stamps of both may be that much apart.
     static constexpr std::int64_t lead_ns = 1'000'000;
 
-    TraceBook& book() { return book_; }
-    const TraceBook& book() const { return book_; }
+    QueuePairTable& queue_pairs() { return table_; }
+    const QueuePairTable& queue_pairs() const { return table_; }
     void frames(std::span<const wire::Frame> frames);
     /// Says who a flow is between: Analyzer::identify.
     using Identify = std::function<bool(std::uint64_t, FlowSnapshot&)>;
@@ -70,9 +70,10 @@ private:
     };
     struct Flow {
         std::unique_ptr<Messages> messages;
-        TraceBook::Handle owner = TraceBook::none;
-        std::uint64_t looked_for = ~std::uint64_t{0};  ///< TraceBook::identities() when an owner was last looked for
-        std::uint64_t lost = 0;                        ///< records of its process that were lost, when last looked
+        QueuePairTable::Handle owner = QueuePairTable::none;
+        std::uint64_t looked_for =
+            ~std::uint64_t{0};   ///< QueuePairTable::identities() when an owner was last looked for
+        std::uint64_t lost = 0;  ///< records of its process that were lost, when last looked
         JoinRules rules;
         bool joins = true;                   ///< its messages are those of one queue pair alone
         bool begun = false;                  ///< a message has passed
@@ -88,13 +89,13 @@ private:
     void touch(std::uint64_t id, Flow& flow);
     void look_for_owner(std::uint64_t id, Flow& flow, const Identify& identify);
     void place_first(Flow& flow, const QueuePair& life) const;
-    void bind(Flow& flow, TraceBook::Handle owner, const FlowSnapshot& who);
+    void bind(Flow& flow, QueuePairTable::Handle owner, const FlowSnapshot& who);
     void advance(Flow& flow, bool last);
 
-    TraceBook book_;
+    QueuePairTable table_;
     FrameTimes times_;
     std::unordered_map<std::uint64_t, std::unique_ptr<Flow>> flows_;
-    std::unordered_map<TraceBook::Handle, std::uint64_t> owned_;  ///< the flow that takes a queue pair's posts
+    std::unordered_map<QueuePairTable::Handle, std::uint64_t> owned_;  ///< the flow that takes a queue pair's posts
     std::vector<std::uint64_t> touched_;
     std::uint64_t last_id_ = ~std::uint64_t{0};
     Flow* last_flow_ = nullptr;

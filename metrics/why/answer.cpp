@@ -1,15 +1,53 @@
 #include "metrics/why/answer.h"
 
 #include <algorithm>
+#include <array>
 
 #include "metrics/why/counters.h"
-#include "metrics/why/scene.h"
+#include "metrics/why/questions.h"
+#include "metrics/why/subject.h"
 
 namespace metrics {
 
 namespace {
 
-/// Where findings hurt alike, causes come before what follows from them: congestion is why packets are paced or lost.
+struct UnitName {
+    EvidenceUnit unit;
+    std::string_view name;
+};
+constexpr std::array<UnitName, static_cast<std::size_t>(EvidenceUnit::ticks) + 1> unit_names{{
+    {EvidenceUnit::none, ""},
+    {EvidenceUnit::ns, "ns"},
+    {EvidenceUnit::bytes, "bytes"},
+    {EvidenceUnit::bytes_per_second, "bytes/s"},
+    {EvidenceUnit::share, "share"},
+    {EvidenceUnit::packets, "packets"},
+    {EvidenceUnit::messages, "messages"},
+    {EvidenceUnit::frames, "frames"},
+    {EvidenceUnit::fpdus, "FPDUs"},
+    {EvidenceUnit::naks, "NAKs"},
+    {EvidenceUnit::acks, "ACKs"},
+    {EvidenceUnit::recoveries, "recoveries"},
+    {EvidenceUnit::times, "times"},
+    {EvidenceUnit::hosts, "hosts"},
+    {EvidenceUnit::connections, "connections"},
+    {EvidenceUnit::requests, "requests"},
+    {EvidenceUnit::answers, "answers"},
+    {EvidenceUnit::samples, "samples"},
+    {EvidenceUnit::queue_pairs, "queue pairs"},
+    {EvidenceUnit::keys, "keys"},
+    {EvidenceUnit::pages, "pages"},
+    {EvidenceUnit::octets, "octets"},
+    {EvidenceUnit::ticks, "ticks"},
+}};
+constexpr bool unit_names_follow_the_enumeration() {
+    for (std::size_t i = 0; i < unit_names.size(); ++i)
+        if (unit_names[i].unit != static_cast<EvidenceUnit>(i)) return false;
+    return true;
+}
+static_assert(unit_names_follow_the_enumeration());
+
+/// Of two findings of the same severity, the cause comes before its effect: congestion paces and loses packets.
 unsigned precedence(const Answer& answer) {
     if (answer.question == Question::congestion) return 0;
     return 1 + static_cast<unsigned>(answer.question);
@@ -24,17 +62,19 @@ bool comes_first(const Answer& a, const Answer& b) {
 }
 
 std::vector<Answer> asked(const Snapshot& snapshot, const HostNames& names, const std::uint64_t* flow) {
-    const why::Scene scene(snapshot, names, flow);
+    const why::Subject subject(snapshot, names, flow);
     std::vector<Answer> answers;
-    why::ask_bandwidth(scene, answers);
-    why::ask_latency(scene, answers);
-    why::ask_qp_cache(scene, answers);
-    why::ask_congestion(scene, answers);
-    why::ask_queue_depth(scene, answers);
+    why::ask_bandwidth(subject, answers);
+    why::ask_latency(subject, answers);
+    why::ask_qp_cache(subject, answers);
+    why::ask_congestion(subject, answers);
+    why::ask_queue_depth(subject, answers);
     return answers;
 }
 
 }  // namespace
+
+std::string_view name_of(EvidenceUnit unit) { return unit_names[static_cast<std::size_t>(unit)].name; }
 
 void why::sort(std::vector<Answer>& answers) { std::stable_sort(answers.begin(), answers.end(), comes_first); }
 

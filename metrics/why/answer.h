@@ -1,48 +1,63 @@
 #pragma once
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "metrics/snapshot.h"
+#include "metrics/why/verdict.h"
 
 namespace metrics {
 
-enum class Question : std::uint8_t { bandwidth, latency, qp_cache, congestion, queue_depth };
-inline constexpr std::size_t question_count = 5;
-inline constexpr std::array<std::string_view, question_count> question_names{"bandwidth", "latency", "qp_cache",
-                                                                             "congestion", "queue_depth"};
+/// What a figure counts or measures.
+enum class EvidenceUnit : std::uint8_t {
+    none,  ///< a count without one
+    ns,
+    bytes,
+    bytes_per_second,
+    share,  ///< 1 is all
+    packets,
+    messages,
+    frames,
+    fpdus,
+    naks,
+    acks,
+    recoveries,
+    times,
+    hosts,
+    connections,
+    requests,
+    answers,
+    samples,
+    queue_pairs,
+    keys,
+    pages,
+    octets,  ///< of a device's counter
+    ticks,   ///< of a device's counter; their length is the device's own
+};
+std::string_view name_of(EvidenceUnit unit);  ///< "bytes/s"; "" of `none`
 
 /// One figure behind an answer, and the frames that show it.
 struct Evidence {
     std::string what;  ///< "packets transmitted again"
     double value = 0;
-    std::string unit;  ///< "packets", "ns", "bytes", "bytes/s", "share", "" for counts without one
+    EvidenceUnit unit = EvidenceUnit::none;
     std::vector<std::uint64_t> frames;
 };
 
 /// One finding. A question has at least one; the first is the one that matters most.
 struct Answer {
     Question question{};
-    std::string verdict;  ///< from `verdicts(question)`: for scripts
+    Verdict verdict{};    ///< one of `verdicts(question)`
     std::string summary;  ///< one plain sentence with the hosts' names
     double confidence = 0;
     Vantage vantage = Vantage::unknown;
     std::vector<std::uint64_t> flows;  ///< ids, the worst first
     std::vector<Evidence> evidence;
     std::string advice;
-    double severity = 0;  ///< 0 = all is well, 1 = nothing else matters: by what share of the time or traffic it hurts
+    double severity = 0;  ///< 0: all is well; 1: nothing else matters. The share of the time or traffic that it costs
     bool alarm = false;   ///< something is wrong, and not merely described
 };
-
-struct Verdict {
-    std::string_view name;
-    std::string_view meaning;
-    bool alarm;
-};
-/// Every verdict that a question can get, in the order of the manual.
-const std::vector<Verdict>& verdicts(Question question);
 
 /// How hosts are called in sentences: "storage-3 (192.0.2.2)" where a name is known, else the address.
 class HostNames {

@@ -4,7 +4,11 @@
 #include <map>
 #include <tuple>
 
-#include "metrics/why/scene.h"
+#include "metrics/why/finding.h"
+#include "metrics/why/flow_measures.h"
+#include "metrics/why/questions.h"
+#include "metrics/why/repairs.h"
+#include "metrics/why/subject.h"
 #include "metrics/why/thresholds.h"
 #include "metrics/why/words.h"
 
@@ -12,7 +16,7 @@ namespace metrics::why {
 
 namespace {
 
-/// iWARP's receiver tells the marks that packets got after the capture point. RFC 3168, 6.1.3.
+/// iWARP's receiver reports the marks that packets got after the capture point. RFC 3168, 6.1.3.
 std::uint64_t echoes(const FlowSnapshot& flow) { return flow.tcp ? flow.tcp->ece_acks : 0; }
 
 double paced_share(const FlowSnapshot& flow) {
@@ -28,8 +32,8 @@ struct Sums {
     Histogram interval;
 };
 
-/// What `flows` carried, and the CNPs of `told`.
-Sums sum_up(const Flows& flows, const Flows& told) {
+/// What `flows` carried, and the CNPs of `notified`.
+Sums sum_up(const Flows& flows, const Flows& notified) {
     Sums sums;
     for (const FlowSnapshot* flow : flows) {
         sums.packets += flow->packets;
@@ -38,23 +42,23 @@ Sums sum_up(const Flows& flows, const Flows& told) {
         sums.ece += echoes(*flow);
         sums.paced_ns += time_in(*flow, {State::congestion_paced});
     }
-    for (const FlowSnapshot* flow : told) {
+    for (const FlowSnapshot* flow : notified) {
         sums.cnp += flow->cnp_packets;
         sums.interval.merge(flow->cnp_interval_ns);
     }
     return sums;
 }
 
-/// From one host to another. CNPs say by themselves who is to slow down, whichever flow shows them.
+/// From one host to another. A CNP names the sender that has to slow down, whichever flow shows it.
 struct Way {
     Address sender;
     Address receiver;
     dissect::Transport transport{};
-    Flows flows;  ///< that go this way
-    Flows told;   ///< whose CNPs ask this way's sender to slow down: those, and ones the other way without a partner
+    Flows flows;     ///< that go this way
+    Flows notified;  ///< whose CNPs slow this way's sender down: flows of this way, and unpaired flows of the other way
 };
 
-std::vector<Way> ways_of(const Scene& scene) {
+std::vector<Way> ways_of(const Subject& subject) {
     std::vector<Way> ways;
     std::map<std::tuple<Address, Address, dissect::Transport>, std::size_t> known;
     const auto way = [&](const Address& sender, const Address& receiver, dissect::Transport transport) -> Way& {
@@ -62,64 +66,68 @@ std::vector<Way> ways_of(const Scene& scene) {
         if (fresh) ways.push_back({sender, receiver, transport, {}, {}});
         return ways[at->second];
     };
-    for (const Group& group : scene.groups())
+    for (const Group& group : subject.groups())
         way(group.source, group.destination, group.flows.front()->transport).flows = group.flows;
-    for (const FlowSnapshot* flow : scene.flows())
+    for (const FlowSnapshot* flow : subject.flows())
         if (flow->cnp_packets > 0)
-            way(requester_of(*flow).address, responder_of(*flow).address, flow->transport).told.push_back(flow);
+            way(requester_of(*flow).address, responder_of(*flow).address, flow->transport).notified.push_back(flow);
     return ways;
 }
 
-/// Of them, those that are told of themselves.
-Flows told_among(const Flows& flows) {
-    Flows told;
+/// Those of `flows` that are paired: their CNPs slow down their own sender.
+Flows notified_among(const Flows& flows) {
+    Flows notified;
     for (const FlowSnapshot* flow : flows)
-        if (!shows_its_own(*flow)) told.push_back(flow);
-    return told;
+        if (!shows_its_own(*flow)) notified.push_back(flow);
+    return notified;
 }
 
-void add_figures(Answer& answer, const Flows& flows, const Flows& told, const Sums& sums) {
-    add_evidence(answer, "packets", static_cast<double>(sums.packets), "packets");
-    add_evidence(answer, "of them ECN-capable", static_cast<double>(sums.capable), "packets", {}, true);
-    add_evidence(answer, "marked CE", static_cast<double>(sums.ce), "packets", frames_of(flows, {EventKind::ce_mark}));
-    add_evidence(answer, "CNPs", static_cast<double>(sums.cnp), "packets", frames_of(told, {EventKind::cnp}));
-    add_evidence(answer, "TCP acknowledgements with ECE", static_cast<double>(sums.ece), "ACKs");
+void add_figures(Answer& answer, const Flows& flows, const Flows& notified, const Sums& sums) {
+    add_evidence(answer, "packets", static_cast<double>(sums.packets), EvidenceUnit::packets);
+    add_evidence(answer, "of them ECN-capable", static_cast<double>(sums.capable), EvidenceUnit::packets, {}, true);
+    add_evidence(answer, "marked CE", static_cast<double>(sums.ce), EvidenceUnit::packets,
+                 frames_of(flows, {EventKind::ce_mark}));
+    add_evidence(answer, "CNPs", static_cast<double>(sums.cnp), EvidenceUnit::packets,
+                 frames_of(notified, {EventKind::cnp}));
+    add_evidence(answer, "TCP acknowledgements with ECE", static_cast<double>(sums.ece), EvidenceUnit::acks);
     if (const auto median = sums.interval.quantile(0.5))
-        add_evidence(answer, "median time between CNPs", static_cast<double>(*median), "ns");
-    add_evidence(answer, "time in which the sender was slowed down", static_cast<double>(sums.paced_ns), "ns");
+        add_evidence(answer, "median time between CNPs", static_cast<double>(*median), EvidenceUnit::ns);
+    add_evidence(answer, "time in which the sender was slowed down", static_cast<double>(sums.paced_ns),
+                 EvidenceUnit::ns);
     for (const FlowSnapshot* flow : flows)
         if (flow->rate_drop_after_cnp) {
-            add_evidence(answer, "rate that remains within 1 ms after a CNP", *flow->rate_drop_after_cnp, "share");
+            add_evidence(answer, "rate that remains within 1 ms after a CNP", *flow->rate_drop_after_cnp,
+                         EvidenceUnit::share);
             break;
         }
 }
 
-std::uint64_t cnps_of(const Flows& told) { return sum_up({}, told).cnp; }
+std::uint64_t cnps_of(const Flows& notified) { return sum_up({}, notified).cnp; }
 
 /// What came back of the marks: "6 CNPs asked the sender to slow down". CNPs that were assigned to another flow, or to
 /// none, may be about these marks all the same.
-std::string echo_words(const Scene& scene, const Way& way, const Sums& sums) {
+std::string echo_words(const Subject& subject, const Way& way, const Sums& sums) {
     if (way.transport == dissect::Transport::iwarp)
         return sums.ece > 0 ? "TCP slows the sender down for it" : "the receiver did not echo it";
     if (sums.cnp > 0) return counted(sums.cnp, "CNP") + " asked the sender to slow down";
-    if (way.told.empty()) return "no CNP told the sender of it";
-    return fmt::format("{} on other flows asked {} to slow down", counted(cnps_of(way.told), "CNP"),
-                       scene.short_name(way.sender));
+    if (way.notified.empty()) return "no CNP told the sender of it";
+    return fmt::format("{} on other flows asked {} to slow down", counted(cnps_of(way.notified), "CNP"),
+                       subject.short_name(way.sender));
 }
 
 /// Which counters show that the marks reach the sender. RFC 3168, 6.1; DCQCN.
-std::string echo_advice(const Scene& scene, const Way& way, const Sums& sums) {
-    const std::string receiver = scene.short_name(way.receiver);
+std::string echo_advice(const Subject& subject, const Way& way, const Sums& sums) {
+    const std::string receiver = subject.short_name(way.receiver);
     if (way.transport == dissect::Transport::iwarp)
         return sums.ece > 0 ? fmt::format(
                                   " IpExtInCEPkts on {} and TcpExtTCPDeliveredCE on {} (`nstat`) should grow "
                                   "together.",
-                                  receiver, scene.short_name(way.sender))
+                                  receiver, subject.short_name(way.sender))
                             : fmt::format(
                                   " TCP on {} should have echoed the marks: both ends have to agree on ECN "
                                   "(net.ipv4.tcp_ecn=1).",
                                   receiver);
-    return sums.cnp == 0 && way.told.empty()
+    return sums.cnp == 0 && way.notified.empty()
                ? fmt::format(
                      " The receiver should have sent CNPs: switch on DCQCN on {} "
                      "(np_ecn_marked_roce_packets counts marks, np_cnp_sent stands still).",
@@ -130,68 +138,69 @@ std::string echo_advice(const Scene& scene, const Way& way, const Sums& sums) {
 }
 
 /// False where so few packets were marked that it means nothing.
-bool find_marks(const Scene& scene, const Way& way, std::vector<Answer>& out) {
-    std::vector<Sick> sick;
+bool find_marks(const Subject& subject, const Way& way, std::vector<Answer>& out) {
+    std::vector<Affected> affected;
     for (const FlowSnapshot* flow : way.flows)
         if (marked(*flow) >= marked_share || (flow->ecn_ce_packets == 0 && echoes(*flow) > 0))
-            sick.push_back({flow, std::max({marked(*flow), paced_share(*flow),
-                                            0.1 * ratio(static_cast<double>(echoes(*flow)),
-                                                        static_cast<double>(flow->packets))})});
-    if (sick.empty()) return false;
-    Answer answer = finding(Question::congestion, "marked", sick);
-    const Flows flows = flows_of(sick);
-    const Flows told = told_among(flows);
-    const Sums sums = sum_up(flows, told);
+            affected.push_back({flow, std::max({marked(*flow), paced_share(*flow),
+                                                0.1 * ratio(static_cast<double>(echoes(*flow)),
+                                                            static_cast<double>(flow->packets))})});
+    if (affected.empty()) return false;
+    Answer answer = finding(Question::congestion, Verdict::marked, affected);
+    const Flows flows = flows_of(affected);
+    const Flows notified = notified_among(flows);
+    const Sums sums = sum_up(flows, notified);
     const bool seen = sums.ce > 0;
     const std::string what =
         seen ? fmt::format("Switches marked {} of {} ({}) {} as having met congestion", number(sums.ce),
                            counted(sums.packets, "packet"),
                            percent(ratio(static_cast<double>(sums.ce), static_cast<double>(sums.packets))),
-                           scene.from_to(flows))
+                           subject.from_to(flows))
              : fmt::format("{} tells in {} that packets {} were marked after the capture point",
-                           scene.short_name(way.receiver), counted(sums.ece, "acknowledgement"), scene.from_to(flows));
-    answer.summary = fmt::format("{}; {}.", what, echo_words(scene, way, sums));
+                           subject.short_name(way.receiver), counted(sums.ece, "acknowledgement"),
+                           subject.from_to(flows));
+    answer.summary = fmt::format("{}; {}.", what, echo_words(subject, way, sums));
     answer.advice = fmt::format(
         "A queue builds up {} {}: find the port by its ECN mark counter (switch) and see who shares it in "
         "`rdmascope flows`.{}",
         seen ? "between the sender and the capture point, towards" : "after the capture point, towards",
-        scene.short_name(way.receiver), echo_advice(scene, way, sums));
-    add_figures(answer, flows, told, sums);
+        subject.short_name(way.receiver), echo_advice(subject, way, sums));
+    add_figures(answer, flows, notified, sums);
     if (sums.cnp == 0)
-        add_evidence(answer, "CNPs on other flows", static_cast<double>(cnps_of(way.told)), "packets",
-                     frames_of(way.told, {EventKind::cnp}));
+        add_evidence(answer, "CNPs on other flows", static_cast<double>(cnps_of(way.notified)), EvidenceUnit::packets,
+                     frames_of(way.notified, {EventKind::cnp}));
     out.push_back(std::move(answer));
     return true;
 }
 
-void find_notifications(const Scene& scene, const Way& way, std::vector<Answer>& out) {
-    if (way.told.empty()) return;
-    std::vector<Sick> sick;
-    for (const FlowSnapshot* flow : way.told) {
+void find_notifications(const Subject& subject, const Way& way, std::vector<Answer>& out) {
+    if (way.notified.empty()) return;
+    std::vector<Affected> affected;
+    for (const FlowSnapshot* flow : way.notified) {
         const double lost = flow->rate_drop_after_cnp ? std::clamp(1 - *flow->rate_drop_after_cnp, 0.0, 1.0) : 0;
         // What an unpaired flow itself sends is not what its CNPs slow down.
         const double paced = shows_its_own(*flow) ? 0 : std::max(paced_share(*flow), 0.1 * lost);
-        sick.push_back({flow, std::max(paced, 0.02)});
+        affected.push_back({flow, std::max(paced, 0.02)});
     }
-    Answer answer = finding(Question::congestion, "throttled", sick);
-    const Flows flows = flows_of(sick);
+    Answer answer = finding(Question::congestion, Verdict::throttled, affected);
+    const Flows flows = flows_of(affected);
     const Sums sums = sum_up(flows, flows);
     const bool found =
         std::none_of(flows.begin(), flows.end(), [](const FlowSnapshot* flow) { return shows_its_own(*flow); });
     answer.summary = fmt::format(
-        "{} asked {} {} to slow down ({}); {}.", scene.host(way.receiver), scene.short_name(way.sender),
-        counted(sums.cnp, "time"), scene.requests(flows),
+        "{} asked {} {} to slow down ({}); {}.", subject.host(way.receiver), subject.short_name(way.sender),
+        counted(sums.cnp, "time"), subject.requests(flows),
         found ? "the marks were made after the capture point"
               : "where its packets were marked cannot be told, for the flow that they are of was not found");
     answer.advice = fmt::format(
         "A queue builds up between {} and {}: find the switch port by its ECN mark counter, and see who else sends "
         "there in `rdmascope flows`.",
-        found ? std::string("the capture point") : scene.short_name(way.sender), scene.short_name(way.receiver));
+        found ? std::string("the capture point") : subject.short_name(way.sender), subject.short_name(way.receiver));
     add_figures(answer, flows, flows, sums);
     out.push_back(std::move(answer));
 }
 
-/// Priorities that are stopped together are stopped at the same time; 0 where nothing tells.
+/// Priorities that are stopped together are stopped at the same time. 0 if the times are not known.
 double stopped_ns(const PauseSnapshot& pause) {
     if (!pause.stopped_ns) return 0;
     const auto& by_priority = pause.stopped_ns->priority_ns;
@@ -199,19 +208,19 @@ double stopped_ns(const PauseSnapshot& pause) {
     return static_cast<double>(std::max(most, pause.stopped_ns->all_ns));
 }
 
-void find_pauses(const Scene& scene, std::vector<Answer>& out) {
-    const Snapshot& snapshot = scene.snapshot();
+void find_pauses(const Subject& subject, std::vector<Answer>& out) {
+    const Snapshot& snapshot = subject.snapshot();
     const auto wall = static_cast<double>(snapshot.capture.last_ns) - static_cast<double>(snapshot.capture.first_ns);
     for (const PauseSnapshot& pause : snapshot.pauses) {
         const std::uint64_t frames = pause.pause_frames + pause.pfc_frames;
         if (frames == 0) continue;
-        std::vector<Sick> sick;
-        for (const FlowSnapshot* flow : scene.flows())
+        std::vector<Affected> affected;
+        for (const FlowSnapshot* flow : subject.flows())
             if (flow->interface == pause.interface && carries_data(*flow) && time_in(*flow, {State::nic_stall}) > 0)
-                sick.push_back({flow, ratio(static_cast<double>(time_in(*flow, {State::nic_stall})),
-                                            static_cast<double>(active_ns(*flow)))});
-        if (scene.about_one_flow() && sick.empty()) continue;
-        Answer answer = finding(Question::congestion, "pause", sick);
+                affected.push_back({flow, ratio(static_cast<double>(time_in(*flow, {State::nic_stall})),
+                                                static_cast<double>(active_ns(*flow)))});
+        if (subject.about_one_flow() && affected.empty()) continue;
+        Answer answer = finding(Question::congestion, Verdict::pause, affected);
         const double asked_ns = std::min(stopped_ns(pause), std::max(wall, 0.0));
         answer.severity = std::max({answer.severity, wall > 0 ? ratio(asked_ns, wall) : 0, 0.02});
         answer.confidence = 1;
@@ -225,37 +234,37 @@ void find_pauses(const Scene& scene, std::vector<Answer>& out) {
             "Whoever sent these frames (their source address, `dump -e`) cannot take more: a host with growing tx "
             "pause counters is slow itself (PCIe, CPU, cache misses), a switch passes on what a port behind it "
             "suffers: follow rx pause counters from port to port to the host that only sends pauses and receives none.";
-        add_evidence(answer, "PAUSE frames", static_cast<double>(pause.pause_frames), "frames",
+        add_evidence(answer, "PAUSE frames", static_cast<double>(pause.pause_frames), EvidenceUnit::frames,
                      pause.pause_frames > 0 ? pause.frames : std::vector<std::uint64_t>{});
-        add_evidence(answer, "priority flow control frames", static_cast<double>(pause.pfc_frames), "frames",
-                     pause.pause_frames > 0 ? std::vector<std::uint64_t>{} : pause.frames);
-        add_evidence(answer, "resume frames", static_cast<double>(pause.resume_frames), "frames");
-        add_evidence(answer, "stop asked for, at this link's rate", asked_ns, "ns");
+        add_evidence(answer, "priority flow control frames", static_cast<double>(pause.pfc_frames),
+                     EvidenceUnit::frames, pause.pause_frames > 0 ? std::vector<std::uint64_t>{} : pause.frames);
+        add_evidence(answer, "resume frames", static_cast<double>(pause.resume_frames), EvidenceUnit::frames);
+        add_evidence(answer, "stop asked for, at this link's rate", asked_ns, EvidenceUnit::ns);
         out.push_back(std::move(answer));
     }
 }
 
-void find_incast(const Scene& scene, std::vector<Answer>& out) {
-    for (const HostSnapshot& host : scene.snapshot().hosts) {
-        if (host.incast_senders_max < incast_senders || !scene.concerns(host.address)) continue;
-        std::vector<Sick> sick;
-        for (const FlowSnapshot* flow : scene.flows()) {
+void find_incast(const Subject& subject, std::vector<Answer>& out) {
+    for (const HostSnapshot& host : subject.snapshot().hosts) {
+        if (host.incast_senders_max < incast_senders || !subject.concerns(host.address)) continue;
+        std::vector<Affected> affected;
+        for (const FlowSnapshot* flow : subject.flows()) {
             const bool suffers = flow->destination.address == host.address &&
-                                 (flow->ecn_ce_packets > 0 || lost_on_the_way(scene, *flow));
+                                 (flow->ecn_ce_packets > 0 || lost_on_the_way(subject, *flow));
             const bool slowed = flow->cnp_packets > 0 && responder_of(*flow).address == host.address;
-            if (suffers || slowed) sick.push_back({flow, std::max(marked(*flow), paced_share(*flow))});
+            if (suffers || slowed) affected.push_back({flow, std::max(marked(*flow), paced_share(*flow))});
         }
-        if (sick.empty()) continue;
-        Answer answer = finding(Question::congestion, "incast", sick);
+        if (affected.empty()) continue;
+        Answer answer = finding(Question::congestion, Verdict::incast, affected);
         answer.summary = fmt::format(
             "Up to {} sent to {} within one millisecond, and {} of them were marked, slowed down or lost packets.",
-            counted(host.incast_senders_max, "host"), scene.host(host.address), counted(sick.size(), "flow"));
+            counted(host.incast_senders_max, "host"), subject.host(host.address), counted(affected.size(), "flow"));
         answer.advice = fmt::format(
             "Let {} ask for less at a time (limit outstanding READs, or grant senders credits in turn), spread its "
             "peers' answers in time, or give its switch port deeper buffers and earlier ECN marks.",
-            scene.short_name(host.address));
+            subject.short_name(host.address));
         add_evidence(
-            answer, "hosts that sent within 1 ms", static_cast<double>(host.incast_senders_max), "hosts",
+            answer, "hosts that sent within 1 ms", static_cast<double>(host.incast_senders_max), EvidenceUnit::hosts,
             host.incast_frame != 0 ? std::vector<std::uint64_t>{host.incast_frame} : std::vector<std::uint64_t>{});
         out.push_back(std::move(answer));
     }
@@ -263,17 +272,17 @@ void find_incast(const Scene& scene, std::vector<Answer>& out) {
 
 /// Flows that carry data, sorted by what may be a sign of congestion where nothing was marked, paused or many to one.
 struct Signs {
-    std::vector<Sick> lossy;
-    std::vector<Sick> queued;
-    std::vector<Sick> all;
+    std::vector<Affected> lossy;
+    std::vector<Affected> queued;
+    std::vector<Affected> all;
     bool repeated = false;  ///< something was retransmitted
     bool iwarp = false;
 };
 
-Signs signs_of(const Scene& scene) {
+Signs signs_of(const Subject& subject) {
     Signs signs;
-    for (const FlowSnapshot* flow : scene.flows()) {
-        const bool lossy = lost_on_the_way(scene, *flow);
+    for (const FlowSnapshot* flow : subject.flows()) {
+        const bool lossy = lost_on_the_way(subject, *flow);
         if (!lossy && tells_of_loss(*flow)) signs.lossy.push_back({flow, 0});
         if (!carries_data(*flow)) continue;
         signs.all.push_back({flow, 0});
@@ -292,57 +301,67 @@ Signs signs_of(const Scene& scene) {
     return signs;
 }
 
-Answer describe(const Scene& scene) {
-    Signs signs = signs_of(scene);
-    std::vector<Sick>& sick = !signs.lossy.empty() ? signs.lossy : !signs.queued.empty() ? signs.queued : signs.all;
-    std::string_view verdict = "none";
-    if (!signs.lossy.empty())
-        verdict = "loss";
-    else if (signs.all.empty())
-        verdict = "undecidable";
-    else if (!signs.queued.empty())
-        verdict = "queueing";
-    Answer answer = finding(Question::congestion, verdict, sick);
+Verdict verdict_of(const Signs& signs) {
+    if (!signs.lossy.empty()) return Verdict::loss;
+    if (signs.all.empty()) return Verdict::undecidable;
+    return signs.queued.empty() ? Verdict::none : Verdict::queueing;
+}
+
+void describe_loss(const Subject& subject, const FlowSnapshot& flow, const Sums& sums, Answer& answer) {
+    // Of packets that were not found, nothing else is known.
+    const bool seen = lost_on_the_way(subject, flow);
+    answer.summary =
+        fmt::format("Packets {} were lost, which an overflowing queue can cause; nothing was marked or paused{}.",
+                    seen ? subject.from_to({&flow}) : subject.requests({&flow}),
+                    seen && sums.capable == 0 ? ", but no packet was ECN-capable" : "");
+    answer.advice =
+        "Compare the discard counters of the switch ports (queue full) with their CRC counters (cable). See the "
+        "answer about bandwidth.";
+    answer.confidence *= 0.5;
+}
+
+void describe_queueing(const Subject& subject, const FlowSnapshot& flow, const Signs& signs, const Sums& sums,
+                       Answer& answer) {
+    answer.summary = fmt::format(
+        "Messages {} typically take several times their least latency, but nothing was marked, paused or lost: the "
+        "queues are more likely in the hosts than in the network.",
+        subject.from_to({&flow}));
+    answer.advice = sums.capable == 0
+                        ? fmt::format(
+                              "No packet is ECN-capable, so switches cannot mark: set ECT ({}) to learn of queues in "
+                              "switches; read their queue depth counters.",
+                              signs.iwarp ? "net.ipv4.tcp_ecn=1 on both hosts" : "traffic class, DCQCN")
+                        : std::string("Read the queue depth counters of the switches on the way.");
+    answer.confidence *= 0.6;
+}
+
+void describe_none(const Signs& signs, const Sums& sums, Answer& answer) {
+    answer.summary =
+        fmt::format("No sign of congestion: {}nothing paused{}{}.", sums.capable == 0 ? "" : "nothing marked, ",
+                    signs.repeated ? "" : ", nothing lost on the way",
+                    sums.capable == 0 ? "; no packet is ECN-capable, so switches could not have marked any" : "");
+    answer.advice = "Nothing needs to be done.";
+    answer.confidence *= sums.capable == 0 ? 0.7 : 0.9;
+}
+
+Answer describe(const Subject& subject) {
+    Signs signs = signs_of(subject);
+    std::vector<Affected>& affected = !signs.lossy.empty()    ? signs.lossy
+                                      : !signs.queued.empty() ? signs.queued
+                                                              : signs.all;
+    const Verdict verdict = verdict_of(signs);
+    Answer answer = finding(Question::congestion, verdict, affected);
     answer.severity = 0;
-    const Flows flows = flows_of(sick);
+    const Flows flows = flows_of(affected);
     const Sums sums = sum_up(flows, flows);
-    if (verdict == "loss") {
-        // Of packets that were not found, nothing else is known.
-        const bool seen = lost_on_the_way(scene, *flows.front());
-        answer.summary =
-            fmt::format("Packets {} were lost, which an overflowing queue can cause; nothing was marked or paused{}.",
-                        seen ? scene.from_to({flows.front()}) : scene.requests({flows.front()}),
-                        seen && sums.capable == 0 ? ", but no packet was ECN-capable" : "");
-        answer.advice =
-            "Compare the discard counters of the switch ports (queue full) with their CRC counters (cable). See the "
-            "answer about bandwidth.";
-        answer.confidence *= 0.5;
-    } else if (verdict == "queueing") {
-        answer.summary = fmt::format(
-            "Messages {} typically take several times their least latency, but nothing was marked, paused or lost: the "
-            "queues are more likely in the hosts than in the network.",
-            scene.from_to({flows.front()}));
-        answer.advice =
-            sums.capable == 0
-                ? fmt::format(
-                      "No packet is ECN-capable, so switches cannot mark: set ECT ({}) to learn of queues in "
-                      "switches; read their queue depth counters.",
-                      signs.iwarp ? "net.ipv4.tcp_ecn=1 on both hosts" : "traffic class, DCQCN")
-                : std::string("Read the queue depth counters of the switches on the way.");
-        answer.confidence *= 0.6;
-    } else if (verdict == "none") {
-        answer.summary =
-            fmt::format("No sign of congestion: {}nothing paused{}{}.", sums.capable == 0 ? "" : "nothing marked, ",
-                        signs.repeated ? "" : ", nothing lost on the way",
-                        sums.capable == 0 ? "; no packet is ECN-capable, so switches could not have marked "
-                                            "any"
-                                          : "");
-        answer.advice = "Nothing needs to be done.";
-        answer.confidence *= sums.capable == 0 ? 0.7 : 0.9;
-    } else {
-        answer.summary = "The capture holds no traffic that could have met congestion.";
-        answer.advice = "Capture while the load runs.";
-        answer.confidence = 0;
+    switch (verdict) {
+        case Verdict::loss: describe_loss(subject, *flows.front(), sums, answer); break;
+        case Verdict::queueing: describe_queueing(subject, *flows.front(), signs, sums, answer); break;
+        case Verdict::none: describe_none(signs, sums, answer); break;
+        default:
+            answer.summary = "The capture holds no traffic that could have met congestion.";
+            answer.advice = "Capture while the load runs.";
+            answer.confidence = 0;
     }
     if (answer.flows.size() > 16) answer.flows.resize(16);
     add_figures(answer, flows, flows, sums);
@@ -351,13 +370,13 @@ Answer describe(const Scene& scene) {
 
 }  // namespace
 
-void ask_congestion(const Scene& scene, std::vector<Answer>& out) {
+void ask_congestion(const Subject& subject, std::vector<Answer>& out) {
     const std::size_t before = out.size();
-    for (const Way& way : ways_of(scene))
-        if (!find_marks(scene, way, out)) find_notifications(scene, way, out);
-    find_pauses(scene, out);
-    find_incast(scene, out);
-    if (out.size() == before) out.push_back(describe(scene));
+    for (const Way& way : ways_of(subject))
+        if (!find_marks(subject, way, out)) find_notifications(subject, way, out);
+    find_pauses(subject, out);
+    find_incast(subject, out);
+    if (out.size() == before) out.push_back(describe(subject));
 }
 
 }  // namespace metrics::why

@@ -4,17 +4,20 @@
 #include <array>
 #include <fmt/core.h>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
-#include "metrics/why/scene.h"
+#include "metrics/why/flow_measures.h"
 #include "metrics/why/thresholds.h"
 #include "metrics/why/words.h"
 
 namespace metrics::why {
 
 namespace {
+
+using wire::CounterFact;
 
 /// From when on a counter is an answer where packets show nothing.
 enum class Alarm : std::uint8_t {
@@ -26,13 +29,13 @@ enum class Alarm : std::uint8_t {
 
 /// What a fact of a device speaks for. docs/why.md, "Counters".
 struct Row {
-    std::string_view fact;
+    CounterFact fact;
     Question question;
-    std::string_view verdict;              ///< of its own answer
-    std::array<std::string_view, 5> also;  ///< other verdicts that it supports
+    std::optional<Verdict> verdict;              ///< of its own answer
+    std::array<std::optional<Verdict>, 5> also;  ///< other verdicts that it supports
     Alarm alarm;
     std::string_view means;  ///< "requests that came out of sequence"
-    std::string_view says;   ///< behind "This machine's mlx5_0 counted 12 ...: "
+    std::string_view says;   ///< after "This machine's mlx5_0 counted 12 ...: "
     std::string_view advice;
 };
 
@@ -44,252 +47,275 @@ constexpr std::string_view find_downstream =
 constexpr std::string_view post_receives =
     "Post more receives in advance, or share them (SRQ), and replenish them before they run out.";
 
-const std::array rows{
-    Row{"out_of_sequence",
+constexpr std::array rows{
+    Row{CounterFact::out_of_sequence,
         Question::bandwidth,
-        "loss_before_tap",
-        {"reordering", "go_back_n_violation"},
+        Verdict::loss_before_tap,
+        {Verdict::reordering, Verdict::go_back_n_violation},
         Alarm::losses,
         "requests that came out of sequence",
         "packets are lost, or overtaken, on the way to it.",
         find_upstream},
-    Row{"implied_naks",
+    Row{CounterFact::implied_naks,
         Question::bandwidth,
-        "loss_before_tap",
-        {"timeout_recovery"},
+        Verdict::loss_before_tap,
+        {Verdict::timeout_recovery},
         Alarm::losses,
         "responses that were missing",
         "they are lost on the way to it.",
         find_upstream},
-    Row{"discards_received",
+    Row{CounterFact::discards_received,
         Question::bandwidth,
-        "loss_before_tap",
-        {"timeout_recovery"},
+        Verdict::loss_before_tap,
+        {Verdict::timeout_recovery},
         Alarm::losses,
         "packets that it received and dropped",
         "its buffers are full: the host or the adapter is too slow for what comes.",
         "Enable flow control for the traffic's priority (PFC), or have senders slowed down earlier (ECN)."},
-    Row{"receive_errors",
+    Row{CounterFact::receive_errors,
         Question::bandwidth,
-        "loss_before_tap",
-        {"corruption"},
+        Verdict::loss_before_tap,
+        {Verdict::corruption},
         Alarm::losses,
         "damaged packets received",
         "the link damages packets.",
         "Check cable, transceiver and FEC of its link."},
-    Row{"sequence_naks",
+    Row{CounterFact::sequence_naks,
         Question::bandwidth,
-        "loss_after_tap",
-        {"reordering", "go_back_n_violation"},
+        Verdict::loss_after_tap,
+        {Verdict::reordering, Verdict::go_back_n_violation},
         Alarm::losses,
         "NAKs from peers that missed a packet",
         "packets are lost, or overtaken, on the way to its peers.",
         find_downstream},
-    Row{"discards_sent",
+    Row{CounterFact::discards_sent,
         Question::bandwidth,
-        "loss_after_tap",
-        {"timeout_recovery"},
+        Verdict::loss_after_tap,
+        {Verdict::timeout_recovery},
         Alarm::losses,
         "packets that it dropped instead of sending",
         "they never left this machine.",
         "Look at the link's state and at pauses that last longer than the adapter waits."},
-    Row{"ack_timeouts",
+    Row{CounterFact::ack_timeouts,
         Question::bandwidth,
-        "timeout_recovery",
-        {"loss_before_tap", "loss_after_tap"},
+        Verdict::timeout_recovery,
+        {Verdict::loss_before_tap, Verdict::loss_after_tap},
         Alarm::losses,
         "requests whose answer did not come in time",
         "requests or their answers are lost, and only a timer tells.",
         find_downstream},
-    Row{"retries_exceeded",
+    Row{CounterFact::retries_exceeded,
         Question::bandwidth,
-        "timeout_recovery",
-        {"loss_after_tap"},
+        Verdict::timeout_recovery,
+        {Verdict::loss_after_tap},
         Alarm::any,
         "requests given up after all retries",
         "queue pairs failed for want of an answer.",
         "See whether the peer lives and can be reached (rping), then look for lost packets on the way."},
-    Row{"retransmissions",
+    Row{CounterFact::retransmissions,
         Question::bandwidth,
         {},
-        {"loss_before_tap", "loss_after_tap", "timeout_recovery", "reordering", "rnr"},
+        {Verdict::loss_before_tap, Verdict::loss_after_tap, Verdict::timeout_recovery, Verdict::reordering,
+         Verdict::rnr},
         Alarm::never,
         "retransmissions",
         {},
         {}},
-    Row{"adaptive_retransmissions",
+    Row{CounterFact::adaptive_retransmissions,
         Question::bandwidth,
         {},
-        {"loss_before_tap", "loss_after_tap", "timeout_recovery", "reordering"},
+        {Verdict::loss_before_tap, Verdict::loss_after_tap, Verdict::timeout_recovery, Verdict::reordering},
         Alarm::never,
         "adaptive retransmissions",
         {},
         {}},
-    Row{"slow_restarts",
+    Row{CounterFact::slow_restarts,
         Question::bandwidth,
         {},
-        {"loss_before_tap", "loss_after_tap", "timeout_recovery", "application_idle", "nic_stall"},
+        {Verdict::loss_before_tap, Verdict::loss_after_tap, Verdict::timeout_recovery, Verdict::application_idle,
+         Verdict::nic_stall},
         Alarm::never,
         "slow restarts after a pause",
         {},
         {}},
-    Row{"duplicates",
+    Row{CounterFact::duplicates,
         Question::bandwidth,
         {},
-        {"loss_before_tap", "loss_after_tap", "timeout_recovery", "duplication", "reordering"},
+        {Verdict::loss_before_tap, Verdict::loss_after_tap, Verdict::timeout_recovery, Verdict::duplication,
+         Verdict::reordering},
         Alarm::never,
         "requests that came again",
         {},
         {}},
-    Row{"icrc_errors",
+    Row{CounterFact::icrc_errors,
         Question::bandwidth,
-        "corruption",
+        Verdict::corruption,
         {},
         Alarm::losses,
         "packets with a bad ICRC",
         "something on the way changes packets.",
         "Look for a device on the way that rewrites headers, and for a damaged link with few CRC errors."},
-    Row{"out_of_buffer",
+    Row{CounterFact::out_of_buffer,
         Question::bandwidth,
-        "rnr",
+        Verdict::rnr,
         {},
         Alarm::any,
         "messages that came with no receive posted",
         "peers have to wait and send again.",
         post_receives},
-    Row{"rnr_received",
+    Row{CounterFact::rnr_received,
         Question::bandwidth,
-        "rnr",
+        Verdict::rnr,
         {},
         Alarm::any,
         "RNR NAKs received",
         "peers had no receive posted.",
         post_receives},
-    Row{"rnr_retries_exceeded",
+    Row{CounterFact::rnr_retries_exceeded,
         Question::bandwidth,
-        "rnr",
+        Verdict::rnr,
         {},
         Alarm::any,
         "requests given up after all RNR retries",
         "queue pairs failed, since their peers posted no receive.",
         post_receives},
-    Row{"pause_received",
+    Row{CounterFact::pause_received,
         Question::bandwidth,
         {},
-        {"pause", "nic_stall"},
+        {Verdict::pause, Verdict::nic_stall},
         Alarm::never,
         "PAUSE frames received",
         {},
         {}},
-    Row{"pause_received_time",
+    Row{CounterFact::pause_received_time,
         Question::bandwidth,
         {},
-        {"pause", "nic_stall"},
+        {Verdict::pause, Verdict::nic_stall},
         Alarm::never,
         "time that it had to pause",
         {},
         {}},
-    Row{"wait",
+    Row{CounterFact::wait,
         Question::bandwidth,
         {},
-        {"pause", "nic_stall", "credit"},
+        {Verdict::pause, Verdict::nic_stall, Verdict::credit},
         Alarm::never,
         "ticks without credit",
         {},
         {}},
-    Row{"out_of_buffer",
+    Row{CounterFact::out_of_buffer,
         Question::queue_depth,
         {},
-        {"at_limit", "underused", "ok"},
+        {Verdict::at_limit, Verdict::underused, Verdict::ok},
         Alarm::never,
         "messages that came with no receive posted",
         {},
         {}},
-    Row{"rnr_received",
+    Row{CounterFact::rnr_received,
         Question::queue_depth,
         {},
-        {"at_limit", "underused", "ok"},
+        {Verdict::at_limit, Verdict::underused, Verdict::ok},
         Alarm::never,
         "RNR NAKs received",
         {},
         {}},
-    Row{"ecn_marked",
+    Row{CounterFact::ecn_marked,
         Question::congestion,
-        "marked",
-        {"throttled", "incast"},
+        Verdict::marked,
+        {Verdict::throttled, Verdict::incast},
         Alarm::marks,
         "packets that came marked (CE)",
         "queues build up on the way to it.",
         "See which ports on the way to it are busy, and whether senders react to CNPs (DCQCN)."},
-    Row{"cnp_sent",
+    Row{CounterFact::cnp_sent,
         Question::congestion,
-        "throttled",
-        {"marked", "incast"},
+        Verdict::throttled,
+        {Verdict::marked, Verdict::incast},
         Alarm::any,
         "CNPs sent",
         "it asks senders to slow down, since their packets come marked.",
         "See which ports on the way to it are busy, and how many senders share them."},
-    Row{"cnp_received",
+    Row{CounterFact::cnp_received,
         Question::congestion,
-        "throttled",
-        {"marked", "incast"},
+        Verdict::throttled,
+        {Verdict::marked, Verdict::incast},
         Alarm::any,
         "CNPs received",
         "receivers ask it to slow down.",
         "See which ports on the way to its peers are busy, and who shares them."},
-    Row{"pause_received",
+    Row{CounterFact::pause_received,
         Question::congestion,
-        "pause",
+        Verdict::pause,
         {},
         Alarm::any,
         "PAUSE frames received",
         "the network cannot take what it sends.",
         "Follow the pauses from switch to switch to the host that only sends them and receives none."},
-    Row{"pause_received_time", Question::congestion, {}, {"pause"}, Alarm::never, "time that it had to pause", {}, {}},
-    Row{"pause_sent",
+    Row{CounterFact::pause_received_time,
         Question::congestion,
-        "pause",
+        {},
+        {Verdict::pause},
+        Alarm::never,
+        "time that it had to pause",
+        {},
+        {}},
+    Row{CounterFact::pause_sent,
+        Question::congestion,
+        Verdict::pause,
         {},
         Alarm::any,
         "PAUSE frames sent",
         "this machine cannot take what comes.",
         "Look at its PCIe (width, speed, relaxed ordering), at NUMA and at the IOMMU."},
-    Row{"pause_sent_time",
+    Row{CounterFact::pause_sent_time,
         Question::congestion,
         {},
-        {"pause"},
+        {Verdict::pause},
         Alarm::never,
         "time that it had its peer pause",
         {},
         {}},
-    Row{"discards_received",
+    Row{CounterFact::discards_received,
         Question::congestion,
         {},
-        {"loss", "incast", "pause"},
+        {Verdict::loss, Verdict::incast, Verdict::pause},
         Alarm::never,
         "packets that it received and dropped",
         {},
         {}},
-    Row{"discards_sent",
+    Row{CounterFact::discards_sent,
         Question::congestion,
         {},
-        {"loss", "pause"},
+        {Verdict::loss, Verdict::pause},
         Alarm::never,
         "packets that it dropped instead of sending",
         {},
         {}},
-    Row{"cache_misses",
+    Row{CounterFact::cache_misses,
         Question::qp_cache,
         {},
-        {"thrashing", "knee", "no_knee", "small_working_set", "undecidable"},
+        {Verdict::thrashing, Verdict::knee, Verdict::no_knee, Verdict::small_working_set, Verdict::undecidable},
         Alarm::never,
         "misses of its caches",
         {},
         {}},
 };
 
+static_assert(std::ranges::all_of(rows, [](const Row& row) { return row.verdict || row.alarm == Alarm::never; }));
+
 std::string place_of(const DeviceCounter& counter) {
     return counter.port == 0 ? counter.device : fmt::format("{} port {}", counter.device, counter.port);
+}
+
+EvidenceUnit unit_of(CounterUnit unit) {
+    switch (unit) {
+        case CounterUnit::octets: return EvidenceUnit::octets;
+        case CounterUnit::ns: return EvidenceUnit::ns;
+        case CounterUnit::ticks: return EvidenceUnit::ticks;
+        case CounterUnit::times:
+        case CounterUnit::unknown: break;
+    }
+    return EvidenceUnit::none;
 }
 
 /// What a counter is called is the proof: `rnr_naks_rcvd of bnxt_re0 port 1 (RNR NAKs received)`.
@@ -299,7 +325,7 @@ Evidence evidence_of(const DeviceCounter& counter, const Row& row) {
     if (counter.priority >= 0) evidence.what += fmt::format(", priority {}", counter.priority);
     evidence.what += ')';
     evidence.value = static_cast<double>(counter.value);
-    if (counter.unit != "times") evidence.unit = counter.unit;
+    evidence.unit = unit_of(counter.unit);
     return evidence;
 }
 
@@ -309,27 +335,29 @@ public:
     Ports(const Snapshot& snapshot, const DeviceFigures& devices) {
         for (const FlowSnapshot& flow : snapshot.flows) captured_ += flow.packets;
         for (const DeviceCounter& counter : devices.counters)
-            if (!counter.fact.empty() && counter.queue_pairs.empty())
+            if (counter.fact != CounterFact::other && counter.queue_pairs.empty())
                 counted_[{counter.device, counter.port, counter.fact}] += counter.value;
     }
     /// Both ways; of a device that does not count them, those of the capture.
     double packets(const DeviceCounter& counter) const {
-        const std::uint64_t packets = of(counter, "packets_sent") + of(counter, "packets_received");
+        const std::uint64_t packets =
+            of(counter, CounterFact::packets_sent) + of(counter, CounterFact::packets_received);
         return static_cast<double>(std::max(packets == 0 ? captured_ : packets, counter.value));
     }
-    /// Packets behind one that met an empty receive queue come out of sequence, though none was lost.
+    /// After a packet that found the receive queue empty, the next ones are out of sequence, though none was lost.
     bool follows_from_rnr(const DeviceCounter& counter) const {
-        if (counter.fact == "out_of_sequence") return of(counter, "out_of_buffer") >= counter.value;
-        if (counter.fact == "sequence_naks") return of(counter, "rnr_received") >= counter.value;
+        if (counter.fact == CounterFact::out_of_sequence)
+            return of(counter, CounterFact::out_of_buffer) >= counter.value;
+        if (counter.fact == CounterFact::sequence_naks) return of(counter, CounterFact::rnr_received) >= counter.value;
         return false;
     }
 
 private:
-    std::uint64_t of(const DeviceCounter& counter, std::string_view fact) const {
-        const auto at = counted_.find({counter.device, counter.port, std::string(fact)});
+    std::uint64_t of(const DeviceCounter& counter, CounterFact fact) const {
+        const auto at = counted_.find({counter.device, counter.port, fact});
         return at == counted_.end() ? 0 : at->second;
     }
-    std::map<std::tuple<std::string, std::uint32_t, std::string>, std::uint64_t> counted_;
+    std::map<std::tuple<std::string, std::uint32_t, CounterFact>, std::uint64_t> counted_;
     std::uint64_t captured_ = 0;
 };
 
@@ -345,33 +373,33 @@ bool alarms(const Row& row, const DeviceCounter& counter, const Ports& ports) {
     return share >= marked_share;
 }
 
-bool supports(const Row& row, std::string_view verdict) {
+bool supports(const Row& row, Verdict verdict) {
     return row.verdict == verdict || std::find(row.also.begin(), row.also.end(), verdict) != row.also.end();
 }
 
-/// Whoever captures where adapters do the work sees no packet of it: the counters do not depend on that.
+/// A capture may miss the packets that an adapter handles itself; its counters do not.
 constexpr double confidence_of_counters = 0.8;
 
-Answer own_answer(const Row& row, const DeviceCounter& counter, const Ports& ports) {
+Answer counter_answer(const Row& row, const DeviceCounter& counter, const Ports& ports) {
     Answer answer;
     answer.question = row.question;
-    answer.verdict = row.verdict;
+    answer.verdict = *row.verdict;
     answer.summary = fmt::format("This machine's {} counted {} {} ({}): {}", place_of(counter), counter.value,
                                  row.means, counter.name, row.says);
     answer.advice = row.advice;
     answer.confidence = confidence_of_counters;
     answer.severity = ratio(static_cast<double>(counter.value), ports.packets(counter));
-    for (const Verdict& known : verdicts(row.question))
-        if (known.name == row.verdict) answer.alarm = known.alarm;
+    const VerdictMeaning* const meaning = meaning_of(answer.question, answer.verdict);
+    answer.alarm = meaning != nullptr && meaning->alarm;
     answer.evidence.push_back(evidence_of(counter, row));
     return answer;
 }
 
-/// Answers that only counters give, one a verdict: that of the counter that weighs most, with the others behind it.
-class OwnAnswers {
+/// Answers that only counters give, one for each verdict: of the counter with the highest severity, then the others.
+class CounterAnswers {
 public:
     void add(const Row& row, const DeviceCounter& counter, const Ports& ports) {
-        Answer fresh = own_answer(row, counter, ports);
+        Answer fresh = counter_answer(row, counter, ports);
         const auto known = std::find_if(answers_.begin(), answers_.end(), [&](const Answer& one) {
             return one.question == row.question && one.verdict == row.verdict;
         });
@@ -389,7 +417,7 @@ private:
 
 void add_counters(const Snapshot& snapshot, const DeviceFigures& devices, std::vector<Answer>& answers) {
     const Ports ports(snapshot, devices);
-    OwnAnswers own;
+    CounterAnswers own;
     std::vector<bool> supported(answers.size());
     std::vector<std::pair<const Row*, const DeviceCounter*>> rest;
     for (const Row& row : rows)

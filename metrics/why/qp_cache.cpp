@@ -8,7 +8,10 @@
 #include <optional>
 #include <tuple>
 
-#include "metrics/why/scene.h"
+#include "metrics/why/finding.h"
+#include "metrics/why/flow_measures.h"
+#include "metrics/why/questions.h"
+#include "metrics/why/subject.h"
 #include "metrics/why/thresholds.h"
 #include "metrics/why/words.h"
 
@@ -17,8 +20,8 @@ namespace metrics::why {
 namespace {
 
 struct Knee {
-    double from = 0;  ///< the cache holds at least so many
-    double to = 0;    ///< and fewer than so many
+    double from = 0;  ///< entries that the cache holds at least
+    double to = 0;    ///< and entries that it cannot hold
     double ratio = 0;
     double share_beyond = 0;
     std::uint64_t fast_ns = 0;
@@ -27,7 +30,7 @@ struct Knee {
 
 struct Table {
     const ReuseFigures* figures;
-    std::string_view what;
+    EvidenceUnit unit;
     std::string_view advice;
 };
 
@@ -73,12 +76,12 @@ void add_bins(Answer& answer, const ReuseFigures& figures, std::string_view what
         if (const auto median = bin.turnaround_ns.quantile(0.5))
             add_evidence(answer,
                          fmt::format("median turnaround at a reuse distance of {} {}", rough(bin.distance), what),
-                         static_cast<double>(*median), "ns");
+                         static_cast<double>(*median), EvidenceUnit::ns);
 }
 
-Answer about(const HostSnapshot& host, const Scene& scene, std::string_view verdict) {
-    std::vector<Sick> flows;
-    for (const FlowSnapshot* flow : scene.flows())
+Answer about(const HostSnapshot& host, const Subject& subject, Verdict verdict) {
+    std::vector<Affected> flows;
+    for (const FlowSnapshot* flow : subject.flows())
         if (flow->destination.address == host.address && carries_data(*flow)) flows.push_back({flow, 0});
     Answer answer = finding(Question::qp_cache, verdict, flows);
     if (answer.flows.size() > 16) answer.flows.resize(16);
@@ -87,41 +90,44 @@ Answer about(const HostSnapshot& host, const Scene& scene, std::string_view verd
 }
 
 void add_sets(Answer& answer, const HostSnapshot& host) {
-    add_evidence(answer, "queue pairs addressed", static_cast<double>(host.queue_pairs.distinct), "queue pairs");
+    add_evidence(answer, "queue pairs addressed", static_cast<double>(host.queue_pairs.distinct),
+                 EvidenceUnit::queue_pairs);
     add_evidence(answer, "of them within 10 ms, most", static_cast<double>(host.queue_pairs.working_set_max),
-                 "queue pairs");
-    add_evidence(answer, "remote keys used", static_cast<double>(host.remote_keys.distinct), "keys");
-    add_evidence(answer, "pages of 4 KiB touched", static_cast<double>(host.pages.distinct), "pages");
-    add_evidence(answer, "of them within 10 ms, most", static_cast<double>(host.pages.working_set_max), "pages");
+                 EvidenceUnit::queue_pairs);
+    add_evidence(answer, "remote keys used", static_cast<double>(host.remote_keys.distinct), EvidenceUnit::keys);
+    add_evidence(answer, "pages of 4 KiB touched", static_cast<double>(host.pages.distinct), EvidenceUnit::pages);
+    add_evidence(answer, "of them within 10 ms, most", static_cast<double>(host.pages.working_set_max),
+                 EvidenceUnit::pages);
 }
 
-std::size_t most_flows(const Scene& scene) {
+std::size_t most_flows(const Subject& subject) {
     std::map<Address, std::size_t> flows;
     std::size_t most = 0;
-    for (const FlowSnapshot* flow : scene.flows())
+    for (const FlowSnapshot* flow : subject.flows())
         if (carries_data(*flow)) most = std::max(most, ++flows[flow->destination.address]);
     return most;
 }
 
 /// Where turnaround steps up, one answer a table that has such a place.
-std::vector<Answer> knees_of(const Scene& scene, const HostSnapshot& host) {
+std::vector<Answer> knees_of(const Subject& subject, const HostSnapshot& host) {
     const std::array<Table, 3> tables{{
-        {&host.queue_pairs, "queue pairs",
+        {&host.queue_pairs, EvidenceUnit::queue_pairs,
          "use fewer queue pairs (share them among threads, XRC or DC transport, or an SRQ), or send in bursts to each"},
-        {&host.remote_keys, "keys", "register fewer, larger regions"},
-        {&host.pages, "pages", "back the memory with huge pages, and touch it in order"},
+        {&host.remote_keys, EvidenceUnit::keys, "register fewer, larger regions"},
+        {&host.pages, EvidenceUnit::pages, "back the memory with huge pages, and touch it in order"},
     }};
     std::vector<Answer> out;
     for (const Table& table : tables) {
         if (table.figures->distinct <= small_working_set) continue;
         const auto knee = knee_of(*table.figures);
         if (!knee) continue;
+        const std::string_view what = name_of(table.unit);
         const bool thrashes = knee->share_beyond >= thrashing_share;
-        Answer answer = about(host, scene, thrashes ? "thrashing" : "knee");
+        Answer answer = about(host, subject, thrashes ? Verdict::thrashing : Verdict::knee);
         answer.summary = fmt::format(
             "{0} answers in {1} where one of the {2} was among the last {3} or so that it used, and in {4} where it "
             "was not: its cache probably holds about {3}, and {5} of the requests go beyond.",
-            scene.host(host.address), duration(static_cast<double>(knee->fast_ns)), table.what, rough(knee->from),
+            subject.host(host.address), duration(static_cast<double>(knee->fast_ns)), what, rough(knee->from),
             duration(static_cast<double>(knee->slow_ns)), percent(knee->share_beyond));
         answer.advice = fmt::format(
             "To stay within it, {}. The adapter's own counters, where it has them, confirm it (`ethtool -S DEVICE`: "
@@ -129,10 +135,10 @@ std::vector<Answer> knees_of(const Scene& scene, const HostSnapshot& host) {
             table.advice);
         answer.confidence *= 0.7;  // load grows with the number of queue pairs too
         answer.severity = thrashes ? knee->share_beyond * (1 - 1 / knee->ratio) : 0;
-        add_evidence(answer, "cache holds at least", knee->from, std::string(table.what));
-        add_evidence(answer, "and fewer than", knee->to, std::string(table.what));
-        add_evidence(answer, "requests beyond", knee->share_beyond, "share");
-        add_bins(answer, *table.figures, table.what);
+        add_evidence(answer, "cache holds at least", knee->from, table.unit);
+        add_evidence(answer, "and fewer than", knee->to, table.unit);
+        add_evidence(answer, "requests beyond", knee->share_beyond, EvidenceUnit::share);
+        add_bins(answer, *table.figures, what);
         add_sets(answer, host);
         out.push_back(std::move(answer));
     }
@@ -140,34 +146,35 @@ std::vector<Answer> knees_of(const Scene& scene, const HostSnapshot& host) {
 }
 
 /// Of a capture without requests at a glance, as of iWARP: few connections need no cache either.
-Answer without_requests(const Scene& scene) {
-    std::vector<Sick> all;
-    const std::size_t most = most_flows(scene);
+Answer without_requests(const Subject& subject) {
+    std::vector<Affected> all;
+    const std::size_t most = most_flows(subject);
     if (most == 0 || most > small_working_set) {
-        Answer answer = finding(Question::qp_cache, "undecidable", all);
+        Answer answer = finding(Question::qp_cache, Verdict::undecidable, all);
         answer.summary = "The capture holds no requests, so nothing is known of the adapters' caches.";
         answer.advice = "Capture at the host that is asked, while many queue pairs are in use.";
         return answer;
     }
-    for (const FlowSnapshot* flow : scene.flows())
+    for (const FlowSnapshot* flow : subject.flows())
         if (carries_data(*flow)) all.push_back({flow, 0});
-    Answer answer = finding(Question::qp_cache, "small_working_set", all);
+    Answer answer = finding(Question::qp_cache, Verdict::small_working_set, all);
     answer.summary =
         fmt::format("No host is sent data on more than {}: any adapter holds them.", counted(most, "connection"));
     answer.advice = "Nothing needs to be done.";
     answer.confidence = 0.8;  // keys and pages are not counted
-    add_evidence(answer, "connections with data towards one host, most", static_cast<double>(most), "connections");
+    add_evidence(answer, "connections with data towards one host, most", static_cast<double>(most),
+                 EvidenceUnit::connections);
     return answer;
 }
 
-Answer small_set(const Scene& scene, const HostSnapshot& host) {
-    Answer answer = about(host, scene, "small_working_set");
+Answer small_set(const Subject& subject, const HostSnapshot& host) {
+    Answer answer = about(host, subject, Verdict::small_working_set);
     std::string used;  // SENDs name neither keys nor pages
     for (const auto& [count, what] :
          {std::pair{host.remote_keys.distinct, "rkey"}, std::pair{host.pages.working_set_max, "page"}})
         if (count > 0) used += (used.empty() ? ", using " : " and ") + counted(count, what);
     answer.summary =
-        fmt::format("{} receives requests on {}{}{}: any adapter holds them.", scene.host(host.address),
+        fmt::format("{} receives requests on {}{}{}: any adapter holds them.", subject.host(host.address),
                     counted(host.queue_pairs.distinct, "queue pair"), used, used.empty() ? "" : " at a time");
     answer.advice = "Nothing needs to be done.";
     answer.confidence = 0.9;
@@ -175,21 +182,21 @@ Answer small_set(const Scene& scene, const HostSnapshot& host) {
     return answer;
 }
 
-Answer large_set_without_knee(const Scene& scene, const HostSnapshot& host) {
+Answer large_set_without_knee(const Subject& subject, const HostSnapshot& host) {
     const std::uint64_t samples =
         std::max({measured(host.queue_pairs), measured(host.remote_keys), measured(host.pages)});
     const bool enough = samples >= 2 * knee_samples;
-    Answer answer = about(host, scene, enough ? "no_knee" : "undecidable");
+    Answer answer = about(host, subject, enough ? Verdict::no_knee : Verdict::undecidable);
     if (enough) {
         answer.summary = fmt::format(
             "{} answers as fast however long ago it met a queue pair, key or page ({}, {}): no cache shows.",
-            scene.host(host.address), counted(host.queue_pairs.distinct, "queue pair"),
+            subject.host(host.address), counted(host.queue_pairs.distinct, "queue pair"),
             counted(host.pages.distinct, "page"));
         answer.advice = "Nothing needs to be done.";
     } else {
         answer.summary = fmt::format(
             "{} received requests on {}, but only {} could be timed: too few to find the end of a cache.",
-            scene.host(host.address), counted(host.queue_pairs.distinct, "queue pair"), counted(samples, "answer"));
+            subject.host(host.address), counted(host.queue_pairs.distinct, "queue pair"), counted(samples, "answer"));
         answer.advice = "Capture longer, at that host, with requests that are answered (RC READ, or WRITE with ACKs).";
         answer.confidence = 0;
     }
@@ -206,16 +213,16 @@ bool is_busier(const HostSnapshot& host, const HostSnapshot& other) {
 
 }  // namespace
 
-void ask_qp_cache(const Scene& scene, std::vector<Answer>& out) {
+void ask_qp_cache(const Subject& subject, std::vector<Answer>& out) {
     const HostSnapshot* busiest = nullptr;
     std::vector<Answer> thrashing;
     std::optional<Answer> mild;
-    for (const HostSnapshot& host : scene.snapshot().hosts) {
+    for (const HostSnapshot& host : subject.snapshot().hosts) {
         // Packets that set up connections are requests, too, and name no queue pair that a cache holds.
-        if (!scene.concerns(host.address) || host.received_requests == 0 || host.queue_pairs.distinct == 0) continue;
+        if (!subject.concerns(host.address) || host.received_requests == 0 || host.queue_pairs.distinct == 0) continue;
         if (busiest == nullptr || is_busier(host, *busiest)) busiest = &host;
-        for (Answer& answer : knees_of(scene, host))
-            if (answer.verdict == "thrashing")
+        for (Answer& answer : knees_of(subject, host))
+            if (answer.verdict == Verdict::thrashing)
                 thrashing.push_back(std::move(answer));
             else if (!mild)
                 mild = std::move(answer);
@@ -225,12 +232,12 @@ void ask_qp_cache(const Scene& scene, std::vector<Answer>& out) {
     else if (mild)
         out.push_back(std::move(*mild));
     else if (busiest == nullptr)
-        out.push_back(without_requests(scene));
+        out.push_back(without_requests(subject));
     else if (std::max({busiest->queue_pairs.distinct, busiest->remote_keys.distinct, busiest->pages.working_set_max}) <=
              small_working_set)
-        out.push_back(small_set(scene, *busiest));
+        out.push_back(small_set(subject, *busiest));
     else
-        out.push_back(large_set_without_knee(scene, *busiest));
+        out.push_back(large_set_without_knee(subject, *busiest));
 }
 
 }  // namespace metrics::why

@@ -11,7 +11,7 @@ namespace metrics::why {
 inline constexpr double alarming_loss_share = 1e-4;
 /// Time that repairs may take before they alarm, however few they are.
 inline constexpr double alarming_time_share = 0.01;
-/// Of its busy time, that a flow spends on repairs before its latency is told by them.
+/// The share of its busy time that a flow spends on repairs before they explain its latency.
 inline constexpr double hurting_repair_share = 0.1;
 /// One packet in a hundred out of order makes RC repeat its window again and again: rates collapse.
 inline constexpr double reordered_share = 0.01;
@@ -28,24 +28,24 @@ inline constexpr double probe_share = 0.01;
 
 /// A share of the time that names what binds a flow.
 inline constexpr double binding_share = 0.25;
-/// A link that carries frames for so much of the time has no room left between them.
+/// A link that carries frames for this share of the time has no room left between them.
 inline constexpr double full_share = 0.8;
-/// Messages below this are paid for by the piece: headers alone are 82 octets a packet.
+/// Below this size the cost of a message does not depend on its size: headers alone are 82 bytes a packet.
 inline constexpr double small_message_bytes = 512;
-/// Below so many messages nothing is said about rates, unless they are long ones: of so many packets in all.
+/// Below this number of messages nothing is said about rates, unless they are long: of this number of packets in all.
 inline constexpr std::uint64_t few_messages = 8;
 inline constexpr std::uint64_t few_packets = 100;
 
 /// Light needs 5 ms for 500 km of fibre and back. Data centres answer within 0.1 ms, software stacks on busy virtual
 /// machines within a few: beyond this it is distance, or something that delays every packet.
 inline constexpr std::uint64_t far_round_trip_ns = 5'000'000;
-/// Round trips of which a minimum can be trusted.
+/// The number of round trips whose minimum can be trusted.
 inline constexpr std::uint64_t enough_round_trips = 20;
-/// A median within so many times the least round trip is distance; beyond it, packets wait in queues.
+/// A median within this multiple of the least round trip is distance; beyond it, packets wait in queues.
 inline constexpr double steady_ratio = 2.0;
 /// What waiting in queues does to the median, at least, before it is named.
 inline constexpr double queueing_ratio = 3.0;
-/// A responder that takes so many times the round trip is what one waits for.
+/// A responder that takes this multiple of the round trip is what requests wait for.
 inline constexpr double slow_responder_ratio = 3.0;
 
 /// A part of the time from post to completion that is the sender's own, and most of it.
@@ -67,7 +67,7 @@ inline constexpr double knee_ratio = 1.5;
 /// Accesses beyond the knee from which the cache is said to be thrashed.
 inline constexpr double thrashing_share = 0.1;
 
-/// A queue that is at its limit for so much of the time limits.
+/// A queue that is at its limit for this share of the time limits the flow.
 inline constexpr double at_limit_share = 0.5;
 /// Less than this of the depth that was used at all leaves most of it idle.
 inline constexpr double underused_share = 0.25;

@@ -1,8 +1,12 @@
-// What only the program's own posts and completions tell.
+// What only the program's own posts and completions show.
+#include "metrics/why/traced.h"
+
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "metrics/why/scene.h"
+#include "metrics/why/finding.h"
+#include "metrics/why/flow_measures.h"
+#include "metrics/why/subject.h"
 
 namespace metrics::why {
 
@@ -24,8 +28,8 @@ std::uint64_t unpolled_ns(const FlowSnapshot& flow) {
            unpolled_ns(flow, State::application_idle);
 }
 
-std::string program_on(const Scene& scene, const FlowSnapshot& flow) {
-    const std::string host = scene.short_name(flow.source.address);
+std::string program_on(const Subject& subject, const FlowSnapshot& flow) {
+    const std::string host = subject.short_name(flow.source.address);
     if (!flow.verbs || flow.verbs->process.command.empty()) return host;
     std::string_view name = flow.verbs->process.command;
     name = name.substr(0, name.find(' '));
@@ -37,20 +41,21 @@ namespace {
 
 void add_median(Answer& answer, std::string what, const Histogram& values) {
     if (const auto median = values.quantile(0.5))
-        add_evidence(answer, std::move(what), static_cast<double>(*median), "ns", {}, true);
+        add_evidence(answer, std::move(what), static_cast<double>(*median), EvidenceUnit::ns, {}, true);
 }
 
 void add_queue(Answer& answer, const std::string& what, const LevelFigures& queue) {
     if (queue.max == 0) return;
-    add_evidence(answer, what + ", mean", queue.mean, "messages");
-    add_evidence(answer, what + ", most", static_cast<double>(queue.max), "messages");
+    add_evidence(answer, what + ", mean", queue.mean, EvidenceUnit::messages);
+    add_evidence(answer, what + ", most", static_cast<double>(queue.max), EvidenceUnit::messages);
     if (queue.capacity)
-        add_evidence(answer, what + ", as many as fit", static_cast<double>(*queue.capacity), "messages");
+        add_evidence(answer, what + ", as many as fit", static_cast<double>(*queue.capacity), EvidenceUnit::messages);
     const auto observed = static_cast<double>(queue.observed_ns);
-    add_evidence(answer, "time without any " + what, ratio(static_cast<double>(queue.empty_ns), observed), "share");
+    add_evidence(answer, "time without any " + what, ratio(static_cast<double>(queue.empty_ns), observed),
+                 EvidenceUnit::share);
     if (queue.capacity)
         add_evidence(answer, "time with as many " + what + " as fit",
-                     ratio(static_cast<double>(queue.full_ns), observed), "share");
+                     ratio(static_cast<double>(queue.full_ns), observed), EvidenceUnit::share);
 }
 
 }  // namespace
@@ -66,11 +71,12 @@ void add_traced(Answer& answer, const FlowSnapshot& flow) {
     add_median(answer, "median, post to polled completion", delays.whole_ns);
     const auto wall = static_cast<double>(flow.wall_ns());
     add_evidence(answer, "time with work posted and not sent", ratio(static_cast<double>(held_ns(flow)), wall),
-                 "share");
+                 EvidenceUnit::share);
     add_evidence(answer, "time with nothing posted and a completion not taken",
-                 ratio(static_cast<double>(unpolled_ns(flow)), wall), "share");
-    add_evidence(answer, "completions with an error", static_cast<double>(verbs.completion_errors), "");
-    add_evidence(answer, "records of the trace that were lost", static_cast<double>(verbs.records_lost), "");
+                 ratio(static_cast<double>(unpolled_ns(flow)), wall), EvidenceUnit::share);
+    add_evidence(answer, "completions with an error", static_cast<double>(verbs.completion_errors), EvidenceUnit::none);
+    add_evidence(answer, "records of the trace that were lost", static_cast<double>(verbs.records_lost),
+                 EvidenceUnit::none);
 }
 
 }  // namespace metrics::why

@@ -17,13 +17,16 @@ std::string counted(std::uint64_t value, std::string_view singular, std::string_
 }
 
 std::string figure(const Evidence& evidence) {
-    if (evidence.unit == "ns") return duration(evidence.value);
-    if (evidence.unit == "bytes") return octets(evidence.value);
-    if (evidence.unit == "bytes/s") return bit_rate(evidence.value);
-    if (evidence.unit == "share") return percent(evidence.value);
-    if (evidence.unit.empty()) return rough(evidence.value);
+    switch (evidence.unit) {
+        case EvidenceUnit::none: return rough(evidence.value);
+        case EvidenceUnit::ns: return duration(evidence.value);
+        case EvidenceUnit::bytes: return octets(evidence.value);
+        case EvidenceUnit::bytes_per_second: return bit_rate(evidence.value);
+        case EvidenceUnit::share: return percent(evidence.value);
+        default: break;
+    }
     // "1 packet", "2 packets"; "1 recovery".
-    std::string unit = evidence.unit;
+    std::string unit(name_of(evidence.unit));
     if (evidence.value == 1 && unit.size() > 3 && unit.ends_with("ies"))
         unit.replace(unit.size() - 3, 3, "y");
     else if (evidence.value == 1 && unit.size() > 1 && unit.back() == 's')

@@ -18,10 +18,14 @@ using Fault = std::string;  ///< empty where all is well
 
 enum class Value : std::uint8_t { none, optional, needed };
 
+/// What an option asks for by itself, if no other call is given.
+enum class Asks : std::uint8_t { nothing, filter_check, version };
+
 struct Option {
     std::string_view name;
     Value value;
     Fault (*take)(Arguments&, const std::string& value);
+    Asks asks = Asks::nothing;
 };
 
 Fault call(Arguments& arguments, Call wanted) {
@@ -66,8 +70,15 @@ Fault take_ports(Arguments& arguments, const std::string& value) {
 }
 
 Fault take_timestamps(Arguments& arguments, const std::string& value) {
-    if (value != "automatic" && value != "hardware" && value != "software") return "automatic, hardware or software";
-    arguments.timestamps = value;
+    using capture::TimestampSource;
+    if (value == "automatic")
+        arguments.timestamps = TimestampSource::automatic;
+    else if (value == "hardware")
+        arguments.timestamps = TimestampSource::hardware;
+    else if (value == "software")
+        arguments.timestamps = TimestampSource::software;
+    else
+        return "automatic, hardware or software";
     return {};
 }
 
@@ -93,7 +104,7 @@ constexpr std::array options{
     Option{"help", Value::none, [](Arguments& a, const std::string&) { return call(a, Call::help); }},
     Option{"version", Value::none, [](Arguments& a, const std::string&) { return call(a, Call::version); }},
     // With a value it is Wireshark that tells its own.
-    Option{"extcap-version", Value::optional, pass_over},
+    Option{"extcap-version", Value::optional, pass_over, Asks::version},
     Option{"extcap-interfaces", Value::none,
            [](Arguments& a, const std::string&) { return call(a, Call::interfaces); }},
     Option{"extcap-dlts", Value::none, [](Arguments& a, const std::string&) { return call(a, Call::dlts); }},
@@ -101,7 +112,7 @@ constexpr std::array options{
     Option{"capture", Value::none, [](Arguments& a, const std::string&) { return call(a, Call::capture); }},
     Option{"extcap-interface", Value::needed, take_interface},
     Option{"extcap-reload-option", Value::needed, keep<&Arguments::reload>},
-    Option{"extcap-capture-filter", Value::needed, keep<&Arguments::filter>},
+    Option{"extcap-capture-filter", Value::needed, keep<&Arguments::filter>, Asks::filter_check},
     Option{"extcap-control-in", Value::needed, pass_over},
     Option{"extcap-control-out", Value::needed, pass_over},
     Option{"fifo", Value::needed, keep<&Arguments::fifo>},
@@ -162,8 +173,8 @@ wire::Result<Arguments, std::string> parse(const std::vector<std::string>& words
         }
         if (const Fault wanted = option->take(arguments, value); !wanted.empty())
             return wire::Failure{fmt::format("--{} {}: {} is wanted", option->name, value, wanted)};
-        filter_given = filter_given || option->name == "extcap-capture-filter";
-        version_asked = version_asked || (option->name == "extcap-version" && !inside);
+        filter_given = filter_given || option->asks == Asks::filter_check;
+        version_asked = version_asked || (option->asks == Asks::version && !inside);
     }
     if (arguments.call == Call::help && filter_given) arguments.call = Call::check_filter;
     if (arguments.call == Call::help && version_asked) arguments.call = Call::version;

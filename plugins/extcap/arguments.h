@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "capture/packet_ring.h"
 #include "wire/result.h"
 
 namespace extcap {
@@ -34,7 +35,7 @@ struct Arguments {
     std::uint32_t snaplen = 0;  ///< octets; 0 is whole frames
     std::vector<std::uint16_t> iwarp_ports = {};
     bool promiscuous = true;
-    std::string timestamps = "automatic";
+    capture::TimestampSource timestamps = capture::TimestampSource::automatic;
     std::string socket = {};
 };
 

@@ -53,9 +53,7 @@ capture::TapOptions tap_options(const Arguments& arguments) {
     // Who says how much gets no more of anything, the management of connections among it.
     if (options.ring.snaplen != header_octets || !arguments.headers_only) options.ring.management_octets = 0;
     options.ring.promiscuous = arguments.promiscuous;
-    options.ring.timestamps = arguments.timestamps == "hardware"   ? capture::TimestampSource::hardware
-                              : arguments.timestamps == "software" ? capture::TimestampSource::software
-                                                                   : capture::TimestampSource::automatic;
+    options.ring.timestamps = arguments.timestamps;
     options.filter = arguments.filter;
     options.iwarp_ports = arguments.iwarp_ports;
     return options;

@@ -60,16 +60,16 @@ std::string difference_of(const FlowSnapshot& original, const FlowSnapshot& repl
 std::vector<ComparedFlow::Why> why_of(const Survey& survey, const metrics::Snapshot& recorded, const ComparedFlow& flow,
                                       const metrics::HostNames& names) {
     const auto verdicts = [&](const metrics::Snapshot& snapshot, std::uint64_t id) {
-        std::map<metrics::Question, std::string> first;
+        std::map<metrics::Question, metrics::Verdict> first;
         for (const metrics::Answer& answer : metrics::answer(snapshot, names, &id))
             first.try_emplace(answer.question, answer.verdict);
         return first;
     };
     const auto before = verdicts(survey.snapshot, flow.original->id);
-    auto after = verdicts(recorded, flow.replayed->id);
+    const auto after = verdicts(recorded, flow.replayed->id);
     std::vector<ComparedFlow::Why> out;
     for (const auto& [question, verdict] : before)
-        if (after[question] != verdict) out.push_back({question, verdict, after[question]});
+        if (const metrics::Verdict now = after.at(question); now != verdict) out.push_back({question, verdict, now});
     return out;
 }
 
@@ -119,7 +119,7 @@ std::vector<ComparedFlow> compare(const Survey& survey, const Reenactment& run, 
         flow.why = why_of(survey, recorded, flow, names);
     };
     // One end knows both ports of each connection.
-    for (const PartyResult::Side& side : run.parties.front().sides) {
+    for (const EndpointResult::Side& side : run.endpoints.front().sides) {
         if (side.copy != 0) continue;
         const std::uint16_t local = port_of(side.local);
         const std::uint16_t peer = port_of(side.peer);

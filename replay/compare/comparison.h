@@ -31,8 +31,8 @@ struct ComparedFlow {
     bool equal = false;                               ///< operations: kinds, counts, octets
     struct Why {
         metrics::Question question{};
-        std::string original;  ///< verdict
-        std::string replayed;
+        metrics::Verdict original{};
+        metrics::Verdict replayed{};
     };
     std::vector<Why> why;    ///< questions on whose answer both differ
     std::string difference;  ///< where the time went otherwise, in a sentence; empty where nothing is to be told

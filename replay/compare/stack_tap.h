@@ -12,7 +12,7 @@
 #include "capture/writer.h"
 #include "iwarp/iwarp.h"
 #include "metrics/engine/analyzer.h"
-#include "replay/compare/recorder.h"
+#include "replay/compare/traffic_recorder.h"
 
 namespace replay {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "iwarp/transport/tcp.h"
+#include "iwarp/transport/tcp_transport.h"
 #include "iwarp/transport/transport.h"
 #include "iwarp/verbs/device.h"
 #include "iwarp/verbs/stream.h"

@@ -12,8 +12,8 @@ namespace {
 
 using Place = ReenactmentOptions::Place;
 
-PartyOptions party_options(const Survey& survey, const ReenactmentOptions& options, bool initiator) {
-    PartyOptions out;
+EndpointOptions endpoint_options(const Survey& survey, const ReenactmentOptions& options, bool initiator) {
+    EndpointOptions out;
     out.initiator = initiator;
     out.host = options.host;
     out.port = options.port;
@@ -37,27 +37,27 @@ Reenactment on_loopback(const Survey& survey, const ReenactmentOptions& options)
     const auto stopped = [&] { return over || (options.stopped && options.stopped()); };
     OperationQueue to_acceptor;
     OperationQueue to_initiator;
-    PartyOptions accepting = party_options(survey, options, false);
+    EndpointOptions accepting = endpoint_options(survey, options, false);
     accepting.host = "127.0.0.1";
     accepting.port = 0;
     accepting.stopped = stopped;
-    Party acceptor(device_of(options, false), survey, to_acceptor, accepting);
-    PartyOptions connecting = party_options(survey, options, true);
+    ReplayEndpoint acceptor(device_of(options, false), survey, to_acceptor, accepting);
+    EndpointOptions connecting = endpoint_options(survey, options, true);
     connecting.host = "127.0.0.1";
     connecting.port = options.listening ? options.listening(acceptor.address(), acceptor.port()) : acceptor.port();
     connecting.stopped = stopped;
-    Party initiator(device_of(options, true), survey, to_initiator, connecting);
+    ReplayEndpoint initiator(device_of(options, true), survey, to_initiator, connecting);
 
     Reenactment out;
-    out.parties.resize(2);
+    out.endpoints.resize(2);
     {
         const PlanReader reader(survey, options.loops, options.payload, {&to_initiator, &to_acceptor});
         std::thread other([&] {
-            out.parties[1] = acceptor.run();
-            if (!out.parties[1].error.empty()) over = true;
+            out.endpoints[1] = acceptor.run();
+            if (!out.endpoints[1].error.empty()) over = true;
         });
-        out.parties[0] = initiator.run();
-        if (!out.parties[0].error.empty()) over = true;
+        out.endpoints[0] = initiator.run();
+        if (!out.endpoints[0].error.empty()) over = true;
         other.join();
     }
     return out;
@@ -67,15 +67,15 @@ Reenactment as_one_end(const Survey& survey, const ReenactmentOptions& options) 
     const bool initiator = options.place == Place::to;
     OperationQueue operations;
     std::unique_ptr<PlanReader> reader;
-    PartyOptions own = party_options(survey, options, initiator);
+    EndpointOptions own = endpoint_options(survey, options, initiator);
     own.begin = [&](const Terms& terms) {
         reader = std::make_unique<PlanReader>(survey, terms.loops, options.payload,
                                               std::vector<OperationQueue*>{&operations});
     };
-    Party party(device_of(options, initiator), survey, operations, own);
-    if (!initiator && options.listening) static_cast<void>(options.listening(party.address(), party.port()));
+    ReplayEndpoint endpoint(device_of(options, initiator), survey, operations, own);
+    if (!initiator && options.listening) static_cast<void>(options.listening(endpoint.address(), endpoint.port()));
     Reenactment out;
-    out.parties.push_back(party.run());
+    out.endpoints.push_back(endpoint.run());
     return out;
 }
 
@@ -83,23 +83,23 @@ Reenactment as_one_end(const Survey& survey, const ReenactmentOptions& options) 
 
 std::string Reenactment::error() const {
     // The one that gave up for the other's sake says less.
-    for (const PartyResult& party : parties)
-        if (!party.error.empty() && !party.stopped && !party.told) return party.error;
-    for (const PartyResult& party : parties)
-        if (!party.error.empty() && !party.told) return party.error;
-    for (const PartyResult& party : parties)
-        if (!party.error.empty()) return party.error;
+    for (const EndpointResult& endpoint : endpoints)
+        if (!endpoint.error.empty() && !endpoint.stopped && !endpoint.by_peer) return endpoint.error;
+    for (const EndpointResult& endpoint : endpoints)
+        if (!endpoint.error.empty() && !endpoint.by_peer) return endpoint.error;
+    for (const EndpointResult& endpoint : endpoints)
+        if (!endpoint.error.empty()) return endpoint.error;
     return {};
 }
 
 bool Reenactment::stopped() const {
-    return std::ranges::any_of(parties, [](const PartyResult& party) { return party.stopped; });
+    return std::ranges::any_of(endpoints, [](const EndpointResult& endpoint) { return endpoint.stopped; });
 }
 
 std::uint64_t Reenactment::duration_ns() const {
     std::int64_t longest = 0;
-    for (const PartyResult& party : parties)
-        if (party.start_ns != 0) longest = std::max(longest, party.end_ns - party.start_ns);
+    for (const EndpointResult& endpoint : endpoints)
+        if (endpoint.start_ns != 0) longest = std::max(longest, endpoint.end_ns - endpoint.start_ns);
     return static_cast<std::uint64_t>(longest);
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "iwarp/iwarp.h"
-#include "replay/endpoints/party.h"
+#include "replay/endpoints/replay_endpoint.h"
 #include "replay/plan/survey.h"
 
 namespace replay {
@@ -33,8 +33,8 @@ struct ReenactmentOptions {
 
 /// What the ends on this machine did: one, or both.
 struct Reenactment {
-    std::vector<PartyResult> parties;  ///< the one that connects first
-    std::string error() const;         ///< of the first that failed; empty: all came about
+    std::vector<EndpointResult> endpoints;  ///< the one that connects first
+    std::string error() const;              ///< of the first that failed; empty: all came about
     bool stopped() const;
     std::uint64_t duration_ns() const;  ///< from the start to the last thing done; 0 without a start
 };

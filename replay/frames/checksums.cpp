@@ -41,8 +41,14 @@ std::optional<wire::IcrcPieces> pieces_of(wire::Bytes frame, const Dissection& d
     const std::uint32_t bth = dissection.layers[i].offset;
     pieces.transport = frame.subspan(bth, crc.offset - bth);
     const LayerRef& below = dissection.layers[--i];
-    if (below.id == LayerId::lrh) return pieces.lrh = frame.subspan(below.offset, below.length), pieces;
-    if (below.id == LayerId::grh) return pieces.network = frame.subspan(below.offset, below.length), pieces;
+    if (below.id == LayerId::lrh) {
+        pieces.lrh = frame.subspan(below.offset, below.length);
+        return pieces;
+    }
+    if (below.id == LayerId::grh) {
+        pieces.network = frame.subspan(below.offset, below.length);
+        return pieces;
+    }
     if (below.id != LayerId::udp) return std::nullopt;
     pieces.udp = frame.subspan(below.offset, below.length);
     while (i-- > 0) {

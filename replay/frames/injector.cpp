@@ -49,7 +49,10 @@ bool Injector::run(capture::Source& source) {
 }
 
 std::int64_t Injector::due_of(std::int64_t captured_ns) {
-    if (!settings_.speed) return last_due_ns_ = clock_.now_ns();
+    if (!settings_.speed) {
+        last_due_ns_ = clock_.now_ns();
+        return last_due_ns_;
+    }
     if (!first_captured_ns_) {
         first_captured_ns_ = last_captured_ns_ = captured_ns;
         if (!start_ns_) start_ns_ = clock_.now_ns();

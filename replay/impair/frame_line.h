@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
+#include "replay/impair/impairment_settings.h"
 #include "replay/impair/pace.h"
 #include "replay/impair/random.h"
-#include "replay/impair/settings.h"
 #include "wire/bytes.h"
 
 namespace replay {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "replay/peer/compare.h"
 #include "replay/peer/conversation.h"
+#include "replay/peer/message_comparison.h"
 #include "replay/peer/steering.h"
 
 namespace replay {

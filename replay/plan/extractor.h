@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "dissect/dissector.h"
-#include "metrics/witness.h"
-#include "replay/plan/operation.h"
-#include "replay/plan/payload.h"
+#include "metrics/frame_observer.h"
+#include "replay/plan/payload_window.h"
+#include "replay/plan/planned_operation.h"
 #include "replay/plan/survey.h"
 
 namespace replay {
@@ -27,7 +27,7 @@ private:
 /// Operations out of what an engine says of frames: the same messages that `flows` counts, each when its last packet
 /// has passed. Also the engine's listener, for the frames' times. Memory is bounded: what is outstanding and what has
 /// happened is remembered for the last so many messages of a flow.
-class Extractor final : public metrics::Witness, public dissect::Sink {
+class Extractor final : public metrics::FrameObserver, public dissect::Sink {
 public:
     /// `payload`: keeps messages' octets; absent: they are of no interest.
     Extractor(const Survey& survey, PayloadCollector* payload);
@@ -96,7 +96,7 @@ private:
         std::uint64_t messages = 0;         ///< posted, as the peer's stack will count them
         std::uint64_t requests = 0;         ///< of them, READs and atomics
         std::deque<Waiting> waiting;        ///< in the order of their answers
-        std::deque<Waiting> waiting_apart;  ///< metrics::Witness::answered_apart
+        std::deque<Waiting> waiting_apart;  ///< metrics::FrameObserver::answered_apart
         Marks ended;                        ///< messages whose last packet had passed
         Marks arrived;                      ///< messages that were acknowledged
         Marks answered;                     ///< requests that were answered

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "replay/plan/operation.h"
+#include "replay/plan/planned_operation.h"
 
 namespace replay {
 

@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::size_t batch_frames = 256;
 
-/// Reads the capture once. False where nobody takes operations any more; `error`: why it could not be read.
-bool read_once(const Survey& survey, Extractor& extractor, const std::vector<OperationQueue*>& into,
-               PayloadWindow* window, std::string& error) {
+/// Reads the capture once. False if no queue accepts operations any more.
+Result<bool> read_once(const Survey& survey, Extractor& extractor, const std::vector<OperationQueue*>& into,
+                       PayloadWindow* window) {
     auto source = capture::open_file(survey.path);
-    if (!source) return error = source.error().text(), false;
+    if (!source) return failure(source.error().text());
     metrics::AnalyzerOptions options;
     options.engine.reuse = false;
-    options.engine.witness = &extractor;
+    options.engine.observer = &extractor;
     options.listener = &extractor;
     metrics::Analyzer analyzer(options);
     const auto hand_over = [&] {
@@ -45,7 +45,7 @@ bool read_once(const Survey& survey, Extractor& extractor, const std::vector<Ope
         if (!hand_over()) return false;
     }
     if (read != survey.snapshot.capture.packets)
-        return error = fmt::format("{}: has changed since it was first read", survey.path), false;
+        return failure(fmt::format("{}: has changed since it was first read", survey.path));
     analyzer.finish();
     return hand_over();
 }
@@ -65,26 +65,27 @@ PlanReader::~PlanReader() {
 }
 
 void PlanReader::run(std::uint64_t loops) {
-    std::string failure;
+    std::string why;
     try {
-        failure = read_all(loops);
+        if (const auto read = read_all(loops); !read) why = read.error().message;
     } catch (const std::exception& error) {
-        failure = error.what();
+        why = error.what();  // memory, or a queue's lock: the thread must not end with it
     }
-    for (OperationQueue* const queue : into_) queue->end(failure);
+    for (OperationQueue* const queue : into_) queue->end(why);
 }
 
-std::string PlanReader::read_all(std::uint64_t loops) {
+Status PlanReader::read_all(std::uint64_t loops) {
     std::optional<PayloadCollector> payload;
     if (window_) payload.emplace(window_);
     Extractor extractor(survey_, payload ? &*payload : nullptr);
-    std::string error;
     for (std::uint64_t run = 0; run < loops; ++run) {
         // A run begins when the last operation of the one before did.
         if (run != 0) extractor.begin_run(extractor.last_ns());
-        if (!read_once(survey_, extractor, into_, window_.get(), error)) return error;
+        const auto accepted = read_once(survey_, extractor, into_, window_.get());
+        if (!accepted) return wire::Failure{accepted.error()};
+        if (!*accepted) break;
     }
-    return {};
+    return Done{};
 }
 
 }  // namespace replay

@@ -4,8 +4,9 @@
 #include <vector>
 
 #include "replay/plan/operation_queue.h"
-#include "replay/plan/payload.h"
+#include "replay/plan/payload_window.h"
 #include "replay/plan/survey.h"
+#include "replay/replay_error.h"
 
 namespace replay {
 
@@ -22,7 +23,7 @@ public:
 
 private:
     void run(std::uint64_t loops);
-    std::string read_all(std::uint64_t loops);
+    Status read_all(std::uint64_t loops);
 
     const Survey& survey_;
     std::vector<OperationQueue*> into_;

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "replay/sockets/tcp.h"
+#include "replay/sockets/tcp_socket.h"
 #include "wire/ethernet.h"
 
 namespace replay {

@@ -5,8 +5,8 @@
 #include <string>
 #include <thread>
 
-#include "replay/impair/settings.h"
-#include "replay/sockets/tcp.h"
+#include "replay/impair/impairment_settings.h"
+#include "replay/sockets/tcp_socket.h"
 
 namespace replay {
 

@@ -52,7 +52,7 @@ class Usage(TestCase):
 
     def test_the_manual_and_the_library_have_the_same_variables(self):
         manual = (ROOT / "docs/man/rdmascope-run.1").read_text()
-        header = (ROOT / "iwarp/preload/settings.h").read_text()
+        header = (ROOT / "iwarp/preload/environment_settings.h").read_text()
         options = (ROOT / "cli/run/options.cpp").read_text()
         variables = {f"RDMASCOPE_SOFTWARE_{name}" for name in re.findall(r"^/// \| ([A-Z_]+) \|", header, re.MULTILINE)}
         self.assertGreater(len(variables), 5)

@@ -2,14 +2,14 @@
 #include <cstdio>
 
 #include "capture/trace/file.h"
-#include "metrics/verbs/trace_book.h"
+#include "metrics/verbs/queue_pair_table.h"
 #include "tests/fuzz/examine.h"
 #include "tests/fuzz/target.h"
 
 namespace {
 
 void take_in(capture::trace::TraceFileReader& reader, std::size_t size) {
-    metrics::verbs::TraceBook book;
+    metrics::verbs::QueuePairTable book;
     std::uint64_t records = 0;
     for (;;) {
         const auto batch = reader.next();

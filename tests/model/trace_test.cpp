@@ -266,7 +266,7 @@ TEST(TraceAndPackets, FlowsThatAreForgottenLeaveNothing) {
     const Records all = records(history, usual);
     TraceJoin join;
     metrics::AnalyzerOptions options = options_for(history);
-    options.engine.witness = &join;
+    options.engine.observer = &join;
     metrics::Analyzer analyzer(options);
     const auto posts = [&](const metrics::Snapshot& snapshot) {
         const metrics::FlowSnapshot* const flow = flow_of(snapshot, history, 0);

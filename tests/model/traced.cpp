@@ -152,7 +152,7 @@ std::vector<MessageTruth> messages(const History& history, Tap tap, std::uint32_
 metrics::Snapshot analyse_both(const History& history, const Frames& frames, const Records& records,
                                metrics::verbs::TraceJoin& join) {
     metrics::AnalyzerOptions options = options_for(history);
-    options.engine.witness = &join;
+    options.engine.observer = &join;
     metrics::Analyzer analyzer(options);
     return analyse_both(history, frames, records, join, analyzer);
 }
@@ -160,7 +160,7 @@ metrics::Snapshot analyse_both(const History& history, const Frames& frames, con
 metrics::Snapshot analyse_both(const History& history, const Frames& frames, const Records& records,
                                metrics::verbs::TraceJoin& join, metrics::Analyzer& analyzer) {
     for (std::uint32_t side = 0; side < history.sides.size(); ++side)
-        join.book().know({process_of(side), "program " + std::to_string(side), ""});
+        join.queue_pairs().know({process_of(side), "program " + std::to_string(side), ""});
     const auto identify = [&](std::uint64_t id, metrics::FlowSnapshot& out) { return analyzer.identify(id, out); };
     std::vector<wire::Frame> batch;
     std::size_t record = 0;
@@ -171,12 +171,12 @@ metrics::Snapshot analyse_both(const History& history, const Frames& frames, con
             batch.push_back(frames[i].frame(i + 1));
         const std::int64_t until_ns = batch.back().time_ns + metrics::verbs::TraceJoin::lead_ns;
         for (; record < records.size() && records[record].time_ns <= until_ns; ++record)
-            join.book().add(records[record]);
+            join.queue_pairs().add(records[record]);
         join.frames(batch);
         analyzer.feed(batch);
         join.settle(identify);
     }
-    for (; record < records.size(); ++record) join.book().add(records[record]);
+    for (; record < records.size(); ++record) join.queue_pairs().add(records[record]);
     analyzer.finish();
     join.settle(identify, true);
     metrics::Snapshot snapshot = analyzer.snapshot();

@@ -41,7 +41,7 @@ std::vector<MessageTruth> messages(const History& history, Tap tap, std::uint32_
 /// Feeds both, as a command does.
 metrics::Snapshot analyse_both(const History& history, const Frames& frames, const Records& records,
                                metrics::verbs::TraceJoin& join);
-/// The same to an analyzer whose witness `join` is.
+/// The same to an analyzer whose observer `join` is.
 metrics::Snapshot analyse_both(const History& history, const Frames& frames, const Records& records,
                                metrics::verbs::TraceJoin& join, metrics::Analyzer& analyzer);
 

@@ -39,13 +39,16 @@ void print(std::FILE* out, const std::string& text) { std::fwrite(text.data(), 1
 
 /// A counter of each kind, as a machine would have them.
 metrics::DeviceFigures devices() {
+    using metrics::CounterUnit;
+    using wire::CounterFact;
     metrics::DeviceFigures figures;
-    figures.counters = {{"mlx5_0", 1, "port_rcv_data", "octets_received", "octets", -1, {}, 4096},
-                        {"mlx5_0", 1, "port_rcv_packets", "packets_received", "times", -1, {}, 4},
-                        {"mlx5_0", 1, "np_cnp_sent", "cnp_sent", "times", -1, {}, 2},
-                        {"mlx5_0", 1, "rx_write_requests", "", "times", -1, {}, 1},
-                        {"eth2", 0, "rx_prio3_pause", "pause_received", "times", 3, {}, 5},
-                        {"eth2", 0, "rx_prio3_pause_duration", "pause_received_time", "ns", 3, {}, 1'500'000}};
+    figures.counters = {
+        {"mlx5_0", 1, "port_rcv_data", CounterFact::octets_received, CounterUnit::octets, -1, {}, 4096},
+        {"mlx5_0", 1, "port_rcv_packets", CounterFact::packets_received, CounterUnit::times, -1, {}, 4},
+        {"mlx5_0", 1, "np_cnp_sent", CounterFact::cnp_sent, CounterUnit::times, -1, {}, 2},
+        {"mlx5_0", 1, "rx_write_requests", CounterFact::other, CounterUnit::times, -1, {}, 1},
+        {"eth2", 0, "rx_prio3_pause", CounterFact::pause_received, CounterUnit::times, 3, {}, 5},
+        {"eth2", 0, "rx_prio3_pause_duration", CounterFact::pause_received_time, CounterUnit::ns, 3, {}, 1'500'000}};
     figures.ports = {{"mlx5_0", 1, "roce", "eth2", true}};
     figures.queue_pairs = {{"mlx5_0", 1, 17, 18, "RC", "RTS", 4711, ""}};
     return figures;

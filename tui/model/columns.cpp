@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 namespace tui {
 
@@ -20,7 +21,7 @@ struct Usual {
 constexpr Usual usual[] = {
     {"id", "id", "id", CellForm::field, 4, 10},
     {"kind", "kind", "kind", CellForm::field, 8, 6},
-    {"flow", "source > destination", "flow", CellForm::field, 25, 0},
+    {"flow", "source > destination", "flow", CellForm::ends, 25, 0},
     {"operations", "operations", "operations", CellForm::mix, 10, 7},
     {"goodput", "goodput", "goodput", CellForm::field, 10, 0},
     {"message_rate", "msg/s", "message_rate", CellForm::field, 5, 3},
@@ -34,6 +35,40 @@ constexpr Usual usual[] = {
     {"stalled", "stalled", "stalled", CellForm::field, 7, 8},
     {"time", "time", "stalled", CellForm::states, 8, 0},
 };
+
+struct EmphasisRow {
+    std::string_view path;
+    Emphasis emphasis;
+};
+constexpr EmphasisRow emphases[] = {
+    {"resent", Emphasis::resent},
+    {"retransmitted_packets", Emphasis::resent},
+    {"latency_p99", Emphasis::latency_tail},
+    {"nak_rnr", Emphasis::nak_rnr},
+    {"depth", Emphasis::depth},
+    {"timeouts", Emphasis::bad},
+    {"missing_packets", Emphasis::warning},
+    {"duplicate_packets", Emphasis::warning},
+    {"reordered_packets", Emphasis::warning},
+    {"unseen_acknowledged_packets", Emphasis::warning},
+    {"rnr_naks", Emphasis::warning},
+    {"credits.exhausted", Emphasis::warning},
+    {"ce_cnp", Emphasis::warning},
+    {"ecn_ce_packets", Emphasis::warning},
+    {"cnp_packets", Emphasis::warning},
+    {"icrc_bad", Emphasis::bad},
+    {"crc_bad", Emphasis::bad},
+    {"terminates", Emphasis::bad},
+    {"tcp.retransmitted_segments", Emphasis::warning},
+    {"tcp.zero_windows", Emphasis::warning},
+};
+
+Emphasis emphasis_of(std::string_view path) {
+    if (path.ends_with(".p99")) return Emphasis::latency_tail;
+    if (path.starts_with("naks.")) return Emphasis::bad;
+    const auto* const row = std::ranges::find(emphases, path, &EmphasisRow::path);
+    return row == std::end(emphases) ? Emphasis::none : row->emphasis;
+}
 
 unsigned usual_width(exporters::Unit unit) {
     switch (unit) {
@@ -52,7 +87,7 @@ std::vector<Column> make_usual() {
         const exporters::FlowField* field = fields.front();
         columns.push_back({row.name, row.title, row.form, field,
                            exporters::is_left_aligned(field->unit) || row.form != CellForm::field, row.least_width,
-                           row.weight});
+                           emphasis_of(field->path), row.weight});
     }
     return columns;
 }
@@ -83,7 +118,14 @@ std::optional<Column> column_named(std::string_view name) {
     if (fields.size() != 1 || fields.front()->path != name) return {};
     const exporters::FlowField* field = fields.front();
     const auto width = std::max(usual_width(field->unit), static_cast<unsigned>(field->title.size()));
-    return Column{field->path, field->title, CellForm::field, field, exporters::is_left_aligned(field->unit), width, 1};
+    return Column{field->path,
+                  field->title,
+                  CellForm::field,
+                  field,
+                  exporters::is_left_aligned(field->unit),
+                  width,
+                  emphasis_of(field->path),
+                  1};
 }
 
 std::vector<Column> columns_of(std::span<const std::string> names) {

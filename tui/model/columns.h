@@ -13,8 +13,20 @@ namespace tui {
 /// How a cell of the table of flows is drawn.
 enum class CellForm : std::uint8_t {
     field,   ///< exporters::cell()
+    ends,    ///< "source > destination", as much of it as fits
     mix,     ///< the operations' shares
     states,  ///< where the time went, as a bar
+};
+
+/// What the role of a cell of CellForm::field depends on.
+enum class Emphasis : std::uint8_t {
+    none,
+    resent,        ///< the share of packets that were resent
+    latency_tail,  ///< how far the tail is from the median
+    nak_rnr,       ///< whether there are NAKs, or RNR NAKs alone
+    depth,         ///< whether the limit of READs and atomics is reached
+    warning,       ///< anything but nothing is a warning
+    bad,           ///< anything but nothing is bad
 };
 
 /// A column of the table of flows.
@@ -25,7 +37,8 @@ struct Column {
     const exporters::FlowField* field = nullptr;  ///< what it shows and is sorted by; never null
     bool left_aligned = false;
     unsigned least_width = 0;  ///< columns on the screen
-    unsigned weight = 0;       ///< 0: stays on the narrowest screen; the greatest goes first where there is no room
+    Emphasis emphasis = Emphasis::none;
+    unsigned weight = 0;  ///< 0: stays on the narrowest screen; the greatest goes first where there is no room
 };
 
 /// Whether it says how things go (a rate, a level, a time that something took) and not how much there was: of a flow

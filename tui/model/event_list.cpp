@@ -79,7 +79,7 @@ std::uint64_t value_of(const metrics::FlowSnapshot& flow, const metrics::Exhibit
 }
 
 std::string attempt_words(const metrics::ConnectionAttempt& attempt) {
-    std::string text = fmt::format("connection {}", attempt.outcome);
+    std::string text = fmt::format("connection {}", name_of(attempt.outcome));
     if (!attempt.reason.empty()) text += ": " + attempt.reason;
     if (attempt.requests > 1) text += fmt::format(" ({} requests)", attempt.requests);
     return text;
@@ -153,7 +153,8 @@ void EventList::add_flow(const metrics::FlowSnapshot& flow, const Reading& readi
 
 void EventList::add_attempt(const metrics::ConnectionAttempt& attempt, const Reading& reading,
                             const metrics::HostNames* names) {
-    if (attempt.outcome != "rejected" && attempt.outcome != "unanswered" && attempt.outcome != "reset") return;
+    using metrics::AttemptOutcome;
+    if (attempt.outcome == AttemptOutcome::established || attempt.outcome == AttemptOutcome::unknown) return;
     EventLine line = line_in(reading);
     line.source = EventLine::Source::attempt;
     if (attempt.request_ns != 0) line.time_ns = attempt.request_ns;

@@ -74,7 +74,7 @@ void Page::figures(const Answer& answer) {
 void Page::alarm(const Answer& answer) {
     blank();
     paragraph("!", {Role::bad, false, true}, 2,
-              fmt::format("{}: {}", exporters::name_of(answer.question), answer.verdict), {Role::bad, false, true});
+              fmt::format("{}: {}", name_of(answer.question), name_of(answer.verdict)), {Role::bad, false, true});
     paragraph("", {}, 2, answer.summary);
     figures(answer);
     std::vector<std::uint64_t> frames;
@@ -92,8 +92,8 @@ void Page::alarm(const Answer& answer) {
 
 void Page::calm(const Answer& answer) {
     constexpr int indent = 13;
-    paragraph(std::string(exporters::name_of(answer.question)), {Role::title, false, true}, indent,
-              fmt::format("{}: {}", answer.verdict, answer.summary));
+    paragraph(std::string(name_of(answer.question)), {Role::title, false, true}, indent,
+              fmt::format("{}: {}", name_of(answer.verdict), answer.summary));
 }
 
 std::vector<TextLine> page_of(const std::vector<Answer>& answers, int width) {

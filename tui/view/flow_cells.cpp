@@ -67,49 +67,30 @@ bool at_response_limit(const FlowSnapshot& flow) {
     return limit && *limit > 0 && flow.responses_max >= *limit;
 }
 
-/// Figures of which anything above nothing is news, and how bad it is.
-struct Grave {
-    std::string_view path;
-    Role role;
-};
-constexpr std::array graves{
-    Grave{"timeouts", Role::bad},
-    Grave{"missing_packets", Role::warning},
-    Grave{"duplicate_packets", Role::warning},
-    Grave{"reordered_packets", Role::warning},
-    Grave{"unseen_acknowledged_packets", Role::warning},
-    Grave{"rnr_naks", Role::warning},
-    Grave{"credits.exhausted", Role::warning},
-    Grave{"ce_cnp", Role::warning},
-    Grave{"ecn_ce_packets", Role::warning},
-    Grave{"cnp_packets", Role::warning},
-    Grave{"icrc_bad", Role::bad},
-    Grave{"crc_bad", Role::bad},
-    Grave{"terminates", Role::bad},
-    Grave{"tcp.retransmitted_segments", Role::warning},
-    Grave{"tcp.zero_windows", Role::warning},
-};
-
 bool is_nothing(std::string_view text) { return text.find_first_not_of("-0/.B") == std::string_view::npos; }
 
-Role role_of_field(std::string_view path, const std::string& text, const FlowSnapshot& flow) {
-    if (path == "resent" || path == "retransmitted_packets") return resent_role(flow);
-    if (path == "latency_p99" || path.ends_with(".p99")) return is_nothing(text) ? Role::dim : tail_role(flow);
-    if (path == "nak_rnr") {
-        if (naks_of(flow) > 0) return Role::bad;
-        return flow.rnr_naks > 0 ? Role::warning : Role::dim;
+Role nak_rnr_role(const FlowSnapshot& flow) {
+    if (naks_of(flow) > 0) return Role::bad;
+    return flow.rnr_naks > 0 ? Role::warning : Role::dim;
+}
+
+Role role_of_field(Emphasis emphasis, const std::string& text, const FlowSnapshot& flow) {
+    const bool nothing = is_nothing(text);
+    switch (emphasis) {
+        case Emphasis::resent: return resent_role(flow);
+        case Emphasis::latency_tail: return nothing ? Role::dim : tail_role(flow);
+        case Emphasis::nak_rnr: return nak_rnr_role(flow);
+        case Emphasis::depth: return nothing ? Role::dim : at_response_limit(flow) ? Role::warning : Role::normal;
+        case Emphasis::warning: return nothing ? Role::dim : Role::warning;
+        case Emphasis::bad: return nothing ? Role::dim : Role::bad;
+        case Emphasis::none: break;
     }
-    if (is_nothing(text)) return Role::dim;
-    if (path.starts_with("naks.")) return Role::bad;
-    if (path == "depth" && at_response_limit(flow)) return Role::warning;
-    const auto* const grave =
-        std::find_if(graves.begin(), graves.end(), [path](const Grave& candidate) { return candidate.path == path; });
-    return grave == graves.end() ? Role::normal : grave->role;
+    return nothing ? Role::dim : Role::normal;
 }
 
 std::string field_text(const Column& column, const FlowRow& row, const Letters& letters) {
     const std::string text = exporters::cell(*column.field, row, in_column(letters).charset);
-    if (column.field->path != "depth" || !only_responses(row.flow)) return text;
+    if (column.emphasis != Emphasis::depth || !only_responses(row.flow)) return text;
     const auto limit = response_limit(row.flow);
     return limit && *limit > 0 ? fmt::format("{} of {}", text, *limit) : text;
 }
@@ -242,7 +223,7 @@ TableCell flow_cell(const Column& column, const FlowRow& row, const Letters& let
         cell.style = style(silent ? Role::dim : Role::normal);
         return cell;
     }
-    if (column.field->path == "flow") {
+    if (column.form == CellForm::ends) {
         TableCell cell{flow_text(row, letters, 1 << 16)};
         const Style drawn = style(role_of(condition_of(flow)));
         cell.paint = [row, &letters, drawn](Pane& pane, int x, int y, int width) {
@@ -253,7 +234,7 @@ TableCell flow_cell(const Column& column, const FlowRow& row, const Letters& let
     // Nothing passed: there was no rate, and nothing took time.
     if (idle && is_pace(*column.field)) return {"-", {Role::dim}};
     TableCell cell{field_text(column, row, letters)};
-    cell.style = style(role_of_field(column.field->path, cell.text, flow));
+    cell.style = style(role_of_field(column.emphasis, cell.text, flow));
     return cell;
 }
 

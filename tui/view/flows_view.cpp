@@ -30,7 +30,7 @@ std::vector<TableColumn> columns_of_table(const State& state, int width) {
         made.weight = made.sorted ? 0 : column.weight;
         made.descending = state.choice.order.descending;
         if (column.form == CellForm::states) made.most = widest_bar;
-        if (column.form == CellForm::field && column.field->path == "flow")
+        if (column.form == CellForm::ends)
             made.squeezed = width < least_width ? made.least : std::max(made.least, squeezed_text);
         columns.push_back(std::move(made));
     }
@@ -51,7 +51,7 @@ TableCell mark_of(const FlowLine& line) {
 /// A group's title lies over the columns that say which flow a row is.
 std::size_t spanned_by_title(const State& state) {
     for (std::size_t i = 0; i < state.columns.size(); ++i)
-        if (state.columns[i].field->path == "flow") return i + 1;
+        if (state.columns[i].form == CellForm::ends) return i + 1;
     return 1;
 }
 

@@ -30,12 +30,14 @@ std::uint64_t number_of(const char* variable) {
 
 /// Counters of processors may differ, or stop: then the kernel does not use them either.
 bool kernel_uses_counter() {
-    char text[16] = "";
+    char text[32] = "";
     const int file = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
     if (file < 0) return false;
     const ssize_t got = read(file, text, sizeof text - 1);
     close(file);
-    return got > 0 && std::strncmp(text, "tsc\n", 4) == 0;
+    constexpr std::size_t length = sizeof ProcessorCounter::clock_source - 1;
+    return length > 0 && got > 0 && std::strncmp(text, ProcessorCounter::clock_source, length) == 0 &&
+           text[length] == '\n';
 }
 
 /// The C library's name of an error without its locale's language, and without a buffer that threads share.
@@ -101,6 +103,7 @@ bool Recorder::open() {
 void Recorder::prepare() {
     if (prepared_) return;
     prepared_ = true;
+    ProcessorCounter::prepare();
     Ticks::trusted.store(kernel_uses_counter(), std::memory_order_relaxed);
     pthread_key_create(&at_thread_end_, give_back);
     pthread_atfork(before_fork, after_fork, in_child);

@@ -2,11 +2,9 @@
 #include <atomic>
 #include <ctime>
 #include <pthread.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
 #include "capture/trace/counter_clock.h"
+#include "capture/trace/processor_counter.h"
 #include "capture/trace/ring.h"
 
 namespace capture::trace::interposer {
@@ -14,12 +12,7 @@ namespace capture::trace::interposer {
 /// The processor's counter, where the kernel keeps its own time by it.
 struct Ticks {
     static inline std::atomic<bool> trusted = false;
-    std::uint64_t operator()() const {
-#if defined(__x86_64__)
-        if (trusted.load(std::memory_order_relaxed)) return __rdtsc();
-#endif
-        return 0;
-    }
+    std::uint64_t operator()() const { return trusted.load(std::memory_order_relaxed) ? ProcessorCounter::read() : 0; }
 };
 struct SystemClock {
     std::int64_t operator()() const {

@@ -9,23 +9,25 @@
 namespace exporters {
 namespace {
 
+using metrics::CounterUnit;
 using metrics::DeviceCounter;
 using metrics::DeviceFigures;
+using wire::CounterFact;
 
 DeviceFigures sample() {
     DeviceFigures figures;
     figures.length_ns = 2'000'000'000;
     figures.counters = {
-        {"bnxt_re0", 1, "oos_drop_count", "out_of_sequence", "times", -1, {}, 3},
-        {"bnxt_re0", 1, "res_oos_drop_count", "out_of_sequence", "times", -1, {}, 4},
-        {"bnxt_re0", 1, "rx_bytes", "octets_received", "octets", -1, {}, 4096},
-        {"bnxt_re0", 1, "tx_pkts", "packets_sent", "times", -1, {}, 7},
-        {"bnxt_re0", 1, "active_qps", "", "times", -1, {}, 9},
-        {"bnxt_re0", 1, "rnr_naks_rcvd", "rnr_received", "times", -1, {17, 18}, 5},
-        {"eth2", 0, "rx_prio3_pause", "pause_received", "times", 3, {}, 12},
-        {"eth2", 0, "tx_pause", "pause_sent", "times", -1, {}, 2},
-        {"eth2", 0, "rx_prio3_pause_duration", "pause_received_time", "ns", 3, {}, 1'500'000'000},
-        {"mlx5_0", 1, "port_xmit_wait", "wait", "ticks", -1, {}, 100},
+        {"bnxt_re0", 1, "oos_drop_count", CounterFact::out_of_sequence, CounterUnit::times, -1, {}, 3},
+        {"bnxt_re0", 1, "res_oos_drop_count", CounterFact::out_of_sequence, CounterUnit::times, -1, {}, 4},
+        {"bnxt_re0", 1, "rx_bytes", CounterFact::octets_received, CounterUnit::octets, -1, {}, 4096},
+        {"bnxt_re0", 1, "tx_pkts", CounterFact::packets_sent, CounterUnit::times, -1, {}, 7},
+        {"bnxt_re0", 1, "active_qps", CounterFact::other, CounterUnit::times, -1, {}, 9},
+        {"bnxt_re0", 1, "rnr_naks_rcvd", CounterFact::rnr_received, CounterUnit::times, -1, {17, 18}, 5},
+        {"eth2", 0, "rx_prio3_pause", CounterFact::pause_received, CounterUnit::times, 3, {}, 12},
+        {"eth2", 0, "tx_pause", CounterFact::pause_sent, CounterUnit::times, -1, {}, 2},
+        {"eth2", 0, "rx_prio3_pause_duration", CounterFact::pause_received_time, CounterUnit::ns, 3, {}, 1'500'000'000},
+        {"mlx5_0", 1, "port_xmit_wait", CounterFact::wait, CounterUnit::ticks, -1, {}, 100},
     };
     figures.ports = {{"bnxt_re0", 1, "roce", "eth2", true}, {"mlx5_0", 1, "ib", "", false}};
     figures.queue_pairs = {{"bnxt_re0", 1, 17, 33, "RC", "RTS", 4711, ""},
@@ -71,6 +73,19 @@ TEST(DeviceJson, has_null_for_what_is_not_known) {
     EXPECT_FALSE(all["counters"][0].contains("queue_pairs"));
     EXPECT_TRUE(all["queue_pairs"][2]["pid"].is_null());
     EXPECT_EQ(all["queue_pairs"][2]["owner"], "ib_core");
+}
+
+TEST(DeviceJson, names_of_a_later_version_are_unknown) {
+    const auto read = parse_device_json(
+        R"({"counters":[{"device":"x","counter":"y","fact":"flux","unit":"litres","value":2},
+                        {"device":"x","counter":"z","fact":"cnp_sent","unit":"times","value":3}]})");
+    ASSERT_TRUE(read.ok()) << read.error();
+    ASSERT_EQ(read->counters.size(), 2U);
+    EXPECT_EQ(read->counters[0].fact, CounterFact::other);
+    EXPECT_EQ(read->counters[0].unit, CounterUnit::unknown);
+    EXPECT_EQ(read->counters[0].value, 2U);
+    EXPECT_EQ(read->counters[1].fact, CounterFact::cnp_sent);
+    EXPECT_EQ(read->counters[1].unit, CounterUnit::times);
 }
 
 TEST(DeviceJson, a_file_has_them_by_themselves_or_in_what_flows_printed) {
@@ -135,8 +150,14 @@ TEST(DeviceSeries, are_bounded) {
     DeviceFigures many;
     for (int device = 0; device < 100; ++device)
         for (int counter = 0; counter < 600; ++counter)
-            many.counters.push_back(
-                {"dev" + std::to_string(device), 1, "c" + std::to_string(counter), "", "times", -1, {}, 1});
+            many.counters.push_back({"dev" + std::to_string(device),
+                                     1,
+                                     "c" + std::to_string(counter),
+                                     CounterFact::other,
+                                     CounterUnit::times,
+                                     -1,
+                                     {},
+                                     1});
     const auto all = samples(many);
     EXPECT_EQ(all.size(), prometheus::most_devices * prometheus::most_samples_of_device + 1);
     EXPECT_EQ(all.at("rdmascope_devices_truncated"), 100 - 32);

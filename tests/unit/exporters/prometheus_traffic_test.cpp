@@ -412,7 +412,8 @@ TEST(PrometheusTraffic, PausesHoldForSecondsWhereTheLinksRateIsKnown) {
 
 TEST(PrometheusTraffic, AttemptsCountOnceByTheirOutcome) {
     Bench bench;
-    const auto look = [&](const char* outcome, std::int64_t now_s, bool changed, bool known = true) {
+    using metrics::AttemptOutcome;
+    const auto look = [&](AttemptOutcome outcome, std::int64_t now_s, bool changed, bool known = true) {
         metrics::Snapshot now;
         now.capture.last_ns = now_s * second;
         metrics::ConnectionAttempt attempt;
@@ -427,15 +428,15 @@ TEST(PrometheusTraffic, AttemptsCountOnceByTheirOutcome) {
         return std::pair(bench.sum("rdma_connection_attempts_total", {{"outcome", "unanswered"}}),
                          bench.sum("rdma_connection_attempts_total", {{"outcome", "rejected"}}));
     };
-    EXPECT_EQ(look("unanswered", 101, true), std::pair(0.0, 0.0));
-    EXPECT_EQ(look("unanswered", 109, false), std::pair(0.0, 0.0));
-    EXPECT_EQ(look("unanswered", 110, false), std::pair(1.0, 0.0));
-    EXPECT_EQ(look("unanswered", 130, false), std::pair(1.0, 0.0));
-    EXPECT_EQ(look("rejected", 131, true), std::pair(1.0, 0.0));  // it was given up already
-    EXPECT_EQ(look("unanswered", 101, true), std::pair(1.0, 0.0));
-    EXPECT_EQ(look("rejected", 102, true), std::pair(1.0, 1.0));
-    EXPECT_EQ(look("unanswered", 101, true), std::pair(1.0, 1.0));
-    EXPECT_EQ(look("", 200, false, false), std::pair(1.0, 1.0));  // flows came of it
+    EXPECT_EQ(look(AttemptOutcome::unanswered, 101, true), std::pair(0.0, 0.0));
+    EXPECT_EQ(look(AttemptOutcome::unanswered, 109, false), std::pair(0.0, 0.0));
+    EXPECT_EQ(look(AttemptOutcome::unanswered, 110, false), std::pair(1.0, 0.0));
+    EXPECT_EQ(look(AttemptOutcome::unanswered, 130, false), std::pair(1.0, 0.0));
+    EXPECT_EQ(look(AttemptOutcome::rejected, 131, true), std::pair(1.0, 0.0));  // it was given up already
+    EXPECT_EQ(look(AttemptOutcome::unanswered, 101, true), std::pair(1.0, 0.0));
+    EXPECT_EQ(look(AttemptOutcome::rejected, 102, true), std::pair(1.0, 1.0));
+    EXPECT_EQ(look(AttemptOutcome::unanswered, 101, true), std::pair(1.0, 1.0));
+    EXPECT_EQ(look(AttemptOutcome::unknown, 200, false, false), std::pair(1.0, 1.0));  // flows came of it
 }
 
 TEST(PrometheusLabels, AreAlwaysValidUtf8) {

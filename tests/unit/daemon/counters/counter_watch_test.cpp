@@ -47,8 +47,8 @@ TEST(CounterWatch, counts_from_the_first_look_on) {
     watch.look(1'000'000'005);
     EXPECT_EQ(value_of(watch.figures(), "rp_cnp_handled"), 7U);
     EXPECT_EQ(watch.figures().length_ns, 1'000'000'000U);
-    EXPECT_EQ(watch.figures().counters[0].fact, "cnp_received");
-    EXPECT_EQ(watch.figures().counters[0].unit, "times");
+    EXPECT_EQ(watch.figures().counters[0].fact, wire::CounterFact::cnp_received);
+    EXPECT_EQ(watch.figures().counters[0].unit, metrics::CounterUnit::times);
 }
 
 TEST(CounterWatch, wraps_resets_and_words) {
@@ -140,7 +140,7 @@ struct NoNames final : metrics::HostNames {
 std::string alarms(const std::string& capture, const std::string& node) {
     std::string all;
     for (const metrics::Answer& answer : metrics::answer({}, NoNames(), recorded(capture, node)))
-        if (answer.alarm) all += (all.empty() ? "" : " ") + answer.verdict;
+        if (answer.alarm) all += (all.empty() ? "" : " ") + std::string(name_of(answer.verdict));
     return all;
 }
 
@@ -162,7 +162,7 @@ TEST(RecordedCounters, say_by_themselves_what_the_lab_did) {
 
 TEST(RecordedCounters, are_told_by_their_names) {
     for (const metrics::Answer& answer : metrics::answer({}, NoNames(), recorded("rxe-verbs-rnr-fail", "B")))
-        if (answer.verdict == "rnr") {
+        if (answer.verdict == metrics::Verdict::rnr) {
             // rcvd_rnr_err 3, retry_rnr_exceeded_err 1, of 16 packets.
             ASSERT_GE(answer.evidence.size(), 2U);
             EXPECT_EQ(answer.evidence[0].what, "rcvd_rnr_err of rxe0 port 1 (RNR NAKs received)");

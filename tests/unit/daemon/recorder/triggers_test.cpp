@@ -122,7 +122,7 @@ TEST(Triggers, a_verdict_that_alarms_brings_its_sentence_and_evidence) {
     const auto incidents = judge({"refused", "", "remote_access_error"}, refused());
     ASSERT_THAT(incidents, SizeIs(1));
     const std::vector<metrics::Answer> answers = metrics::answer(refused(), TwoNames{});
-    ASSERT_EQ(answers.front().verdict, "remote_access_error");
+    ASSERT_EQ(answers.front().verdict, metrics::Verdict::remote_access_error);
     EXPECT_EQ(incidents[0].reason, answers.front().summary);
     EXPECT_THAT(incidents[0].reason, HasSubstr("server"));
     EXPECT_THAT(incidents[0].flows, ElementsAre(1));
@@ -164,9 +164,10 @@ TEST(Triggers, every_mistake_is_told) {
 
 TEST(Triggers, every_alarm_of_why_can_be_waited_for) {
     for (std::size_t i = 0; i < metrics::question_count; ++i)
-        for (const metrics::Verdict& verdict : metrics::verdicts(static_cast<metrics::Question>(i)))
-            if (verdict.alarm) {
-                EXPECT_TRUE(Triggers::compile({{"t", "", std::string(verdict.name)}}).ok()) << verdict.name;
+        for (const metrics::VerdictMeaning& row : metrics::verdicts(static_cast<metrics::Question>(i)))
+            if (row.alarm) {
+                EXPECT_TRUE(Triggers::compile({{"t", "", std::string(name_of(row.verdict))}}).ok())
+                    << name_of(row.verdict);
             }
 }
 

@@ -29,9 +29,9 @@ wire::trace::Record made_by(std::uint32_t process, std::int64_t time_ns) {
     return out;
 }
 
-std::string command_of(const metrics::verbs::TraceBook& book, std::uint32_t process) {
+std::string command_of(const metrics::verbs::QueuePairTable& book, std::uint32_t process) {
     std::string out = "no queue pair";
-    book.for_each([&](metrics::verbs::TraceBook::Handle, const metrics::verbs::QueuePair& life) {
+    book.for_each([&](metrics::verbs::QueuePairTable::Handle, const metrics::verbs::QueuePair& life) {
         if (life.process == process) out = book.figures(life).process.command;
     });
     return out;
@@ -59,7 +59,7 @@ TEST_F(TraceFileInput, EveryProcessIsKnownByTheNameItHasThen) {
     std::string error;
     const auto input = open_trace_file(path, error);
     ASSERT_NE(input, nullptr) << error;
-    metrics::verbs::TraceBook book;
+    metrics::verbs::QueuePairTable book;
     EXPECT_EQ(input->give(book, 10), "");
     EXPECT_EQ(command_of(book, 42), "ib_write_bw");
     EXPECT_EQ(input->give(book, end), "");
@@ -114,7 +114,7 @@ protected:
     std::unique_ptr<TraceInput> input;
     std::atomic<bool> gave_up = false;  ///< else the test would last for ever
     std::jthread writer;
-    metrics::verbs::TraceBook book;
+    metrics::verbs::QueuePairTable book;
 };
 
 TEST_F(NeverEndingTrace, ReadingEndsAndTheRestIsCountedAsLost) {

@@ -1,4 +1,5 @@
 /// Octets over TCP: in bulk and in pieces, into a stream's own room, held back, and in segments of their own.
+#include <cstddef>
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <linux/tcp.h>
@@ -99,6 +100,8 @@ TEST(Tcp, AnAlignedOutputIsASegmentOfItsOwn) {
     tcp_info info{};
     socklen_t size = sizeof info;
     ASSERT_EQ(getsockopt(raw.number(), IPPROTO_TCP, TCP_INFO, &info, &size), 0);
+    if (size < offsetof(tcp_info, tcpi_data_segs_in) + sizeof info.tcpi_data_segs_in)
+        GTEST_SKIP() << "TCP_INFO has only " << size << " bytes here, as under qemu-user";
     EXPECT_GE(info.tcpi_data_segs_in, outputs);  // two in one would make it fewer
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "iwarp/transport/tcp.h"
+#include "iwarp/transport/tcp_transport.h"
 #include "tests/unit/iwarp/transport/fake_stream.h"
 #include "tests/unit/iwarp/transport/raw_socket.h"
 

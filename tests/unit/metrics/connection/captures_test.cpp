@@ -78,7 +78,7 @@ TEST(ConnectionCaptures, NobodyServesThePort) {
     set_ups.read("rxe-cm-reject.pcap");
     const auto found = attempts(set_ups);
     ASSERT_EQ(found.size(), 1u);
-    EXPECT_EQ(found[0].outcome, "rejected");
+    EXPECT_EQ(found[0].outcome, metrics::AttemptOutcome::rejected);
     EXPECT_EQ(found[0].reason, "Invalid Service ID");  // 8: the application's report says "error 8"
     EXPECT_EQ(found[0].transport, dissect::Transport::roce2);
     EXPECT_EQ(metrics::to_text(found[0].client.address), "192.0.2.2");
@@ -94,7 +94,7 @@ TEST(ConnectionCaptures, MpaReject) {
     const auto& found = capture.snapshot.attempts;
     // The second attempt met no listener: nothing says that it was for RDMA.
     ASSERT_EQ(found.size(), 1u);
-    EXPECT_EQ(found[0].outcome, "rejected");
+    EXPECT_EQ(found[0].outcome, metrics::AttemptOutcome::rejected);
     EXPECT_EQ(found[0].client.port, 44970);
     EXPECT_EQ(found[0].server.port, 7174);
     EXPECT_EQ(found[0].request_frame, 4u);
@@ -110,7 +110,7 @@ TEST(ConnectionCaptures, MpaRequestsThatNobodyAnswers) {
     // tshark: iwarp_mpa.req in five connections, no iwarp_mpa.rep; the fifth is 1.2 ms old when the capture ends.
     ASSERT_EQ(found.size(), 4u);
     for (const auto& attempt : found) {
-        EXPECT_EQ(attempt.outcome, "unanswered");
+        EXPECT_EQ(attempt.outcome, metrics::AttemptOutcome::unanswered);
         EXPECT_EQ(attempt.server.port, 3260);
     }
     EXPECT_EQ(found[0].client.port, 45902);

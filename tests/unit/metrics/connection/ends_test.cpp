@@ -47,7 +47,7 @@ Snapshot analyzed(const Wire& wire) {
     return analyzer.snapshot();
 }
 
-void expect_attempt(const Snapshot& snapshot, std::string_view outcome, std::uint64_t end_frame) {
+void expect_attempt(const Snapshot& snapshot, metrics::AttemptOutcome outcome, std::uint64_t end_frame) {
     ASSERT_EQ(snapshot.attempts.size(), 1u);
     EXPECT_EQ(snapshot.attempts[0].outcome, outcome);
     EXPECT_EQ(snapshot.attempts[0].request_frame, 4u);
@@ -69,7 +69,7 @@ TEST(ConnectionEnds, a_request_is_reset) {
         Wire wire = connection();
         request(wire);
         end(wire, by_client, rst, by_client ? 20 : 0);
-        expect_attempt(analyzed(wire), "reset", 5);
+        expect_attempt(analyzed(wire), metrics::AttemptOutcome::reset, 5);
     }
 }
 
@@ -77,14 +77,14 @@ TEST(ConnectionEnds, a_request_is_given_up) {
     Wire wire = connection();
     request(wire);
     end(wire, true, fin);
-    expect_attempt(analyzed(wire), "unanswered", 5);
+    expect_attempt(analyzed(wire), metrics::AttemptOutcome::unanswered, 5);
 }
 
 TEST(ConnectionEnds, in_the_very_frame_of_the_request) {
     Wire wire = connection();
     wire.handshake();
     wire.raw(true, wire.isn(true) + 1, psh_ack | fin, wire.client.octets, wire.isn(false) + 1);
-    expect_attempt(analyzed(wire), "unanswered", 4);
+    expect_attempt(analyzed(wire), metrics::AttemptOutcome::unanswered, 4);
 }
 
 /// The FIN is told of before the Reply, which decides all the same.
@@ -94,7 +94,7 @@ TEST(ConnectionEnds, the_reply_comes_with_the_fin_or_late) {
         request(rejected);
         if (!together) end(rejected, false, fin);
         reply(rejected, together ? psh_ack | fin : psh_ack);
-        expect_attempt(analyzed(rejected), "rejected", together ? 5 : 6);
+        expect_attempt(analyzed(rejected), metrics::AttemptOutcome::rejected, together ? 5 : 6);
         Wire accepted = connection();
         request(accepted);
         if (!together) end(accepted, false, fin);
@@ -137,7 +137,7 @@ TEST(ConnectionEnds, a_request_without_fpdus_stays_unanswered) {
     request(wire);
     wire.acknowledge(false, 20);
     end(wire, true, fin);
-    expect_attempt(analyzed(wire), "unanswered", 6);
+    expect_attempt(analyzed(wire), metrics::AttemptOutcome::unanswered, 6);
 }
 
 TEST(ConnectionEnds, what_was_set_up_ends_once) {
@@ -189,7 +189,7 @@ TEST(ConnectionEnds, ports_that_are_used_again) {
     Wire wire = connection();
     request(wire);
     wire.raw(true, 70000, syn, {}, 0);
-    expect_attempt(analyzed(wire), "unanswered", 5);
+    expect_attempt(analyzed(wire), metrics::AttemptOutcome::unanswered, 5);
     Wire set_up = connection();
     request(set_up);
     reply(set_up);

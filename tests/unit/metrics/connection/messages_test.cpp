@@ -184,7 +184,7 @@ TEST(ConnectionMessages, RequestsAreRepeatedAndThenGivenUp) {
     talk.now_ns += 4'300'000;
     auto attempts = talk.attempts();
     ASSERT_EQ(attempts.size(), 1u);
-    EXPECT_EQ(attempts[0].outcome, "unanswered");
+    EXPECT_EQ(attempts[0].outcome, metrics::AttemptOutcome::unanswered);
     EXPECT_EQ(attempts[0].requests, 3u);
     EXPECT_EQ(attempts[0].request_frame, 1u);
     EXPECT_EQ(attempts[0].server.port, 18515);
@@ -224,7 +224,7 @@ TEST(ConnectionMessages, EitherSideMayReject) {
     EXPECT_TRUE(attempts[1].by_client);
     EXPECT_FALSE(attempts[2].by_client);
     EXPECT_TRUE(attempts[3].by_client);
-    for (const auto& attempt : attempts) EXPECT_EQ(attempt.outcome, "rejected");
+    for (const auto& attempt : attempts) EXPECT_EQ(attempt.outcome, metrics::AttemptOutcome::rejected);
     EXPECT_EQ(talk.set_ups.connections.about(pairs->to_server)->end, "REJ: Stale connection");
 }
 

@@ -1,5 +1,5 @@
-/// Hosts counted at a glance. Addresses are compared with what the dissector says of the same frame; rates, windows and
-/// repeats are made so that the answer is known.
+/// Hosts counted by summaries of packets. Addresses are compared with what the dissector says of the same frame; rates,
+/// windows and repeats are made so that the answer is known.
 #include "metrics/hosts/host_clock.h"
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 #include "capture/file_source.h"
 #include "dissect/dissector.h"
-#include "metrics/hosts/glance.h"
+#include "metrics/hosts/packet_summary.h"
 #include "wire/bth.h"
 #include "wire/bth_opcode.h"
 #include "wire/ipv4.h"
@@ -152,8 +152,8 @@ TEST(HostClock, EveryCaptureSaysWhatTheDissectorSays) {
         wire::Frame frame;
         constexpr std::uint64_t enough = 3000;
         while ((*file)->next(frame) == capture::ReadStatus::frame && frame.number < enough) {
-            Glance seen;
-            glance(frame, scratch, seen);
+            PacketSummary seen;
+            summarize(frame, scratch, seen);
             dissect::ParseOptions options;
             options.verify_crc = false;
             dissect::dissect_frame(frame, options, whole);
@@ -163,7 +163,7 @@ TEST(HostClock, EveryCaptureSaysWhatTheDissectorSays) {
             const Address destination = destination_address(whole, frame.bytes);
             ASSERT_EQ(seen.source, source) << name << ' ' << frame.number;
             ASSERT_EQ(seen.destination, destination) << name << ' ' << frame.number;
-            if (whole.has(dissect::LayerId::payload) && seen.kind == Glance::Kind::bth) {
+            if (whole.has(dissect::LayerId::payload) && seen.kind == PacketSummary::Kind::bth) {
                 EXPECT_EQ(seen.payload, whole.bth.payload_length) << name << ' ' << frame.number;
                 EXPECT_EQ(seen.position, whole.bth.psn);
                 EXPECT_EQ(seen.selector, whole.bth.destination_qp);

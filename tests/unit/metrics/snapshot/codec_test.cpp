@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <random>
+#include <string_view>
 #include <utility>
 
 #include "metrics/engine/analyzer.h"
@@ -299,6 +300,25 @@ TEST(SnapshotCodec, reads_an_attempt_that_the_sixth_version_wrote) {
     octets[0] = std::byte{6};
     EXPECT_EQ(decoded(octets).attempts.at(0).reason, "Timeout");
     EXPECT_FALSE(decoded(octets).attempts.at(0).by_client);
+}
+
+/// Outcomes are written by name, as the first version did.
+TEST(SnapshotCodec, an_outcome_of_a_later_version_is_unknown) {
+    Snapshot snapshot;
+    snapshot.attempts.resize(1);
+    for (const AttemptOutcome outcome : {AttemptOutcome::unknown, AttemptOutcome::established, AttemptOutcome::rejected,
+                                         AttemptOutcome::reset, AttemptOutcome::unanswered}) {
+        snapshot.attempts[0].outcome = outcome;
+        EXPECT_EQ(decoded(octets_of(snapshot)).attempts.at(0).outcome, outcome) << name_of(outcome);
+    }
+    snapshot.attempts[0].outcome = AttemptOutcome::rejected;
+    Octets octets = octets_of(snapshot);
+    constexpr std::string_view name = "rejected";
+    const auto at = std::search(octets.begin(), octets.end(), name.begin(), name.end(),
+                                [](std::byte octet, char c) { return octet == static_cast<std::byte>(c); });
+    ASSERT_NE(at, octets.end());
+    *at = std::byte{'x'};
+    EXPECT_EQ(decoded(octets).attempts.at(0).outcome, AttemptOutcome::unknown);
 }
 
 TEST(SnapshotCodec, says_which_version_it_does_not_know) {

@@ -234,8 +234,8 @@ Snapshot RandomSnapshots::around(std::vector<FlowSnapshot> flows, std::int64_t f
         a.request_ns = 77;
         a.requests = 1 + below(3);
         a.end_frame = chance() ? 0 : ++frame_;
-        a.outcome = a.end_frame == 0 ? "unanswered" : "rejected";
-        a.by_client = a.outcome == "rejected" && chance();
+        a.outcome = a.end_frame == 0 ? metrics::AttemptOutcome::unanswered : metrics::AttemptOutcome::rejected;
+        a.by_client = a.outcome == metrics::AttemptOutcome::rejected && chance();
         s.attempts.push_back(a);
     }
     std::sort(s.attempts.begin(), s.attempts.end(), [](const ConnectionAttempt& a, const ConnectionAttempt& b) {

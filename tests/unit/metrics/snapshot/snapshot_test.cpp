@@ -430,7 +430,7 @@ TEST(Difference, of_very_many_attempts_is_quick) {
     earlier.attempts.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
         earlier.attempts[i].request_frame = 10 * i + 1;
-        earlier.attempts[i].outcome = "rejected";
+        earlier.attempts[i].outcome = metrics::AttemptOutcome::rejected;
     }
     Snapshot later = earlier;
     later.attempts[7].requests = 2;                // repeated,

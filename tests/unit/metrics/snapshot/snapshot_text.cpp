@@ -30,6 +30,7 @@ struct Writer {
         out << name_of(exhibit.kind);
         all(exhibit.count, exhibit.frames, exhibit.value_max, exhibit.value_sum);
     }
+    void value(AttemptOutcome outcome) { out << name_of(outcome); }
     void value(const ReuseBin& bin) { all(bin.count, bin.distance, bin.turnaround_ns); }
     void value(const ReuseFigures& reuse) {
         all(reuse.accesses, reuse.distinct, reuse.bins, reuse.working_set_mean, reuse.working_set_max);

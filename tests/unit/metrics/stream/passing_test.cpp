@@ -5,7 +5,7 @@
 
 #include "capture/file_source.h"
 #include "metrics/engine/analyzer.h"
-#include "metrics/stream/unasked.h"
+#include "metrics/stream/early_responses.h"
 #include "script.h"
 
 namespace {
@@ -138,8 +138,8 @@ TEST(Passing, atomics_are_told_apart_by_their_numbers) {
     EXPECT_EQ(latency.max(), 1'050'000u);
 }
 
-TEST(UnaskedResponses, answer_requests_that_passed_before_them) {
-    stream::UnaskedResponses responses;
+TEST(EarlyResponses, answer_requests_that_passed_before_them) {
+    stream::EarlyResponses responses;
     EXPECT_FALSE(responses.answer_to(1, false));
     responses.note({.first_frame = 5, .passed_ns = 50});
     responses.note({.first_frame = 9, .passed_ns = 90});

@@ -3,25 +3,25 @@
 #include <gtest/gtest.h>
 #include <map>
 
-#include "metrics/verbs/trace_book.h"
+#include "metrics/verbs/queue_pair_table.h"
 #include "tests/unit/metrics/verbs/records.h"
 
 namespace {
 
 using namespace verbs_test;
 using metrics::VerbsFigures;
-using metrics::verbs::BookOptions;
-using metrics::verbs::TraceBook;
+using metrics::verbs::QueuePairTable;
+using metrics::verbs::QueuePairTableOptions;
 
 constexpr std::uint32_t qp = 17;
 
-VerbsFigures figures_of(TraceBook& book, std::uint32_t number = qp) {
+VerbsFigures figures_of(QueuePairTable& book, std::uint32_t number = qp) {
     const auto handles = book.by_number(number);
     return handles.empty() ? VerbsFigures{} : book.figures(*book.find(handles.back()));
 }
 
-TEST(TraceBook, depth_is_what_was_posted_and_not_polled) {
-    TraceBook book;
+TEST(QueuePairTable, depth_is_what_was_posted_and_not_polled) {
+    QueuePairTable book;
     book.add(change(0, qp, to_init, 0, 4));
     // depth:        1 from 100, 2 from 200, 1 from 500, 0 from 700, 1 from 900, 0 from 1000
     for (const Record& one : {post(100, qp, 1), post(200, qp, 2), completion(500, qp, 1), completion(700, qp, 2),
@@ -43,8 +43,8 @@ TEST(TraceBook, depth_is_what_was_posted_and_not_polled) {
     EXPECT_TRUE(figures.exact());
 }
 
-TEST(TraceBook, unsignalled_requests_leave_with_the_next_completion) {
-    TraceBook book;
+TEST(QueuePairTable, unsignalled_requests_leave_with_the_next_completion) {
+    QueuePairTable book;
     book.add(change(0, qp, to_init));
     for (std::int64_t i = 0; i < 7; ++i) book.add(post(i * 10, qp, 5, 64, opcode_write, i % 4 == 3));
     book.add(completion(100, qp, 5));  // four of them
@@ -60,8 +60,8 @@ TEST(TraceBook, unsignalled_requests_leave_with_the_next_completion) {
     EXPECT_EQ(book.find(book.by_number(qp).back())->send_level.value(), 3u);
 }
 
-TEST(TraceBook, all_are_signalled_where_the_recorder_did_not_know) {
-    TraceBook book;  // sq_sig_all: flags say nothing
+TEST(QueuePairTable, all_are_signalled_where_the_recorder_did_not_know) {
+    QueuePairTable book;  // sq_sig_all: flags say nothing
     book.add(change(0, qp, to_init));
     for (std::int64_t i = 0; i < 3; ++i) book.add(post(i, qp, static_cast<std::uint64_t>(i), 64, opcode_send, false));
     for (std::int64_t i = 0; i < 3; ++i) book.add(completion(10 + i, qp, static_cast<std::uint64_t>(i)));
@@ -69,8 +69,8 @@ TEST(TraceBook, all_are_signalled_where_the_recorder_did_not_know) {
     EXPECT_EQ(book.find(book.by_number(qp).back())->send_level.value(), 0u);
 }
 
-TEST(TraceBook, a_missing_completion_is_made_up_for_by_the_next) {
-    TraceBook book;
+TEST(QueuePairTable, a_missing_completion_is_made_up_for_by_the_next) {
+    QueuePairTable book;
     for (std::uint64_t id = 1; id <= 4; ++id) book.add(post(static_cast<std::int64_t>(id), qp, id));
     book.add(completion(10, qp, 1));
     book.add(completion(20, qp, 4));  // 2 and 3 were lost
@@ -80,8 +80,8 @@ TEST(TraceBook, a_missing_completion_is_made_up_for_by_the_next) {
     EXPECT_EQ(book.find(book.by_number(qp).back())->send_level.value(), 0u);
 }
 
-TEST(TraceBook, flushed_requests_complete_signalled_or_not) {
-    TraceBook book;
+TEST(QueuePairTable, flushed_requests_complete_signalled_or_not) {
+    QueuePairTable book;
     for (std::uint64_t id = 1; id <= 3; ++id)
         book.add(post(static_cast<std::int64_t>(id), qp, id, 64, opcode_write, false));
     for (std::uint64_t id = 1; id <= 3; ++id) book.add(completion(10, qp, id, flushed));
@@ -94,8 +94,8 @@ TEST(TraceBook, flushed_requests_complete_signalled_or_not) {
     EXPECT_TRUE(figures.operations.empty());  // latency of an error is none
 }
 
-TEST(TraceBook, refused_posts_are_not_in_the_queue) {
-    TraceBook book;
+TEST(QueuePairTable, refused_posts_are_not_in_the_queue) {
+    QueuePairTable book;
     Record refused = post(5, qp, 1);
     refused.work.status = 1;
     book.add(refused);
@@ -103,8 +103,8 @@ TEST(TraceBook, refused_posts_are_not_in_the_queue) {
     EXPECT_EQ(figures_of(book).send_queue.max, 0u);
 }
 
-TEST(TraceBook, what_stays_on_this_side_is_in_the_queue_and_no_message) {
-    TraceBook book;
+TEST(QueuePairTable, what_stays_on_this_side_is_in_the_queue_and_no_message) {
+    QueuePairTable book;
     book.add(post(1, qp, 1, 0, opcode_invalidate));
     book.add(post(2, qp, 2));
     auto& life = *book.find(book.by_number(qp).back());
@@ -116,8 +116,8 @@ TEST(TraceBook, what_stays_on_this_side_is_in_the_queue_and_no_message) {
     EXPECT_EQ(life.posts[0].poll_ns, 9);
 }
 
-TEST(TraceBook, receive_level_and_the_time_without_any) {
-    TraceBook book;
+TEST(QueuePairTable, receive_level_and_the_time_without_any) {
+    QueuePairTable book;
     book.add(post_receive(0, qp));
     book.add(post_receive(100, qp));
     book.add(completion(200, qp, 0, 0, Flag::receive));
@@ -132,8 +132,8 @@ TEST(TraceBook, receive_level_and_the_time_without_any) {
     EXPECT_DOUBLE_EQ(figures.receive_queue.mean, (100 * 1 + 100 * 2 + 100 * 1) / 450.0);
 }
 
-TEST(TraceBook, queue_pairs_share_a_receive_queue) {
-    TraceBook book;
+TEST(QueuePairTable, queue_pairs_share_a_receive_queue) {
+    QueuePairTable book;
     for (const std::uint32_t number : {qp, qp + 1}) {
         Record made = change(0, number, to_init);
         made.change.shared_receive_queue = 5;
@@ -152,8 +152,8 @@ TEST(TraceBook, queue_pairs_share_a_receive_queue) {
     }
 }
 
-TEST(TraceBook, a_number_that_is_used_again_is_another_queue_pair) {
-    TraceBook book;
+TEST(QueuePairTable, a_number_that_is_used_again_is_another_queue_pair) {
+    QueuePairTable book;
     book.know({100, "first", ""});
     book.add(change(0, qp, to_init));
     book.add(post(1, qp, 1));
@@ -175,8 +175,8 @@ TEST(TraceBook, a_number_that_is_used_again_is_another_queue_pair) {
     EXPECT_TRUE(book.find(handles[1])->whole);
 }
 
-TEST(TraceBook, processes_do_not_share_numbers) {
-    TraceBook book;
+TEST(QueuePairTable, processes_do_not_share_numbers) {
+    QueuePairTable book;
     Record other = post(1, qp, 1);
     other.process = 200;
     book.add(post(1, qp, 1));
@@ -187,8 +187,8 @@ TEST(TraceBook, processes_do_not_share_numbers) {
     EXPECT_EQ(book.queue_pairs(), 3u);
 }
 
-TEST(TraceBook, lost_records_are_those_of_the_process_while_the_queue_pair_lived) {
-    TraceBook book;
+TEST(QueuePairTable, lost_records_are_those_of_the_process_while_the_queue_pair_lived) {
+    QueuePairTable book;
     book.add(lost(0, 1000));
     book.add(post(1, qp, 1));
     book.add(lost(2, 7));
@@ -200,8 +200,8 @@ TEST(TraceBook, lost_records_are_those_of_the_process_while_the_queue_pair_lived
     EXPECT_EQ(book.records_lost(), 1066u);
 }
 
-TEST(TraceBook, a_trace_that_begins_midway_trusts_no_completion_that_could_be_anothers) {
-    TraceBook book;
+TEST(QueuePairTable, a_trace_that_begins_midway_trusts_no_completion_that_could_be_anothers) {
+    QueuePairTable book;
     book.add(post(1, qp, 0));
     book.add(completion(5, qp, 0));  // of this one, or of one that was posted before
     EXPECT_TRUE(figures_of(book).midway);
@@ -220,8 +220,8 @@ TEST(TraceBook, a_trace_that_begins_midway_trusts_no_completion_that_could_be_an
     EXPECT_EQ(figures_of(book).operations[0].completion_ns.count(), 1u + 5u);
 }
 
-TEST(TraceBook, far_more_than_fit_cannot_be_outstanding) {
-    TraceBook book;
+TEST(QueuePairTable, far_more_than_fit_cannot_be_outstanding) {
+    QueuePairTable book;
     book.add(change(0, qp, to_init, 0, 4));
     for (std::int64_t i = 1; i <= 10; ++i) book.add(post(i, qp, static_cast<std::uint64_t>(i)));
     const VerbsFigures figures = figures_of(book);
@@ -243,8 +243,8 @@ Record connect_request(std::int64_t time_ns, std::uint16_t peer_port) {
     return out;
 }
 
-TEST(TraceBook, a_servers_queue_pair_is_made_for_the_request_before_it) {
-    TraceBook book;
+TEST(QueuePairTable, a_servers_queue_pair_is_made_for_the_request_before_it) {
+    QueuePairTable book;
     book.add(connect_request(0, 40'001));
     book.add(change(10, 1, to_init));
     book.add(connect_request(20, 40'002));
@@ -262,12 +262,12 @@ TEST(TraceBook, a_servers_queue_pair_is_made_for_the_request_before_it) {
 }
 
 /// A daemon sees processes come and go for months, and knows the one of now by its name.
-TEST(TraceBook, processes_without_queue_pairs_make_room) {
+TEST(QueuePairTable, processes_without_queue_pairs_make_room) {
     constexpr std::uint32_t staying = 7;
-    BookOptions options;
+    QueuePairTableOptions options;
     options.max_processes = 64;
     options.max_queue_pairs = 24;
-    TraceBook book(options);
+    QueuePairTable book(options);
     const auto of = [](Record one, std::uint32_t process) {
         one.process = process;
         return one;
@@ -286,8 +286,9 @@ TEST(TraceBook, processes_without_queue_pairs_make_room) {
         book.add(of(change(now_ns + 2, 1, destroyed), process));
     }
     std::map<std::uint32_t, VerbsFigures> known;
-    book.for_each(
-        [&](TraceBook::Handle, const metrics::verbs::QueuePair& life) { known[life.process] = book.figures(life); });
+    book.for_each([&](QueuePairTable::Handle, const metrics::verbs::QueuePair& life) {
+        known[life.process] = book.figures(life);
+    });
     ASSERT_TRUE(known.contains(staying));
     EXPECT_EQ(known[staying].process.command, "stays");
     ASSERT_TRUE(known.contains(5099));
@@ -295,10 +296,10 @@ TEST(TraceBook, processes_without_queue_pairs_make_room) {
     EXPECT_EQ(known[5099].receive_queue.max, 1u);
 }
 
-TEST(TraceBook, requests_that_nobody_took_make_room) {
-    BookOptions options;
+TEST(QueuePairTable, requests_that_nobody_took_make_room) {
+    QueuePairTableOptions options;
     options.max_processes = 64;
-    TraceBook book(options);
+    QueuePairTable book(options);
     for (std::uint32_t process = 100; process < 1100; ++process) {
         Record asked = connect_request(std::int64_t{process} * 1'000'000'000, 40'001);
         asked.process = process;
@@ -310,11 +311,11 @@ TEST(TraceBook, requests_that_nobody_took_make_room) {
     EXPECT_EQ(book.by_ports(7174, 40'001).size(), 1u);
 }
 
-TEST(TraceBook, memory_is_bounded_whatever_comes) {
-    BookOptions options;
+TEST(QueuePairTable, memory_is_bounded_whatever_comes) {
+    QueuePairTableOptions options;
     options.max_queue_pairs = 64;
     options.max_requests = 128;
-    TraceBook book(options);
+    QueuePairTable book(options);
     std::uint64_t state = 1;
     const auto random = [&state] { return state = state * 6364136223846793005U + 1442695040888963407U; };
     for (int i = 0; i < 200'000; ++i) {
@@ -330,7 +331,7 @@ TEST(TraceBook, memory_is_bounded_whatever_comes) {
     }
     EXPECT_GT(book.evicted(), 0u);
     EXPECT_EQ(book.records(), 200'000u);
-    book.for_each([](TraceBook::Handle, const metrics::verbs::QueuePair& life) {
+    book.for_each([](QueuePairTable::Handle, const metrics::verbs::QueuePair& life) {
         EXPECT_LE(life.requests.size(), 128u);
         EXPECT_LE(life.posts.size(), metrics::verbs::Posts::most);
     });

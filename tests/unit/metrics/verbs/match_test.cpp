@@ -10,7 +10,7 @@ using namespace verbs_test;
 using metrics::Address;
 using metrics::FlowSnapshot;
 using metrics::verbs::find_owner;
-using metrics::verbs::TraceBook;
+using metrics::verbs::QueuePairTable;
 
 Address ipv4(std::uint8_t last) {
     Address address;
@@ -34,13 +34,13 @@ FlowSnapshot roce(std::uint8_t from, std::uint8_t to, std::uint32_t number) {
     return flow;
 }
 
-std::uint32_t process_of(TraceBook& book, const FlowSnapshot& flow, std::int64_t at_ns = 1'000'000) {
+std::uint32_t process_of(QueuePairTable& book, const FlowSnapshot& flow, std::int64_t at_ns = 1'000'000) {
     const auto* const found = book.find(find_owner(book, flow, at_ns));
     return found == nullptr ? 0 : found->process;
 }
 
 TEST(FlowMatch, each_end_on_one_machine_owns_what_it_sends) {
-    TraceBook book;
+    QueuePairTable book;
     book.add(ready(0, 100, 17, 18, 1));
     book.add(ready(0, 200, 18, 17, 1));
     EXPECT_EQ(process_of(book, roce(1, 1, 18)), 100u);
@@ -49,7 +49,7 @@ TEST(FlowMatch, each_end_on_one_machine_owns_what_it_sends) {
 }
 
 TEST(FlowMatch, the_peers_address_counts_too) {
-    TraceBook book;
+    QueuePairTable book;
     book.add(ready(0, 100, 17, 18, 5));
     book.add(ready(0, 200, 19, 18, 6));
     EXPECT_EQ(process_of(book, roce(1, 5, 18)), 100u);
@@ -58,7 +58,7 @@ TEST(FlowMatch, the_peers_address_counts_too) {
 }
 
 TEST(FlowMatch, of_two_that_could_be_meant_it_is_none_until_the_source_is_known) {
-    TraceBook book;
+    QueuePairTable book;
     book.add(ready(0, 100, 17, 18, 5));
     book.add(ready(0, 200, 21, 18, 5));  // of another device, say
     FlowSnapshot flow = roce(1, 5, 18);
@@ -68,7 +68,7 @@ TEST(FlowMatch, of_two_that_could_be_meant_it_is_none_until_the_source_is_known)
 }
 
 TEST(FlowMatch, a_number_used_again_is_that_of_its_time) {
-    TraceBook book;
+    QueuePairTable book;
     book.add(ready(0, 100, 17, 18, 5));
     Record gone = change(1'000'000'000, 17, destroyed);
     book.add(gone);
@@ -81,7 +81,7 @@ TEST(FlowMatch, a_number_used_again_is_that_of_its_time) {
 }
 
 TEST(FlowMatch, datagrams_are_their_senders_whoever_gets_them) {
-    TraceBook book;
+    QueuePairTable book;
     Record made = change(0, 17, to_init);
     made.change.type = 4;
     book.add(made);
@@ -106,7 +106,7 @@ Record connected(std::uint32_t process, std::uint32_t number, std::uint16_t loca
 }
 
 TEST(FlowMatch, iwarp_by_ports) {
-    TraceBook book;
+    QueuePairTable book;
     book.add(connected(100, 1, 40'001, 7174));
     book.add(connected(200, 1, 7174, 40'001));
     book.add(connected(300, 1, 0, 7175));  // it was not told its own

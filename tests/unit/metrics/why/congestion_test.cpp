@@ -9,6 +9,7 @@ using namespace why_test;
 using metrics::EventKind;
 using metrics::Question;
 using metrics::State;
+using metrics::Verdict;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -20,7 +21,7 @@ TEST(Congestion, WhatIsLostAfterTheTapIsNoPeace) {
     flow.retransmitted_packets = 30;
     flow.naks[static_cast<std::size_t>(metrics::NakCode::psn_sequence_error)] = 3;
     const auto answers = ask(snapshot_of({flow}));
-    EXPECT_EQ(about(answers, Question::congestion).verdict, "loss");
+    EXPECT_EQ(about(answers, Question::congestion).verdict, Verdict::loss);
     flow.naks = {};
     flow.timeouts = 3;  // nothing tells whether something was lost
     EXPECT_THAT(about(ask(snapshot_of({flow})), Question::congestion).summary, Not(HasSubstr("nothing lost")));

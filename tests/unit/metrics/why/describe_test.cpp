@@ -9,6 +9,7 @@ using namespace why_test;
 using metrics::EventKind;
 using metrics::Question;
 using metrics::State;
+using metrics::Verdict;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -16,7 +17,7 @@ using testing::Not;
 
 struct StateCase {
     State state;
-    const char* verdict;
+    Verdict verdict;
 };
 class Binding : public testing::TestWithParam<StateCase> {};
 
@@ -33,14 +34,17 @@ TEST_P(Binding, TheStateThatTakesMostTimeNamesTheVerdict) {
     ASSERT_NE(share, nullptr);
     EXPECT_DOUBLE_EQ(share->value, 0.9);
 }
-INSTANTIATE_TEST_SUITE_P(
-    States, Binding,
-    testing::Values(StateCase{State::unobserved, "undecidable"}, StateCase{State::read_window, "read_depth"},
-                    StateCase{State::credit, "credit"}, StateCase{State::ack_window, "window_too_small"},
-                    StateCase{State::link_shared, "link_shared"},
-                    StateCase{State::congestion_paced, "congestion_paced"}, StateCase{State::nic_stall, "nic_stall"},
-                    StateCase{State::application_in_flight, "application_depth"},
-                    StateCase{State::peer_wait, "peer_wait"}, StateCase{State::application_idle, "application_idle"}));
+INSTANTIATE_TEST_SUITE_P(States, Binding,
+                         testing::Values(StateCase{State::unobserved, Verdict::undecidable},
+                                         StateCase{State::read_window, Verdict::read_depth},
+                                         StateCase{State::credit, Verdict::credit},
+                                         StateCase{State::ack_window, Verdict::window_too_small},
+                                         StateCase{State::link_shared, Verdict::link_shared},
+                                         StateCase{State::congestion_paced, Verdict::congestion_paced},
+                                         StateCase{State::nic_stall, Verdict::nic_stall},
+                                         StateCase{State::application_in_flight, Verdict::application_depth},
+                                         StateCase{State::peer_wait, Verdict::peer_wait},
+                                         StateCase{State::application_idle, Verdict::application_idle}));
 
 const metrics::Answer bandwidth_of(const metrics::FlowSnapshot& flow) {
     return about(ask(snapshot_of({flow})), Question::bandwidth);
@@ -53,7 +57,7 @@ TEST(Bandwidth, ConnectionsOnWhichNobodySpeaksFirst) {
     flow.packets = 4;
     flow.connection.setup_ns = 1'000'000;
     const auto silent = bandwidth_of(flow);
-    EXPECT_EQ(silent.verdict, "undecidable");
+    EXPECT_EQ(silent.verdict, Verdict::undecidable);
     EXPECT_THAT(silent.summary, HasSubstr("nobody sent anything on them"));
     EXPECT_THAT(silent.advice, HasSubstr("peer-to-peer"));
 
@@ -84,7 +88,7 @@ TEST(Bandwidth, AFullLink) {
     set_state(flow, State::application_idle, 50'000'000);
     flow.link_bits_per_sec = 10'000'000;
     const auto answer = bandwidth_of(flow);
-    EXPECT_EQ(answer.verdict, "link_full");
+    EXPECT_EQ(answer.verdict, Verdict::link_full);
     EXPECT_THAT(answer.summary, HasSubstr("at 10.0 Mbit/s"));
 }
 
@@ -93,7 +97,7 @@ TEST(Bandwidth, TheWindowsBoundIsOctetsByRoundTrip) {
     flow.state_ns = {};
     set_state(flow, State::ack_window, 1'000'000'000);
     const auto answer = bandwidth_of(flow);
-    EXPECT_EQ(answer.verdict, "window_too_small");
+    EXPECT_EQ(answer.verdict, Verdict::window_too_small);
     const auto* bound = evidence(answer, "possible with this window");
     ASSERT_NE(bound, nullptr);
     EXPECT_DOUBLE_EQ(bound->value, 40'960 / 100e-6);
@@ -103,9 +107,9 @@ TEST(Bandwidth, TheWindowsBoundIsOctetsByRoundTrip) {
 TEST(Bandwidth, SmallMessagesInAPipelineAreWhatTheyCost) {
     auto flow = healthy();
     flow.operations[metrics::index_of(metrics::Operation::write)].bytes = 64'000;
-    EXPECT_EQ(bandwidth_of(flow).verdict, "small_messages");
+    EXPECT_EQ(bandwidth_of(flow).verdict, Verdict::small_messages);
     flow.messages_max = 1;  // not a pipeline: a dialogue or a lazy program
-    EXPECT_EQ(bandwidth_of(flow).verdict, "application_depth");
+    EXPECT_EQ(bandwidth_of(flow).verdict, Verdict::application_depth);
 }
 
 TEST(Bandwidth, AShutReceiveWindowAlarmsAFullOneDoesNot) {
@@ -116,7 +120,7 @@ TEST(Bandwidth, AShutReceiveWindowAlarmsAFullOneDoesNot) {
     set_state(flow, State::credit, 600'000'000);
     set_state(flow, State::transmit_new, 400'000'000);
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), IsEmpty());
-    EXPECT_EQ(bandwidth_of(flow).verdict, "receive_window");
+    EXPECT_EQ(bandwidth_of(flow).verdict, Verdict::receive_window);
     flow.tcp->zero_windows = 3;
     EXPECT_THAT(alarms(ask(snapshot_of({flow}))), ElementsAre("bandwidth:receive_window"));
 
@@ -142,9 +146,9 @@ TEST(Bandwidth, NearTheReceiverIdlenessBetweenStallsIsTheSendersToo) {
     flow.state_ns = {};
     set_state(flow, State::nic_stall, 430'000'000);
     set_state(flow, State::application_idle, 570'000'000);
-    EXPECT_EQ(bandwidth_of(flow).verdict, "nic_stall");
+    EXPECT_EQ(bandwidth_of(flow).verdict, Verdict::nic_stall);
     flow.vantage = metrics::Vantage::sender;
-    EXPECT_EQ(bandwidth_of(flow).verdict, "application_idle");
+    EXPECT_EQ(bandwidth_of(flow).verdict, Verdict::application_idle);
 }
 
 TEST(Bandwidth, ALearntRateMakesJitterLookLikeStalls) {
@@ -153,7 +157,7 @@ TEST(Bandwidth, ALearntRateMakesJitterLookLikeStalls) {
     set_state(flow, State::transmit_new, 600'000'000);
     set_state(flow, State::nic_stall, 360'000'000);
     set_state(flow, State::application_idle, 40'000'000);
-    EXPECT_EQ(bandwidth_of(flow).verdict, "link_full");
+    EXPECT_EQ(bandwidth_of(flow).verdict, Verdict::link_full);
 }
 
 /// One direction alone: nothing tells what is outstanding, however many messages have passed.
@@ -175,7 +179,7 @@ TEST(Bandwidth, WithoutAcknowledgementsNobodyKnowsWhatIsWaitedFor) {
         auto flow = one_sided();
         set_state(flow, state, 900'000'000);
         const auto answer = bandwidth_of(flow);
-        EXPECT_EQ(answer.verdict, "undecidable") << name_of(state);
+        EXPECT_EQ(answer.verdict, Verdict::undecidable) << name_of(state);
         EXPECT_EQ(answer.confidence, 0);
         EXPECT_THAT(answer.summary, HasSubstr("32.8 Mbit/s"));  // 4,096,000 octets in a second
         EXPECT_THAT(answer.summary, HasSubstr("90 % of the time passes between messages"));
@@ -195,23 +199,24 @@ TEST(Bandwidth, WithoutAcknowledgementsTimeBetweenMessagesIsOne) {
     set_state(flow, State::application_in_flight, 200'000'000);
     set_state(flow, State::application_idle, 200'000'000);
     set_state(flow, State::nic_stall, 300'000'000);
-    EXPECT_EQ(bandwidth_of(flow).verdict, "undecidable");
+    EXPECT_EQ(bandwidth_of(flow).verdict, Verdict::undecidable);
     set_state(flow, State::nic_stall, 401'000'000);
-    EXPECT_EQ(bandwidth_of(flow).verdict, "nic_stall");
+    EXPECT_EQ(bandwidth_of(flow).verdict, Verdict::nic_stall);
     set_state(flow, State::nic_stall, 300'000'000);
     flow.vantage = metrics::Vantage::receiver;  // as above
-    EXPECT_EQ(bandwidth_of(flow).verdict, "nic_stall");
+    EXPECT_EQ(bandwidth_of(flow).verdict, Verdict::nic_stall);
 }
 
 TEST(Bandwidth, WithoutAcknowledgementsGapsInsideMessagesStand) {
     for (const auto& [state, verdict] :
-         {std::pair{State::link_shared, "link_shared"}, std::pair{State::congestion_paced, "congestion_paced"},
-          std::pair{State::nic_stall, "nic_stall"}, std::pair{State::transmit_new, "link_full"}}) {
+         {std::pair{State::link_shared, Verdict::link_shared},
+          std::pair{State::congestion_paced, Verdict::congestion_paced},
+          std::pair{State::nic_stall, Verdict::nic_stall}, std::pair{State::transmit_new, Verdict::link_full}}) {
         auto flow = one_sided();
         set_state(flow, state, 900'000'000);
         EXPECT_EQ(bandwidth_of(flow).verdict, verdict);
     }
-    EXPECT_EQ(bandwidth_of(one_sided()).verdict, "not_limited") << "a tenth sending, and nothing else";
+    EXPECT_EQ(bandwidth_of(one_sided()).verdict, Verdict::not_limited) << "a tenth sending, and nothing else";
 }
 
 /// Clocks that disagree keep the two halves apart: both are there.
@@ -222,7 +227,7 @@ TEST(Bandwidth, AnswersThatMatchNoFlowAreNotAbsent) {
     answers.operations = {};
     answers.payload_bytes = 0;
     const auto answer = about(ask(snapshot_of({flow, answers})), Question::bandwidth);
-    EXPECT_EQ(answer.verdict, "undecidable");
+    EXPECT_EQ(answer.verdict, Verdict::undecidable);
     EXPECT_THAT(answer.summary, HasSubstr("could be matched"));
     EXPECT_THAT(answer.advice, HasSubstr("one clock"));
 }
@@ -237,7 +242,7 @@ TEST(Bandwidth, ResponsesAloneAreTheirRequestersRate) {
     set_state(flow, State::transmit_new, 100'000'000);
     set_state(flow, State::application_idle, 900'000'000);
     const auto answer = bandwidth_of(flow);
-    EXPECT_EQ(answer.verdict, "undecidable");
+    EXPECT_EQ(answer.verdict, Verdict::undecidable);
     EXPECT_THAT(answer.summary, HasSubstr("READ responses pass from 192.0.2.1"));
     EXPECT_THAT(answer.summary, HasSubstr("32.8 Mbit/s"));
     EXPECT_THAT(answer.summary, HasSubstr("whether 192.0.2.2 asks for too little or 192.0.2.1 answers late"));
@@ -246,7 +251,7 @@ TEST(Bandwidth, ResponsesAloneAreTheirRequestersRate) {
 
     flow.reverse = 9;  // its requests were counted in an earlier interval
     const auto paired = bandwidth_of(flow);
-    EXPECT_EQ(paired.verdict, "application_idle");
+    EXPECT_EQ(paired.verdict, Verdict::application_idle);
     EXPECT_THAT(paired.summary, HasSubstr("192.0.2.2 asks for too little"));
     EXPECT_THAT(paired.summary, HasSubstr("90 % of the time (32.8 Mbit/s)"));
 }
@@ -255,24 +260,24 @@ TEST(Bandwidth, FewLongMessagesAreEnough) {
     auto flow = healthy();
     auto& writes = flow.operations[metrics::index_of(metrics::Operation::write)];
     writes.count = 7;
-    EXPECT_NE(bandwidth_of(flow).verdict, "undecidable");
+    EXPECT_NE(bandwidth_of(flow).verdict, Verdict::undecidable);
     flow.packets = 99;
-    EXPECT_EQ(bandwidth_of(flow).verdict, "undecidable");
+    EXPECT_EQ(bandwidth_of(flow).verdict, Verdict::undecidable);
 }
 
 TEST(QpCache, ConnectionsAreCountedWhereRequestsAreNot) {
     const auto answers = ask(snapshot_of({healthy(1), healthy(2)}));
-    EXPECT_EQ(about(answers, Question::qp_cache).verdict, "small_working_set");
+    EXPECT_EQ(about(answers, Question::qp_cache).verdict, Verdict::small_working_set);
     std::vector<metrics::FlowSnapshot> many;
     for (std::uint64_t id = 1; id <= 65; ++id) many.push_back(healthy(id));
-    EXPECT_EQ(about(ask(snapshot_of(many)), Question::qp_cache).verdict, "undecidable");
+    EXPECT_EQ(about(ask(snapshot_of(many)), Question::qp_cache).verdict, Verdict::undecidable);
 }
 
 TEST(Bandwidth, NothingToJudge) {
     const auto answers = ask(snapshot_of({}));
     ASSERT_EQ(answers.size(), metrics::question_count);
     for (const auto& answer : answers) {
-        EXPECT_EQ(answer.verdict, "undecidable");
+        EXPECT_EQ(answer.verdict, Verdict::undecidable);
         EXPECT_FALSE(answer.summary.empty());
         EXPECT_FALSE(answer.advice.empty());
     }
@@ -320,8 +325,8 @@ TEST(Latency, QueuesMakeTheMedianAMultipleOfTheLeast) {
     writes.latency_ns.record(1'000'000, 90);
     const auto answers = ask(snapshot_of({flow}));
     EXPECT_THAT(alarms(answers), IsEmpty());
-    EXPECT_EQ(about(answers, Question::latency).verdict, "queueing");
-    EXPECT_EQ(about(answers, Question::congestion).verdict, "queueing");
+    EXPECT_EQ(about(answers, Question::latency).verdict, Verdict::queueing);
+    EXPECT_EQ(about(answers, Question::congestion).verdict, Verdict::queueing);
 }
 
 /// What is acknowledged sooner than READs return says nothing of queues that these would wait in.
@@ -336,12 +341,12 @@ TEST(Latency, IsComparedAmongMessagesThatAreAnsweredAlike) {
     reads.count = 400;
     reads.latency_ns.record(500'000, 400);
     const auto steady = ask(snapshot_of({flow}));
-    EXPECT_EQ(about(steady, Question::latency).verdict, "normal");
-    EXPECT_EQ(about(steady, Question::congestion).verdict, "none");
+    EXPECT_EQ(about(steady, Question::latency).verdict, Verdict::normal);
+    EXPECT_EQ(about(steady, Question::congestion).verdict, Verdict::none);
 
     reads.latency_ns.record(2'000'000, 600);
     const auto queued = ask(snapshot_of({flow}));
-    EXPECT_EQ(about(queued, Question::congestion).verdict, "queueing");
+    EXPECT_EQ(about(queued, Question::congestion).verdict, Verdict::queueing);
     EXPECT_THAT(about(queued, Question::latency).summary, HasSubstr("READs from"));
     EXPECT_THAT(about(queued, Question::latency).summary, HasSubstr("take 4 times the least latency of 500 us"));
 }
@@ -353,7 +358,7 @@ TEST(Latency, AResponderThatTakesLongerThanTheWay) {
     reads.latency_ns.record(900'000, 50);
     reads.first_response_ns.record(500'000, 50);  // against 100 us for an acknowledgement
     const auto answers = ask(snapshot_of({flow}));
-    EXPECT_EQ(about(answers, Question::latency).verdict, "responder_slow");
+    EXPECT_EQ(about(answers, Question::latency).verdict, Verdict::responder_slow);
     EXPECT_THAT(about(answers, Question::latency).summary, HasSubstr("5 times"));
 }
 
@@ -368,7 +373,7 @@ TEST(Latency, IsToldOfTheFlowThatRepairsHoldUp) {
     set_state(held_up, State::recover_timeout, 900'000'000);
     set_state(held_up, State::transmit_new, 100'000'000);
     const metrics::Answer answer = about(ask(snapshot_of({undisturbed, held_up})), Question::latency);
-    EXPECT_EQ(answer.verdict, "retransmission");
+    EXPECT_EQ(answer.verdict, Verdict::retransmission);
     EXPECT_THAT(answer.flows, ElementsAre(2));
     EXPECT_THAT(answer.summary, HasSubstr("waited 900 ms for repairs; no other could be measured"));
 }
@@ -388,9 +393,9 @@ TEST(QueueDepth, ReadsAtTheirLimit) {
     set_state(flow, State::read_window, 900'000'000);
     set_state(flow, State::transmit_new, 100'000'000);
     const auto answers = ask(snapshot_of({flow}));
-    EXPECT_EQ(about(answers, Question::queue_depth).verdict, "at_limit");
+    EXPECT_EQ(about(answers, Question::queue_depth).verdict, Verdict::at_limit);
     EXPECT_THAT(about(answers, Question::queue_depth).summary, HasSubstr("4 permitted (ORD)"));
-    EXPECT_EQ(about(answers, Question::bandwidth).verdict, "read_depth");
+    EXPECT_EQ(about(answers, Question::bandwidth).verdict, Verdict::read_depth);
     EXPECT_THAT(about(answers, Question::bandwidth).summary, HasSubstr("(ORD 4)"));
 
     // What was agreed on is not what is kept, or nobody knows what it was.
@@ -405,7 +410,7 @@ TEST(QueueDepth, ReadsAtTheirLimit) {
 TEST(QueueDepth, MostlyEmpty) {
     auto flow = healthy();
     flow.messages_max = 100;
-    EXPECT_EQ(about(ask(snapshot_of({flow})), Question::queue_depth).verdict, "underused");
+    EXPECT_EQ(about(ask(snapshot_of({flow})), Question::queue_depth).verdict, Verdict::underused);
 }
 
 /// Of a connection of which a third cannot be read, nothing that counts messages is known.
@@ -415,8 +420,8 @@ TEST(PartlyRead, NothingIsSaidOfItsMessages) {
     flow.operations[metrics::index_of(metrics::Operation::write)].latency_ns.record(5'000'000, 5'000);  // a queue
     flow.tcp.emplace().connection_bytes = 6'000'000;
     flow.tcp->unread_bytes = 120'000;  // 2 %
-    EXPECT_EQ(about(ask(snapshot_of({flow})), Question::congestion).verdict, "queueing");
-    EXPECT_NE(bandwidth_of(flow).verdict, "undecidable");
+    EXPECT_EQ(about(ask(snapshot_of({flow})), Question::congestion).verdict, Verdict::queueing);
+    EXPECT_NE(bandwidth_of(flow).verdict, Verdict::undecidable);
 
     // Few were read: that is no word on how many there were.
     auto few = flow;
@@ -432,11 +437,11 @@ TEST(PartlyRead, NothingIsSaidOfItsMessages) {
         snapshot.capture.truncated = cut;
         const auto answers = ask(snapshot);
         for (const Question question : {Question::bandwidth, Question::latency, Question::queue_depth}) {
-            EXPECT_EQ(about(answers, question).verdict, "undecidable");
+            EXPECT_EQ(about(answers, question).verdict, Verdict::undecidable);
             EXPECT_FALSE(about(answers, question).alarm);
             EXPECT_EQ(about(answers, question).advice.find("-s 0") != std::string::npos, cut != 0);
         }
-        EXPECT_EQ(about(answers, Question::congestion).verdict, "none");
+        EXPECT_EQ(about(answers, Question::congestion).verdict, Verdict::none);
         EXPECT_THAT(about(answers, Question::bandwidth).summary, HasSubstr("33.3 % of the octets"));
         EXPECT_THAT(about(answers, Question::queue_depth).summary, HasSubstr("could not be read"));
     }
@@ -445,7 +450,7 @@ TEST(PartlyRead, NothingIsSaidOfItsMessages) {
 TEST(QueueDepth, DatagramsTellNothing) {
     auto flow = healthy();
     flow.service = metrics::Service::ud;
-    EXPECT_EQ(about(ask(snapshot_of({flow})), Question::queue_depth).verdict, "undecidable");
+    EXPECT_EQ(about(ask(snapshot_of({flow})), Question::queue_depth).verdict, Verdict::undecidable);
 }
 
 /// Turnaround of 2 us up to `knee` and 4 us beyond.
@@ -473,16 +478,16 @@ const metrics::Answer cache_of(const metrics::HostSnapshot& host) {
 
 TEST(QpCache, AStepInTheTurnaroundIsTheCachesEnd) {
     const auto answer = cache_of(host_with(256, 1024));  // distances 1 to 1024: 9 bins within, 2 beyond
-    EXPECT_EQ(answer.verdict, "thrashing");
+    EXPECT_EQ(answer.verdict, Verdict::thrashing);
     EXPECT_TRUE(answer.alarm);
     EXPECT_DOUBLE_EQ(evidence(answer, "cache holds at least")->value, 256);
     EXPECT_DOUBLE_EQ(evidence(answer, "and fewer than")->value, 512);
     EXPECT_DOUBLE_EQ(evidence(answer, "requests beyond")->value, 2.0 / 11);
 }
 
-TEST(QpCache, NoStepNoKnee) { EXPECT_EQ(cache_of(host_with(1e9, 1024)).verdict, "no_knee"); }
+TEST(QpCache, NoStepNoKnee) { EXPECT_EQ(cache_of(host_with(1e9, 1024)).verdict, Verdict::no_knee); }
 
-TEST(QpCache, AFewQueuePairsFitAnywhere) { EXPECT_EQ(cache_of(host_with(2, 16)).verdict, "small_working_set"); }
+TEST(QpCache, AFewQueuePairsFitAnywhere) { EXPECT_EQ(cache_of(host_with(2, 16)).verdict, Verdict::small_working_set); }
 
 /// What sets up connections asks for something, too, and needs no queue pair's entry.
 TEST(QpCache, ManagementIsNoRequestToAQueuePair) {
@@ -491,7 +496,7 @@ TEST(QpCache, ManagementIsNoRequestToAQueuePair) {
     host.received_requests = 2;
     metrics::Snapshot snapshot = snapshot_of({});
     snapshot.hosts.push_back(host);
-    EXPECT_EQ(about(ask(snapshot), Question::qp_cache).verdict, "undecidable");
+    EXPECT_EQ(about(ask(snapshot), Question::qp_cache).verdict, Verdict::undecidable);
 }
 
 TEST(QpCache, TooFewAnswersToTell) {
@@ -500,7 +505,7 @@ TEST(QpCache, TooFewAnswersToTell) {
         bin.turnaround_ns = {};
         bin.turnaround_ns.record(2000, 3);
     }
-    EXPECT_EQ(cache_of(host).verdict, "undecidable");
+    EXPECT_EQ(cache_of(host).verdict, Verdict::undecidable);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 namespace {
 
 using namespace why_test;
+using metrics::AttemptOutcome;
 using metrics::EventKind;
 using metrics::NakCode;
 using testing::AllOf;
@@ -129,7 +130,7 @@ TEST(Terminates, OfSeveralCodesTheMostFrequentIsNamedAndAllAreCounted) {
     EXPECT_EQ(evidence(answers[0], "Terminates: DDP tagged buffer error: base or bounds violation")->value, 1);
 }
 
-metrics::ConnectionAttempt attempt(const char* outcome, std::int64_t request_ns) {
+metrics::ConnectionAttempt attempt(AttemptOutcome outcome, std::int64_t request_ns) {
     metrics::ConnectionAttempt attempt;
     attempt.client.address = ipv4(2);
     attempt.server.address = ipv4(1);
@@ -143,7 +144,7 @@ metrics::ConnectionAttempt attempt(const char* outcome, std::int64_t request_ns)
 
 TEST(Attempts, ARefusedConnectionIsAnAlarmWithItsReason) {
     auto snapshot = snapshot_of({});
-    snapshot.attempts.push_back(attempt("rejected", 1'000'000'000));
+    snapshot.attempts.push_back(attempt(AttemptOutcome::rejected, 1'000'000'000));
     snapshot.attempts[0].reason = "Invalid Service ID";
     const auto answers = ask(snapshot);
     ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:connection_rejected"));
@@ -155,7 +156,7 @@ TEST(Attempts, ARefusedConnectionIsAnAlarmWithItsReason) {
 TEST(Attempts, AClientThatGivesUpIsNotRefused) {
     auto snapshot = snapshot_of({});
     for (const bool by_client : {false, true, true}) {
-        snapshot.attempts.push_back(attempt("rejected", 1'000'000'000));
+        snapshot.attempts.push_back(attempt(AttemptOutcome::rejected, 1'000'000'000));
         snapshot.attempts.back().by_client = by_client;
         snapshot.attempts.back().reason = by_client ? "Timeout" : "Stale connection";
     }
@@ -172,11 +173,11 @@ TEST(Attempts, AClientThatGivesUpIsNotRefused) {
 
 TEST(Attempts, AdviceFitsTheTransport) {
     auto snapshot = snapshot_of({});
-    snapshot.attempts.push_back(attempt("unanswered", 1'000'000'000));
+    snapshot.attempts.push_back(attempt(AttemptOutcome::unanswered, 1'000'000'000));
     EXPECT_THAT(ask(snapshot)[0].advice, HasSubstr("UDP port 4791"));
     snapshot.attempts[0].transport = dissect::Transport::iwarp;
     EXPECT_THAT(ask(snapshot)[0].advice, AllOf(HasSubstr("does not speak MPA"), Not(HasSubstr("4791"))));
-    snapshot.attempts[0].outcome = "rejected";
+    snapshot.attempts[0].outcome = AttemptOutcome::rejected;
     EXPECT_THAT(ask(snapshot)[0].advice, HasSubstr("CRC, markers and MPA revision"));
     snapshot.attempts[0].transport = dissect::Transport::roce2;
     EXPECT_THAT(ask(snapshot)[0].advice, Not(HasSubstr("markers")));
@@ -186,13 +187,13 @@ TEST(Attempts, AdviceFitsTheTransport) {
 
 TEST(Attempts, AReset) {
     auto snapshot = snapshot_of({});
-    snapshot.attempts.push_back(attempt("reset", 1'000'000'000));
+    snapshot.attempts.push_back(attempt(AttemptOutcome::reset, 1'000'000'000));
     EXPECT_THAT(alarms(ask(snapshot)), ElementsAre("bandwidth:connection_reset"));
 }
 
 TEST(Attempts, OneThatWasMadeAMomentBeforeTheEndMayYetBeAnswered) {
     auto snapshot = snapshot_of({});
-    snapshot.attempts.push_back(attempt("unanswered", snapshot.capture.last_ns - 999'999'999));
+    snapshot.attempts.push_back(attempt(AttemptOutcome::unanswered, snapshot.capture.last_ns - 999'999'999));
     EXPECT_THAT(alarms(ask(snapshot)), IsEmpty());
     snapshot.attempts[0].request_ns -= 1;
     EXPECT_THAT(alarms(ask(snapshot)), ElementsAre("bandwidth:connection_unanswered"));
@@ -200,7 +201,7 @@ TEST(Attempts, OneThatWasMadeAMomentBeforeTheEndMayYetBeAnswered) {
 
 TEST(Attempts, EstablishedOnesAreNoNews) {
     auto snapshot = snapshot_of({});
-    snapshot.attempts.push_back(attempt("established", 1'000'000'000));
+    snapshot.attempts.push_back(attempt(AttemptOutcome::established, 1'000'000'000));
     EXPECT_THAT(alarms(ask(snapshot)), IsEmpty());
 }
 

@@ -42,7 +42,7 @@ TEST(Hostile, AnyFiguresAreAnswered) {
         snapshot.capture.last_ns = INT64_MAX;
         metrics::ConnectionAttempt attempt;
         attempt.request_ns = INT64_MIN;
-        attempt.outcome = "unanswered";
+        attempt.outcome = metrics::AttemptOutcome::unanswered;
         snapshot.attempts.push_back(attempt);
         metrics::PauseSnapshot pause;
         pause.pause_frames = any();

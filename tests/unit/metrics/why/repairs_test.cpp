@@ -10,6 +10,7 @@ using metrics::EventKind;
 using metrics::NakCode;
 using metrics::Question;
 using metrics::State;
+using metrics::Verdict;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -50,8 +51,8 @@ TEST(Repairs, LossThatTheTapSeesIsUpstream) {
     const auto* missing = evidence(answers[0], "packets missing at the capture point");
     ASSERT_NE(missing, nullptr);
     EXPECT_THAT(missing->frames, ElementsAre(100, 200, 300, 400));
-    EXPECT_EQ(about(answers, Question::congestion).verdict, "loss");
-    EXPECT_EQ(about(answers, Question::latency).verdict, "retransmission");
+    EXPECT_EQ(about(answers, Question::congestion).verdict, Verdict::loss);
+    EXPECT_EQ(about(answers, Question::latency).verdict, Verdict::retransmission);
 }
 
 TEST(Repairs, RepeatsWithoutAHoleAreLossDownstream) {
@@ -80,7 +81,7 @@ TEST(Repairs, NaksWithoutTheFlowTheyAreAboutAreItsLoss) {
     ASSERT_NE(evidence(answers[0], "sequence error NAKs"), nullptr);
     EXPECT_DOUBLE_EQ(evidence(answers[0], "sequence error NAKs")->value, 6);
     EXPECT_THAT(evidence(answers[0], "sequence error NAKs")->frames, ElementsAre(5, 16));
-    EXPECT_EQ(about(answers, Question::congestion).verdict, "loss");
+    EXPECT_EQ(about(answers, Question::congestion).verdict, Verdict::loss);
     EXPECT_THAT(about(answers, Question::congestion).summary, HasSubstr("from 192.0.2.1 to 192.0.2.2"));
 
     answers_alone.rnr_naks = 6;  // each of them makes what follows out of sequence
@@ -151,7 +152,7 @@ TEST(Repairs, ReceiverNotReadyExplainsTheNakBehindIt) {
     ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:rnr"));
     EXPECT_THAT(answers[0].summary, HasSubstr("400 ms"));
     EXPECT_THAT(answers[0].advice, HasSubstr("655 ms"));
-    EXPECT_EQ(about(answers, Question::latency).verdict, "rnr");
+    EXPECT_EQ(about(answers, Question::latency).verdict, Verdict::rnr);
 }
 
 TEST(Repairs, DamagedPacketsExplainTheRepeats) {
@@ -395,9 +396,10 @@ TEST(Repairs, AnotherFlowsReceiverThatIsNotReadyHidesNoLoss) {
     exhibit(flow, EventKind::rnr_nak, {7}, 20);
     const auto answers = ask(snapshot_of({flow}));
     ASSERT_THAT(alarms(answers), testing::UnorderedElementsAre("bandwidth:rnr", "bandwidth:loss_before_tap"));
-    const auto& lost = answers[answers[0].verdict == "rnr" ? 1 : 0];
+    const auto& lost = answers[answers[0].verdict == Verdict::rnr ? 1 : 0];
     EXPECT_EQ(evidence(lost, "receiver-not-ready NAKs"), nullptr);
-    EXPECT_EQ(about(answers, Question::latency).verdict, "retransmission") << "others' messages waited for receives";
+    EXPECT_EQ(about(answers, Question::latency).verdict, Verdict::retransmission)
+        << "others' messages waited for receives";
 }
 
 }  // namespace

@@ -1,11 +1,16 @@
 #pragma once
 #include <algorithm>
+#include <ostream>
 #include <string>
 #include <vector>
 
 #include "metrics/why/answer.h"
 
 /// Snapshots made by hand: what an engine would have to find for an answer to be due.
+namespace metrics {
+inline void PrintTo(Verdict verdict, std::ostream* out) { *out << name_of(verdict); }
+}  // namespace metrics
+
 namespace why_test {
 
 struct NoNames final : metrics::HostNames {
@@ -84,8 +89,7 @@ inline std::vector<std::string> alarms(const std::vector<metrics::Answer>& answe
     std::vector<std::string> out;
     for (const metrics::Answer& answer : answers)
         if (answer.alarm)
-            out.push_back(std::string(metrics::question_names[static_cast<std::size_t>(answer.question)]) + ":" +
-                          answer.verdict);
+            out.push_back(std::string(name_of(answer.question)) + ":" + std::string(name_of(answer.verdict)));
     return out;
 }
 

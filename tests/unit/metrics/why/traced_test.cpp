@@ -29,21 +29,21 @@ TEST(TracedWhy, WorkThatIsPostedAndNotSentIsNotTheApplications) {
     FlowSnapshot flow = traced();
     flow.state_ns[index_of(State::application_in_flight)] = 100'000'000;
     flow.state_ns[index_of(State::nic_stall)] = 400'000'000;
-    EXPECT_EQ(answer_of(flow, Question::bandwidth).verdict, "link_full") << "stalls like those of a full link";
+    EXPECT_EQ(answer_of(flow, Question::bandwidth).verdict, Verdict::link_full) << "stalls like those of a full link";
     flow.verbs->held_ns[0] = 390'000'000;
     const Answer answer = answer_of(flow, Question::bandwidth);
-    EXPECT_EQ(answer.verdict, "posted_not_sent");
+    EXPECT_EQ(answer.verdict, Verdict::posted_not_sent);
     EXPECT_NE(answer.summary.find("ib_write_bw (pid 4711) on client"), std::string::npos) << answer.summary;
     EXPECT_NE(answer.summary.find("39 %"), std::string::npos) << answer.summary;
 }
 
 TEST(TracedWhy, SlowPollingIsToldFromSlowPosting) {
     FlowSnapshot flow = traced();
-    EXPECT_EQ(answer_of(flow, Question::bandwidth).verdict, "application_depth");
+    EXPECT_EQ(answer_of(flow, Question::bandwidth).verdict, Verdict::application_depth);
     flow.verbs->unpolled_ns[0] = 400'000'000;
-    EXPECT_EQ(answer_of(flow, Question::bandwidth).verdict, "slow_polling");
+    EXPECT_EQ(answer_of(flow, Question::bandwidth).verdict, Verdict::slow_polling);
     flow.verbs->unpolled_ns[0] = 100'000'000;
-    EXPECT_EQ(answer_of(flow, Question::bandwidth).verdict, "application_depth");
+    EXPECT_EQ(answer_of(flow, Question::bandwidth).verdict, Verdict::application_depth);
 }
 
 TEST(TracedWhy, LatencyHasAPartBeforeTheWireAndOneBehindIt) {
@@ -54,32 +54,32 @@ TEST(TracedWhy, LatencyHasAPartBeforeTheWireAndOneBehindIt) {
     delays.wire_to_ack_ns.record(100'000, 100);
     delays.ack_to_poll_ns.record(10'000, 100);
     delays.whole_ns.record(710'000, 100);
-    EXPECT_EQ(answer_of(flow, Question::latency).verdict, "posted_not_sent");
+    EXPECT_EQ(answer_of(flow, Question::latency).verdict, Verdict::posted_not_sent);
     std::swap(delays.post_to_wire_ns, delays.ack_to_poll_ns);
-    EXPECT_EQ(answer_of(flow, Question::latency).verdict, "slow_polling");
+    EXPECT_EQ(answer_of(flow, Question::latency).verdict, Verdict::slow_polling);
     delays.ack_to_poll_ns = delays.post_to_wire_ns;
     delays.whole_ns = {};
     delays.whole_ns.record(120'000, 100);
-    EXPECT_EQ(answer_of(flow, Question::latency).verdict, "normal");
+    EXPECT_EQ(answer_of(flow, Question::latency).verdict, Verdict::normal);
 }
 
 TEST(TracedWhy, QueueDepthIsTheQueuesOwn) {
     FlowSnapshot flow = traced();
-    EXPECT_EQ(answer_of(flow, Question::queue_depth).verdict, "ok");
+    EXPECT_EQ(answer_of(flow, Question::queue_depth).verdict, Verdict::ok);
     flow.verbs->send_queue.full_ns = 600'000'000;
     const Answer full = answer_of(flow, Question::queue_depth);
-    EXPECT_EQ(full.verdict, "at_limit");
+    EXPECT_EQ(full.verdict, Verdict::at_limit);
     EXPECT_NE(full.summary.find("16 fit"), std::string::npos) << full.summary;
     flow.verbs->send_queue = {128, 2, 16, 1'000'000'000, 500'000'000, 0};
-    EXPECT_EQ(answer_of(flow, Question::queue_depth).verdict, "underused");
+    EXPECT_EQ(answer_of(flow, Question::queue_depth).verdict, Verdict::underused);
     const double sure = answer_of(flow, Question::queue_depth).confidence;
     flow.verbs->records_lost = 3;
     EXPECT_LT(answer_of(flow, Question::queue_depth).confidence, sure);
     // Nothing acknowledges datagrams, but their program knows.
     flow.service = Service::ud;
-    EXPECT_EQ(answer_of(flow, Question::queue_depth).verdict, "underused");
+    EXPECT_EQ(answer_of(flow, Question::queue_depth).verdict, Verdict::underused);
     flow.verbs.reset();
-    EXPECT_EQ(answer_of(flow, Question::queue_depth).verdict, "undecidable");
+    EXPECT_EQ(answer_of(flow, Question::queue_depth).verdict, Verdict::undecidable);
 }
 
 }  // namespace

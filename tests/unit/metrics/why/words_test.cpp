@@ -11,6 +11,8 @@
 
 namespace {
 
+using metrics::Verdict;
+
 namespace why = metrics::why;
 
 TEST(Words, Durations) {
@@ -40,8 +42,8 @@ TEST(Words, Numbers) {
     EXPECT_EQ(why::percent(0.0063), "0.63 %");
     EXPECT_EQ(why::percent(0.00001), "<0.01 %");
     EXPECT_EQ(why::percent(1), "100 %");
-    EXPECT_EQ(why::figure({"", 12345, "packets", {}}), "12,345 packets");
-    EXPECT_EQ(why::figure({"", 1, "recoveries", {}}), "1 recovery");
+    EXPECT_EQ(why::figure({"", 12345, metrics::EvidenceUnit::packets, {}}), "12,345 packets");
+    EXPECT_EQ(why::figure({"", 1, metrics::EvidenceUnit::recoveries, {}}), "1 recovery");
 }
 
 std::string manual() {
@@ -60,8 +62,8 @@ TEST(Manual, ListsEveryVerdictInOrder) {
         at = text.find("\n## " + std::string(metrics::question_names[question]) + "\n", at);
         ASSERT_NE(at, std::string::npos) << metrics::question_names[question];
         for (const auto& verdict : metrics::verdicts(static_cast<metrics::Question>(question))) {
-            const std::string row = "\n| `" + std::string(verdict.name) + "` | " + (verdict.alarm ? "yes" : "no") +
-                                    " | " + std::string(verdict.meaning) + " |";
+            const std::string row = "\n| `" + std::string(name_of(verdict.verdict)) + "` | " +
+                                    (verdict.alarm ? "yes" : "no") + " | " + std::string(verdict.meaning) + " |";
             at = text.find(row, at);
             ASSERT_NE(at, std::string::npos) << row;
             ++rows;
@@ -73,13 +75,34 @@ TEST(Manual, ListsEveryVerdictInOrder) {
     EXPECT_EQ(listed, rows);
 }
 
-TEST(Verdicts, AreNamedOnce) {
+TEST(Verdicts, AreListedOnceForEachQuestion) {
     for (std::size_t question = 0; question < metrics::question_count; ++question) {
-        std::set<std::string_view> names;
-        for (const auto& verdict : metrics::verdicts(static_cast<metrics::Question>(question)))
-            EXPECT_TRUE(names.insert(verdict.name).second) << verdict.name;
-        EXPECT_EQ(names.count("undecidable"), 1U);
+        std::set<Verdict> listed;
+        for (const auto& row : metrics::verdicts(static_cast<metrics::Question>(question)))
+            EXPECT_TRUE(listed.insert(row.verdict).second) << name_of(row.verdict);
+        EXPECT_EQ(listed.count(Verdict::undecidable), 1U);
     }
+}
+
+TEST(Verdicts, AreFoundByTheirNames) {
+    std::set<std::string_view> names;
+    for (std::size_t i = 0; i < metrics::verdict_count; ++i) {
+        const auto verdict = static_cast<Verdict>(i);
+        EXPECT_TRUE(names.insert(name_of(verdict)).second) << name_of(verdict);
+        EXPECT_EQ(metrics::verdict_named(name_of(verdict)), verdict);
+    }
+    EXPECT_EQ(metrics::verdict_named("rnr"), Verdict::rnr);
+    for (const char* unknown : {"", "RNR", "rnr ", "rn", "connection_established"})
+        EXPECT_FALSE(metrics::verdict_named(unknown)) << unknown;
+}
+
+TEST(Verdicts, MeanSomethingOnlyForTheirQuestions) {
+    using metrics::Question;
+    ASSERT_NE(metrics::meaning_of(Question::bandwidth, Verdict::rnr), nullptr);
+    EXPECT_TRUE(metrics::meaning_of(Question::bandwidth, Verdict::rnr)->alarm);
+    ASSERT_NE(metrics::meaning_of(Question::latency, Verdict::rnr), nullptr);
+    EXPECT_FALSE(metrics::meaning_of(Question::latency, Verdict::rnr)->alarm);
+    EXPECT_EQ(metrics::meaning_of(Question::congestion, Verdict::rnr), nullptr);
 }
 
 }  // namespace

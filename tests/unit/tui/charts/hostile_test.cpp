@@ -119,7 +119,7 @@ public:
             if (number() % 4 != 0) reading.interval.flows.push_back(flow(id));
         }
         metrics::ConnectionAttempt attempt;
-        attempt.outcome = "rejected";
+        attempt.outcome = metrics::AttemptOutcome::rejected;
         attempt.reason = "\t\n\xff";
         attempt.requests = number();
         reading.interval.attempts = {attempt};

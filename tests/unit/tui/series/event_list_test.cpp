@@ -112,15 +112,15 @@ TEST(EventList, what_the_capture_lost_and_who_was_refused) {
     Reading reading;
     reading.interval.capture.kernel_dropped = 12;
     metrics::ConnectionAttempt attempt;
-    attempt.outcome = "rejected";
+    attempt.outcome = metrics::AttemptOutcome::rejected;
     attempt.reason = "Invalid Service ID";
     attempt.request_frame = 4;
     attempt.end_frame = 5;
     reading.interval.attempts = {attempt};
-    attempt.outcome = "established";
+    attempt.outcome = metrics::AttemptOutcome::established;
     reading.interval.attempts.push_back(attempt);
     attempt = {};
-    attempt.outcome = "unanswered";
+    attempt.outcome = metrics::AttemptOutcome::unanswered;
     attempt.request_frame = 8;
     attempt.requests = 3;
     reading.interval.attempts.push_back(attempt);
@@ -243,7 +243,7 @@ TEST(EventList, what_is_told_late_goes_where_its_frame_is) {
 TEST(EventList, a_refused_connection_has_the_time_of_its_request) {
     Reading reading = reading_at(1000, {});
     metrics::ConnectionAttempt attempt;
-    attempt.outcome = "rejected";
+    attempt.outcome = metrics::AttemptOutcome::rejected;
     attempt.request_frame = 4;
     attempt.request_ns = 1030;
     reading.interval.attempts = {attempt};

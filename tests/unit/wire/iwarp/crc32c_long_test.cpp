@@ -41,6 +41,17 @@ TEST(Crc32cLong, EveryLengthAroundTheBlocks) {
             }
 }
 
+/// The library has ways of its own for short pieces and for their last bytes.
+TEST(Crc32cLong, EveryShortLength) {
+    const auto octets = noise(1300);
+    const wire::Bytes all{octets};
+    for (std::size_t size = 0; size < 1200; ++size)
+        for (const std::size_t offset : {0U, 1U, 8U, 15U}) {
+            const wire::Bytes piece = all.subspan(offset, size);
+            ASSERT_EQ(wire::crc32c(piece), ~bit_wise(0xffffffff, piece)) << size << " from " << offset;
+        }
+}
+
 TEST(Crc32cLong, PiecesOfAnyLengthMakeTheWhole) {
     const auto octets = noise(200'000);
     const wire::Bytes all{octets};

@@ -1,0 +1,17 @@
+# Debian's cross compiler for arm64, with the libraries and headers of the root that cmake/arm64/root.sh makes. Programs
+# of that root are never run by the build; its own programs (the list of unit tests) run under qemu-user.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH project_folder)
+set(RDMASCOPE_ARM64_ROOT ${project_folder}/build/arm64-root/root CACHE PATH "Debian's arm64 packages, unpacked")
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES RDMASCOPE_ARM64_ROOT)
+set(CMAKE_SYSROOT ${RDMASCOPE_ARM64_ROOT})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+foreach(kind LIBRARY INCLUDE PACKAGE)
+  set(CMAKE_FIND_ROOT_PATH_MODE_${kind} ONLY)
+endforeach()
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L ${RDMASCOPE_ARM64_ROOT})
+set(ENV{PKG_CONFIG_LIBDIR} ${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${CMAKE_SYSROOT}/usr/share/pkgconfig)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} ${CMAKE_SYSROOT})

@@ -1,0 +1,142 @@
+#include "iwarp/preload/service_thread.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <system_error>
+#include <unistd.h>
+
+#include "iwarp/preload/progress_engine.h"
+
+namespace iwarp::preload {
+namespace {
+
+/// Octets that come while the service rests, and the program has stopped polling without a word, wait that long, or
+/// until the program has not come when it was expected.
+constexpr std::int64_t shortest_rest_ns = 20'000;
+constexpr std::int64_t longest_rest_ns = 250'000;
+constexpr std::int64_t longest_rest_of_driven_ns = 1'000'000;
+/// Who wakes so often to find that the program has done it all already had better not wake.
+constexpr int patience = 3;
+
+void check(int failure, const char* what) {
+    if (failure != 0) throw std::system_error(failure, std::generic_category(), what);
+}
+
+}  // namespace
+
+std::int64_t clock_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+ProgressEngine::Service::Service(ProgressEngine& engine, int descriptor) : engine_(engine), descriptor_(descriptor) {
+    wake_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    check(wake_ < 0 ? errno : 0, "no descriptor for the service thread");
+    // The program's signals are for its own threads.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread{};
+    const int failure = pthread_create(&thread, nullptr, &Service::run, this);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (failure != 0) close(wake_);
+    check(failure, "the service thread cannot be started");
+    pthread_setname_np(thread, "rdmascope");
+    pthread_detach(thread);
+}
+
+void* ProgressEngine::Service::run(void* service) {
+    static_cast<Service*>(service)->serve();
+    return nullptr;
+}
+
+void ProgressEngine::Service::wake() const {
+    const std::uint64_t one = 1;
+    static_cast<void>(!write(wake_, &one, sizeof one));
+}
+
+// The service looks whether the program drives after it has said that it rests, this the other way round: one of the
+// two sees the other.
+void ProgressEngine::Service::take_over() {
+    driven_until_ns_.store(0, std::memory_order_seq_cst);
+    if (resting_.load(std::memory_order_seq_cst)) wake();
+}
+
+void ProgressEngine::Service::work_left() {
+    if (sleeping_.exchange(false, std::memory_order_relaxed)) wake();  // else it looks for work before it sleeps
+}
+
+/// Until then, or until somebody wants it.
+void ProgressEngine::Service::rest(std::int64_t for_ns) {
+    pollfd woken{wake_, POLLIN, 0};
+    const timespec time{0, for_ns};
+    if (ppoll(&woken, 1, &time, nullptr) <= 0) return;
+    std::uint64_t count = 0;
+    static_cast<void>(!read(wake_, &count, sizeof count));
+}
+
+void ProgressEngine::Service::give_way() {
+    for (std::int64_t rest_ns = longest_rest_ns;; rest_ns = std::min(2 * rest_ns, longest_rest_of_driven_ns)) {
+        resting_.store(true, std::memory_order_seq_cst);
+        const std::int64_t driven_ns = driven_until_ns_.load(std::memory_order_seq_cst) - clock_ns();
+        if (driven_ns <= 0) break;
+        // Who has driven for so long will drive on.
+        rest(rest_ns > longest_rest_ns ? rest_ns : std::clamp(driven_ns, shortest_rest_ns, longest_rest_ns));
+    }
+    resting_.store(false, std::memory_order_seq_cst);
+}
+
+/// Until the device has something to do. Whether it was told so.
+bool ProgressEngine::Service::sleep() const {
+    std::array<pollfd, 2> readable{{{descriptor_, POLLIN, 0}, {wake_, POLLIN, 0}}};
+    poll(readable.data(), readable.size(), -1);
+    if (readable[1].revents == 0) return false;
+    std::uint64_t count = 0;
+    static_cast<void>(!read(wake_, &count, sizeof count));
+    return true;
+}
+
+/// Whether there was anything to do. Whoever has the lock is the program, and drives as likely as not.
+bool ProgressEngine::Service::turn() {
+    for (int tried = 0; !engine_.lock_.try_acquire(); ++tried) {
+        if (tried == patience) {
+            engine_.lock_.acquire();
+            break;
+        }
+        resting_.store(true, std::memory_order_seq_cst);
+        rest(shortest_rest_ns << tried);
+        give_way();
+    }
+    const Lock::Adopted hold(engine_.lock_);
+    const bool moved = engine_.turn();
+    sleeping_ = !engine_.device_->work_waits();
+    return moved;
+}
+
+void ProgressEngine::Service::serve() {
+    prctl(PR_SET_TIMERSLACK, 1'000UL, 0UL, 0UL, 0UL);  // ns; the system's is longer than most rests
+    int in_vain = 0;
+    while (true) {
+        if (sleep()) in_vain = 0;
+        // 0: the program sleeps, and relies on this thread.
+        if (in_vain >= patience && driven_until_ns_.load(std::memory_order_seq_cst) != 0) {
+            resting_.store(true, std::memory_order_seq_cst);
+            rest(longest_rest_ns);
+        }
+        do {
+            give_way();
+            in_vain = turn() ? 0 : std::min(in_vain + 1, patience);
+        } while (!sleeping_);
+    }
+}
+
+}  // namespace iwarp::preload

@@ -1,0 +1,48 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "iwarp/iwarp.h"
+#include "iwarp/verbs/device_impl.h"
+#include "iwarp/verbs/stream.h"
+
+namespace iwarp::verbs {
+
+enum class ConnectionPhase : std::uint8_t {
+    starting,     ///< TCP and the start frames: see Negotiation
+    operating,    ///< FPDUs
+    terminating,  ///< what is received is dropped; a Terminate is under way, has come, or can be sent no more
+    over,
+};
+
+/// What the parts of a connection share.
+struct ConnectionContext {
+    ConnectionContext(Device::Impl& of, Stream& on, bool initiator, const ConnectionOptions& wanted)
+        : device(of), stream(on), options(wanted), now_ns(of.transport->now_ns()), initiates(initiator) {}
+    ConnectionContext(const ConnectionContext&) = delete;
+    ConnectionContext& operator=(const ConnectionContext&) = delete;
+
+    bool is_operating() const { return phase == ConnectionPhase::operating; }
+    /// "192.0.2.1:4791", or what the user asked for.
+    const std::string& name() const { return peer.empty() ? target : peer; }
+    void set_deadline(std::chrono::milliseconds after) {
+        deadline_ns = now_ns + std::chrono::nanoseconds(after).count();
+    }
+    /// The transport shall look at the stream again.
+    void attention() { device.transport->attention(stream); }
+
+    Device::Impl& device;
+    Stream& stream;
+    ConnectionOptions options;
+    QueuePair::Impl* pair = nullptr;
+    std::string target;  ///< what the user asked for, in error messages
+    std::string peer;
+    std::int64_t now_ns;
+    std::optional<std::int64_t> deadline_ns;  ///< of the present phase
+    ConnectionPhase phase = ConnectionPhase::starting;
+    bool initiates;
+};
+
+}  // namespace iwarp::verbs

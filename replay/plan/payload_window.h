@@ -1,0 +1,132 @@
+#pragma once
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "dissect/dissector.h"
+#include "metrics/frame_observer.h"
+
+namespace replay {
+
+/// How many captured octets are on their way from the file to the peer: the one that reads waits where they are many.
+class PayloadWindow {
+public:
+    static constexpr std::uint64_t most = std::uint64_t{64}
+                                          << 20;  ///< octets; what one batch of frames ends comes on top
+
+    void take(std::uint64_t octets);
+    void give_back(std::uint64_t octets);
+    /// Waits while `most` or more are held; false where nobody posts any more.
+    bool wait_for_room();
+    /// Nobody posts any more.
+    void close();
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::uint64_t held_ = 0;
+    bool closed_ = false;
+};
+
+/// A message's octets as they were captured, all of them. Those who post it (copies, both ends) share it.
+class Payload {
+public:
+    Payload(std::vector<std::byte> octets, std::shared_ptr<PayloadWindow> window);
+    ~Payload();
+    Payload(const Payload&) = delete;
+    Payload& operator=(const Payload&) = delete;
+
+    /// To be registered as memory, which asks for the right to write; nobody does.
+    std::span<std::byte> octets() { return octets_; }
+
+private:
+    std::vector<std::byte> octets_;
+    std::shared_ptr<PayloadWindow> window_;
+};
+
+/// Keeps the octets of Sends and Writes until their messages are whole. A message has its own only where every packet
+/// of it was captured to its last octet and none is damaged. Listens to the dissector in front of the engine, and is
+/// asked with what the engine says of messages. Memory is bounded: what was begun longest ago is given up.
+class PayloadCollector {
+public:
+    static constexpr std::size_t most = std::size_t{64} << 20;  ///< octets of messages that are not whole yet
+    /// Packets that nobody asked for are forgotten so many frames later: far fewer than it takes for a PSN to return.
+    static constexpr std::uint64_t most_frames = std::uint64_t{1} << 20;
+
+    explicit PayloadCollector(std::shared_ptr<PayloadWindow> window) : window_(std::move(window)) {}
+
+    /// The capture is read again from its beginning.
+    void begin_run();
+
+    void on_unit(const dissect::Unit& unit);
+    void on_notice(const dissect::Notice& notice);
+
+    /// metrics::FrameObserver, of flows that are re-enacted.
+    void packet(std::uint64_t flow, std::uint64_t frame);
+    void taken_back(std::uint64_t flow, std::uint64_t frame);
+    /// What a Send or Write of the flow holds that ended in `frame`; nullptr where that is not known to the last octet,
+    /// or nothing. Can be asked once.
+    std::shared_ptr<Payload> message(std::uint64_t flow, const metrics::FrameObserver::Message& message,
+                                     std::uint64_t frame);
+
+private:
+    /// One packet of InfiniBand's transport; by its frame.
+    struct Packet {
+        std::uint64_t flow = 0;
+        std::uint32_t psn = 0;
+        bool named = false;  ///< its flow is known
+        bool starts = false;
+        bool ends = false;
+        std::vector<std::byte> octets;
+    };
+    using Packets = std::map<std::uint64_t, Packet>;
+
+    /// One direction of an iWARP stream. RFC 5041 lets no message begin on a queue before the one in front has ended.
+    struct Growing {
+        std::vector<std::byte> octets = {};
+        std::uint64_t next = 0;  ///< offset of the next segment, as its header must say
+        std::uint32_t key = 0;   ///< Write: STag; Send: MSN
+        bool open = false;
+        bool broken = false;  ///< until its last segment
+    };
+    struct Direction {
+        std::uint64_t key = 0;
+        std::uint64_t frame = 0;  ///< the last that it grew by
+        Growing send = {};
+        Growing write = {};
+    };
+    using Directions = std::list<Direction>;  ///< in the order of `frame`
+    /// The message that the unit at hand has ended.
+    struct Ended {
+        std::uint64_t frame = 0;
+        bool write = false;
+        std::vector<std::byte> octets = {};
+    };
+
+    void keep_packet(const dissect::Unit& unit);
+    void keep_segment(const dissect::Unit& unit);
+    void grow(Growing& into, const dissect::Unit& unit);
+    void break_off(std::uint64_t key, std::uint64_t frame);
+    Direction& direction(std::uint64_t key, std::uint64_t frame);
+    Packets::iterator erase(Packets::iterator packet);
+    void forget(Directions::iterator direction);
+    void stay_bounded(std::uint64_t frame);
+    std::vector<std::byte> of_packets(std::uint64_t flow, std::uint64_t frame);
+
+    std::shared_ptr<PayloadWindow> window_;
+    Packets packets_;
+    std::unordered_map<std::uint64_t, std::unordered_map<std::uint32_t, std::uint64_t>> by_psn_;  ///< flow; PSN; frame
+    Directions directions_;
+    std::unordered_map<std::uint64_t, Directions::iterator> by_stream_;
+    Ended ended_;
+    std::size_t held_ = 0;  ///< octets, and what is kept beside them
+};
+
+}  // namespace replay
