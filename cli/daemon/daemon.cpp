@@ -7,6 +7,7 @@
 #include "daemon/log.h"
 #include "daemon/service.h"
 #include "daemon/systemd/notify.h"
+#include "text/quantities.h"
 
 namespace cli::daemon {
 
@@ -53,6 +54,8 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
         case Action::check:
         case Action::run: break;
     }
+    // What the daemon says goes to logs, files and clients, even if a terminal started it.
+    text::set_charset(text::Charset::ascii);
     const auto config = load_config(options);
     if (!config) return tell_all(config.error().lines);
     if (const std::vector<std::string> wrong = judge(options, *config); !wrong.empty()) return tell_all(wrong);

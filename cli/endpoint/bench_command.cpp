@@ -78,7 +78,8 @@ std::string contradiction(const BenchOptions& options) {
         return "--rate goes with messages of a size above 0, and not with --ping-pong";
     constexpr std::uint64_t most = std::uint64_t{1} << 36;
     if (options.connections * options.depth * std::max<std::uint64_t>(options.size, 64) > most)
-        return fmt::format("--size, --depth and --connections together ask for more than {} GiB", most >> 30);
+        return fmt::format("--size, --depth and --connections together ask for more than {}",
+                           text::format_exact_size(most));
     if (const std::uint64_t each = Lane::completions(options); options.connections * each + 16 > most_completions)
         return fmt::format(
             "--depth and --connections together ask for too many completions: of this depth there can be {} "

@@ -148,7 +148,7 @@ private:
                 throw iwarp::Error(
                     fmt::format("{}: no answer within {}; is what listens there `rdmascope endpoint "
                                 "serve` or `rping -s`?",
-                                text_of(options_.to), duration(static_cast<double>(options_.timeout_ns))));
+                                text_of(options_.to), text::format_duration(options_.timeout_ns)));
             drive(std::min(left, look_about_ns));
         }
     }
@@ -207,11 +207,10 @@ std::string summary_of(const PingOptions& options, const Outcome& outcome) {
                                   outcome.round_trips.count(), outcome.wrong());
     const metrics::Histogram& times = outcome.round_trips;
     if (!times.empty())
-        out += fmt::format(
-            "round trip min {}, mean {}, p50 {}, p90 {}, p99 {}, max {}\n", duration(static_cast<double>(*times.min())),
-            duration(*times.mean()), duration(static_cast<double>(*times.quantile(0.5))),
-            duration(static_cast<double>(*times.quantile(0.9))), duration(static_cast<double>(*times.quantile(0.99))),
-            duration(static_cast<double>(*times.max())));
+        out += fmt::format("round trip min {}, mean {}, p50 {}, p90 {}, p99 {}, max {}\n",
+                           text::format_duration(times.min()), text::format_duration(times.mean()),
+                           text::format_duration(times.quantile(0.5)), text::format_duration(times.quantile(0.9)),
+                           text::format_duration(times.quantile(0.99)), text::format_duration(times.max()));
     return out;
 }
 
@@ -239,7 +238,7 @@ void ping_on(Pinger& pinger, const PingOptions& options, Outcome& outcome) {
         if (result.same) ++outcome.same;
         const std::string line =
             fmt::format("{} octets from {}: ping={} time={}{}\n", options.size, text_of(options.to), number,
-                        duration(static_cast<double>(result.round_trip_ns)), result.same ? "" : " WRONG DATA");
+                        text::format_duration(result.round_trip_ns), result.same ? "" : " WRONG DATA");
         if (!options.quiet && !options.json && !base::write_all(STDOUT_FILENO, line)) return;  // nobody reads any more
         due = std::max(due + static_cast<std::int64_t>(options.interval_ns), base::steady_ns() - 1);
         if (options.interval_ns == 0) due = 0;

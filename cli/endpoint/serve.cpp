@@ -82,9 +82,9 @@ std::string text_of(const Server& server, const Usage& used, double seconds) {
     const ServerCounters counted = server.counters();
     const iwarp::DeviceCounters& device = server.device_counters();
     std::string out =
-        fmt::format("{:.1f} s: {} connections ({} at once at most), {} rejected, {} lost, {} handshakes that failed\n",
-                    seconds, counted.established, counted.open_most, counted.rejected + device.connections_refused,
-                    counted.failed, device.handshakes_failed);
+        fmt::format("{}: {} connections ({} at once at most), {} rejected, {} lost, {} handshakes that failed\n",
+                    text::format_duration(seconds * 1e9), counted.established, counted.open_most,
+                    counted.rejected + device.connections_refused, counted.failed, device.handshakes_failed);
     out += fmt::format("payload: {} octets sent, {} received; {} reads served, {} messages taken, {} pings answered\n",
                        counted.traffic.payload_octets_sent, counted.traffic.payload_octets_received,
                        counted.traffic.reads_served, counted.sessions.messages_received, counted.sessions.pings);
@@ -96,8 +96,8 @@ std::string text_of(const Server& server, const Usage& used, double seconds) {
             "connections ended\n",
             counted.traffic.crc_errors, device.terminates_sent, device.terminates_received,
             counted.sessions.messages_wrong, counted.idle_ended);
-    out += fmt::format("processor time: {:.3f} s user, {:.3f} s system\n", static_cast<double>(used.user_ns) / 1e9,
-                       static_cast<double>(used.system_ns) / 1e9);
+    out += fmt::format("processor time: {} user, {} system\n", text::format_duration(used.user_ns),
+                       text::format_duration(used.system_ns));
     return out;
 }
 

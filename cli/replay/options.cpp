@@ -74,12 +74,9 @@ std::string take_speed(O& options, const std::string& value) {
 /// "1%" or "0.01".
 template <auto Member>
 std::string take_share(O& options, const std::string& value) {
-    const bool percent = !value.empty() && value.back() == '%';
-    double number = 0;
-    const bool understood = take_real(percent ? value.substr(0, value.size() - 1) : value, number);
-    if (percent) number /= 100;
-    if (!understood || number < 0 || number > 1) return "a share such as 1% or 0.01";
-    options.impairment.*Member = number;
+    const auto share = text::parse_share(value);
+    if (!share) return share.error();
+    options.impairment.*Member = *share;
     return {};
 }
 
@@ -88,14 +85,14 @@ template <auto Member>
 std::string take_milliseconds(O& options, const std::string& value) {
     std::uint64_t& ns = options.impairment.*Member;
     double number = 0;
-    if (take_real(value, number)) {
-        if (number > 0) return text::take_duration(value + "ms", ns);
-        if (number == 0) {
-            ns = 0;
-            return {};
-        }
+    if (take_real(value, number) && number == 0) {
+        ns = 0;
+        return {};
     }
-    return text::take_duration(value, ns).empty() ? "" : "milliseconds, or a time such as 250us,";
+    const auto given = text::parse_duration(value, text::BareDuration::milliseconds);
+    if (!given) return given.error();
+    ns = *given;
+    return {};
 }
 
 std::string take_flow(O& options, const std::string& value) {

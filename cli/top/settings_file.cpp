@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "cli/console.h"
 #include "cli/top/options.h"
+#include "text/quantities.h"
 #include "tui/model/columns.h"
 #include "tui/view/theme.h"
 
@@ -29,11 +30,6 @@ using tui::Settings;
 
 constexpr std::string_view heading =
     "# What was last chosen in `rdmascope top`, which writes this file at its end.\n\n";
-
-std::string duration(std::uint64_t ns) {
-    constexpr std::uint64_t ms = 1'000'000;
-    return ns % (1000 * ms) == 0 ? fmt::format("{}s", ns / (1000 * ms)) : fmt::format("{}ms", ns / ms);
-}
 
 constexpr std::array groupings{tui::Grouping::none,      tui::Grouping::source,        tui::Grouping::destination,
                                tui::Grouping::transport, tui::Grouping::traffic_class, tui::Grouping::process};
@@ -131,7 +127,9 @@ const std::array<Key, 7> keys{{
     {"theme", take_theme, [](toml::table& table, const Settings& s) { table.insert_or_assign("theme", s.theme); },
      [](const Settings& a, const Settings& b) { return a.theme == b.theme; }},
     {"interval", take_time,
-     [](toml::table& table, const Settings& s) { table.insert_or_assign("interval", duration(s.interval_ns)); },
+     [](toml::table& table, const Settings& s) {
+         table.insert_or_assign("interval", text::spell_duration(s.interval_ns));
+     },
      [](const Settings& a, const Settings& b) { return a.interval_ns == b.interval_ns; }},
     {"names", take_names, [](toml::table& table, const Settings& s) { table.insert_or_assign("names", s.names); },
      [](const Settings& a, const Settings& b) { return a.names == b.names; }},

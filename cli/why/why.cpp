@@ -7,6 +7,7 @@
 #include "cli/why/options.h"
 #include "cli/why/page.h"
 #include "metrics/why/counters.h"
+#include "text/quantities.h"
 
 namespace cli::why {
 
@@ -37,6 +38,8 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     const auto error = analysis::parse(arguments, option_table(), options);
     if (const auto status = answered(environment, "why", error, options, help)) return *status;
 
+    // The sentences of JSON are the same on a terminal and in a pipe.
+    if (options.json) text::set_charset(text::Charset::ascii);
     analysis::Session session(options, "why");
     if (!session.run()) return session.status();
     const metrics::Snapshot& snapshot = session.snapshot();
