@@ -43,7 +43,7 @@ std::optional<std::uint64_t> lost_by(const std::string& interface) {
     return sum;
 }
 
-std::optional<std::uint64_t> speed_of(const std::string& interface) {
+std::optional<std::uint64_t> link_speed(const std::string& interface) {
     std::ifstream file(fmt::format("/sys/class/net/{}/speed", interface));
     std::int64_t megabits = 0;
     if (!(file >> megabits) || megabits <= 0) return std::nullopt;
@@ -65,7 +65,7 @@ InterfaceInfo describe(const PacketRingOptions& options, wire::LinkType link_typ
         .link_type = link_type,
         .snaplen = longest(snaplen, options),
         .ticks_per_sec = 1'000'000'000,
-        .speed_bits_per_sec = speed_of(options.interface),
+        .speed_bits_per_sec = link_speed(options.interface),
     };
 }
 

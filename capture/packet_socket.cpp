@@ -26,11 +26,11 @@ namespace {
 
 constexpr std::uint32_t usual_block = 1U << 20;
 
-wire::Failure<Error> failure(const std::string& interface, std::string message) {
+wire::Failure<Error> socket_failure(const std::string& interface, std::string message) {
     return wire::Failure{Error{.message = std::move(message), .path = interface}};
 }
-wire::Failure<Error> failure(const std::string& interface, std::string_view what, int number) {
-    return failure(interface, fmt::format("{}: {}", what, std::strerror(number)));
+wire::Failure<Error> socket_failure(const std::string& interface, std::string_view what, int number) {
+    return socket_failure(interface, fmt::format("{}: {}", what, std::strerror(number)));
 }
 
 bool set(int socket, int option, int value) {
@@ -73,9 +73,9 @@ Result<base::Descriptor> unbound_socket() {
     base::Descriptor made(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (made) return made;
     if (errno == EPERM || errno == EACCES)
-        return failure(
+        return socket_failure(
             {}, "no permission to capture; run as root, or once as root: setcap cap_net_raw,cap_net_admin+eip PROGRAM");
-    return failure({}, "cannot open a packet socket", errno);
+    return socket_failure({}, "cannot open a packet socket", errno);
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ PacketSocket::~PacketSocket() {
 
 Result<PacketSocket> PacketSocket::open(const PacketRingOptions& options, std::uint32_t snaplen) {
     auto fresh = unbound_socket();
-    if (!fresh) return failure(options.interface, fresh.error().message);
+    if (!fresh) return socket_failure(options.interface, fresh.error().message);
     PacketSocket packet;
     packet.descriptor = std::move(*fresh);
     if (auto known = packet.learn_interface(options.interface); !known) return wire::Failure{known.error()};
@@ -132,14 +132,14 @@ Result<bool> PacketSocket::permitted() {
 
 Result<bool> PacketSocket::learn_interface(const std::string& name) {
     interface_index = static_cast<int>(::if_nametoindex(name.c_str()));
-    if (interface_index == 0) return failure(name, "no such interface; there are: " + names_of_interfaces());
+    if (interface_index == 0) return socket_failure(name, "no such interface; there are: " + names_of_interfaces());
     ifreq ask = {};
     std::memcpy(ask.ifr_name, name.data(), std::min(name.size(), sizeof ask.ifr_name - 1));
     if (::ioctl(descriptor.number(), SIOCGIFHWADDR, &ask) != 0)
-        return failure(name, "cannot tell its hardware type", errno);
+        return socket_failure(name, "cannot tell its hardware type", errno);
     const unsigned hardware = ask.ifr_hwaddr.sa_family;
     const auto type = link_type_of_hardware(hardware);
-    if (!type) return failure(name, not_supported(hardware));
+    if (!type) return socket_failure(name, not_supported(hardware));
     link_type = *type;
     loopback = hardware == ARPHRD_LOOPBACK;
     if (::ioctl(descriptor.number(), SIOCGIFFLAGS, &ask) == 0 && (ask.ifr_flags & IFF_UP) == 0)
@@ -160,9 +160,9 @@ void PacketSocket::stamp(const PacketRingOptions& options) {
 Result<bool> PacketSocket::make_ring(const PacketRingOptions& options, std::uint32_t snaplen) {
     const int version = TPACKET_V3;
     if (!set(descriptor.number(), PACKET_VERSION, version))
-        return failure(options.interface, "this kernel has no TPACKET_V3 (Linux 3.2)", errno);
+        return socket_failure(options.interface, "this kernel has no TPACKET_V3 (Linux 3.2)", errno);
     if (!set(descriptor.number(), PACKET_RESERVE, static_cast<int>(vlan_tag_octets)))
-        return failure(options.interface, "cannot reserve room for VLAN tags", errno);
+        return socket_failure(options.interface, "cannot reserve room for VLAN tags", errno);
     const RingShape wanted = ring_shape(options.buffer_octets, snaplen);
     int why = ENOMEM;
     for (shape = wanted;; shape = ring_shape(shape.octets() / 2, snaplen)) {
@@ -180,7 +180,8 @@ Result<bool> PacketSocket::make_ring(const PacketRingOptions& options, std::uint
         }
         const bool smallest = ring_shape(shape.octets() / 2, snaplen) == shape;
         if (smallest || (why != ENOMEM && why != EINVAL && why != EAGAIN))
-            return failure(options.interface, fmt::format("cannot get a ring of {} octets", shape.octets()), why);
+            return socket_failure(options.interface, fmt::format("cannot get a ring of {} octets", shape.octets()),
+                                  why);
     }
     if (shape != wanted)
         warnings.push_back(fmt::format("no memory for a ring of {} ({}); it has {}",
@@ -195,7 +196,7 @@ Result<bool> PacketSocket::bind(const PacketRingOptions& options) {
     where.sll_protocol = htons(ETH_P_ALL);
     where.sll_ifindex = interface_index;
     if (::bind(descriptor.number(), reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0)
-        return failure(options.interface, "cannot capture", errno);
+        return socket_failure(options.interface, "cannot capture", errno);
     if (options.promiscuous && !loopback) {
         packet_mreq wish = {};
         wish.mr_ifindex = interface_index;
@@ -206,7 +207,7 @@ Result<bool> PacketSocket::bind(const PacketRingOptions& options) {
     if (options.fanout_group) {
         const unsigned join = *options.fanout_group | unsigned{PACKET_FANOUT_HASH} << 16;
         if (!set(descriptor.number(), PACKET_FANOUT, static_cast<int>(join)))
-            return failure(options.interface, fmt::format("cannot join fanout group {}", *options.fanout_group), errno);
+            return socket_failure(options.interface, fmt::format("cannot join fanout group {}", *options.fanout_group), errno);
     }
     return true;
 }

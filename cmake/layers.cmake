@@ -1,10 +1,11 @@
-# rdma_layer(<folder> [USES <folder>...] [LINKS <library>...] [EXCEPT <subfolder>])
+# rdma_layer(<folder> [COLD] [USES <folder>...] [LINKS <library>...] [EXCEPT <subfolder>] [OPTIONS <option>...])
 #
 # A folder of the house is one library. USES is at once what it links, what it may include, and what the CTest
 # `layering.<folder>` enforces: all headers share the repository's root, so the compiler alone would not object.
-# LINKS names libraries from outside, private to the folder. EXCEPT is a part that is no part of the library.
+# LINKS names libraries from outside, private to the folder. EXCEPT is a part that is no part of the library. COLD and
+# OPTIONS say how the folder is compiled (rdma_product).
 function(rdma_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXCEPT" "USES;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "EXCEPT" "USES;LINKS;OPTIONS")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
   if(arg_EXCEPT)
@@ -18,6 +19,11 @@ function(rdma_layer name)
     foreach(used IN LISTS arg_USES)
       target_link_libraries(rdma_${name} PUBLIC rdma_${used})
     endforeach()
+    set(cold "")
+    if(arg_COLD)
+      set(cold COLD)
+    endif()
+    rdma_product(rdma_${name} ${cold} OPTIONS ${arg_OPTIONS})
   else()
     add_library(rdma_${name} INTERFACE)
     target_include_directories(rdma_${name} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
@@ -40,18 +46,17 @@ if(RDMASCOPE_SANITIZE)
 else()
   target_compile_options(rdma_test_options INTERFACE $<$<CONFIG:Release>:-O1>)
 endif()
-if(RDMASCOPE_PRECOMPILE)
-  # ccache looks into precompiled headers only where the compiler tells what they hold, and they hold no time. GCC 12 then
-  # forgets that they are the system's, and warns within them of what is not there.
-  target_compile_options(rdma_test_options INTERFACE
-    $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow>
-    "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+if(RDMASCOPE_UNITY_TESTS)
+  # GCC 12 forgets that precompiled headers are the system's, and warns of faults that they do not have.
+  target_compile_options(rdma_test_options INTERFACE ${precompiled_options}
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow>)
 endif()
 
-# rdma_unit_test(<area> <folder> [LINKS <library>...]): tests/unit/<area>/*.cpp, linked with the folder's library and
-# fmt, become the CTests `unit.<area>.*`. An area is the folder's own name, or a part of it: `dissect/stream`.
+# rdma_unit_test(<area> <folder> [SLOW] [LINKS <library>...]): tests/unit/<area>/*.cpp, linked with the folder's library
+# and fmt, become the CTests `unit.<area>.*`. An area is the folder's own name, or a part of it: `dissect/stream`. SLOW
+# areas have the label `slow`, all others `fast`.
 function(rdma_unit_test area folder)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "LINKS")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "SLOW" "" "LINKS")
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/unit/${area}/*.cpp)
   if(NOT sources)
     return()
@@ -60,8 +65,26 @@ function(rdma_unit_test area folder)
   string(REPLACE "/" "." prefix "unit.${area}.")
   add_executable(${target} ${sources})
   target_link_libraries(${target} PRIVATE rdma::${folder} rdma_warnings ${arg_LINKS} GTest::gtest_main GTest::gmock)
-  target_compile_definitions(${target} PRIVATE RDMASCOPE_PCAPS="${PROJECT_SOURCE_DIR}/pcaps")
-  target_link_libraries(${target} PRIVATE rdma_test_options fmt::fmt)
+  target_link_libraries(${target} PRIVATE test_paths rdma_test_options fmt::fmt)
   rdma_precompile_test(${target})
-  gtest_discover_tests(${target} TEST_PREFIX ${prefix} NO_PRETTY_TYPES NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  if(arg_SLOW)
+    set(label slow)
+  else()
+    set(label fast)
+    add_dependencies(fast_tests ${target})
+  endif()
+  gtest_discover_tests(${target} TEST_PREFIX ${prefix} NO_PRETTY_TYPES NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
+                       PROPERTIES TIMEOUT 300 PROCESSORS 2 LABELS ${label})
+endfunction()
+
+# rdma_label(<label> <processors> [<test>...]): what the tests of this directory have, or these. Tests run twice as many
+# at a time as there are processors: one that computes takes 2, one that mostly waits takes 1.
+function(rdma_label label processors)
+  set(tests ${ARGN})
+  if(NOT tests)
+    get_property(tests DIRECTORY PROPERTY TESTS)
+  endif()
+  if(tests)
+    set_tests_properties(${tests} PROPERTIES LABELS ${label} PROCESSORS ${processors})
+  endif()
 endfunction()

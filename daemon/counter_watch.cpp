@@ -11,26 +11,28 @@ namespace {
 
 using capture::counters::CounterReading;
 using capture::counters::Meaning;
-using capture::counters::Unit;
+using DeviceUnit = capture::counters::Unit;
 
 /// Beyond it nothing new is counted: sets of queue pairs come and go.
 constexpr std::size_t most_counters = 65'536;
 
-metrics::CounterUnit unit_of(Unit unit) {
+metrics::CounterUnit unit_of(DeviceUnit unit) {
     using metrics::CounterUnit;
     switch (unit) {
-        case Unit::times: return CounterUnit::times;
-        case Unit::octets:
-        case Unit::words: return CounterUnit::octets;
-        case Unit::microseconds: return CounterUnit::ns;
-        case Unit::ticks: break;
+        case DeviceUnit::times: return CounterUnit::times;
+        case DeviceUnit::octets:
+        case DeviceUnit::words: return CounterUnit::octets;
+        case DeviceUnit::microseconds: return CounterUnit::ns;
+        case DeviceUnit::ticks: break;
     }
     return CounterUnit::ticks;
 }
 
 /// In the unit that unit_of() returns; stays at its maximum.
 std::uint64_t in_unit(std::uint64_t steps, const Meaning& meaning) {
-    const std::uint64_t factor = meaning.unit == Unit::words ? 4 : meaning.unit == Unit::microseconds ? 1000 : 1;
+    const std::uint64_t factor = meaning.unit == DeviceUnit::words          ? 4
+                                 : meaning.unit == DeviceUnit::microseconds ? 1000
+                                                                            : 1;
     constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
     return steps > most / factor ? most : steps * factor;
 }

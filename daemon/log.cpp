@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::size_t longest_line = 4096;
 
-constexpr std::array names{std::string_view("error"), std::string_view("warning"), std::string_view("info"),
-                           std::string_view("debug")};
+constexpr std::array level_names{std::string_view("error"), std::string_view("warning"), std::string_view("info"),
+                                 std::string_view("debug")};
 
 spdlog::level::level_enum spdlog_level(Level level) {
     switch (level) {
@@ -117,8 +117,8 @@ void Log::set_limit(std::uint64_t max_lines_per_sec) {
 }
 
 bool level_of(std::string_view name, Level& level) {
-    for (std::size_t i = 0; i < names.size(); ++i)
-        if (names[i] == name) return level = static_cast<Level>(i), true;
+    for (std::size_t i = 0; i < level_names.size(); ++i)
+        if (level_names[i] == name) return level = static_cast<Level>(i), true;
     return false;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t most = 65'536;
+constexpr std::size_t most_devices = 65'536;
 
 Json known(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 Json known(std::uint32_t number) { return number == 0 ? Json(nullptr) : Json(number); }
@@ -84,11 +84,11 @@ metrics::DeviceFigures figures_of(const Json& all) {
     metrics::DeviceFigures figures;
     figures.length_ns = member<std::uint64_t>(all, "length_ns");
     for (const Json& one : all.at("counters")) {
-        if (figures.counters.size() == most) break;
+        if (figures.counters.size() == most_devices) break;
         figures.counters.push_back(counter_of(one));
     }
     for (const Json& one : member<Json::array_t>(all, "ports")) {
-        if (figures.ports.size() == most) break;
+        if (figures.ports.size() == most_devices) break;
         figures.ports.push_back({one.at("device").get<std::string>(), member<std::uint32_t>(one, "port"),
                                  member<std::string>(one, "protocol"), member<std::string>(one, "interface"),
                                  member<bool>(one, "active")});

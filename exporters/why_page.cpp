@@ -17,7 +17,7 @@ namespace words = metrics::why;
 constexpr std::size_t brief_figures = 8;  ///< of a finding, without -v
 
 /// As a shell takes it.
-std::string quoted(const std::string& word) {
+std::string quoted_word(const std::string& word) {
     const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '/' || c == '.' ||
                c == '_' || c == '-' || c == '+' || c == ',' || c == ':';
@@ -197,7 +197,7 @@ private:
         if (style_.read_paths.size() == 1 && style_.read_paths.front() != "-") {
             // A command is there to be copied: it is not wrapped.
             out_ += colored("  See:", bold) + fmt::format("  rdmascope dump -# -r {} -Y 'frame.number in {{{}}}'\n",
-                                                          quoted(style_.read_paths.front()), list(all));
+                                                          quoted_word(style_.read_paths.front()), list(all));
             return;
         }
         paragraph(

@@ -9,7 +9,7 @@
 namespace wire::detail {
 namespace {
 
-constexpr std::uint64_t polynomial = 0x104C11DB7;
+constexpr std::uint64_t ethernet_polynomial = 0x104C11DB7;
 /// The polynomial itself and x^64 divided by it, reflected: Barrett's reduction.
 constexpr long long reflected_polynomial = 0x1DB710641;
 constexpr long long reflected_quotient = 0x1F7011641;
@@ -28,7 +28,7 @@ WIRE_FOLD_INLINE __m128i masked(const std::byte* first, std::size_t at, const Fr
 WIRE_FOLD_INLINE std::uint32_t remainder(__m128i value, __m128i by_128) {
     const __m128i low_words = _mm_set_epi32(0, -1, 0, -1);
     value = _mm_xor_si128(_mm_clmulepi64_si128(value, by_128, 0x10), _mm_srli_si128(value, 8));
-    const __m128i by_64 = _mm_set_epi64x(0, static_cast<long long>(power<polynomial>(64) << 1));
+    const __m128i by_64 = _mm_set_epi64x(0, static_cast<long long>(power<ethernet_polynomial>(64) << 1));
     value = _mm_xor_si128(_mm_clmulepi64_si128(_mm_and_si128(value, low_words), by_64, 0x00), _mm_srli_si128(value, 4));
     const __m128i barrett = _mm_set_epi64x(reflected_quotient, reflected_polynomial);
     __m128i whole = _mm_clmulepi64_si128(_mm_and_si128(value, low_words), barrett, 0x10);
@@ -52,8 +52,8 @@ WIRE_FOLD std::uint32_t masked_crc32(std::uint32_t state, Bytes octets, const Fr
     constexpr std::size_t block = 16;
     static_assert(block == masked_crc32_least);
     assert(octets.size() >= block);
-    static constexpr long long block_low = move_low<polynomial>(8 * block);
-    static constexpr long long block_high = move_high<polynomial>(8 * block);
+    static constexpr long long block_low = move_low<ethernet_polynomial>(8 * block);
+    static constexpr long long block_high = move_high<ethernet_polynomial>(8 * block);
     const __m128i by_block = _mm_set_epi64x(block_high, block_low);
     const std::byte* const first = octets.data();
     const std::size_t size = octets.size();
@@ -64,8 +64,8 @@ WIRE_FOLD std::uint32_t masked_crc32(std::uint32_t state, Bytes octets, const Fr
         // Four registers, so that no product is waited for.
         constexpr std::size_t stride = 4 * block;
         static_assert(stride == FrontMask::reach);
-        static constexpr long long stride_low = move_low<polynomial>(8 * stride);
-        static constexpr long long stride_high = move_high<polynomial>(8 * stride);
+        static constexpr long long stride_low = move_low<ethernet_polynomial>(8 * stride);
+        static constexpr long long stride_high = move_high<ethernet_polynomial>(8 * stride);
         const __m128i by_stride = _mm_set_epi64x(stride_high, stride_low);
         __m128i second = masked(first, block, ones);
         __m128i third = masked(first, 2 * block, ones);

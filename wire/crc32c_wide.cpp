@@ -9,7 +9,7 @@
 namespace wire::detail {
 namespace {
 
-constexpr std::uint64_t polynomial = 0x11EDC6F41;  // Castagnoli
+constexpr std::uint64_t castagnoli = 0x11EDC6F41;  // Castagnoli
 
 constexpr std::size_t stride = 256;        // eight registers of 32 octets
 constexpr std::size_t words = 11;          // of eight octets, which each of three streams takes meanwhile
@@ -17,7 +17,7 @@ constexpr std::size_t words = 11;          // of eight octets, which each of thr
 #define WIRE_WIDE __attribute__((target("avx2,vpclmulqdq,pclmul,sse4.2")))
 #define WIRE_WIDE_INLINE WIRE_WIDE __attribute__((always_inline)) inline
 
-WIRE_WIDE_INLINE __m128i moved(__m128i value, __m128i by) {
+WIRE_WIDE_INLINE __m128i moved_crc(__m128i value, __m128i by) {
     return _mm_xor_si128(_mm_clmulepi64_si128(value, by, 0x00), _mm_clmulepi64_si128(value, by, 0x11));
 }
 /// The register moved forward by a constant number of bits, above 33.
@@ -41,16 +41,16 @@ struct Block {
     static constexpr std::size_t size = wide + 3 * stream;
 
     WIRE_WIDE static std::uint32_t pass(std::uint32_t state, const std::byte* octets) {
-        static constexpr std::uint64_t by_one = power<polynomial>(8 * stream - 33);
-        static constexpr std::uint64_t by_two = power<polynomial>(2 * 8 * stream - 33);
-        static constexpr std::uint64_t by_three = power<polynomial>(3 * 8 * stream - 33);
+        static constexpr std::uint64_t by_one = power<castagnoli>(8 * stream - 33);
+        static constexpr std::uint64_t by_two = power<castagnoli>(2 * 8 * stream - 33);
+        static constexpr std::uint64_t by_three = power<castagnoli>(3 * 8 * stream - 33);
         const auto* at = reinterpret_cast<const __m256i*>(octets);
         __m256i sum[8];
 #pragma GCC unroll 8
         for (int i = 0; i < 8; ++i) sum[i] = _mm256_loadu_si256(at + i);
         sum[0] = _mm256_xor_si256(sum[0], _mm256_zextsi128_si256(_mm_cvtsi32_si128(static_cast<int>(state))));
-        static constexpr long long stride_low = move_low<polynomial>(8 * stride);
-        static constexpr long long stride_high = move_high<polynomial>(8 * stride);
+        static constexpr long long stride_low = move_low<castagnoli>(8 * stride);
+        static constexpr long long stride_high = move_high<castagnoli>(8 * stride);
         const __m256i by_stride = _mm256_set_epi64x(stride_high, stride_low, stride_high, stride_low);
         const std::byte* narrow = octets + wide;
         std::uint64_t first = 0;
@@ -71,15 +71,15 @@ struct Block {
             }
             narrow += 8 * words;
         }
-        static constexpr long long lane_low = move_low<polynomial>(128);
-        static constexpr long long lane_high = move_high<polynomial>(128);
+        static constexpr long long lane_low = move_low<castagnoli>(128);
+        static constexpr long long lane_high = move_high<castagnoli>(128);
         const __m128i by_128 = _mm_set_epi64x(lane_high, lane_low);
         __m128i last = _mm256_castsi256_si128(sum[0]);
-        last = _mm_xor_si128(moved(last, by_128), _mm256_extracti128_si256(sum[0], 1));
+        last = _mm_xor_si128(moved_crc(last, by_128), _mm256_extracti128_si256(sum[0], 1));
 #pragma GCC unroll 8
         for (int i = 1; i < 8; ++i) {
-            last = _mm_xor_si128(moved(last, by_128), _mm256_castsi256_si128(sum[i]));
-            last = _mm_xor_si128(moved(last, by_128), _mm256_extracti128_si256(sum[i], 1));
+            last = _mm_xor_si128(moved_crc(last, by_128), _mm256_castsi256_si128(sum[i]));
+            last = _mm_xor_si128(moved_crc(last, by_128), _mm256_extracti128_si256(sum[i], 1));
         }
         // Sixteen octets with the same remainder as all before them.
         std::uint64_t front = _mm_crc32_u64(0, static_cast<std::uint64_t>(_mm_cvtsi128_si64(last)));

@@ -7,7 +7,7 @@
 namespace capture::counters {
 namespace {
 
-struct Row {
+struct MeaningRow {
     std::string_view name;
     Fact fact;
     Unit unit = Unit::times;
@@ -18,7 +18,7 @@ constexpr Unit times = Unit::times;
 constexpr Width wraps_32 = Width::wraps_32;
 constexpr Width saturates = Width::saturates;
 
-constexpr Row device_rows[] = {
+constexpr MeaningRow device_rows[] = {
     // IBTA's PortCounters and PortCountersExtended (volume 1, section 16.1.3.5): `counters` of any driver.
     {"port_xmit_data", Fact::octets_sent, Unit::words},
     {"port_rcv_data", Fact::octets_received, Unit::words},
@@ -110,7 +110,7 @@ constexpr Row device_rows[] = {
 };
 
 /// A pattern has at most one `#`, which stands for a PFC priority.
-constexpr Row ethernet_rows[] = {
+constexpr MeaningRow ethernet_rows[] = {
     // mlx5.
     {"rx_pause_ctrl_phy", Fact::pause_received},
     {"tx_pause_ctrl_phy", Fact::pause_sent},
@@ -161,7 +161,7 @@ std::optional<std::uint8_t> match(std::string_view pattern, std::string_view nam
 }  // namespace
 
 Meaning meaning_of(std::string_view device_counter) {
-    for (const Row& row : device_rows)
+    for (const MeaningRow& row : device_rows)
         if (row.name == device_counter) return {row.fact, row.unit, row.width};
     // No driver of the kernel has one; those of vendors call them so, each of its caches.
     for (const std::string_view part : {"cache_miss", "icm_miss", "CacheMiss"})
@@ -170,7 +170,7 @@ Meaning meaning_of(std::string_view device_counter) {
 }
 
 std::optional<Meaning> meaning_of_ethernet(std::string_view counter) {
-    for (const Row& row : ethernet_rows)
+    for (const MeaningRow& row : ethernet_rows)
         if (const auto priority = match(row.name, counter)) return Meaning{row.fact, row.unit, row.width, *priority};
     return std::nullopt;
 }

@@ -185,12 +185,12 @@ Converter connection_event(const Format& format, std::shared_ptr<ConnectionNumbe
     };
 }
 
-struct Row {
+struct EventRow {
     KernelEventMeaning meaning;
     Converter (*make)(const Format&, std::shared_ptr<ConnectionNumbers>);
 };
 
-constexpr Row rows[] = {
+constexpr EventRow event_rows[] = {
     {{"rdma_cma:cm_qp_create", "queue_pair"}, queue_pair_made},
     {{"rdma_cma:cm_qp_destroy", "queue_pair, destroyed"}, queue_pair_destroyed},
     {{"rdma_cma:cm_event_handler", "connection"}, connection_event},
@@ -210,7 +210,7 @@ const std::vector<std::string>& rdma_event_groups() {
 
 std::vector<KernelEventMeaning> kernel_event_meanings() {
     std::vector<KernelEventMeaning> meanings;
-    for (const Row& row : rows) meanings.push_back(row.meaning);
+    for (const EventRow& row : event_rows) meanings.push_back(row.meaning);
     return meanings;
 }
 
@@ -219,7 +219,7 @@ KernelEvents::KernelEvents(IsKernelThread is_kernel) : connections_(std::make_sh
 }
 
 Converter KernelEvents::converter(std::string_view event, const Format& format) const {
-    for (const Row& row : rows)
+    for (const EventRow& row : event_rows)
         if (row.meaning.event == event) return row.make(format, connections_);
     return {};
 }

@@ -18,7 +18,7 @@ namespace capture::trace {
 
 namespace {
 
-constexpr std::size_t most_processes = 4096;
+constexpr std::size_t most_rings = 4096;
 constexpr std::size_t most_refusals = 16;
 
 /// Whether one more file leaves enough of what this process may open: history, recordings, clients and /proc need some,
@@ -107,7 +107,7 @@ void Rings::find_new(std::int64_t now_ns) {
 
 void Rings::add(RingReader reader) {
     if (options_.session && reader.session() != *options_.session) return;
-    if (processes_.size() == most_processes) {
+    if (processes_.size() == most_rings) {
         processes_.pop_front();
         ++forgotten_;
     }

@@ -128,12 +128,12 @@ bool state(const ProbeArguments& value, wire::Bytes record, Record& into) {
     return true;
 }
 
-struct Row {
+struct ProbeRow {
     std::string_view name;
     std::size_t arguments;
     bool (*make)(const ProbeArguments&, wire::Bytes, Record&);
 };
-constexpr Row rows[] = {
+constexpr ProbeRow probe_rows[] = {
     {"rdmascope:post_send", 4, post_send},
     {"rdmascope:post_receive", 3, post_receive},
     {"rdmascope:completion", 5, completion},
@@ -143,13 +143,13 @@ constexpr Row rows[] = {
 }  // namespace
 
 bool is_stack_probe(std::string_view name) {
-    for (const Row& row : rows)
+    for (const ProbeRow& row : probe_rows)
         if (row.name == name) return true;
     return false;
 }
 
 Converter stack_converter(std::string_view name, const ProbeArguments& arguments) {
-    for (const Row& row : rows)
+    for (const ProbeRow& row : probe_rows)
         if (row.name == name && arguments.count() == row.arguments)
             return [arguments, make = row.make](const EventSample& sample, Record& into) {
                 return make(arguments, sample.record, into);

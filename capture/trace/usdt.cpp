@@ -20,7 +20,7 @@ constexpr std::size_t max_arguments = 12;  // as many as <sys/sdt.h> has
 constexpr std::size_t max_probes = 100'000;
 
 /// The whole of `text` as a number, decimal or 0x, with or without a sign.
-std::optional<std::int64_t> whole_number(std::string_view text) {
+std::optional<std::int64_t> signed_number(std::string_view text) {
     const bool negative = text.starts_with('-');
     if (negative || text.starts_with('+')) text.remove_prefix(1);
     const int base = text.starts_with("0x") ? 16 : 10;
@@ -42,13 +42,13 @@ bool parse_symbol(std::string_view text, UsdtArgument& into) {
     const std::size_t sign = text.find_first_of("+-", 1);
     const std::string_view left = text.substr(0, sign);
     const std::string_view right = sign == std::string_view::npos ? std::string_view() : text.substr(sign);
-    const auto left_number = whole_number(left);
+    const auto left_number = signed_number(left);
     if (left_number && right.starts_with('+') && is_identifier(right.substr(1))) {
         into.symbol = right.substr(1);
         into.displacement = *left_number;
         return true;
     }
-    const auto displacement = right.empty() ? std::int64_t{0} : whole_number(right);
+    const auto displacement = right.empty() ? std::int64_t{0} : signed_number(right);
     if (!is_identifier(left) || !displacement) return false;
     into.symbol = left;
     into.displacement = *displacement;
@@ -58,7 +58,7 @@ bool parse_symbol(std::string_view text, UsdtArgument& into) {
 /// `%rax`, `$5`, `-16(%rbp)`, `(%rax,%rbx,8)`, `counter(%rip)`. GNU as, "AT&T Syntax versus Intel Syntax".
 bool parse_x86(std::string_view text, UsdtArgument& into) {
     if (text.starts_with('$')) {
-        const auto value = whole_number(text.substr(1));
+        const auto value = signed_number(text.substr(1));
         into.place = UsdtArgument::Place::constant;
         into.value = value.value_or(0);
         return value.has_value();
@@ -86,12 +86,12 @@ bool parse_x86(std::string_view text, UsdtArgument& into) {
         return parse_symbol(before, into);
     }
     into.place = UsdtArgument::Place::in_memory;
-    const auto displacement = before.empty() ? std::int64_t{0} : whole_number(before);
+    const auto displacement = before.empty() ? std::int64_t{0} : signed_number(before);
     into.displacement = displacement.value_or(0);
     if (!parts[1].empty()) {
         if (!parts[1].starts_with('%')) return false;
         into.index = parts[1].substr(1);
-        const auto scale = parts[2].empty() ? std::int64_t{1} : whole_number(parts[2]);
+        const auto scale = parts[2].empty() ? std::int64_t{1} : signed_number(parts[2]);
         if (!scale || (*scale != 1 && *scale != 2 && *scale != 4 && *scale != 8)) return false;
         into.scale = static_cast<std::uint8_t>(*scale);
     }
@@ -101,7 +101,7 @@ bool parse_x86(std::string_view text, UsdtArgument& into) {
 /// `x0`, `wzr`, `5`, `[sp]`, `[sp, 16]`, `[x1, x2]`, `[x1, x2, lsl 3]`.
 bool parse_aarch64(std::string_view text, UsdtArgument& into) {
     if (text.starts_with('#')) text.remove_prefix(1);
-    if (const auto value = whole_number(text)) {
+    if (const auto value = signed_number(text)) {
         into.place = UsdtArgument::Place::constant;
         into.value = *value;
         return true;
@@ -124,7 +124,7 @@ bool parse_aarch64(std::string_view text, UsdtArgument& into) {
     if (comma == std::string_view::npos) return true;
     std::string_view second = base::trimmed(text.substr(comma + 1), " ");
     if (second.starts_with('#')) second.remove_prefix(1);
-    if (const auto displacement = whole_number(second)) {
+    if (const auto displacement = signed_number(second)) {
         into.displacement = *displacement;
         return true;
     }
@@ -132,7 +132,7 @@ bool parse_aarch64(std::string_view text, UsdtArgument& into) {
     into.index = base::trimmed(second.substr(0, shift), " ");
     if (shift != std::string_view::npos) {
         const std::string_view how = base::trimmed(second.substr(shift + 1), " ");
-        const auto by = how.starts_with("lsl ") ? whole_number(how.substr(how[4] == '#' ? 5 : 4)) : std::nullopt;
+        const auto by = how.starts_with("lsl ") ? signed_number(how.substr(how[4] == '#' ? 5 : 4)) : std::nullopt;
         if (!by || *by < 0 || *by > 3) return false;
         into.scale = static_cast<std::uint8_t>(1 << *by);
     }
@@ -147,7 +147,7 @@ UsdtArgument parse_argument(std::string_view text, ElfFile::Machine machine) {
     std::string_view operand = text;
     if (const std::size_t at = text.find('@'); at != std::string_view::npos) {
         operand = text.substr(at + 1);
-        const auto size = whole_number(text.substr(0, at));  // floating point has an `f` there, and stays unknown
+        const auto size = signed_number(text.substr(0, at));  // floating point has an `f` there, and stays unknown
         if (!size) return nothing;
         const std::int64_t octets = *size < 0 && *size > -9 ? -*size : *size;
         if (octets != 1 && octets != 2 && octets != 4 && octets != 8) return nothing;
@@ -194,7 +194,7 @@ std::optional<X86Register> x86_register(std::string_view name) {
 std::optional<std::string> aarch64_register(std::string_view name) {
     if (name == "sp") return "sp";
     if (name.size() < 2 || (name[0] != 'x' && name[0] != 'w')) return std::nullopt;
-    const auto number = whole_number(name.substr(1));
+    const auto number = signed_number(name.substr(1));
     if (!number || *number < 0 || *number > 30) return std::nullopt;
     return fmt::format("x{}", *number);
 }

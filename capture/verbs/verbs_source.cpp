@@ -26,14 +26,14 @@ bool is_not_permitted(int code) { return code == EPERM || code == EACCES; }
 bool is_not_supported(int code) { return code == EOPNOTSUPP || code == ENOSYS || code == EINVAL || code == ENOTSUP; }
 
 /// An open device, closed at the end.
-class Device {
+class OpenDevice {
 public:
-    explicit Device(std::shared_ptr<VerbsApi> api) : api_(std::move(api)) {}
-    ~Device() {
+    explicit OpenDevice(std::shared_ptr<VerbsApi> api) : api_(std::move(api)) {}
+    ~OpenDevice() {
         if (object_ != nullptr) api_->close_device(object_);
     }
-    Device(const Device&) = delete;
-    Device& operator=(const Device&) = delete;
+    OpenDevice(const OpenDevice&) = delete;
+    OpenDevice& operator=(const OpenDevice&) = delete;
     int open(const std::string& name) { return api_->open_device(name, object_); }
     VerbsApi::Object object() const { return object_; }
 
@@ -44,7 +44,7 @@ private:
 
 /// Whether a port of the device can be sniffed, found out by doing so for a moment.
 bool can_sniff(const std::shared_ptr<VerbsApi>& api, const std::string& name) {
-    Device device(api);
+    OpenDevice device(api);
     if (device.open(name) != 0) return false;
     for (unsigned port = 1; port <= api->ports(device.object()); ++port) {
         const VerbsOptions small{.snaplen = 0, .buffers = 1};
@@ -95,7 +95,7 @@ struct VerbsSource::State {
 
     std::shared_ptr<VerbsApi> api;
     std::string name;
-    Device device;
+    OpenDevice device;
     std::vector<std::unique_ptr<SniffedPort>> ports = {};  // before the device is closed
     std::vector<InterfaceInfo> interfaces = {};
     std::optional<PacketFilter> filter = {};

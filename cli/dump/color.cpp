@@ -22,7 +22,7 @@ struct Word {
 };
 
 /// The first that fits at a place counts: longer ones stand before those they begin with.
-constexpr std::array words{
+constexpr std::array color_words{
     Word{"[malformed", red, true},
     Word{"[truncated", dim, true},
     Word{"[unsupported", yellow, true},
@@ -46,7 +46,7 @@ constexpr bool is_letter(char c) { return base::is_alphanumeric(c) || c == '_'; 
 
 const Word* word_at(std::string_view line, std::size_t at) {
     if (at > 0 && is_letter(line[at - 1])) return nullptr;
-    for (const Word& word : words) {
+    for (const Word& word : color_words) {
         if (!line.substr(at).starts_with(word.text)) continue;
         const std::size_t end = at + word.text.size();
         if (end == line.size() || !is_letter(line[end])) return &word;

@@ -17,7 +17,7 @@ namespace {
 using options::Section;
 using Row = options::Option<BenchOptions>;
 
-constexpr std::array own{
+constexpr std::array bench_own_rows{
     Row{{0, "to", "ADDR:PORT", "the `endpoint serve` to work with (default 127.0.0.1:7174)"},
         Section::work,
         [](BenchOptions& o, const std::string& value) { return take_address(value, false, o.to); }},
@@ -93,7 +93,7 @@ std::string contradiction(const BenchOptions& options) {
 int bench(const std::vector<std::string>& arguments, const Environment& environment) {
     BenchOptions options;
     std::vector<std::string> words;
-    auto usage = parse(arguments, table_of(own), options, words);
+    auto usage = parse(arguments, table_of(bench_own_rows), options, words);
     if (!usage && !options.help && !options.version)
         usage = options::usage_error_if(choose(options::joined(words), options));
     if (options.kind == BenchKind::atomic) options.size = 8;
@@ -126,7 +126,7 @@ std::string bench_help() {
         "Measures bandwidth, message rate, latency and processor time against `endpoint serve`. A Write is done when\n"
         "TCP has taken it (RFC 5040), and the last ones when they are placed; a Send when its credit has come back; a\n"
         "Read or an atomic when its answer has.\n",
-        table_of(own).options(), "\nManual: rdmascope-endpoint(1).\n");
+        table_of(bench_own_rows).options(), "\nManual: rdmascope-endpoint(1).\n");
 }
 
 }  // namespace cli::endpoint

@@ -13,15 +13,15 @@ using Json = nlohmann::ordered_json;
 
 double seconds_of(std::uint64_t ns) { return static_cast<double>(ns) / 1e9; }
 
-Json json_of(const Usage& usage, std::uint64_t octets) {
+Json bench_json(const Usage& usage, std::uint64_t octets) {
     const double gigabytes = static_cast<double>(octets) / 1e9;
     return {{"user_seconds", seconds_of(usage.user_ns)},
             {"system_seconds", seconds_of(usage.system_ns)},
             {"seconds_per_gb", octets == 0 ? Json(nullptr) : Json(seconds_of(usage.cpu_ns()) / gigabytes)}};
 }
 
-Json json_of(const BenchOptions& options, const OperationCount& sends, const OperationCount& writes,
-             const OperationCount& reads, const OperationCount& atomics) {
+Json bench_json(const BenchOptions& options, const OperationCount& sends, const OperationCount& writes,
+                const OperationCount& reads, const OperationCount& atomics) {
     Json all = Json::object();
     const auto put = [&](std::string_view name, const OperationCount& counted) {
         if (counted.count != 0) all[std::string(name)] = {{"count", counted.count}, {"bytes", counted.octets}};
@@ -96,12 +96,12 @@ std::string json_of(const BenchOptions& options, const BenchResult& result) {
         {"agreement", result.agreement ? json_of(*result.agreement) : none},
         {"seconds", seconds},
         {"completed", {{"count", result.messages}, {"bytes", result.octets}}},
-        {"messages", json_of(options, result.sends, result.writes, result.reads, result.atomics)},
+        {"messages", bench_json(options, result.sends, result.writes, result.reads, result.atomics)},
         {"bytes_per_sec", any ? Json(static_cast<double>(result.octets) / seconds) : none},
         {"messages_per_sec", any ? Json(static_cast<double>(result.messages) / seconds) : none},
         {"latency_ns", json_of(result.latency)},
-        {"cpu", json_of(result.cpu, result.octets)},
-        {"server_cpu", result.server ? json_of(*result.server, result.octets) : none},
+        {"cpu", bench_json(result.cpu, result.octets)},
+        {"server_cpu", result.server ? bench_json(*result.server, result.octets) : none},
         {"rate_bits_per_sec", options.bits_per_sec ? Json(*options.bits_per_sec) : none},
         {"deadlines",
          options.bits_per_sec ? Json{{"met", result.deadlines_met}, {"missed", result.deadlines_missed}} : none},

@@ -22,7 +22,7 @@ struct Part {
     std::string (*help)();
     std::vector<options::ListedOption> (*option_list)();
 };
-constexpr std::array parts{
+constexpr std::array endpoint_parts{
     Part{"serve", "lend memory to be read and written, take messages, answer pings", "endpoint serve", serve,
          serve_help, serve_options},
     Part{"ping", "send data there and back by Send, Read and Write, as rping does, and time it", "endpoint ping", ping,
@@ -40,8 +40,8 @@ int refuse(const std::string& reason) {
 
 int unknown(const std::string& word) {
     std::vector<std::string_view> known;
-    known.reserve(parts.size());
-    for (const Part& part : parts) known.push_back(part.name);
+    known.reserve(endpoint_parts.size());
+    for (const Part& part : endpoint_parts) known.push_back(part.name);
     return refuse(fmt::format("there is no part '{}'{}", word, text::did_you_mean(word, known)));
 }
 
@@ -52,14 +52,15 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     const std::string& name = arguments.front();
     if (name == "--help" || name == "-h") return print(help());
     if (name == "--version") return print(version_text(environment.version));
-    const auto part = std::find_if(parts.begin(), parts.end(), [&](const Part& each) { return each.name == name; });
+    const auto part =
+        std::find_if(endpoint_parts.begin(), endpoint_parts.end(), [&](const Part& each) { return each.name == name; });
     if (name == "help") {
-        const auto topic = std::find_if(parts.begin(), parts.end(), [&](const Part& each) {
+        const auto topic = std::find_if(endpoint_parts.begin(), endpoint_parts.end(), [&](const Part& each) {
             return arguments.size() > 1 && each.name == arguments[1];
         });
-        return print(topic == parts.end() ? help() : topic->help());
+        return print(topic == endpoint_parts.end() ? help() : topic->help());
     }
-    if (part == parts.end()) return unknown(name);
+    if (part == endpoint_parts.end()) return unknown(name);
     try {
         return part->run({arguments.begin() + 1, arguments.end()}, environment);
     } catch (const iwarp::Error& error) {
@@ -72,7 +73,7 @@ std::string help() {
         "Usage: rdmascope endpoint PART [OPTION]...\n\n"
         "A complete iWARP endpoint in software: RDMA over TCP without an adapter. Speaks with any iWARP peer, Linux\n"
         "siw among them.\n\nParts:\n";
-    for (const Part& part : parts) out += fmt::format("  {:<12}{}\n", part.name, part.summary);
+    for (const Part& part : endpoint_parts) out += fmt::format("  {:<12}{}\n", part.name, part.summary);
     out +=
         "\n`rdmascope endpoint PART --help` lists the options of a part.\n\nExamples:\n"
         "  rdmascope endpoint serve\n"

@@ -35,7 +35,7 @@ struct ListenOptions : CommonOptions {
 };
 using Row = options::Option<ListenOptions>;
 
-constexpr std::array own{
+constexpr std::array listen_own_rows{
     Row{{0, "listen", "ADDR:PORT", "where (default 127.0.0.1:7174); port 0 is any free one"},
         Section::work,
         [](ListenOptions& o, const std::string& value) { return take_address(value, true, o.at); }},
@@ -247,7 +247,7 @@ private:
 int listen(const std::vector<std::string>& arguments, const Environment& environment) {
     ListenOptions options;
     std::vector<std::string> words;
-    auto usage = parse(arguments, table_of(own), options, words);
+    auto usage = parse(arguments, table_of(listen_own_rows), options, words);
     if (!usage && !words.empty())
         usage =
             options::UsageError{fmt::format("'{0}' is no option; --listen {0} listens there", options::joined(words))};
@@ -279,7 +279,7 @@ std::string listen_help() {
         "happens: requests, what was agreed, messages, Terminates, ends. Writes and Reads are silent in RDMA; they "
         "are\n"
         "counted in the line of the end.\n",
-        table_of(own).options(), "\nManual: rdmascope-endpoint(1).\n");
+        table_of(listen_own_rows).options(), "\nManual: rdmascope-endpoint(1).\n");
 }
 
 }  // namespace cli::endpoint

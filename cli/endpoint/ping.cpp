@@ -29,7 +29,7 @@ struct PingOptions : CommonOptions {
 };
 using Row = options::Option<PingOptions>;
 
-constexpr std::array own{
+constexpr std::array ping_own_rows{
     Row{{0, "to", "ADDR:PORT", "whom (default 127.0.0.1:7174)"},
         Section::work,
         [](PingOptions& o, const std::string& value) { return take_address(value, false, o.to); }},
@@ -250,7 +250,7 @@ void ping_on(Pinger& pinger, const PingOptions& options, Outcome& outcome) {
 int ping(const std::vector<std::string>& arguments, const Environment& environment) {
     PingOptions options;
     std::vector<std::string> words;
-    auto usage = parse(arguments, table_of(own), options, words);
+    auto usage = parse(arguments, table_of(ping_own_rows), options, words);
     if (!usage && !words.empty())
         usage = options::UsageError{fmt::format("'{0}' is no option; --to {0} pings it", options::joined(words))};
     if (const auto status = answered(environment, "endpoint ping", usage, options, ping_help)) return *status;
@@ -289,7 +289,7 @@ std::string ping_help() {
         "Tells the peer by Send where data lies, which it reads by RDMA Read; tells it where room is, to which it\n"
         "writes them back by RDMA Write; compares, and prints how long it took. `endpoint serve` and `rping -s` "
         "answer.\n",
-        table_of(own).options(), "\nManual: rdmascope-endpoint(1).\n");
+        table_of(ping_own_rows).options(), "\nManual: rdmascope-endpoint(1).\n");
 }
 
 }  // namespace cli::endpoint

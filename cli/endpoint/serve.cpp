@@ -23,7 +23,7 @@ struct ServeOptions : CommonOptions {
 };
 using Row = options::Option<ServeOptions>;
 
-constexpr std::array own{
+constexpr std::array serve_own_rows{
     Row{{0, "listen", "ADDR:PORT", "serve there (default 127.0.0.1:7174); port 0 is any free one"},
         Section::work,
         [](ServeOptions& o, const std::string& value) { return take_address(value, true, o.server.listen); }},
@@ -44,7 +44,7 @@ constexpr std::array own{
         options::turn_on<&ServeOptions::verbose>},
 };
 
-nlohmann::ordered_json json_of(const Server& server, const Address& address, const Usage& used, double seconds) {
+nlohmann::ordered_json serve_json(const Server& server, const Address& address, const Usage& used, double seconds) {
     const ServerCounters counted = server.counters();
     const iwarp::DeviceCounters& device = server.device_counters();
     return {
@@ -114,7 +114,7 @@ void tell_who_may(const Address& address) {
 int serve(const std::vector<std::string>& arguments, const Environment& environment) {
     ServeOptions options;
     std::vector<std::string> words;
-    auto usage = parse(arguments, table_of(own), options, words);
+    auto usage = parse(arguments, table_of(serve_own_rows), options, words);
     if (!usage && !words.empty()) usage = options::UsageError{fmt::format("'{}' is no option", options::joined(words))};
     if (const auto status = answered(environment, "endpoint serve", usage, options, serve_help)) return *status;
 
@@ -140,7 +140,7 @@ int serve(const std::vector<std::string>& arguments, const Environment& environm
     const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
     const Usage used = Usage::of_this_process().since(before);
     server.stop(std::chrono::seconds(1));
-    return print(options.json ? json_of(server, address, used, seconds).dump(2) + "\n"
+    return print(options.json ? serve_json(server, address, used, seconds).dump(2) + "\n"
                               : text_of(server, used, seconds));
 }
 
@@ -151,7 +151,7 @@ std::string serve_help() {
         "Usage: rdmascope endpoint serve [--listen ADDR:PORT] [OPTION]...\n\n"
         "Lends memory that holds a pattern, takes and echoes messages, and answers rping's clients, until SIGINT or\n"
         "SIGTERM. Prints `ready ADDR:PORT` when it listens, and what it did at the end.\n",
-        table_of(own).options(), "\nManual: rdmascope-endpoint(1).\n");
+        table_of(serve_own_rows).options(), "\nManual: rdmascope-endpoint(1).\n");
 }
 
 }  // namespace cli::endpoint

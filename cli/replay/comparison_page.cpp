@@ -43,7 +43,7 @@ std::string row(std::string_view id, std::string_view which, const FlowSnapshot&
                        quantile(figures.latency_ns, 0.999), depth(flow), most_time(flow));
 }
 
-Json json_of(const FlowSnapshot& flow) {
+Json flow_json(const FlowSnapshot& flow) {
     const Figures figures = ::replay::figures_of(flow);
     Json operations = Json::object();
     for (std::size_t i = 0; i < metrics::operation_count; ++i)
@@ -105,8 +105,8 @@ Json comparison_json(std::span<const ComparedFlow> flows, const ::replay::Record
                            {"original", name_of(one.original)},
                            {"replay", name_of(one.replayed)}});
         equal = equal && flow.equal;
-        list.push_back({{"original", json_of(*flow.original)},
-                        {"replay", flow.replayed != nullptr ? json_of(*flow.replayed) : Json(nullptr)},
+        list.push_back({{"original", flow_json(*flow.original)},
+                        {"replay", flow.replayed != nullptr ? flow_json(*flow.replayed) : Json(nullptr)},
                         {"equal", flow.equal},
                         {"difference", flow.difference.empty() ? Json(nullptr) : Json(flow.difference)},
                         {"why", why}});

@@ -30,7 +30,7 @@ double per_second(std::uint64_t count, const InjectReport& report) {
     return report.seconds() > 0 ? static_cast<double>(count) / report.seconds() : 0;
 }
 
-std::string text_of(const Done& done) {
+std::string injection_text(const Done& done) {
     const InjectReport& report = done.report;
     std::string out = fmt::format("{} frames, {} octets by {} in {}", report.sent, report.octets, done.interface.name,
                                   text::format_duration(report.seconds() * 1e9));
@@ -72,7 +72,7 @@ Json late_json(const metrics::Histogram& late) {
             {"p999", *late.quantile(0.999)}, {"max", *late.max()}};
 }
 
-std::string json_of(const Done& done) {
+std::string injection_json(const Done& done) {
     const InjectReport& report = done.report;
     const auto& unfit = done.outgoing.unfit();
     const auto of = [&](Unfit reason) { return unfit[static_cast<std::size_t>(reason)]; };
@@ -172,7 +172,7 @@ int inject(const ReplayOptions& options, const Environment&) {
     const InjectReport& report = injector.report();
     const Done done{options, *interface, report, outgoing, injector.impaired()};
     if (report.read != 0 || error.empty()) {
-        const int printed = print(options.json ? json_of(done) : text_of(done));
+        const int printed = print(options.json ? injection_json(done) : injection_text(done));
         if (printed != exit_done) return printed;
         if (!error.empty()) return failed(error);
     }

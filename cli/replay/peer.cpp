@@ -21,11 +21,11 @@ using Json = nlohmann::ordered_json;
 using ::replay::Player;
 using ::replay::StreamEnd;
 
-constexpr std::int64_t longest_wait_ns = 200'000'000;
+constexpr std::int64_t longest_turn_ns = 200'000'000;
 
 short wait_for(const base::Descriptor& socket, short events, std::int64_t until_ns) {
     pollfd polled{socket.number(), events, 0};
-    const std::int64_t left_ns = std::clamp<std::int64_t>(until_ns - base::steady_ns(), 0, longest_wait_ns);
+    const std::int64_t left_ns = std::clamp<std::int64_t>(until_ns - base::steady_ns(), 0, longest_turn_ns);
     return ::poll(&polled, 1, static_cast<int>((left_ns + 999'999) / 1'000'000)) > 0 ? polled.revents : short{0};
 }
 
@@ -109,7 +109,7 @@ void perform(Player& player, base::Descriptor& socket) {
     if (player.our_end() == StreamEnd::reset) ::replay::reset(socket);
 }
 
-std::string text_of(const ::replay::PlayReport& report) {
+std::string peer_text(const ::replay::PlayReport& report) {
     std::string out = fmt::format(
         "{} of {} sent, {}; {} of the peer, {} in the capture\n", text::group_digits(report.pieces_sent),
         text::format_counted(report.pieces, "piece"), text::format_counted(report.octets_sent, "octet"),
@@ -129,7 +129,7 @@ std::string text_of(const ::replay::PlayReport& report) {
     return out;
 }
 
-std::string json_of(const ReplayOptions& options, const ::replay::PlayReport& report) {
+std::string peer_json(const ReplayOptions& options, const ::replay::PlayReport& report) {
     Json differences = Json::array();
     for (const auto& each : report.differences)
         differences.push_back({{"frame", each.frame == 0 ? Json(nullptr) : Json(each.frame)},
@@ -173,7 +173,7 @@ int peer(const ReplayOptions& options, const Environment&) {
     const ::replay::PlayReport report = player.report();
     if (!report.equal())
         if (const std::string why = unreached(way); !why.empty()) return failed(options, why);
-    const int printed = print(options.json ? json_of(options, report) : text_of(report));
+    const int printed = print(options.json ? peer_json(options, report) : peer_text(report));
     if (printed != exit_done) return printed;
     if (!report.error.empty()) return failed(report.error);
     return report.equal() ? exit_done : exit_failed;

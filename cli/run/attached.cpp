@@ -23,15 +23,15 @@ namespace {
 
 namespace trace = capture::trace;
 
-volatile std::sig_atomic_t stopped = 0;
+volatile std::sig_atomic_t stop_signal = 0;
 
 /// Signals end the tracing, not the program: what was read is written, and the probes are taken away.
 class StopSignals {
 public:
     StopSignals() {
-        stopped = 0;
+        stop_signal = 0;
         struct sigaction ours {};
-        ours.sa_handler = [](int) { stopped = 1; };
+        ours.sa_handler = [](int) { stop_signal = 1; };
         for (std::size_t i = 0; i < former_.size(); ++i) sigaction(numbers[i], &ours, &former_[i]);
     }
     ~StopSignals() {
@@ -84,7 +84,7 @@ int run_attached(int process, const Tracing& how) {
     };
     tell("rdmascope run: attached to process {}", process);
     for (;;) {
-        const trace::TraceBatch got = (*source)->next(batch, stopped != 0 ? 0 : 100);
+        const trace::TraceBatch got = (*source)->next(batch, stop_signal != 0 ? 0 : 100);
         const std::span<const trace::Record> records(batch.data(), got.count);
         if (got.count > 0) {
             if (processes.front().started_ns == 0) processes.front().started_ns = records.front().time_ns;
@@ -94,7 +94,7 @@ int run_attached(int process, const Tracing& how) {
         if (!take_kernel(false)) return fails(file->error().text());
         if (got.status == trace::TraceStatus::end) break;
         // The program runs on, and may never pause: what it did before the signal is all.
-        if (stopped != 0 && stop_ns == 0) stop_ns = base::wall_ns();
+        if (stop_signal != 0 && stop_ns == 0) stop_ns = base::wall_ns();
         if (stop_ns != 0 && (got.count == 0 || records.back().time_ns >= stop_ns)) break;
         if (got.status == trace::TraceStatus::error) return fails((*source)->error().text());
     }

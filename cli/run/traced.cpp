@@ -34,7 +34,7 @@ namespace trace = capture::trace;
 
 constexpr const char* library_name = "librdmascope-trace.so";
 
-int fails(const std::string& why) {
+int report_failure(const std::string& why) {
     tell("rdmascope run: {}", why);
     return exit_failed;
 }
@@ -153,31 +153,31 @@ int wait_and_read(pid_t child, Reading& reading) {
 int run_traced(const Tracing& how, const std::function<int()>& start) {
     std::string library;
     if (const std::string reason = find_library(library_name, "that traces", library); !reason.empty())
-        return fails(reason);
+        return report_failure(reason);
     std::array<char, PATH_MAX> directory{};
     if (const int wrong = trace::trace_directory(directory.data(), directory.size(), true); wrong != 0)
-        return fails(fmt::format("there is no folder for traces: {}: {}; {} can name one", directory.data(),
-                                 std::strerror(wrong), trace::layout::variable::directory));
+        return report_failure(fmt::format("there is no folder for traces: {}: {}; {} can name one", directory.data(),
+                                          std::strerror(wrong), trace::layout::variable::directory));
     if (access(directory.data(), W_OK | X_OK) != 0)
-        return fails(fmt::format("traces cannot be put into {}: {}", directory.data(), std::strerror(errno)));
+        return report_failure(fmt::format("traces cannot be put into {}: {}", directory.data(), std::strerror(errno)));
     std::uint64_t session = 0;
     if (getrandom(&session, sizeof session, 0) != sizeof session || session == 0) session = 1;
     std::optional<trace::TraceFileWriter> file;
     if (!how.file.empty()) {
         auto opened = trace::TraceFileWriter::open(how.file);
-        if (!opened) return fails(opened.error().text());
+        if (!opened) return report_failure(opened.error().text());
         file = std::move(opened).value();
     }
     std::unique_ptr<KernelSide> kernel;
     if (how.kernel_events) {
         auto opened = KernelSide::open(*how.kernel_events);
-        if (!opened) return fails("--kernel-events: " + opened.error().text());
+        if (!opened) return report_failure("--kernel-events: " + opened.error().text());
         kernel = std::move(opened).value();
     }
     Reading reading({directory.data(), session, true}, std::move(file), std::move(kernel));
 
     const pid_t child = fork();
-    if (child < 0) return fails(fmt::format("no process can be started: {}", std::strerror(errno)));
+    if (child < 0) return report_failure(fmt::format("no process can be started: {}", std::strerror(errno)));
     if (child == 0) {
         preload(library);
         setenv(trace::layout::variable::directory, directory.data(), 1);

@@ -13,12 +13,12 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr std::size_t batch_frames = 1024;
-constexpr std::uint64_t slowest_ns = 1'000;  ///< of the capture's time in an interval
+constexpr std::uint64_t slowest_pace_ns = 1'000;  ///< of the capture's time in an interval
 constexpr std::uint64_t rush_readings = 250;
 constexpr std::uint64_t rush_least_ns = 10'000;
 constexpr std::chrono::duration<double> rush_patience(1.5);  ///< for the readings of a whole capture
 
-std::string joined(const std::vector<std::string>& paths) {
+std::string joined_paths(const std::vector<std::string>& paths) {
     std::string text;
     for (const std::string& path : paths) text += (text.empty() ? "" : ", ") + path.substr(path.rfind('/') + 1);
     return text;
@@ -27,7 +27,7 @@ std::string joined(const std::vector<std::string>& paths) {
 /// The capture's time that passes in one interval of the user's.
 std::uint64_t stride(std::uint64_t interval_ns, double speed) {
     const double ns = static_cast<double>(interval_ns) * (speed > 0 ? speed : 1);
-    return std::max(slowest_ns, static_cast<std::uint64_t>(std::min(ns, 1e18)));
+    return std::max(slowest_pace_ns, static_cast<std::uint64_t>(std::min(ns, 1e18)));
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ std::unique_ptr<FileFeed> FileFeed::open(const analysis::AnalysisOptions& option
 }
 
 FileFeed::FileFeed(const analysis::AnalysisOptions& options, const Pace& pace, std::string expression)
-    : FeedThread(tui::SourceKind::file, joined(options.read_paths), pace),
+    : FeedThread(tui::SourceKind::file, joined_paths(options.read_paths), pace),
       options_(options),
       expression_(std::move(expression)),
       selection_(expression_, true),

@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr std::size_t batch_frames = 1024;
+constexpr std::size_t live_batch_frames = 1024;
 constexpr int wait_ms = 50;
 constexpr std::int64_t idle_ns =
     600'000'000'000;  ///< a flow without traffic for so long is forgotten, as by the daemon
@@ -77,7 +77,7 @@ LiveFeed::LiveFeed(std::unique_ptr<capture::Tap> tap, std::unique_ptr<service::T
 }
 
 void LiveFeed::work() {
-    std::vector<wire::Frame> frames(batch_frames);
+    std::vector<wire::Frame> frames(live_batch_frames);
     std::uint64_t interval_ns = take_orders().interval_ns;
     static_cast<void>(device_counters());
     for (bool wanted = true; wanted && !stopping() && Clock::now() < deadline_;) {

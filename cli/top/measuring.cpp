@@ -9,13 +9,13 @@ namespace cli::top {
 
 namespace {
 
-constexpr std::size_t exhibit_frames = 4;
+constexpr std::size_t frames_per_exhibit = 4;
 
 /// The frames of `former` come first, as they did.
 void keep_first_frames(metrics::Exhibit& exhibit, const metrics::Exhibit& former) {
     std::vector<std::uint64_t> frames = former.frames;
     for (const std::uint64_t frame : exhibit.frames)
-        if (frames.size() < exhibit_frames && (frames.empty() || frame > frames.back())) frames.push_back(frame);
+        if (frames.size() < frames_per_exhibit && (frames.empty() || frame > frames.back())) frames.push_back(frame);
     exhibit.frames = std::move(frames);
 }
 

@@ -21,7 +21,7 @@ using Row = options::Option<TopOptions>;
 
 constexpr std::uint64_t least_interval_ns = 100'000'000;
 constexpr std::uint64_t most_interval_ns = 10'000'000'000;
-constexpr int most_cells = 1000;  ///< in a row or a column
+constexpr int most_screen_cells = 1000;  ///< in a row or a column
 
 std::string take_speed(TopOptions& options, const std::string& value) {
     if (value == "max") {
@@ -41,7 +41,7 @@ std::string take_size(TopOptions& options, const std::string& value) {
     const std::size_t times = std::min(value.find('x'), value.size());
     const auto take = [](std::string_view text, int& number) {
         const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-        return error == std::errc{} && rest == text.data() + text.size() && number >= 1 && number <= most_cells;
+        return error == std::errc{} && rest == text.data() + text.size() && number >= 1 && number <= most_screen_cells;
     };
     const std::string_view text(value);
     Size given;
@@ -53,12 +53,12 @@ std::string take_size(TopOptions& options, const std::string& value) {
 }
 
 /// The views that need no flow to be chosen first.
-constexpr std::array views{tui::View::flows,  tui::View::hosts,   tui::View::congestion,
-                           tui::View::events, tui::View::packets, tui::View::counters};
+constexpr std::array first_views{tui::View::flows,  tui::View::hosts,   tui::View::congestion,
+                                 tui::View::events, tui::View::packets, tui::View::counters};
 
 std::string take_view(TopOptions& options, const std::string& value) {
     std::vector<std::string_view> names;
-    for (const tui::View view : views) {
+    for (const tui::View view : first_views) {
         names.push_back(tui::name_of(view));
         if (names.back() != value) continue;
         options.view = view;
@@ -98,7 +98,7 @@ constexpr std::array own{
         Section::printing,
         take_columns},
     options::sort<TopOptions>,
-    Row{{0, "theme", "NAME", "colours: safe, classic, light or plain"}, Section::printing, take_theme},
+    Row{{0, "theme", "NAME", "colours: safe, classic, light or plain"}, Section::printing, take_theme_option},
     Row{{0, "no-color", {}, "no colours: bold and reverse alone; so does NO_COLOR"},
         Section::printing,
         options::turn_off<&TopOptions::color>},
@@ -128,7 +128,7 @@ std::string unknown_column(std::string_view option, std::string_view name) {
                        text::did_you_mean(name, known));
 }
 
-std::string contradiction(const TopOptions& options) {
+std::string top_contradiction(const TopOptions& options) {
     for (const std::string& name : options.columns)
         if (!tui::column_named(name)) return unknown_column("--columns", name);
     if (!options.sort.empty()) {
@@ -159,7 +159,7 @@ std::optional<options::UsageError> parse_options(const std::vector<std::string>&
     auto error = analysis::parse(arguments, option_table(), out);
     if (out.column_help()) return {};
     if (error || out.help || out.version) return error;
-    return options::usage_error_if(contradiction(out));
+    return options::usage_error_if(top_contradiction(out));
 }
 
 options::OptionTable<TopOptions> option_table() {

@@ -17,7 +17,7 @@ namespace cli::top {
 namespace {
 
 /// How late a signal may be answered that comes between two looks.
-constexpr std::uint64_t wait_ns = 500'000'000;
+constexpr std::uint64_t longest_wait_ns = 500'000'000;
 
 class Screen {
 public:
@@ -49,7 +49,7 @@ bool Screen::run() {
     model_.refresh(base::wall_ns());
     paint();
     while (!over_ && !Signals::stop()) {
-        const std::vector<tui::Input> inputs = terminal_.wait(wait_ns, show_.feed.descriptor());
+        const std::vector<tui::Input> inputs = terminal_.wait(longest_wait_ns, show_.feed.descriptor());
         for (const tui::Input& input : inputs)
             if (!take(input)) return false;
         if (model_.refresh(base::wall_ns()) || !inputs.empty()) paint();

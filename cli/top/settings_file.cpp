@@ -31,7 +31,7 @@ using tui::Settings;
 constexpr std::string_view heading =
     "# What was last chosen in `rdmascope top`, which writes this file at its end.\n\n";
 
-constexpr std::array groupings{tui::Grouping::none,      tui::Grouping::source,        tui::Grouping::destination,
+constexpr std::array stored_groupings{tui::Grouping::none,      tui::Grouping::source,        tui::Grouping::destination,
                                tui::Grouping::transport, tui::Grouping::traffic_class, tui::Grouping::process};
 
 /// A key of the file. `take` returns what is wanted in place of the value; `give` stores it.
@@ -66,17 +66,17 @@ std::string take_sort(const toml::node& node, Settings& settings) {
 
 std::string take_group(const toml::node& node, Settings& settings) {
     const auto name = node.value_exact<std::string>();
-    for (const tui::Grouping grouping : groupings)
+    for (const tui::Grouping grouping : stored_groupings)
         if (name && *name == tui::name_of(grouping)) {
             settings.grouping = grouping;
             return std::string{};
         }
     std::string names;
-    for (const tui::Grouping& grouping : groupings)
+    for (const tui::Grouping& grouping : stored_groupings)
         names += fmt::format("{}{}",
-                             names.empty()                    ? ""
-                             : &grouping == &groupings.back() ? " or "
-                                                              : ", ",
+                             names.empty()                           ? ""
+                             : &grouping == &stored_groupings.back() ? " or "
+                                                                     : ", ",
                              tui::name_of(grouping));
     return names;
 }

@@ -70,9 +70,9 @@ std::optional<std::string> scalar(const toml::node& node, Kind kind, bool or_zer
     return {};
 }
 
-class Reader {
+class TableReader {
 public:
-    explicit Reader(std::string path) : path_(std::move(path)) {}
+    explicit TableReader(std::string path) : path_(std::move(path)) {}
 
     wire::Result<Config, ConfigErrors> read(std::string_view toml) {
         try {
@@ -238,7 +238,7 @@ ConfigErrors one_line(std::string line) { return {{std::move(line)}}; }
 }  // namespace
 
 wire::Result<Config, ConfigErrors> parse_config(std::string_view toml, const std::string& path) {
-    return Reader(path).read(toml);
+    return TableReader(path).read(toml);
 }
 
 wire::Result<Config, ConfigErrors> read_config(const std::string& path) {

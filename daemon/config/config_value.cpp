@@ -9,7 +9,7 @@ namespace service {
 
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
         if (c == '"' || c == '\\')
@@ -122,8 +122,8 @@ struct Taker {
 struct Formatter {
     const Key& key;
 
-    std::string operator()(const std::string& value) const { return quoted(value); }
-    std::string operator()(const std::vector<std::string>& value) const { return listed(value, quoted); }
+    std::string operator()(const std::string& value) const { return in_quotes(value); }
+    std::string operator()(const std::vector<std::string>& value) const { return listed(value, in_quotes); }
     std::string operator()(const std::vector<std::uint64_t>& value) const {
         return listed(value, [](std::uint64_t number) { return std::to_string(number); });
     }

@@ -18,7 +18,7 @@ namespace service {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::uint64_t ns_per_ms = 1'000'000;
 constexpr std::uint64_t max_age_of_update_ms = 100;
@@ -100,11 +100,11 @@ Answer spoken(const Request& request, const std::string& result) {
 }
 
 /// Bits as the names of the commands that have a member.
-Json commands_json() {
-    Json commands = Json::array();
+OrderedJson commands_json() {
+    OrderedJson commands = OrderedJson::array();
     for (std::size_t i = 0; i < command_texts().size(); ++i) {
         const CommandText& text = command_texts()[i];
-        Json members = Json::array();
+        OrderedJson members = OrderedJson::array();
         for (const MemberText& member : member_texts())
             if ((member.commands & bit_of(static_cast<Command>(i))) != 0)
                 members.push_back({{"name", member.name}, {"type", member.type}, {"help", member.help}});
@@ -128,14 +128,14 @@ Answer Answers::refusal(const Request& request, std::string error) {
 
 Answer Answers::answer(const Request& request, const ServerCounters& counters) {
     switch (request.command) {
-        case Command::help: return spoken(request, Json{{"commands", commands_json()}}.dump());
+        case Command::help: return spoken(request, OrderedJson{{"commands", commands_json()}}.dump());
         case Command::version:
-            return spoken(request, Json{{"program", "rdmascope"},
-                                        {"version", commands_.status().version},
-                                        {"protocol_version", protocol_version},
-                                        {"snapshot_version", metrics::snapshot_version},
-                                        {"crc_verified", commands_.crc_verified()}}
-                                       .dump(-1, ' ', false, Json::error_handler_t::replace));
+            return spoken(request, OrderedJson{{"program", "rdmascope"},
+                                               {"version", commands_.status().version},
+                                               {"protocol_version", protocol_version},
+                                               {"snapshot_version", metrics::snapshot_version},
+                                               {"crc_verified", commands_.crc_verified()}}
+                                       .dump(-1, ' ', false, OrderedJson::error_handler_t::replace));
         case Command::status: return spoken(request, status_json(commands_.status(), counters));
         case Command::flows: return flows(request);
         case Command::why: return why(request);
@@ -202,20 +202,20 @@ Answer Answers::history(const Request& request) {
     const auto reader = HistoryReader::open(directory);
     if (!reader) return refusal(request, reader.error().text());
     const auto extent = (*reader)->extent();
-    Json result{{"directory", directory}, {"first_ns", nullptr}, {"last_ns", nullptr}, {"intervals", 0}};
+    OrderedJson result{{"directory", directory}, {"first_ns", nullptr}, {"last_ns", nullptr}, {"intervals", 0}};
     if (extent) {
         result["first_ns"] = extent->first_ns;
         result["last_ns"] = extent->last_ns;
         result["intervals"] = extent->intervals;
     }
-    return spoken(request, result.dump(-1, ' ', false, Json::error_handler_t::replace));
+    return spoken(request, result.dump(-1, ' ', false, OrderedJson::error_handler_t::replace));
 }
 
 Answer Answers::reload(const Request& request) {
     std::string error = commands_.reload();
     if (!error.empty()) return refusal(request, "the configuration stays as it was: " + error);
-    return spoken(request, Json{{"needs_restart", commands_.status().needs_restart}}.dump(
-                               -1, ' ', false, Json::error_handler_t::replace));
+    return spoken(request, OrderedJson{{"needs_restart", commands_.status().needs_restart}}.dump(
+                               -1, ' ', false, OrderedJson::error_handler_t::replace));
 }
 
 Answer Answers::frames(const Request& request) {

@@ -10,9 +10,9 @@ namespace service {
 
 namespace {
 
-constexpr std::size_t read_octets = std::size_t{64} << 10;
-constexpr std::size_t piece_octets = std::size_t{256} << 10;  ///< made, and sent, in one turn
-constexpr std::size_t answer_waiting = std::size_t{1} << 20;  ///< more of an answer is made when this is taken
+constexpr std::size_t octets_per_read = std::size_t{64} << 10;
+constexpr std::size_t octets_per_piece = std::size_t{256} << 10;  ///< made, and sent, in one turn
+constexpr std::size_t answer_waiting = std::size_t{1} << 20;      ///< more of an answer is made when this is taken
 constexpr std::size_t small = std::size_t{64} << 10;
 
 }  // namespace
@@ -21,7 +21,7 @@ std::size_t Connection::high_water() const { return std::min(answer_waiting, lim
 
 void Connection::receive() {
     if (!wants_input()) return;
-    std::array<char, read_octets> octets;
+    std::array<char, octets_per_read> octets;
     const ssize_t got = ::recv(socket_.number(), octets.data(), octets.size(), MSG_DONTWAIT);
     if (got < 0) {
         if (errno != EAGAIN && errno != EINTR) {
@@ -86,10 +86,10 @@ void Connection::pump(std::uint64_t now_ns) {
     if (waiting() == 0) progress_ns_ = now_ns;
     std::size_t made = 0;
     paused_ = false;
-    while (made < piece_octets && can_produce()) {
+    while (made < octets_per_piece && can_produce()) {
         const std::size_t before = out_.size();
         Queued& front = bodies_.front();
-        const bool more = front.body->produce(out_, piece_octets);
+        const bool more = front.body->produce(out_, octets_per_piece);
         made += std::max<std::size_t>(out_.size() - before, 1);
         if (!more) {
             if (front.subscription == 0) --answers_;
@@ -103,9 +103,9 @@ void Connection::pump(std::uint64_t now_ns) {
 }
 
 void Connection::send(std::uint64_t now_ns) {
-    std::size_t room = 4 * piece_octets;
+    std::size_t room = 4 * octets_per_piece;
     while (waiting() != 0 && room != 0) {
-        const std::size_t part = std::min({waiting(), piece_octets, room});
+        const std::size_t part = std::min({waiting(), octets_per_piece, room});
         const ssize_t taken = ::send(socket_.number(), out_.data() + sent_, part, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (taken < 0) {
             if (errno == EINTR) continue;

@@ -11,7 +11,7 @@ namespace service {
 namespace {
 
 constexpr std::size_t step_octets = std::size_t{1} << 20;
-constexpr int level = 1;  ///< a local socket: time is worth more than octets
+constexpr int compression_level = 1;  ///< a local socket: time is worth more than octets
 constexpr std::uint64_t max_encoded = std::uint64_t{16} << 30;
 
 }  // namespace
@@ -26,7 +26,7 @@ void PackedSnapshot::step() {
         snapshot_.reset();
         encoded_octets_ = encoded_.size();
         failed_ = context_ == nullptr ||
-                  ZSTD_isError(ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, level)) != 0 ||
+                  ZSTD_isError(ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, compression_level)) != 0 ||
                   ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(context_, encoded_.size())) != 0;
         return;
     }

@@ -21,7 +21,7 @@ constexpr std::size_t max_shown = 80;      ///< of a client's own words, in an e
 
 constexpr std::array<std::string_view, 3> topic_names{"flows", "why", "status"};
 
-constexpr std::array commands{
+constexpr std::array command_table{
     CommandText{"help", "what may be asked for, and with which members"},
     CommandText{"version", "of the program, of this protocol, and of the octets of `snapshot`"},
     CommandText{"status", "the daemon's own state: interfaces, losses, memory, history, recordings, clients"},
@@ -56,7 +56,7 @@ constexpr std::array members{
 };
 
 /// A client's own words, short enough and quoted.
-std::string shown(std::string_view words) {
+std::string quoted_words(std::string_view words) {
     if (words.size() <= max_shown) return json_text(words);
     return json_text(std::string(words.substr(0, max_shown)) + "...");
 }
@@ -141,7 +141,7 @@ std::string version_fault(const Json& all) {
         version->get<std::uint64_t>() <= protocol_version)
         return {};
     const bool later = version->is_number_unsigned() && version->get<std::uint64_t>() > protocol_version;
-    return fmt::format("version {}: {}; this daemon speaks version {}", shown(version->dump()),
+    return fmt::format("version {}: {}; this daemon speaks version {}", quoted_words(version->dump()),
                        later ? "that is a later one" : "there is no such version", protocol_version);
 }
 
@@ -154,7 +154,8 @@ std::vector<std::string_view> member_names(Command command) {
 }
 std::vector<std::string_view> command_names() {
     std::vector<std::string_view> names;
-    for (const CommandText& command : commands) names.push_back(command.name);
+    names.reserve(command_table.size());
+    for (const CommandText& command : command_table) names.push_back(command.name);
     return names;
 }
 std::vector<std::string> copied(const std::vector<std::string_view>& names) { return {names.begin(), names.end()}; }
@@ -171,7 +172,7 @@ bool take_command(const Json& all, Request& request, Refusal& refusal) {
     const auto& word = name->get_ref<const std::string&>();
     const auto at = std::find(known.begin(), known.end(), word);
     if (at == known.end()) {
-        refusal.error = fmt::format("there is no command {}{}", shown(word),
+        refusal.error = fmt::format("there is no command {}{}", quoted_words(word),
                                     word.size() <= max_shown ? text::did_you_mean(word, known) : "");
         refusal.known = copied(known);
         return false;
@@ -182,11 +183,11 @@ bool take_command(const Json& all, Request& request, Refusal& refusal) {
 
 bool take_members(const Json& all, Request& request, Refusal& refusal) {
     const std::vector<std::string_view> known = member_names(request.command);
-    const std::string_view command = commands[static_cast<std::size_t>(request.command)].name;
+    const std::string_view command = command_table[static_cast<std::size_t>(request.command)].name;
     for (const auto& [name, value] : all.items()) {
         const auto at = std::find(known.begin(), known.end(), name);
         if (at == known.end()) {
-            refusal.error = fmt::format("{} has no member {}{}", command, shown(name),
+            refusal.error = fmt::format("{} has no member {}{}", command, quoted_words(name),
                                         name.size() <= max_shown ? text::did_you_mean(name, known) : "");
             refusal.known = copied(known);
             return false;
@@ -207,7 +208,7 @@ bool take_members(const Json& all, Request& request, Refusal& refusal) {
 }  // namespace
 
 std::string_view name_of(Topic topic) { return topic_names[static_cast<std::size_t>(topic)]; }
-std::span<const CommandText> command_texts() { return commands; }
+std::span<const CommandText> command_texts() { return command_table; }
 std::span<const MemberText> member_texts() { return members; }
 
 wire::Result<Request, Refusal> parse_request(std::string_view line) {

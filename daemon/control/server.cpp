@@ -22,11 +22,11 @@ namespace service {
 namespace {
 
 constexpr std::uint64_t never = ~std::uint64_t{0};
-constexpr std::uint64_t ns_per_ms = 1'000'000;
-constexpr std::uint64_t linger_ns = 1000 * ns_per_ms;       ///< for a client that is told good-bye to hang up
-constexpr std::uint64_t accept_pause_ns = 100 * ns_per_ms;  ///< when the process has no descriptor left
-constexpr std::size_t max_subscriptions = 8;                ///< a client
-constexpr int lines_a_turn = 32;                            ///< of one client, before others have theirs
+constexpr std::uint64_t nanoseconds_per_ms = 1'000'000;
+constexpr std::uint64_t linger_ns = 1000 * nanoseconds_per_ms;       ///< for a client that is told good-bye to hang up
+constexpr std::uint64_t accept_pause_ns = 100 * nanoseconds_per_ms;  ///< when the process has no descriptor left
+constexpr std::size_t max_subscriptions = 8;                         ///< a client
+constexpr int lines_a_turn = 32;                                     ///< of one client, before others have theirs
 
 bool blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
 
@@ -173,7 +173,7 @@ void Server::subscribe(Connection& client, const Request& request, std::uint64_t
     Subscription subscription;
     subscription.request = request;
     subscription.serial = ++subscriptions_begun_;
-    subscription.interval_ns = request.interval_ms * ns_per_ms;
+    subscription.interval_ns = request.interval_ms * nanoseconds_per_ms;
     // Those with the same interval are due together, and share what is made for them. The first line is not at once.
     subscription.due_ns =
         ((now_ns + subscription.interval_ns / 2) / subscription.interval_ns + 1) * subscription.interval_ns;

@@ -16,9 +16,9 @@ namespace service {
 
 namespace {
 
-class Reader final : public HistoryReader {
+class FolderReader final : public HistoryReader {
 public:
-    explicit Reader(std::string directory) : directory_(std::move(directory)) {}
+    explicit FolderReader(std::string directory) : directory_(std::move(directory)) {}
 
     std::optional<Extent> extent() const override;
     HistoryResult<bool> read(std::int64_t from_ns, std::int64_t to_ns,
@@ -85,8 +85,8 @@ private:
     std::optional<HistoryError> error_;
 };
 
-std::optional<HistoryError> Reader::each(std::vector<segment::File>& files,
-                                         const std::function<void(std::size_t, const segment::Record&)>& sink) const {
+std::optional<HistoryError> FolderReader::each(
+    std::vector<segment::File>& files, const std::function<void(std::size_t, const segment::Record&)>& sink) const {
     damaged_ = 0;
     auto listed = segment::list(directory_);
     if (!listed) return HistoryError{fmt::format("cannot be read: {}", std::strerror(errno)), directory_};
@@ -110,7 +110,7 @@ std::optional<HistoryError> Reader::each(std::vector<segment::File>& files,
     return std::nullopt;
 }
 
-std::optional<HistoryReader::Extent> Reader::extent() const {
+std::optional<HistoryReader::Extent> FolderReader::extent() const {
     std::optional<Extent> extent;
     std::vector<segment::File> files;
     const auto error = each(files, [&extent](std::size_t, const segment::Record& record) {
@@ -122,7 +122,7 @@ std::optional<HistoryReader::Extent> Reader::extent() const {
     return error ? std::nullopt : extent;
 }
 
-HistoryResult<Reader::Places> Reader::places(std::int64_t from_ns, std::int64_t to_ns) const {
+HistoryResult<FolderReader::Places> FolderReader::places(std::int64_t from_ns, std::int64_t to_ns) const {
     Places found;
     const auto error = each(found.files, [&](std::size_t file, const segment::Record& record) {
         const bool empty = record.length_ns == 0 && record.start_ns >= from_ns;
@@ -134,8 +134,8 @@ HistoryResult<Reader::Places> Reader::places(std::int64_t from_ns, std::int64_t 
     return found;
 }
 
-HistoryResult<bool> Reader::read(std::int64_t from_ns, std::int64_t to_ns,
-                                 const std::function<bool(HistoryInterval&&)>& sink) {
+HistoryResult<bool> FolderReader::read(std::int64_t from_ns, std::int64_t to_ns,
+                                       const std::function<bool(HistoryInterval&&)>& sink) {
     const auto found = places(from_ns, to_ns);
     if (!found) return wire::Failure{found.error()};
     Fetcher fetcher(found->files);
@@ -150,8 +150,8 @@ HistoryResult<bool> Reader::read(std::int64_t from_ns, std::int64_t to_ns,
 }
 
 /// Each thread takes a stretch of time; what they have made of it is joined in the order of time.
-HistoryResult<HistorySum> Reader::merged(std::int64_t from_ns, std::int64_t to_ns, std::size_t max_flows,
-                                         const std::function<bool()>& go_on) {
+HistoryResult<HistorySum> FolderReader::merged(std::int64_t from_ns, std::int64_t to_ns, std::size_t max_flows,
+                                               const std::function<bool()>& go_on) {
     const auto found = places(from_ns, to_ns);
     if (!found) return wire::Failure{found.error()};
     constexpr std::size_t least = 64;  // intervals that are worth a thread
@@ -216,7 +216,7 @@ HistoryResult<std::unique_ptr<HistoryReader>> HistoryReader::open(const std::str
     // A daemon that has just been started has not written yet, but it has locked.
     if (files->empty() && ::access((directory + "/lock").c_str(), F_OK) != 0)
         return wire::Failure{HistoryError{"is no history: there are no *.rdmahist files in it", directory}};
-    return std::unique_ptr<HistoryReader>(std::make_unique<Reader>(directory));
+    return std::unique_ptr<HistoryReader>(std::make_unique<FolderReader>(directory));
 }
 
 }  // namespace service

@@ -21,7 +21,7 @@ namespace service::segment {
 
 namespace {
 
-constexpr std::string_view suffix = ".rdmahist";
+constexpr std::string_view segment_suffix = ".rdmahist";
 constexpr std::array<char, 8> file_magic{'R', 'D', 'M', 'A', 'H', 'I', 'S', 'T'};
 constexpr std::array<char, 8> record_magic{'\x9f', 'i', 'n', 't', 'e', 'r', 'v', '\x0a'};
 constexpr std::size_t window_size = std::size_t{128} << 10;
@@ -45,9 +45,9 @@ private:
 };
 
 /// Over octets that are known to be enough.
-class Taker {
+class ByteTaker {
 public:
-    explicit Taker(wire::Bytes octets) : octets_(octets) {}
+    explicit ByteTaker(wire::Bytes octets) : octets_(octets) {}
     bool magic(const std::array<char, 8>& text) {
         at_ += text.size();
         return std::memcmp(octets_.data(), text.data(), text.size()) == 0;
@@ -83,8 +83,8 @@ std::optional<std::vector<File>> list(const std::string& directory) {
     std::vector<File> files;
     while (const dirent* entry = readdir(open.get())) {
         const std::string_view name(entry->d_name);
-        if (!name.ends_with(suffix)) continue;
-        const std::string_view digits = name.substr(0, name.size() - suffix.size());
+        if (!name.ends_with(segment_suffix)) continue;
+        const std::string_view digits = name.substr(0, name.size() - segment_suffix.size());
         std::uint64_t number = 0;
         const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
         if (digits.size() < 8 || error != std::errc{} || end != digits.data() + digits.size()) continue;
@@ -95,7 +95,7 @@ std::optional<std::vector<File>> list(const std::string& directory) {
 }
 
 std::string path_of(const std::string& directory, std::uint64_t number) {
-    return fmt::format("{}/{:08}{}", directory, number, suffix);
+    return fmt::format("{}/{:08}{}", directory, number, segment_suffix);
 }
 
 std::vector<std::byte> header(std::int64_t created_ns) {
@@ -148,7 +148,7 @@ Scanner::Scanner(const std::string& path) : file_(::open(path.c_str(), O_RDONLY 
         tail_ = size_;
         return;
     }
-    Taker take(octets);
+    ByteTaker take(octets);
     const bool ours = take.magic(file_magic);
     version_ = take.number<std::uint16_t>();
     take.number<std::uint16_t>();
@@ -188,7 +188,7 @@ wire::Bytes Scanner::view(std::uint64_t offset, std::size_t length) {
 std::optional<Record> Scanner::parse(std::uint64_t offset) {
     const wire::Bytes octets = view(offset, record_header_size);
     if (octets.size() < record_header_size) return std::nullopt;
-    Taker take(octets);
+    ByteTaker take(octets);
     if (!take.magic(record_magic)) return std::nullopt;
     Record record;
     record.offset = offset;

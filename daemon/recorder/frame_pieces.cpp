@@ -6,14 +6,14 @@ namespace service {
 namespace {
 
 constexpr std::uint64_t piece_frames = 2048;
-constexpr std::size_t piece_octets = std::size_t{1} << 20;
-constexpr std::size_t buffer_octets = std::size_t{64} << 10;  ///< to begin with
+constexpr std::size_t piece_capacity = std::size_t{1} << 20;
+constexpr std::size_t first_buffer_octets = std::size_t{64} << 10;  ///< to begin with
 
 }  // namespace
 
 FramePieces::FramePieces(const capture::FlightRecorder& recorder, From from,
                          const std::vector<capture::InterfaceInfo>& interfaces, const std::vector<bool>& gone)
-    : writer_(capture::Output::in_memory(buffer_octets), {}),
+    : writer_(capture::Output::in_memory(first_buffer_octets), {}),
       at_(from == From::oldest ? recorder.oldest() : recorder.end()),
       known_(interfaces) {
     if (from == From::oldest) stop_ = recorder.end();
@@ -28,7 +28,7 @@ FramePieces::Step FramePieces::append(const capture::FlightRecorder& recorder,
     Step step = Step::piece;
     capture::FlightRecorder::Kept kept;
     for (std::uint64_t frames = 0; step == Step::piece && frames < piece_frames; ++frames) {
-        if (writer_.octets() - before >= piece_octets) break;
+        if (writer_.octets() - before >= piece_capacity) break;
         if (stop_ && at_.sequence >= stop_->sequence)
             step = Step::ended;
         else if (!recorder.next(at_, kept))

@@ -15,7 +15,7 @@ namespace service {
 namespace {
 
 /// Pieces of the past go to the kernel in writes of this size.
-constexpr std::size_t buffer_octets = std::size_t{256} << 10;
+constexpr std::size_t write_buffer_octets = std::size_t{256} << 10;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ wire::Result<std::unique_ptr<RecordingFile>, std::string> RecordingFile::create(
     if (!lock) return wire::Failure{no_recording_in(directory, errno)};
     ::flock(lock.number(), LOCK_EX | LOCK_NB);
     std::unique_ptr<RecordingFile> file(new RecordingFile(directory, name, std::move(lock)));
-    auto writer = capture::open_writer(path, {.section = {.comment = comment}, .buffer_octets = buffer_octets});
+    auto writer = capture::open_writer(path, {.section = {.comment = comment}, .write_buffer_octets = write_buffer_octets});
     if (!writer) return wire::Failure{writer.error().text()};
     file->writer_ = std::move(writer).value();
     return file;

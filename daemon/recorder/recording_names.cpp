@@ -16,7 +16,7 @@ namespace service {
 namespace {
 
 constexpr std::string_view prefix = "rdmascope-";
-constexpr std::string_view suffix = ".pcapng";
+constexpr std::string_view recording_suffix = ".pcapng";
 constexpr std::string_view unfinished_suffix = ".part";
 constexpr std::size_t max_trigger_letters = 64;
 
@@ -68,16 +68,16 @@ std::string recording_name(std::int64_t time_ns, std::string_view trigger) {
                                    utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, rest / 1'000'000);
     for (const char c : trigger.substr(0, max_trigger_letters)) name += is_plain(c) ? c : '_';
     if (trigger.empty()) name += "unnamed";
-    return name.append(suffix);
+    return name.append(recording_suffix);
 }
 
 bool is_recording(std::string_view name) {
-    if (!name.starts_with(prefix) || !name.ends_with(suffix)) return false;
+    if (!name.starts_with(prefix) || !name.ends_with(recording_suffix)) return false;
     name.remove_prefix(prefix.size());
     if (!has_time_shape(name)) return false;
     name.remove_prefix(time_shape.size());
-    if (name.size() <= suffix.size()) return false;
-    name.remove_suffix(suffix.size());
+    if (name.size() <= recording_suffix.size()) return false;
+    name.remove_suffix(recording_suffix.size());
     return name.size() <= max_trigger_letters && std::all_of(name.begin(), name.end(), is_plain);
 }
 

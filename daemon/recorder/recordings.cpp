@@ -18,8 +18,8 @@ namespace service {
 namespace {
 
 /// A piece: about a millisecond's work. More where more came by since, or the writer would never arrive.
-constexpr std::uint64_t piece_frames = 2048;
-constexpr std::uint64_t piece_octets = std::uint64_t{1} << 20;
+constexpr std::uint64_t held_piece_frames = 2048;
+constexpr std::uint64_t held_piece_octets = std::uint64_t{1} << 20;
 /// Frames reach us a little after their time. Only where none come for so long does the wall clock end a file.
 constexpr std::int64_t silence_ns = 250'000'000;
 /// What a frame takes in the file besides its octets and comment, at most: block, flags, padding, options.
@@ -239,7 +239,7 @@ Recordings::State::Step Recordings::State::write_piece(const capture::FlightReco
     const std::uint64_t must = 2 * active->passed;
     active->passed = 0;
     for (std::uint64_t frames = 0;; ++frames) {
-        const bool enough = frames >= piece_frames || active->file->octets() - octets_before >= piece_octets;
+        const bool enough = frames >= held_piece_frames || active->file->octets() - octets_before >= held_piece_octets;
         if (!all && enough && frames >= must) return Step::written;
         const Step step = write_next(past);
         if (step != Step::written) return step;

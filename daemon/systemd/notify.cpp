@@ -11,7 +11,7 @@ namespace service::systemd {
 namespace {
 
 /// The protocol has a line an assignment: what comes from elsewhere may not begin one.
-std::string one_line(std::string text) {
+std::string without_newlines(std::string text) {
     std::replace_if(
         text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
     return text;
@@ -22,8 +22,8 @@ void notify(const std::string& state) { static_cast<void>(sd_notify(0, state.c_s
 
 }  // namespace
 
-void ready(const std::string& status) { notify("READY=1\nSTATUS=" + one_line(status)); }
-void status(const std::string& status) { notify("STATUS=" + one_line(status)); }
+void ready(const std::string& status) { notify("READY=1\nSTATUS=" + without_newlines(status)); }
+void status(const std::string& status) { notify("STATUS=" + without_newlines(status)); }
 void stopping() { notify("STOPPING=1"); }
 void watchdog() { notify("WATCHDOG=1"); }
 

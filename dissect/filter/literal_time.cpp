@@ -8,7 +8,7 @@
 namespace dissect::filter {
 
 namespace {
-constexpr Wide ns_per_s = 1'000'000'000;
+constexpr Wide ns_per_second = 1'000'000'000;
 
 /// Takes a date apart from left to right.
 class Scanner {
@@ -117,7 +117,7 @@ std::optional<Wide> read_date(std::string_view text) {
     when.tm_mon = month - 1;
     when.tm_isdst = -1;
     const std::time_t seconds = offset ? timegm(&when) - *offset : std::mktime(&when);
-    return Wide{seconds} * ns_per_s + nanoseconds;
+    return Wide{seconds} * ns_per_second + nanoseconds;
 }
 
 std::optional<Wide> read_seconds(std::string_view text) {
@@ -132,7 +132,7 @@ std::optional<Wide> read_seconds(std::string_view text) {
     const bool point = in.accept(".");
     const bool decimals = point && in.fraction(nanoseconds);
     if (!in.done() || (digits == 0 && !decimals)) return std::nullopt;
-    return seconds * ns_per_s + nanoseconds;
+    return seconds * ns_per_second + nanoseconds;
 }
 
 }  // namespace dissect::filter

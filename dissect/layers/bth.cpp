@@ -29,13 +29,13 @@ constexpr LayerId layer_of(wire::ExtendedHeader header) {
     return LayerId::none;
 }
 
-constexpr std::array<LayerId, 13> layers = [] {
+constexpr std::array<LayerId, 13> extended_layers = [] {
     std::array<LayerId, 13> table{};
     for (unsigned i = 0; i < table.size(); ++i) table[i] = layer_of(static_cast<wire::ExtendedHeader>(i));
     return table;
 }();
 
-void summarise(const std::byte* first, BthSummary& out) {
+void summarise_bth(const std::byte* first, BthSummary& out) {
     const auto bth = wire::View<wire::Bth>::unchecked(first);
     out.opcode = bth.get<&wire::Bth::opcode>();
     out.solicited_event = bth.get<&wire::Bth::solicited_event>();
@@ -52,12 +52,12 @@ void summarise(const std::byte* first, BthSummary& out) {
 }
 
 /// Leaves `context.end` where the pad octets end, before the ICRC.
-LayerId parse(Context& context) {
+LayerId parse_bth(Context& context) {
     const std::uint32_t at = context.offset;
     const std::byte* const first = context.take(LayerId::bth, wire::size_of<wire::Bth>);
     if (first == nullptr) return LayerId::none;
     BthSummary& bth = context.out.bth;
-    summarise(first, bth);
+    summarise_bth(first, bth);
     // A receiver drops it, silently. IBTA vol. 1, 9.6.
     if (wire::View<wire::Bth>::unchecked(first).get<&wire::Bth::header_version>() != 0) [[unlikely]]
         context.odd(Reason::bad_version, LayerId::bth, at + 1);
@@ -75,7 +75,7 @@ LayerId parse(Context& context) {
         return LayerId::none;
     }
     for (unsigned i = 0; i < opcode.header_count; ++i)
-        context.announce(layers[static_cast<unsigned>(opcode.headers[i])]);
+        context.announce(extended_layers[static_cast<unsigned>(opcode.headers[i])]);
     context.announce(LayerId::payload);
     return context.next_announced();
 }
@@ -83,6 +83,6 @@ LayerId parse(Context& context) {
 }  // namespace
 
 constinit const LayerRow bth_layer{
-    "bth", &protocol::infiniband, wire::heading_of<wire::Bth>(), parse, nullptr, wire::bth_fields, {}};
+    "bth", &protocol::infiniband, wire::heading_of<wire::Bth>(), parse_bth, nullptr, wire::bth_fields, {}};
 
 }  // namespace dissect

@@ -21,7 +21,7 @@ namespace {
 
 /// A message that the snap length cut is recorded as far as it goes: the limits come before the private data.
 template <LayerId Id>
-LayerId parse(Context& context) {
+LayerId parse_cm(Context& context) {
     if (context.remaining() < wire::cm_message_octets) return context.stop_short(Id, wire::cm_message_octets);
     const std::uint32_t captured = std::min(context.available(), wire::cm_message_octets);
     context.record(Id, context.offset, captured, wire::cm_message_octets);
@@ -30,7 +30,7 @@ LayerId parse(Context& context) {
 }
 
 /// What the tree of a REQ adds to the fields at fixed places.
-constexpr std::array computed{
+constexpr std::array cm_computed{
     // An identifier of an IP service, IBTA vol. 1, Annex A11: within its eight octets.
     wire::FieldInfo{"infiniband.cm.req.serviceid.prefix", "Prefix", 0, 40, wire::Kind::bytes},
     wire::FieldInfo{"infiniband.cm.req.serviceid.protocol", "Protocol", 40, 8, wire::Kind::uint8, wire::Base::hex},
@@ -52,14 +52,14 @@ constexpr std::array computed{
     wire::field_table<wire::IpCm>[5],
     wire::field_table<wire::IpCm>[6],
 };
-constexpr std::span service_id_parts = std::span{computed}.first<3>();
-constexpr const wire::FieldInfo& local_gid_ipv4 = computed[3];
-constexpr const wire::FieldInfo& remote_gid_ipv4 = computed[4];
-constexpr const wire::FieldInfo& ip_cm_heading = computed[5];
-constexpr std::span ip_cm_ipv4 = std::span{computed}.subspan<6, 2>();
-constexpr const wire::FieldInfo& ip_cm_private = computed[8];
-constexpr std::span ip_cm_header = std::span{computed}.subspan<9, 5>();
-constexpr std::span ip_cm_ipv6 = std::span{computed}.subspan<14, 2>();
+constexpr std::span service_id_parts = std::span{cm_computed}.first<3>();
+constexpr const wire::FieldInfo& local_gid_ipv4 = cm_computed[3];
+constexpr const wire::FieldInfo& remote_gid_ipv4 = cm_computed[4];
+constexpr const wire::FieldInfo& ip_cm_heading = cm_computed[5];
+constexpr std::span ip_cm_ipv4 = std::span{cm_computed}.subspan<6, 2>();
+constexpr const wire::FieldInfo& ip_cm_private = cm_computed[8];
+constexpr std::span ip_cm_header = std::span{cm_computed}.subspan<9, 5>();
+constexpr std::span ip_cm_ipv6 = std::span{cm_computed}.subspan<14, 2>();
 
 bool is_ipv4_mapped(wire::Bytes address) {
     const auto is = [](std::byte value) { return [value](std::byte octet) { return octet == value; }; };
@@ -141,20 +141,20 @@ void describe_sidr_req(const LayerView& view, Visitor& visitor) {
 
 }  // namespace
 
-#define RDMASCOPE_MESSAGE(name, Header, describe, fields, computed)                                                 \
-    constinit const LayerRow name##_layer {                                                                         \
-#name, &protocol::infiniband, wire::heading_of < wire::Header>(), parse < LayerId::name>, describe, fields, \
-            computed                                                                                                \
+#define RDMASCOPE_MESSAGE(name, Header, describe, fields, computed)                                                    \
+    constinit const LayerRow name##_layer {                                                                            \
+#name, &protocol::infiniband, wire::heading_of < wire::Header>(), parse_cm < LayerId::name>, describe, fields, \
+            computed                                                                                                   \
     }
 
-RDMASCOPE_MESSAGE(cm_req, CmReq, describe_req, wire::cm_req_fields, computed);
+RDMASCOPE_MESSAGE(cm_req, CmReq, describe_req, wire::cm_req_fields, cm_computed);
 RDMASCOPE_MESSAGE(cm_mra, CmMra, nullptr, wire::field_table<wire::CmMra>, {});
 RDMASCOPE_MESSAGE(cm_rej, CmRej, nullptr, wire::field_table<wire::CmRej>, {});
 RDMASCOPE_MESSAGE(cm_rep, CmRep, nullptr, wire::cm_rep_fields, {});
 RDMASCOPE_MESSAGE(cm_rtu, CmRtu, nullptr, wire::field_table<wire::CmRtu>, {});
 RDMASCOPE_MESSAGE(cm_dreq, CmDreq, nullptr, wire::cm_dreq_fields, {});
 RDMASCOPE_MESSAGE(cm_drep, CmDrep, nullptr, wire::field_table<wire::CmDrep>, {});
-RDMASCOPE_MESSAGE(cm_sidr_req, CmSidrReq, describe_sidr_req, wire::field_table<wire::CmSidrReq>, computed);
+RDMASCOPE_MESSAGE(cm_sidr_req, CmSidrReq, describe_sidr_req, wire::field_table<wire::CmSidrReq>, cm_computed);
 RDMASCOPE_MESSAGE(cm_sidr_rep, CmSidrRep, nullptr, wire::field_table<wire::CmSidrRep>, {});
 RDMASCOPE_MESSAGE(cm_lap, CmLap, nullptr, wire::field_table<wire::CmLap>, {});
 RDMASCOPE_MESSAGE(cm_apr, CmApr, nullptr, wire::field_table<wire::CmApr>, {});

@@ -57,13 +57,13 @@ LayerId parse_untagged(Context& context) {
 }
 
 // The declarations that are visited are the very ones that the rows list: the registry knows a field by its address.
-constexpr wire::FieldInfo tagged_fields[] = {
+constexpr wire::FieldInfo ddp_tagged_fields[] = {
     {"iwarp_ddp.control_field", "DDP control field"}, wire::field_table<wire::DdpControl>[0],
     wire::field_table<wire::DdpControl>[1],           wire::field_table<wire::DdpControl>[2],
     wire::field_table<wire::DdpControl>[3],           {"iwarp_ddp.tagged", "Tagged buffer model" },
     wire::field_table<wire::DdpTaggedBuffer>[0],      wire::field_table<wire::DdpTaggedBuffer>[1],
 };
-constexpr wire::FieldInfo untagged_fields[] = {
+constexpr wire::FieldInfo ddp_untagged_fields[] = {
     {"iwarp_ddp.control_field", "DDP control field"},
     wire::field_table<wire::DdpControl>[0],
     wire::field_table<wire::DdpControl>[1],
@@ -76,14 +76,14 @@ constexpr wire::FieldInfo untagged_fields[] = {
     { "iwarp_ddp.rsvdulp", "Reserved for use by the ULP", 8, 40, wire::Kind::bytes },
 };
 constexpr std::size_t buffer_heading = 5;
-constexpr const wire::FieldInfo& ulp_field = untagged_fields[9];
+constexpr const wire::FieldInfo& ulp_field = ddp_untagged_fields[9];
 
 void describe_header(const LayerView& view, Visitor& visitor) {
     const wire::Bytes octets = view.octets();
     const std::uint32_t at = view.layer.offset;
     const bool tagged = view.layer.id == LayerId::ddp_tagged;
     const std::span<const wire::FieldInfo> fields =
-        tagged ? std::span<const wire::FieldInfo>{tagged_fields} : std::span{untagged_fields}.first(9);
+        tagged ? std::span<const wire::FieldInfo>{ddp_tagged_fields} : std::span{ddp_untagged_fields}.first(9);
     const std::uint32_t buffer_at = tagged ? 2 : 6;
     visitor.open(row_of(view.layer.id).heading, {0, octets, {}}, {at, view.layer.length});
     visitor.open(fields[0], {0, octets.first(1), {}}, {at, 1});
@@ -99,10 +99,11 @@ void describe_header(const LayerView& view, Visitor& visitor) {
 
 }  // namespace
 
-constinit const LayerRow ddp_tagged_layer{
-    "ddp_tagged", &protocol::ddp_rdmap, {"iwarp_ddp", "DDP header"}, parse_tagged, describe_header, {}, tagged_fields};
-constinit const LayerRow ddp_untagged_layer{"ddp_untagged", &protocol::ddp_rdmap, {"iwarp_ddp", "DDP header"},
-                                            parse_untagged, describe_header,      {},
-                                            untagged_fields};
+constinit const LayerRow ddp_tagged_layer{"ddp_tagged",     &protocol::ddp_rdmap, {"iwarp_ddp", "DDP header"},
+                                          parse_tagged,     describe_header,      {},
+                                          ddp_tagged_fields};
+constinit const LayerRow ddp_untagged_layer{"ddp_untagged",     &protocol::ddp_rdmap, {"iwarp_ddp", "DDP header"},
+                                            parse_untagged,     describe_header,      {},
+                                            ddp_untagged_fields};
 
 }  // namespace dissect

@@ -36,7 +36,7 @@ LayerId parse_link_packet(Context& context, LayerRef& layer) {
     return LayerId::none;
 }
 
-LayerId parse(Context& context) {
+LayerId parse_erf(Context& context) {
     const std::uint32_t start = context.offset;
     const std::byte* p = context.take(LayerId::erf, octets_of<Erf>);
     if (p == nullptr) return LayerId::none;
@@ -67,7 +67,7 @@ LayerId parse(Context& context) {
 
 constexpr wire::ValueName link_operands[] = {{0, "Normal Flow Control"}, {1, "Flow Control Init"}};
 
-constexpr wire::FieldInfo computed[] = {
+constexpr wire::FieldInfo erf_computed[] = {
     floating("erf.ts", "Timestamp", Kind::uint64, Base::hex),
     {"erf.types", "Record type", 64, 8, Kind::uint8, Base::hex},
     {"erf.flags", "Flags", 72, 8, Kind::uint8, Base::hex},
@@ -90,8 +90,8 @@ std::uint32_t describe_extensions(const Tree& tree) {
     for (bool more = (wire::load_u8(tree.at(8)) & 0x80) != 0; more && at + wire::erf_extension_size <= tree.size();) {
         const std::uint64_t extension = wire::load_be64(tree.at(at));
         more = extension >> 63 != 0;
-        tree.number(pick(computed, "erf.ehdr.types"), extension >> 56 & 0x7f, at, 1);
-        tree.number(pick(computed, "rdma.erf.extension"), extension & 0xffffffffffffff, at + 1, 7);
+        tree.number(pick(erf_computed, "erf.ehdr.types"), extension >> 56 & 0x7f, at, 1);
+        tree.number(pick(erf_computed, "rdma.erf.extension"), extension & 0xffffffffffffff, at + 1, 7);
         at += wire::erf_extension_size;
     }
     return at;
@@ -101,22 +101,22 @@ void describe_link_packet(const Tree& tree, std::uint32_t at) {
     if (at + link_packet_octets > tree.size()) return;
     const std::uint32_t sent = wire::load_be16(tree.at(at));
     const std::uint32_t limit = wire::load_be16(tree.at(at + 2));
-    tree.open(pick(computed, "infiniband_link"), at, link_packet_octets);
-    tree.number(pick(computed, "infiniband_link.op"), sent >> 12, at, 2);
-    tree.number(pick(computed, "infiniband_link.fctbs"), sent & 0xfff, at, 2);
-    tree.number(pick(computed, "infiniband_link.vl"), limit >> 12, at + 2, 2);
-    tree.number(pick(computed, "infiniband_link.fccl"), limit & 0xfff, at + 2, 2);
-    tree.number(pick(computed, "infiniband_link.lpcrc"), wire::load_be16(tree.at(at + 4)), at + 4, 2);
+    tree.open(pick(erf_computed, "infiniband_link"), at, link_packet_octets);
+    tree.number(pick(erf_computed, "infiniband_link.op"), sent >> 12, at, 2);
+    tree.number(pick(erf_computed, "infiniband_link.fctbs"), sent & 0xfff, at, 2);
+    tree.number(pick(erf_computed, "infiniband_link.vl"), limit >> 12, at + 2, 2);
+    tree.number(pick(erf_computed, "infiniband_link.fccl"), limit & 0xfff, at + 2, 2);
+    tree.number(pick(erf_computed, "infiniband_link.lpcrc"), wire::load_be16(tree.at(at + 4)), at + 4, 2);
     tree.close();
 }
 
-void describe(const LayerView& view, Visitor& visitor) {
+void describe_erf(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
-    tree.number(pick(computed, "erf.ts"), wire::erf_timestamp(tree.at(0)), 0, 8);
-    tree.open(pick(computed, "erf.types"));
+    tree.number(pick(erf_computed, "erf.ts"), wire::erf_timestamp(tree.at(0)), 0, 8);
+    tree.open(pick(erf_computed, "erf.types"));
     tree.fields<&Erf::type, &Erf::has_extension>();
     tree.close();
-    tree.open(pick(computed, "erf.flags"));
+    tree.open(pick(erf_computed, "erf.flags"));
     tree.fields<&Erf::capture_interface, &Erf::varying_length, &Erf::truncated, &Erf::receive_error,
                 &Erf::direction_error, &Erf::reserved_flags>();
     tree.close();
@@ -124,14 +124,15 @@ void describe(const LayerView& view, Visitor& visitor) {
     const std::uint32_t at = describe_extensions(tree);
     if ((wire::load_u8(tree.at(8)) & 0x7f) == wire::erf_type::infiniband_link) return describe_link_packet(tree, at);
     if (at + ethernet_pad > tree.size()) return;
-    tree.open(pick(computed, "erf.eth"), at, ethernet_pad);
-    tree.number(pick(computed, "erf.eth.off"), wire::load_u8(tree.at(at)), at, 1);
-    tree.number(pick(computed, "erf.eth.pad"), wire::load_u8(tree.at(at + 1)), at + 1, 1);
+    tree.open(pick(erf_computed, "erf.eth"), at, ethernet_pad);
+    tree.number(pick(erf_computed, "erf.eth.off"), wire::load_u8(tree.at(at)), at, 1);
+    tree.number(pick(erf_computed, "erf.eth.pad"), wire::load_u8(tree.at(at + 1)), at + 1, 1);
     tree.close();
 }
 
 }  // namespace
 
-constinit const LayerRow erf_layer{"erf", &protocol::erf, {}, parse, describe, wire::field_table<Erf>, computed};
+constinit const LayerRow erf_layer{"erf",        &protocol::erf,         {},          parse_erf,
+                                   describe_erf, wire::field_table<Erf>, erf_computed};
 
 }  // namespace dissect

@@ -43,7 +43,7 @@ void describe_erspan2(const LayerView& view, Visitor& visitor) {
     for (const auto& info : wire::field_table<Erspan2>) tree.field(info);
 }
 
-constexpr wire::FieldInfo computed[] = {
+constexpr wire::FieldInfo erspan_computed[] = {
     {"erspan.platid", "Platform", 96, 6, Kind::uint32},
     {"erspan.pid1.rsvd1", "Reserved", 102, 14, Kind::uint32},
     {"erspan.pid1.vsmid", "VSM domain", 116, 12, Kind::uint32},
@@ -64,27 +64,27 @@ constexpr wire::FieldInfo computed[] = {
 };
 
 void describe_subheader(const Tree& tree) {
-    tree.field(pick(computed, "erspan.platid"));
+    tree.field(pick(erspan_computed, "erspan.platid"));
     const unsigned platform = wire::load_u8(tree.at(octets_of<Erspan3>)) >> 2;
     const auto show = [&](const auto&... info) { (tree.field(info), ...); };
     switch (platform) {
         case 1:
-            return show(pick(computed, "erspan.pid1.rsvd1"), pick(computed, "erspan.pid1.vsmid"),
-                        pick(computed, "erspan.pid1.port_index"));
+            return show(pick(erspan_computed, "erspan.pid1.rsvd1"), pick(erspan_computed, "erspan.pid1.vsmid"),
+                        pick(erspan_computed, "erspan.pid1.port_index"));
         case 3:
-            return show(pick(computed, "erspan.pid3.rsvd1"), pick(computed, "erspan.pid3.port_index"),
-                        pick(computed, "erspan.pid3.timestamp"));
+            return show(pick(erspan_computed, "erspan.pid3.rsvd1"), pick(erspan_computed, "erspan.pid3.port_index"),
+                        pick(erspan_computed, "erspan.pid3.timestamp"));
         case 4:
-            return show(pick(computed, "erspan.pid4.rsvd1"), pick(computed, "erspan.pid4.rsvd2"),
-                        pick(computed, "erspan.pid4.rsvd3"));
+            return show(pick(erspan_computed, "erspan.pid4.rsvd1"), pick(erspan_computed, "erspan.pid4.rsvd2"),
+                        pick(erspan_computed, "erspan.pid4.rsvd3"));
         case 5:
         case 6:
-            return show(pick(computed, "erspan.pid5.switchid"), pick(computed, "erspan.pid5.port_index"),
-                        pick(computed, "erspan.pid5.timestamp"));
+            return show(pick(erspan_computed, "erspan.pid5.switchid"), pick(erspan_computed, "erspan.pid5.port_index"),
+                        pick(erspan_computed, "erspan.pid5.timestamp"));
         case 7:
-            return show(pick(computed, "erspan.pid7.rsvd1"), pick(computed, "erspan.pid7.source_index"),
-                        pick(computed, "erspan.pid7.timestamp"));
-        default: return show(pick(computed, "erspan.pid.rsvd"));
+            return show(pick(erspan_computed, "erspan.pid7.rsvd1"), pick(erspan_computed, "erspan.pid7.source_index"),
+                        pick(erspan_computed, "erspan.pid7.timestamp"));
+        default: return show(pick(erspan_computed, "erspan.pid.rsvd"));
     }
 }
 
@@ -98,7 +98,7 @@ void describe_erspan3(const LayerView& view, Visitor& visitor) {
 
 constinit const LayerRow erspan2_layer{"erspan",         &protocol::erspan,          {}, parse_erspan2,
                                        describe_erspan2, wire::field_table<Erspan2>, {}};
-constinit const LayerRow erspan3_layer{"erspan",         &protocol::erspan,          {},      parse_erspan3,
-                                       describe_erspan3, wire::field_table<Erspan3>, computed};
+constinit const LayerRow erspan3_layer{
+    "erspan", &protocol::erspan, {}, parse_erspan3, describe_erspan3, wire::field_table<Erspan3>, erspan_computed};
 
 }  // namespace dissect

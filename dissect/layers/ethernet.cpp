@@ -23,7 +23,7 @@ LayerId parse_ethernet(Context& context) {
     return next_or_last(context, after_type_or_length(context, type, LayerId::ethernet), LayerId::ethernet);
 }
 
-constexpr wire::FieldInfo computed[] = {
+constexpr wire::FieldInfo ethernet_computed[] = {
     hidden(floating("eth.addr", "Address", Kind::ether)),
     hidden({"eth.dst.oui", "Destination OUI", 0, 24, Kind::uint24}),
     hidden({"eth.src.oui", "Source OUI", 48, 24, Kind::uint24}),
@@ -41,17 +41,17 @@ constexpr wire::FieldInfo computed[] = {
     floating("eth.fcs.status", "FCS status", Kind::uint8),
 };
 
-void describe_address(const Tree& tree, const wire::FieldInfo& address, const wire::FieldInfo& oui,
-                      const wire::FieldInfo& local, const wire::FieldInfo& group, std::uint32_t first) {
+void describe_ethernet_address(const Tree& tree, const wire::FieldInfo& address, const wire::FieldInfo& oui,
+                               const wire::FieldInfo& local, const wire::FieldInfo& group, std::uint32_t first) {
     const std::uint8_t leading = wire::load_u8(tree.at(first));
     tree.open(address);
     tree.field(oui);
-    tree.octets(pick(computed, "eth.addr"), first, 6);
-    tree.number(pick(computed, "eth.addr.oui"), wire::load_be24(tree.at(first)), first, 3);
+    tree.octets(pick(ethernet_computed, "eth.addr"), first, 6);
+    tree.number(pick(ethernet_computed, "eth.addr.oui"), wire::load_be24(tree.at(first)), first, 3);
     tree.field(local);
-    tree.number(pick(computed, "eth.lg"), leading >> 1 & 1, first, 1);
+    tree.number(pick(ethernet_computed, "eth.lg"), leading >> 1 & 1, first, 1);
     tree.field(group);
-    tree.number(pick(computed, "eth.ig"), leading & 1, first, 1);
+    tree.number(pick(ethernet_computed, "eth.ig"), leading & 1, first, 1);
     tree.close();
 }
 
@@ -80,28 +80,28 @@ void describe_trailer(const LayerView& view, const Tree& frame, std::uint32_t pa
     while (padded < size && padded < view.layer.offset + wire::ethernet_minimum && *frame.at(padded) == std::byte{0})
         ++padded;
     if (padded != at && (padded == size || padded == view.layer.offset + wire::ethernet_minimum)) {
-        frame.octets(pick(computed, "eth.padding"), at, padded - at);
+        frame.octets(pick(ethernet_computed, "eth.padding"), at, padded - at);
         at = padded;
     }
     const bool has_check = size - at >= 4 && size - view.layer.offset >= wire::ethernet_minimum + 4;
     if (has_check) size -= 4;
-    if (size > at) frame.octets(pick(computed, "eth.trailer"), at, size - at);
+    if (size > at) frame.octets(pick(ethernet_computed, "eth.trailer"), at, size - at);
     if (!has_check) return;
-    frame.number(pick(computed, "eth.fcs"), wire::load_be32(frame.at(size)), size, 4);
-    frame.number(pick(computed, "eth.fcs.status"), 2, size, 4);
+    frame.number(pick(ethernet_computed, "eth.fcs"), wire::load_be32(frame.at(size)), size, 4);
+    frame.number(pick(ethernet_computed, "eth.fcs.status"), 2, size, 4);
 }
 
 void describe_ethernet(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
-    describe_address(tree, info_of<&wire::Ethernet::destination>(), pick(computed, "eth.dst.oui"),
-                     pick(computed, "eth.dst.lg"), pick(computed, "eth.dst.ig"), 0);
-    describe_address(tree, info_of<&wire::Ethernet::source>(), pick(computed, "eth.src.oui"),
-                     pick(computed, "eth.src.lg"), pick(computed, "eth.src.ig"), 6);
+    describe_ethernet_address(tree, info_of<&wire::Ethernet::destination>(), pick(ethernet_computed, "eth.dst.oui"),
+                              pick(ethernet_computed, "eth.dst.lg"), pick(ethernet_computed, "eth.dst.ig"), 0);
+    describe_ethernet_address(tree, info_of<&wire::Ethernet::source>(), pick(ethernet_computed, "eth.src.oui"),
+                              pick(ethernet_computed, "eth.src.lg"), pick(ethernet_computed, "eth.src.ig"), 6);
     const std::uint16_t type = wire::load_be16(tree.at(12));
     if (type >= wire::ether_type::first_type)
         tree.field<&wire::Ethernet::type>();
     else
-        tree.number(pick(computed, "eth.len"), type, 12, 2);
+        tree.number(pick(ethernet_computed, "eth.len"), type, 12, 2);
     if (view.layer.depth != 0) return;
     if (const std::uint32_t end = end_of_payload(view, type); end != 0)
         describe_trailer(view, {view.bytes, 0, visitor}, end);
@@ -109,8 +109,13 @@ void describe_ethernet(const LayerView& view, Visitor& visitor) {
 
 }  // namespace
 
-constinit const LayerRow ethernet_layer{
-    "eth", &protocol::ethernet, {}, parse_ethernet, describe_ethernet, wire::field_table<wire::Ethernet>, computed};
+constinit const LayerRow ethernet_layer{"eth",
+                                        &protocol::ethernet,
+                                        {},
+                                        parse_ethernet,
+                                        describe_ethernet,
+                                        wire::field_table<wire::Ethernet>,
+                                        ethernet_computed};
 
 namespace {
 

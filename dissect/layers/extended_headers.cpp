@@ -64,7 +64,7 @@ void note(wire::View<wire::AtomicWrite> header, Context& context) {
 }
 
 template <class H, LayerId Id>
-LayerId parse(Context& context) {
+LayerId parse_extended_header(Context& context) {
     const std::byte* const first = context.take(Id, wire::size_of<H>);
     if (first == nullptr) return LayerId::none;
     note(wire::View<H>::unchecked(first), context);
@@ -98,8 +98,8 @@ void describe_aeth(const LayerView& view, Visitor& visitor) {
 
 #define RDMASCOPE_HEADER(name, Header, fields)                                                                  \
     constinit const LayerRow name##_layer {                                                                     \
-#name, &protocol::infiniband, wire::heading_of < wire::Header>(), parse < wire::Header, LayerId::name>, \
-            nullptr, fields, {}                                                                                 \
+#name, &protocol::infiniband, wire::heading_of < wire::Header>(), parse_extended_header < wire::Header, \
+            LayerId::name>, nullptr, fields, {}                                                                 \
     }
 
 RDMASCOPE_HEADER(rdeth, Rdeth, wire::rdeth_fields);
@@ -118,7 +118,7 @@ RDMASCOPE_HEADER(cnp, Cnp, wire::field_table<wire::Cnp>);
 constinit const LayerRow aeth_layer{"aeth",
                                     &protocol::infiniband,
                                     wire::heading_of<wire::Aeth>(),
-                                    parse<wire::Aeth, LayerId::aeth>,
+                                    parse_extended_header<wire::Aeth, LayerId::aeth>,
                                     describe_aeth,
                                     wire::field_table<wire::Aeth>,
                                     syndrome_parts};

@@ -14,7 +14,7 @@ using wire::Geneve;
 using wire::GeneveOption;
 using wire::Kind;
 
-LayerId parse(Context& context) {
+LayerId parse_geneve(Context& context) {
     const std::uint32_t start = context.offset;
     if (context.available() < octets_of<Geneve>) return context.stop_short(LayerId::geneve, octets_of<Geneve>);
     const auto header = wire::View<Geneve>::unchecked(context.at(start));
@@ -25,7 +25,7 @@ LayerId parse(Context& context) {
     return next_or_last(context, after_ether_type(header.get<&Geneve::protocol>()), LayerId::geneve);
 }
 
-constexpr wire::FieldInfo computed[] = {
+constexpr wire::FieldInfo geneve_computed[] = {
     {"geneve.flags", "Flags", 8, 8, Kind::uint8, Base::hex},
     floating("geneve.options", "Options", Kind::bytes),
     floating("geneve.option", "Option", Kind::bytes),
@@ -38,35 +38,35 @@ constexpr wire::FieldInfo computed[] = {
     floating("geneve.option.unknown.data", "Data", Kind::bytes),
 };
 
-void describe_option(const Tree& option) {
-    option.open(pick(computed, "geneve.option"), 0, option.size());
-    option.field(pick(computed, "geneve.option.class"));
-    option.field(pick(computed, "geneve.option.type"));
-    option.field(pick(computed, "geneve.option.type.critical"));
-    option.number(pick(computed, "geneve.option.flags"), wire::load_u8(option.at(3)) >> 5, 3, 1);
-    option.field(pick(computed, "geneve.option.flags.reserved"));
-    option.number(pick(computed, "geneve.option.length"), option.size(), 3, 1);
+void describe_geneve_option(const Tree& option) {
+    option.open(pick(geneve_computed, "geneve.option"), 0, option.size());
+    option.field(pick(geneve_computed, "geneve.option.class"));
+    option.field(pick(geneve_computed, "geneve.option.type"));
+    option.field(pick(geneve_computed, "geneve.option.type.critical"));
+    option.number(pick(geneve_computed, "geneve.option.flags"), wire::load_u8(option.at(3)) >> 5, 3, 1);
+    option.field(pick(geneve_computed, "geneve.option.flags.reserved"));
+    option.number(pick(geneve_computed, "geneve.option.length"), option.size(), 3, 1);
     if (option.size() > octets_of<GeneveOption>)
-        option.octets(pick(computed, "geneve.option.unknown.data"), octets_of<GeneveOption>,
+        option.octets(pick(geneve_computed, "geneve.option.unknown.data"), octets_of<GeneveOption>,
                       option.size() - octets_of<GeneveOption>);
     option.close();
 }
 
-void describe(const LayerView& view, Visitor& visitor) {
+void describe_geneve(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
     const std::uint32_t option_octets = tree.size() - octets_of<Geneve>;
     tree.field<&Geneve::version>();
-    tree.number(pick(computed, "geneve.option.length"), option_octets, 0, 1);
-    tree.open(pick(computed, "geneve.flags"));
+    tree.number(pick(geneve_computed, "geneve.option.length"), option_octets, 0, 1);
+    tree.open(pick(geneve_computed, "geneve.flags"));
     tree.fields<&Geneve::control, &Geneve::critical, &Geneve::reserved_flags>();
     tree.close();
     tree.fields<&Geneve::protocol, &Geneve::vni, &Geneve::reserved_octet>();
     if (option_octets == 0) return;
-    tree.open(pick(computed, "geneve.options"), octets_of<Geneve>, option_octets);
+    tree.open(pick(geneve_computed, "geneve.options"), octets_of<Geneve>, option_octets);
     for (std::uint32_t at = octets_of<Geneve>; at + octets_of<GeneveOption> <= tree.size();) {
         const std::uint32_t size = octets_of<GeneveOption> + (wire::load_u8(tree.at(at + 3)) & 31u) * 4;
         if (at + size > tree.size()) break;
-        describe_option(tree.part(at, size));
+        describe_geneve_option(tree.part(at, size));
         at += size;
     }
     tree.close();
@@ -74,7 +74,7 @@ void describe(const LayerView& view, Visitor& visitor) {
 
 }  // namespace
 
-constinit const LayerRow geneve_layer{"geneve", &protocol::geneve,         {},      parse,
-                                      describe, wire::field_table<Geneve>, computed};
+constinit const LayerRow geneve_layer{
+    "geneve", &protocol::geneve, {}, parse_geneve, describe_geneve, wire::field_table<Geneve>, geneve_computed};
 
 }  // namespace dissect

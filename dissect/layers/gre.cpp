@@ -13,14 +13,14 @@ using wire::Base;
 using wire::Gre;
 using wire::Kind;
 
-LayerId after_protocol(const Gre& header) {
+LayerId after_gre_protocol(const Gre& header) {
     // ERSPAN type I has no header of its own, and no sequence number tells it from type II.
     // draft-foschiano-erspan-03, 4.1.
     if (header.protocol == wire::ether_type::erspan2) return header.has_sequence ? LayerId::erspan2 : LayerId::ethernet;
     return after_ether_type(header.protocol);
 }
 
-LayerId parse(Context& context) {
+LayerId parse_gre(Context& context) {
     const std::uint32_t start = context.offset;
     if (context.available() < octets_of<Gre>) return context.stop_short(LayerId::gre, octets_of<Gre>);
     const Gre header = *wire::parse<Gre>({context.at(start), octets_of<Gre>});
@@ -28,10 +28,10 @@ LayerId parse(Context& context) {
     // Version 1 carries PPP (RFC 2637); RFC 1701's source routes went out of use with RFC 2784.
     if (header.version != 0 || header.has_routing)
         return context.stop(Outcome::unsupported, Reason::bad_version, LayerId::gre, start, 0);
-    return next_or_last(context, after_protocol(header), LayerId::gre);
+    return next_or_last(context, after_gre_protocol(header), LayerId::gre);
 }
 
-constexpr wire::FieldInfo computed[] = {
+constexpr wire::FieldInfo gre_computed[] = {
     {"gre.flags_and_version", "Flags and version", 0, 16, Kind::uint16, Base::hex},
     floating("gre.checksum", "Checksum", Kind::uint16, Base::hex),
     floating("gre.offset", "Offset", Kind::uint16),
@@ -39,29 +39,31 @@ constexpr wire::FieldInfo computed[] = {
     floating("gre.sequence_number", "Sequence number", Kind::uint32),
 };
 
-void describe(const LayerView& view, Visitor& visitor) {
+void describe_gre(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
     const Gre header = *wire::parse<Gre>(tree.octets());
-    tree.open(pick(computed, "gre.flags_and_version"));
+    tree.open(pick(gre_computed, "gre.flags_and_version"));
     tree.fields<&Gre::has_checksum, &Gre::has_routing, &Gre::has_key, &Gre::has_sequence, &Gre::strict_source_route,
                 &Gre::recursion, &Gre::reserved_flags, &Gre::version>();
     tree.close();
     tree.field<&Gre::protocol>();
     std::uint32_t at = octets_of<Gre>;
     if (header.has_checksum || header.has_routing) {
-        tree.number(pick(computed, "gre.checksum"), wire::load_be16(tree.at(at)), at, 2);
-        tree.number(pick(computed, "gre.offset"), wire::load_be16(tree.at(at + 2)), at + 2, 2);
+        tree.number(pick(gre_computed, "gre.checksum"), wire::load_be16(tree.at(at)), at, 2);
+        tree.number(pick(gre_computed, "gre.offset"), wire::load_be16(tree.at(at + 2)), at + 2, 2);
         at += 4;
     }
     if (header.has_key) {
-        tree.number(pick(computed, "gre.key"), wire::load_be32(tree.at(at)), at, 4);
+        tree.number(pick(gre_computed, "gre.key"), wire::load_be32(tree.at(at)), at, 4);
         at += 4;
     }
-    if (header.has_sequence) tree.number(pick(computed, "gre.sequence_number"), wire::load_be32(tree.at(at)), at, 4);
+    if (header.has_sequence)
+        tree.number(pick(gre_computed, "gre.sequence_number"), wire::load_be32(tree.at(at)), at, 4);
 }
 
 }  // namespace
 
-constinit const LayerRow gre_layer{"gre", &protocol::gre, {}, parse, describe, wire::field_table<Gre>, computed};
+constinit const LayerRow gre_layer{"gre",        &protocol::gre,         {},          parse_gre,
+                                   describe_gre, wire::field_table<Gre>, gre_computed};
 
 }  // namespace dissect

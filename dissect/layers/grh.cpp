@@ -6,11 +6,11 @@
 namespace dissect {
 namespace {
 
-constexpr std::uint32_t source_offset = 8;
-constexpr std::uint32_t destination_offset = 24;
+constexpr std::uint32_t grh_source_offset = 8;
+constexpr std::uint32_t grh_destination_offset = 24;
 
 /// The payload length counts up to the ICRC's last octet, so that what pads an Ethernet frame stays outside.
-LayerId parse(Context& context) {
+LayerId parse_grh(Context& context) {
     const std::uint32_t at = context.offset;
     const std::byte* const first = context.take(LayerId::grh, wire::size_of<wire::Grh>);
     if (first == nullptr) return LayerId::none;
@@ -18,7 +18,7 @@ LayerId parse(Context& context) {
     if (grh.get<&wire::Grh::ip_version>() != 6) [[unlikely]]
         return context.stop(Outcome::unsupported, Reason::bad_version, LayerId::grh, at, 0);
     context.out.network = {Network::Family::gid, grh.get<&wire::Grh::traffic_class>(), grh.get<&wire::Grh::hop_limit>(),
-                           at + source_offset, at + destination_offset};
+                           at + grh_source_offset, at + grh_destination_offset};
     const std::uint32_t length = grh.get<&wire::Grh::payload_length>();
     if (!context.end_at(context.offset + length)) [[unlikely]]
         return context.stop(Outcome::malformed, Reason::bad_total_length, LayerId::grh, context.offset, length);
@@ -30,6 +30,6 @@ LayerId parse(Context& context) {
 }  // namespace
 
 constinit const LayerRow grh_layer{
-    "grh", &protocol::infiniband, wire::heading_of<wire::Grh>(), parse, nullptr, wire::field_table<wire::Grh>, {}};
+    "grh", &protocol::infiniband, wire::heading_of<wire::Grh>(), parse_grh, nullptr, wire::field_table<wire::Grh>, {}};
 
 }  // namespace dissect

@@ -8,9 +8,9 @@
 namespace dissect {
 namespace {
 
-constexpr wire::FieldInfo crc_field{"infiniband.invariant.crc", "Invariant CRC", 0, 32,
-                                    wire::Kind::uint32,         wire::Base::hex};
-constexpr wire::FieldInfo status_field = crc_status_field("rdma.icrc.status", "Invariant CRC Status");
+constexpr wire::FieldInfo icrc_field{"infiniband.invariant.crc", "Invariant CRC", 0, 32,
+                                     wire::Kind::uint32,         wire::Base::hex};
+constexpr wire::FieldInfo icrc_status_field = crc_status_field("rdma.icrc.status", "Invariant CRC Status");
 
 /// What the ICRC covers: the BTH and what follows it, and the headers below it down to the innermost network's. False
 /// where there is none to start from.
@@ -49,7 +49,7 @@ CrcStatus verify(const Context& context, std::uint32_t crc_offset) {
 }
 
 /// The octets before were captured, or the parsers of the layers before would have stopped.
-LayerId parse(Context& context) {
+LayerId parse_icrc(Context& context) {
     const std::uint32_t crc_offset = context.end;
     context.offset = crc_offset;
     context.end += wire::icrc_octets;
@@ -58,15 +58,15 @@ LayerId parse(Context& context) {
     return context.out.has(LayerId::lrh) ? LayerId::vcrc : LayerId::none;
 }
 
-void describe(const LayerView& view, Visitor& visitor) {
+void describe_icrc(const LayerView& view, Visitor& visitor) {
     const Extent extent{view.layer.offset, view.layer.length};
-    visitor.field(crc_field, value_of(crc_field, view.octets()), extent);
-    visitor.field(status_field, {number_of(view.dissection.bth.icrc), {}, {}}, extent);
+    visitor.field(icrc_field, value_of(icrc_field, view.octets()), extent);
+    visitor.field(icrc_status_field, {number_of(view.dissection.bth.icrc), {}, {}}, extent);
 }
 
 }  // namespace
 
-constinit const LayerRow icrc_layer{"icrc",          &protocol::infiniband, {}, parse, describe,
-                                    {&crc_field, 1}, {&status_field, 1}};
+constinit const LayerRow icrc_layer{"icrc",           &protocol::infiniband,  {}, parse_icrc, describe_icrc,
+                                    {&icrc_field, 1}, {&icrc_status_field, 1}};
 
 }  // namespace dissect

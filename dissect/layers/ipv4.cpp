@@ -26,7 +26,7 @@ LayerId after_fragment(Context& context, std::uint16_t flags, LayerId next) {
     return next_or_last(context, next, LayerId::ipv4);
 }
 
-LayerId parse_options(Context& context, std::uint32_t start, std::uint32_t size) {
+LayerId parse_ipv4_options(Context& context, std::uint32_t start, std::uint32_t size) {
     if (size < octets_of<Ipv4>)
         return context.stop(Outcome::malformed, Reason::bad_header_length, LayerId::ipv4, start, size);
     const std::uint32_t rest = size - octets_of<Ipv4>;
@@ -37,7 +37,7 @@ LayerId parse_options(Context& context, std::uint32_t start, std::uint32_t size)
     return LayerId::ipv4;
 }
 
-LayerId parse(Context& context) {
+LayerId parse_ipv4(Context& context) {
     const std::uint32_t start = context.offset;
     const std::byte* p = context.take(LayerId::ipv4, octets_of<Ipv4>);
     if (p == nullptr) return LayerId::none;
@@ -46,7 +46,7 @@ LayerId parse(Context& context) {
     if (first >> 4 != 4) [[unlikely]]
         return context.stop(Outcome::unsupported, Reason::bad_version, LayerId::ipv4, start, 0);
     const std::uint32_t header_size = (first & 15) * 4;
-    if (header_size != octets_of<Ipv4> && parse_options(context, start, header_size) == LayerId::none) [[unlikely]]
+    if (header_size != octets_of<Ipv4> && parse_ipv4_options(context, start, header_size) == LayerId::none) [[unlikely]]
         return LayerId::none;
     context.out.network = {Network::Family::ipv4, wire::load_u8(p + 1), header.get<&Ipv4::ttl>(), start + 12,
                            start + 16};
@@ -69,7 +69,7 @@ LayerId parse(Context& context) {
 constexpr wire::ValueName timestamp_flags[] = {
     {0, "Time stamps only"}, {1, "Time stamp and address"}, {3, "Time stamps for prespecified addresses"}};
 
-constexpr wire::FieldInfo computed[] = {
+constexpr wire::FieldInfo ipv4_computed[] = {
     floating("ip.hdr_len", "Header length", Kind::uint8),
     {"ip.dsfield", "Differentiated services field", 8, 8, Kind::uint8, Base::hex},
     {"ip.flags", "Flags", 48, 3, Kind::uint8, Base::hex},
@@ -98,23 +98,23 @@ constexpr wire::FieldInfo computed[] = {
 
 void describe_option_type(const Tree& option) {
     const std::uint8_t type = wire::load_u8(option.at(0));
-    const wire::FieldInfo& heading = pick(computed, "ip.opt.type");
+    const wire::FieldInfo& heading = pick(ipv4_computed, "ip.opt.type");
     option.number(heading, type, 0, 1);
-    option.number(pick(computed, "ip.opt.type.copy"), type >> 7, 0, 1);
-    option.number(pick(computed, "ip.opt.type.class"), type >> 5 & 3, 0, 1);
-    option.number(pick(computed, "ip.opt.type.number"), type & 31, 0, 1);
+    option.number(pick(ipv4_computed, "ip.opt.type.copy"), type >> 7, 0, 1);
+    option.number(pick(ipv4_computed, "ip.opt.type.class"), type >> 5 & 3, 0, 1);
+    option.number(pick(ipv4_computed, "ip.opt.type.number"), type & 31, 0, 1);
 }
 
-const wire::FieldInfo& option_heading(std::uint8_t type) {
+const wire::FieldInfo& ipv4_option_heading(std::uint8_t type) {
     switch (type) {
-        case wire::ipv4_option::end: return pick(computed, "ip.options.eol");
-        case wire::ipv4_option::no_operation: return pick(computed, "ip.options.nop");
-        case wire::ipv4_option::record_route: return pick(computed, "ip.options.record_route");
-        case wire::ipv4_option::timestamp: return pick(computed, "ip.options.timestamp");
-        case wire::ipv4_option::loose_source_route: return pick(computed, "ip.options.route");
-        case wire::ipv4_option::strict_source_route: return pick(computed, "ip.options.source_route");
-        case wire::ipv4_option::router_alert: return pick(computed, "ip.options.routeralert");
-        default: return pick(computed, "rdma.ip.option");
+        case wire::ipv4_option::end: return pick(ipv4_computed, "ip.options.eol");
+        case wire::ipv4_option::no_operation: return pick(ipv4_computed, "ip.options.nop");
+        case wire::ipv4_option::record_route: return pick(ipv4_computed, "ip.options.record_route");
+        case wire::ipv4_option::timestamp: return pick(ipv4_computed, "ip.options.timestamp");
+        case wire::ipv4_option::loose_source_route: return pick(ipv4_computed, "ip.options.route");
+        case wire::ipv4_option::strict_source_route: return pick(ipv4_computed, "ip.options.source_route");
+        case wire::ipv4_option::router_alert: return pick(ipv4_computed, "ip.options.routeralert");
+        default: return pick(ipv4_computed, "rdma.ip.option");
     }
 }
 
@@ -123,34 +123,35 @@ void describe_timestamps(const Tree& option) {
     const std::uint8_t overflow_and_flag = wire::load_u8(option.at(3));
     const unsigned flag = overflow_and_flag & 15;
     const bool addresses = flag == 1 || flag == 3;
-    option.number(pick(computed, "ip.opt.ptr"), wire::load_u8(option.at(2)), 2, 1);
-    option.number(pick(computed, "ip.opt.overflow"), overflow_and_flag >> 4, 3, 1);
-    option.number(pick(computed, "ip.opt.flag"), flag, 3, 1);
+    option.number(pick(ipv4_computed, "ip.opt.ptr"), wire::load_u8(option.at(2)), 2, 1);
+    option.number(pick(ipv4_computed, "ip.opt.overflow"), overflow_and_flag >> 4, 3, 1);
+    option.number(pick(ipv4_computed, "ip.opt.flag"), flag, 3, 1);
     if (flag != 0 && !addresses) return;
     for (std::uint32_t at = 4; at + (addresses ? 8 : 4) <= option.size(); at += 4) {
         if (addresses) {
-            option.octets(pick(computed, "ip.opt.time_stamp_addr"), at, 4);
+            option.octets(pick(ipv4_computed, "ip.opt.time_stamp_addr"), at, 4);
             at += 4;
         }
-        option.number(pick(computed, "ip.opt.time_stamp"), wire::load_be32(option.at(at)), at, 4);
+        option.number(pick(ipv4_computed, "ip.opt.time_stamp"), wire::load_be32(option.at(at)), at, 4);
     }
 }
 
-void describe_option(const Tree& option) {
+void describe_ipv4_option(const Tree& option) {
     const std::uint8_t type = wire::load_u8(option.at(0));
-    option.open(option_heading(type), 0, option.size());
+    option.open(ipv4_option_heading(type), 0, option.size());
     describe_option_type(option);
-    if (option.size() >= 2) option.number(pick(computed, "ip.opt.len"), wire::load_u8(option.at(1)), 1, 1);
+    if (option.size() >= 2) option.number(pick(ipv4_computed, "ip.opt.len"), wire::load_u8(option.at(1)), 1, 1);
     if (type == wire::ipv4_option::router_alert && option.size() == 4)
-        option.number(pick(computed, "ip.opt.ra"), wire::load_be16(option.at(2)), 2, 2);
+        option.number(pick(ipv4_computed, "ip.opt.ra"), wire::load_be16(option.at(2)), 2, 2);
     const bool is_route = type == wire::ipv4_option::record_route || type == wire::ipv4_option::loose_source_route ||
                           type == wire::ipv4_option::strict_source_route;
-    if (is_route && option.size() >= 3) option.number(pick(computed, "ip.opt.ptr"), wire::load_u8(option.at(2)), 2, 1);
+    if (is_route && option.size() >= 3)
+        option.number(pick(ipv4_computed, "ip.opt.ptr"), wire::load_u8(option.at(2)), 2, 1);
     if (type == wire::ipv4_option::timestamp && option.size() >= 4) describe_timestamps(option);
     option.close();
 }
 
-void describe_options(const Tree& tree) {
+void describe_ipv4_options(const Tree& tree) {
     for (std::uint32_t at = octets_of<Ipv4>; at < tree.size();) {
         const std::uint8_t type = wire::load_u8(tree.at(at));
         std::uint32_t length = 1;
@@ -159,35 +160,36 @@ void describe_options(const Tree& tree) {
             length = wire::load_u8(tree.at(at + 1));
             if (length < 2 || at + length > tree.size()) return;
         }
-        describe_option(tree.part(at, length));
+        describe_ipv4_option(tree.part(at, length));
         if (type == wire::ipv4_option::end) return;
         at += length;
     }
 }
 
-void describe(const LayerView& view, Visitor& visitor) {
+void describe_ipv4(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
     tree.field<&Ipv4::version>();
-    tree.number(pick(computed, "ip.hdr_len"), (wire::load_u8(tree.at(0)) & 15u) * std::uint64_t{4}, 0, 1);
-    tree.open(pick(computed, "ip.dsfield"));
+    tree.number(pick(ipv4_computed, "ip.hdr_len"), (wire::load_u8(tree.at(0)) & 15u) * std::uint64_t{4}, 0, 1);
+    tree.open(pick(ipv4_computed, "ip.dsfield"));
     tree.fields<&Ipv4::dscp, &Ipv4::ecn>();
     tree.close();
     tree.fields<&Ipv4::total_length, &Ipv4::identification>();
-    tree.open(pick(computed, "ip.flags"));
+    tree.open(pick(ipv4_computed, "ip.flags"));
     tree.fields<&Ipv4::reserved_flag, &Ipv4::dont_fragment, &Ipv4::more_fragments>();
     tree.close();
     tree.fields<&Ipv4::fragment_offset, &Ipv4::ttl, &Ipv4::protocol, &Ipv4::checksum>();
     // 2 = not verified: cards fill it in after a capture on the sender, so it proves nothing.
-    tree.number(pick(computed, "ip.checksum.status"), 2, 10, 2);
+    tree.number(pick(ipv4_computed, "ip.checksum.status"), 2, 10, 2);
     tree.field<&Ipv4::source>();
-    tree.octets(pick(computed, "ip.addr"), 12, 4);
+    tree.octets(pick(ipv4_computed, "ip.addr"), 12, 4);
     tree.field<&Ipv4::destination>();
-    tree.octets(pick(computed, "ip.addr"), 16, 4);
-    describe_options(tree);
+    tree.octets(pick(ipv4_computed, "ip.addr"), 16, 4);
+    describe_ipv4_options(tree);
 }
 
 }  // namespace
 
-constinit const LayerRow ipv4_layer{"ip", &protocol::ipv4, {}, parse, describe, wire::field_table<Ipv4>, computed};
+constinit const LayerRow ipv4_layer{"ip",          &protocol::ipv4,         {},           parse_ipv4,
+                                    describe_ipv4, wire::field_table<Ipv4>, ipv4_computed};
 
 }  // namespace dissect

@@ -13,7 +13,7 @@ using wire::Base;
 using wire::Ipv6;
 using wire::Kind;
 
-LayerId parse(Context& context) {
+LayerId parse_ipv6(Context& context) {
     const std::uint32_t start = context.offset;
     const std::byte* p = context.take(LayerId::ipv6, octets_of<Ipv6>);
     if (p == nullptr) return LayerId::none;
@@ -31,27 +31,28 @@ LayerId parse(Context& context) {
     return next_or_last(context, after_next_header(header.get<&Ipv6::next_header>()), LayerId::ipv6);
 }
 
-constexpr wire::FieldInfo computed[] = {
+constexpr wire::FieldInfo ipv6_computed[] = {
     hidden({"ip.version", "Version", 0, 4, Kind::uint8}),
     {"ipv6.tclass", "Traffic class", 4, 8, Kind::uint32, Base::hex},
     hidden(floating("ipv6.addr", "Source or destination address", Kind::ipv6)),
 };
 
-void describe(const LayerView& view, Visitor& visitor) {
+void describe_ipv6(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
     tree.field<&Ipv6::version>();
-    tree.field(pick(computed, "ip.version"));
-    tree.open(pick(computed, "ipv6.tclass"));
+    tree.field(pick(ipv6_computed, "ip.version"));
+    tree.open(pick(ipv6_computed, "ipv6.tclass"));
     tree.fields<&Ipv6::dscp, &Ipv6::ecn>();
     tree.close();
     tree.fields<&Ipv6::flow_label, &Ipv6::payload_length, &Ipv6::next_header, &Ipv6::hop_limit, &Ipv6::source>();
-    tree.octets(pick(computed, "ipv6.addr"), 8, 16);
+    tree.octets(pick(ipv6_computed, "ipv6.addr"), 8, 16);
     tree.field<&Ipv6::destination>();
-    tree.octets(pick(computed, "ipv6.addr"), 24, 16);
+    tree.octets(pick(ipv6_computed, "ipv6.addr"), 24, 16);
 }
 
 }  // namespace
 
-constinit const LayerRow ipv6_layer{"ipv6", &protocol::ipv6, {}, parse, describe, wire::field_table<Ipv6>, computed};
+constinit const LayerRow ipv6_layer{"ipv6",        &protocol::ipv6,         {},           parse_ipv6,
+                                    describe_ipv6, wire::field_table<Ipv6>, ipv6_computed};
 
 }  // namespace dissect

@@ -45,7 +45,7 @@ bool apply_jumbo(Context& context, wire::Bytes options) {
     return true;
 }
 
-LayerId parse_options(Context& context) {
+LayerId parse_ipv6_options(Context& context) {
     const std::uint32_t start = context.offset;
     const bool first =
         context.out.layer_count != 0 && context.out.layers[context.out.layer_count - 1u].id == LayerId::ipv6;
@@ -80,7 +80,7 @@ constexpr wire::FieldInfo options_computed[] = {
     floating("ipv6.opt.unknown", "Unknown option payload", Kind::bytes),
 };
 
-void describe_option_value(const Tree& option, std::uint8_t type, std::uint32_t length) {
+void describe_ipv6_option_value(const Tree& option, std::uint8_t type, std::uint32_t length) {
     if (type == wire::ipv6_option::padn)
         option.octets(pick(options_computed, "ipv6.opt.padn"), 2, length);
     else if (type == wire::ipv6_option::router_alert && length == 2)
@@ -93,7 +93,7 @@ void describe_option_value(const Tree& option, std::uint8_t type, std::uint32_t 
         option.octets(pick(options_computed, "ipv6.opt.unknown"), 2, length);
 }
 
-void describe_option(const Tree& option) {
+void describe_ipv6_option(const Tree& option) {
     const std::uint8_t type = wire::load_u8(option.at(0));
     option.open(pick(options_computed, "ipv6.opt"), 0, option.size());
     option.number(pick(options_computed, "ipv6.opt.type"), type, 0, 1);
@@ -104,23 +104,23 @@ void describe_option(const Tree& option) {
         option.octets(pick(options_computed, "ipv6.opt.pad1"), 0, 1);
     } else {
         option.number(pick(options_computed, "ipv6.opt.length"), option.size() - 2, 1, 1);
-        describe_option_value(option, type, option.size() - 2);
+        describe_ipv6_option_value(option, type, option.size() - 2);
     }
     option.close();
 }
 
-void describe_options(const LayerView& view, Visitor& visitor);
+void describe_ipv6_options(const LayerView& view, Visitor& visitor);
 
 }  // namespace
 
 constinit const LayerRow ipv6_options_layer{
-    "ipv6.hopopts",  &protocol::ipv6,  floating("ipv6.hopopts", "IPv6 Hop-by-Hop Option"),
-    parse_options,   describe_options, wire::field_table<Ipv6Extension>,
+    "ipv6.hopopts",     &protocol::ipv6,       floating("ipv6.hopopts", "IPv6 Hop-by-Hop Option"),
+    parse_ipv6_options, describe_ipv6_options, wire::field_table<Ipv6Extension>,
     options_computed};
 
 namespace {
 
-void describe_options(const LayerView& view, Visitor& visitor) {
+void describe_ipv6_options(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
     const bool destination = view.layer.variant == is_destination;
     const auto& next =
@@ -138,7 +138,7 @@ void describe_options(const LayerView& view, Visitor& visitor) {
         if (!pad1 && at + 2 > tree.size()) break;
         const std::uint32_t size = pad1 ? 1 : 2u + wire::load_u8(tree.at(at + 1));
         if (at + size > tree.size()) break;
-        describe_option(tree.part(at, size));
+        describe_ipv6_option(tree.part(at, size));
         at += size;
     }
     tree.close();

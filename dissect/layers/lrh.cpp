@@ -9,8 +9,8 @@
 namespace dissect {
 namespace {
 
-constexpr std::uint32_t destination_offset = 2;
-constexpr std::uint32_t source_offset = 6;
+constexpr std::uint32_t lrh_destination_offset = 2;
+constexpr std::uint32_t lrh_source_offset = 6;
 
 /// The packet's octets from the LRH's first to the last before the VCRC. IBTA vol. 1, 7.7.8.
 std::uint32_t packet_octets(const std::byte* lrh) {
@@ -46,7 +46,7 @@ LayerId parse_lrh(Context& context) {
     const std::uint32_t at = context.offset;
     const std::byte* const first = context.take(LayerId::lrh, wire::size_of<wire::Lrh>);
     if (first == nullptr) return LayerId::none;
-    context.out.network = {Network::Family::lid, 0, 0, at + source_offset, at + destination_offset};
+    context.out.network = {Network::Family::lid, 0, 0, at + lrh_source_offset, at + lrh_destination_offset};
     const std::uint32_t octets = packet_octets(first);
     if (octets < wire::size_of<wire::Lrh>) [[unlikely]]
         return context.stop(Outcome::malformed, Reason::bad_header_length, LayerId::lrh, at, wire::size_of<wire::Lrh>);
@@ -81,14 +81,14 @@ LayerId parse_vcrc(Context& context) {
     return take_vcrc(context, lrh->offset, packet_octets(context.at(lrh->offset)));
 }
 
-constexpr wire::FieldInfo crc_field{"infiniband.variant.crc", "Variant CRC",  0, 16,
-                                    wire::Kind::uint16,       wire::Base::hex};
-constexpr wire::FieldInfo status_field = crc_status_field("rdma.vcrc.status", "Variant CRC Status");
+constexpr wire::FieldInfo vcrc_field{"infiniband.variant.crc", "Variant CRC",  0, 16,
+                                     wire::Kind::uint16,       wire::Base::hex};
+constexpr wire::FieldInfo vcrc_status_field = crc_status_field("rdma.vcrc.status", "Variant CRC Status");
 
 void describe_vcrc(const LayerView& view, Visitor& visitor) {
     const Extent extent{view.layer.offset, view.layer.length};
-    visitor.field(crc_field, value_of(crc_field, view.octets()), extent);
-    visitor.field(status_field, {number_of(view.dissection.bth.vcrc), {}, {}}, extent);
+    visitor.field(vcrc_field, value_of(vcrc_field, view.octets()), extent);
+    visitor.field(vcrc_status_field, {number_of(view.dissection.bth.vcrc), {}, {}}, extent);
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ constinit const LayerRow lrh_layer{
     "lrh", &protocol::infiniband, wire::heading_of<wire::Lrh>(), parse_lrh, nullptr, wire::lrh_fields, {}};
 constinit const LayerRow rwh_layer{
     "rwh", &protocol::infiniband, wire::heading_of<wire::Rwh>(), parse_rwh, nullptr, wire::rwh_fields, {}};
-constinit const LayerRow vcrc_layer{"vcrc",          &protocol::infiniband, {}, parse_vcrc, describe_vcrc,
-                                    {&crc_field, 1}, {&status_field, 1}};
+constinit const LayerRow vcrc_layer{"vcrc",           &protocol::infiniband,  {}, parse_vcrc, describe_vcrc,
+                                    {&vcrc_field, 1}, {&vcrc_status_field, 1}};
 
 }  // namespace dissect

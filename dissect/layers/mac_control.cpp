@@ -11,7 +11,7 @@ namespace {
 using wire::Base;
 using wire::Kind;
 
-LayerId parse(Context& context) {
+LayerId parse_mac_control(Context& context) {
     if (context.available() < 2) return context.stop_short(LayerId::mac_control, 2);
     std::uint32_t size = 2;
     switch (wire::load_be16(context.at(context.offset))) {
@@ -23,18 +23,18 @@ LayerId parse(Context& context) {
     return LayerId::none;
 }
 
-constexpr wire::FieldInfo computed[] = {
+constexpr wire::FieldInfo mac_control_computed[] = {
     {"macc.pause_time", "Pause time", 16, 16, Kind::uint16},
     {"macc.cbfc.enbv", "Class enable vector", 16, 16, Kind::uint16, Base::hex},
 };
 
-void describe(const LayerView& view, Visitor& visitor) {
+void describe_mac_control(const LayerView& view, Visitor& visitor) {
     using P = wire::PriorityPause;
     const Tree tree{view, visitor};
     tree.field<&P::opcode>();
-    if (tree.size() == octets_of<wire::Pause>) tree.field(pick(computed, "macc.pause_time"));
+    if (tree.size() == octets_of<wire::Pause>) tree.field(pick(mac_control_computed, "macc.pause_time"));
     if (tree.size() != octets_of<P>) return;
-    tree.open(pick(computed, "macc.cbfc.enbv"));
+    tree.open(pick(mac_control_computed, "macc.cbfc.enbv"));
     tree.fields<&P::enable0, &P::enable1, &P::enable2, &P::enable3, &P::enable4, &P::enable5, &P::enable6,
                 &P::enable7>();
     tree.close();
@@ -44,7 +44,12 @@ void describe(const LayerView& view, Visitor& visitor) {
 
 }  // namespace
 
-constinit const LayerRow mac_control_layer{
-    "macc", &protocol::mac_control, {}, parse, describe, wire::field_table<wire::PriorityPause>, computed};
+constinit const LayerRow mac_control_layer{"macc",
+                                           &protocol::mac_control,
+                                           {},
+                                           parse_mac_control,
+                                           describe_mac_control,
+                                           wire::field_table<wire::PriorityPause>,
+                                           mac_control_computed};
 
 }  // namespace dissect

@@ -11,12 +11,12 @@
 namespace dissect {
 namespace {
 
-constexpr std::array computed{
+constexpr std::array mad_computed{
     wire::FieldInfo{"rdma.mad.attribute", "Attribute", 0, 0, wire::Kind::string},
     wire::FieldInfo{"infiniband.mad.data", "MAD Data Payload", 0, 0, wire::Kind::bytes},
 };
-constexpr const wire::FieldInfo& attribute_field = computed[0];
-constexpr const wire::FieldInfo& data_field = computed[1];
+constexpr const wire::FieldInfo& attribute_field = mad_computed[0];
+constexpr const wire::FieldInfo& data_field = mad_computed[1];
 
 LayerId message_of(std::uint16_t attribute) {
     switch (static_cast<wire::CmMessage>(attribute)) {
@@ -36,7 +36,7 @@ LayerId message_of(std::uint16_t attribute) {
 }
 
 /// The layer is the whole datagram, as in Wireshark; a CM message within it is a layer of its own.
-LayerId parse(Context& context) {
+LayerId parse_mad(Context& context) {
     constexpr std::uint32_t header_octets = wire::size_of<wire::Mad>;
     BthSummary& bth = context.out.bth;
     bth.payload_offset = context.offset;
@@ -58,7 +58,7 @@ LayerId parse(Context& context) {
     return after_payload(context);
 }
 
-void describe(const LayerView& view, Visitor& visitor) {
+void describe_mad(const LayerView& view, Visitor& visitor) {
     constexpr std::uint32_t header_octets = wire::size_of<wire::Mad>;
     const wire::Bytes octets = view.octets();
     const auto header = wire::View<wire::Mad>::unchecked(octets.data());
@@ -74,7 +74,8 @@ void describe(const LayerView& view, Visitor& visitor) {
 
 }  // namespace
 
-constinit const LayerRow mad_layer{
-    "mad", &protocol::infiniband, wire::heading_of<wire::Mad>(), parse, describe, wire::mad_fields, computed};
+constinit const LayerRow mad_layer{"mad",       &protocol::infiniband, wire::heading_of<wire::Mad>(),
+                                   parse_mad,   describe_mad,          wire::mad_fields,
+                                   mad_computed};
 
 }  // namespace dissect

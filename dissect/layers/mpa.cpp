@@ -101,9 +101,9 @@ constexpr wire::FieldInfo fpdu_computed[] = {
     wire::field_table<wire::MpaMarker>[1],
 };
 constexpr const wire::FieldInfo& pad_field = fpdu_computed[0];
-constexpr const wire::FieldInfo& crc_field = fpdu_computed[1];
+constexpr const wire::FieldInfo& fpdu_crc_field = fpdu_computed[1];
 constexpr const wire::FieldInfo& crc_check_field = fpdu_computed[2];
-constexpr const wire::FieldInfo& crc_status_field = fpdu_computed[3];
+constexpr const wire::FieldInfo& fpdu_crc_status_field = fpdu_computed[3];
 constexpr const wire::FieldInfo& markers_heading = fpdu_computed[4];
 constexpr auto marker_fields = std::span<const wire::FieldInfo>{fpdu_computed}.subspan(5);
 
@@ -134,9 +134,9 @@ void describe_fpdu(const LayerView& view, Visitor& visitor) {
         if (pad != 0) visitor.field(pad_field, {0, octets.subspan(crc_at - pad, pad), {}}, {at + crc_at - pad, pad});
         const CrcStatus status = view.dissection.ddp.crc;
         const bool checked = status == CrcStatus::good || status == CrcStatus::bad;
-        visitor.field(checked ? crc_check_field : crc_field, {wire::load_be32(octets.data() + crc_at), {}, {}},
+        visitor.field(checked ? crc_check_field : fpdu_crc_field, {wire::load_be32(octets.data() + crc_at), {}, {}},
                       {at + crc_at, 4});
-        visitor.field(crc_status_field, {status_number(status), {}, {}}, {at + crc_at, 4});
+        visitor.field(fpdu_crc_status_field, {status_number(status), {}, {}}, {at + crc_at, 4});
     }
     describe_markers(view, visitor);
     visitor.close();

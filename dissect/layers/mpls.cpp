@@ -38,26 +38,26 @@ LayerId after_stack(Context& context) {
     return LayerId::none;
 }
 
-LayerId parse(Context& context) {
+LayerId parse_mpls(Context& context) {
     const std::byte* p = context.take(LayerId::mpls, octets_of<wire::Mpls>);
     if (p == nullptr) return LayerId::none;
     if (!wire::View<wire::Mpls>::unchecked(p).get<&wire::Mpls::bottom>()) return LayerId::mpls;
     return next_or_last(context, after_stack(context), LayerId::mpls);
 }
 
-constexpr wire::FieldInfo computed[] = {
+constexpr wire::FieldInfo mpls_computed[] = {
     {"rdma.mpls.control_word", "Pseudowire control word", 32, 32, wire::Kind::uint32, wire::Base::hex},
 };
 
-void describe(const LayerView& view, Visitor& visitor) {
+void describe_mpls(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
     for (const auto& info : wire::field_table<wire::Mpls>) tree.field(info);
-    tree.field(pick(computed, "rdma.mpls.control_word"));
+    tree.field(pick(mpls_computed, "rdma.mpls.control_word"));
 }
 
 }  // namespace
 
-constinit const LayerRow mpls_layer{"mpls",  &protocol::mpls, {}, parse, describe, wire::field_table<wire::Mpls>,
-                                    computed};
+constinit const LayerRow mpls_layer{
+    "mpls", &protocol::mpls, {}, parse_mpls, describe_mpls, wire::field_table<wire::Mpls>, mpls_computed};
 
 }  // namespace dissect

@@ -40,7 +40,7 @@ bool take_payload(Context& context) {
     return whole;
 }
 
-LayerId parse(Context& context) {
+LayerId parse_payload(Context& context) {
     BthSummary& bth = context.out.bth;
     if (bth.pad_count > context.remaining()) [[unlikely]]
         return context.stop(Outcome::malformed, Reason::bad_pad_count, LayerId::bth, context.offset, bth.pad_count);
@@ -52,7 +52,7 @@ LayerId parse(Context& context) {
     return LayerId::none;
 }
 
-void describe(const LayerView& view, Visitor& visitor) {
+void describe_payload(const LayerView& view, Visitor& visitor) {
     const Extent extent{view.layer.offset, view.layer.length};
     visitor.field(payload_fields[0], {0, view.octets(), {}}, extent);
     visitor.field(payload_fields[1], {view.layer.wire_length, {}, {}}, extent);
@@ -70,6 +70,7 @@ void finish_unknown_packet(Context& context) {
     if (context.out.bth.pad_count <= context.remaining()) take_payload(context);
 }
 
-constinit const LayerRow payload_layer{"payload", &protocol::data, {}, parse, describe, {}, payload_fields};
+constinit const LayerRow payload_layer{"payload", &protocol::data, {}, parse_payload, describe_payload,
+                                       {},        payload_fields};
 
 }  // namespace dissect

@@ -18,7 +18,7 @@ LayerId after_link_type(std::uint32_t link_type) {
     return link_type > 0xffff ? LayerId::none : first_layer(static_cast<wire::LinkType>(link_type));
 }
 
-LayerId parse(Context& context) {
+LayerId parse_ppi(Context& context) {
     const std::uint32_t start = context.offset;
     if (context.available() < wire::Ppi::size) return context.stop_short(LayerId::ppi, wire::Ppi::size);
     const wire::Ppi header = wire::parse_ppi(context.at(start));
@@ -31,7 +31,7 @@ LayerId parse(Context& context) {
                : context.stop(Outcome::unsupported, Reason::unknown_link_type, LayerId::ppi, start + 4, 0);
 }
 
-constexpr wire::FieldInfo computed[] = {
+constexpr wire::FieldInfo ppi_computed[] = {
     {"ppi.version", "Version", 0, 8, Kind::uint8},
     {"ppi.flags", "Flags", 8, 8, Kind::uint8, Base::hex},
     {"ppi.flags.alignment", "Alignment", 15, 1, Kind::boolean},
@@ -40,20 +40,20 @@ constexpr wire::FieldInfo computed[] = {
     floating("ppi.dlt", "Link type", Kind::uint32),
 };
 
-void describe(const LayerView& view, Visitor& visitor) {
+void describe_ppi(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
-    tree.field(pick(computed, "ppi.version"));
-    tree.open(pick(computed, "ppi.flags"));
-    tree.field(pick(computed, "ppi.flags.alignment"));
-    tree.field(pick(computed, "ppi.flags.reserved"));
+    tree.field(pick(ppi_computed, "ppi.version"));
+    tree.open(pick(ppi_computed, "ppi.flags"));
+    tree.field(pick(ppi_computed, "ppi.flags.alignment"));
+    tree.field(pick(ppi_computed, "ppi.flags.reserved"));
     tree.close();
     const wire::Ppi header = wire::parse_ppi(tree.at(0));
-    tree.number(pick(computed, "ppi.length"), header.length, 2, 2);
-    tree.number(pick(computed, "ppi.dlt"), header.link_type, 4, 4);
+    tree.number(pick(ppi_computed, "ppi.length"), header.length, 2, 2);
+    tree.number(pick(ppi_computed, "ppi.dlt"), header.link_type, 4, 4);
 }
 
 }  // namespace
 
-constinit const LayerRow ppi_layer{"ppi", &protocol::ppi, {}, parse, describe, {}, computed};
+constinit const LayerRow ppi_layer{"ppi", &protocol::ppi, {}, parse_ppi, describe_ppi, {}, ppi_computed};
 
 }  // namespace dissect

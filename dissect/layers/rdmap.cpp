@@ -113,7 +113,7 @@ LayerId parse_immediate(Context& context) {
     return iwarp::finish_unit(context);
 }
 
-LayerId parse_payload(Context& context) {
+LayerId parse_ulp_payload(Context& context) {
     DdpSummary& ddp = context.out.ddp;
     ddp.payload_offset = context.offset;
     ddp.payload_length = context.remaining();
@@ -207,15 +207,15 @@ void describe_rdmap(const LayerView& view, Visitor& visitor) {
     visitor.close();
 }
 
-constexpr wire::FieldInfo payload_fields[] = {
+constexpr wire::FieldInfo ulp_payload_fields[] = {
     {"data.data", "Data", 0, 0, wire::Kind::bytes},
     {"data.len", "Length", 0, 0, wire::Kind::uint32},
 };
 
-void describe_payload(const LayerView& view, Visitor& visitor) {
+void describe_ulp_payload(const LayerView& view, Visitor& visitor) {
     const Extent extent{view.layer.offset, view.layer.length};
-    visitor.field(payload_fields[0], {0, view.octets(), {}}, extent);
-    visitor.field(payload_fields[1], {view.layer.wire_length, {}, {}}, extent);
+    visitor.field(ulp_payload_fields[0], {0, view.octets(), {}}, extent);
+    visitor.field(ulp_payload_fields[1], {view.layer.wire_length, {}, {}}, extent);
 }
 
 }  // namespace
@@ -246,7 +246,7 @@ constinit const LayerRow rdmap_immediate_layer{"rdmap_immediate",
                                                describe_unless_within,
                                                wire::field_table<wire::RdmapImmediate>,
                                                {}};
-constinit const LayerRow ulp_payload_layer{"ulp_payload", &protocol::data, {}, parse_payload, describe_payload, {},
-                                           payload_fields};
+constinit const LayerRow ulp_payload_layer{
+    "ulp_payload", &protocol::data, {}, parse_ulp_payload, describe_ulp_payload, {}, ulp_payload_fields};
 
 }  // namespace dissect

@@ -19,7 +19,7 @@ using wire::Tcp;
 /// Variant of a TCP layer whose length on the wire nothing tells.
 constexpr std::uint8_t length_unknown = 1;
 
-void summarise(Context& context, wire::View<Tcp> header) {
+void summarise_tcp(Context& context, wire::View<Tcp> header) {
     TcpSummary& tcp = context.out.tcp;
     tcp.sequence = header.get<&Tcp::sequence>();
     tcp.acknowledgment = header.get<&Tcp::acknowledgment>();
@@ -31,14 +31,14 @@ void summarise(Context& context, wire::View<Tcp> header) {
     tcp.payload_length = context.end_unknown() ? tcp.payload_captured : context.remaining();
 }
 
-LayerId parse(Context& context) {
+LayerId parse_tcp(Context& context) {
     const std::uint32_t start = context.offset;
     const std::byte* p = context.take(LayerId::tcp, octets_of<Tcp>);
     if (p == nullptr) return LayerId::none;
     const auto header = wire::View<Tcp>::unchecked(p);
     context.out.source_port = header.get<&Tcp::source_port>();
     context.out.destination_port = header.get<&Tcp::destination_port>();
-    summarise(context, header);
+    summarise_tcp(context, header);
     const std::uint32_t size = header.get<&Tcp::header_words>() * 4u;
     if (size < octets_of<Tcp>) [[unlikely]]
         return context.stop(Outcome::malformed, Reason::bad_header_length, LayerId::tcp, start + 12, octets_of<Tcp>);
@@ -63,7 +63,7 @@ LayerId parse(Context& context) {
     return context.stop_after(LayerId::tcp);
 }
 
-constexpr wire::FieldInfo computed[] = {
+constexpr wire::FieldInfo tcp_computed[] = {
     hidden(floating("tcp.port", "Source or destination port", Kind::uint16)),
     floating("tcp.len", "Segment length", Kind::uint32),
     floating("tcp.hdr_len", "Header length", Kind::uint8),
@@ -99,64 +99,64 @@ constexpr wire::FieldInfo computed[] = {
     floating("tcp.options.unknown.payload", "Payload", Kind::bytes),
 };
 
-const wire::FieldInfo& option_heading(std::uint8_t kind) {
+const wire::FieldInfo& tcp_option_heading(std::uint8_t kind) {
     switch (kind) {
-        case wire::tcp_option::end: return pick(computed, "tcp.options.eol");
-        case wire::tcp_option::no_operation: return pick(computed, "tcp.options.nop");
-        case wire::tcp_option::mss: return pick(computed, "tcp.options.mss");
-        case wire::tcp_option::window_scale: return pick(computed, "tcp.options.wscale");
-        case wire::tcp_option::sack_permitted: return pick(computed, "tcp.options.sack_perm");
-        case wire::tcp_option::sack: return pick(computed, "tcp.options.sack");
-        case wire::tcp_option::timestamp: return pick(computed, "tcp.options.timestamp");
-        case wire::tcp_option::user_timeout: return pick(computed, "tcp.options.user_to");
+        case wire::tcp_option::end: return pick(tcp_computed, "tcp.options.eol");
+        case wire::tcp_option::no_operation: return pick(tcp_computed, "tcp.options.nop");
+        case wire::tcp_option::mss: return pick(tcp_computed, "tcp.options.mss");
+        case wire::tcp_option::window_scale: return pick(tcp_computed, "tcp.options.wscale");
+        case wire::tcp_option::sack_permitted: return pick(tcp_computed, "tcp.options.sack_perm");
+        case wire::tcp_option::sack: return pick(tcp_computed, "tcp.options.sack");
+        case wire::tcp_option::timestamp: return pick(tcp_computed, "tcp.options.timestamp");
+        case wire::tcp_option::user_timeout: return pick(tcp_computed, "tcp.options.user_to");
         case wire::tcp_option::experimental1:
-        case wire::tcp_option::experimental2: return pick(computed, "tcp.options.experimental");
-        default: return pick(computed, "tcp.options.unknown");
+        case wire::tcp_option::experimental2: return pick(tcp_computed, "tcp.options.experimental");
+        default: return pick(tcp_computed, "tcp.options.unknown");
     }
 }
 
 void describe_sack(const Tree& option) {
     for (std::uint32_t at = 2; at + 8 <= option.size(); at += 8) {
-        option.number(pick(computed, "rdma.tcp.sack_le_raw"), wire::load_be32(option.at(at)), at, 4);
-        option.number(pick(computed, "rdma.tcp.sack_re_raw"), wire::load_be32(option.at(at + 4)), at + 4, 4);
+        option.number(pick(tcp_computed, "rdma.tcp.sack_le_raw"), wire::load_be32(option.at(at)), at, 4);
+        option.number(pick(tcp_computed, "rdma.tcp.sack_re_raw"), wire::load_be32(option.at(at + 4)), at + 4, 4);
     }
-    option.number(pick(computed, "tcp.options.sack.count"), (option.size() - 2) / 8, 1, 1);
+    option.number(pick(tcp_computed, "tcp.options.sack.count"), (option.size() - 2) / 8, 1, 1);
 }
 
 void describe_window_scale(const Tree& option) {
     const std::uint8_t shift = wire::load_u8(option.at(2));
-    option.number(pick(computed, "tcp.options.wscale.shift"), shift, 2, 1);
-    option.number(pick(computed, "tcp.options.wscale.multiplier"), std::uint64_t{1} << std::min<unsigned>(shift, 14), 2,
-                  1);
+    option.number(pick(tcp_computed, "tcp.options.wscale.shift"), shift, 2, 1);
+    option.number(pick(tcp_computed, "tcp.options.wscale.multiplier"),
+                  std::uint64_t{1} << std::min<unsigned>(shift, 14), 2, 1);
 }
 
 /// The value of an option that has its specified length.
-void describe_option_value(const Tree& option, std::uint8_t kind) {
+void describe_tcp_option(const Tree& option, std::uint8_t kind) {
     const std::uint32_t size = option.size();
     if (kind == wire::tcp_option::mss && size == 4) {
-        option.number(pick(computed, "tcp.options.mss_val"), wire::load_be16(option.at(2)), 2, 2);
+        option.number(pick(tcp_computed, "tcp.options.mss_val"), wire::load_be16(option.at(2)), 2, 2);
     } else if (kind == wire::tcp_option::window_scale && size == 3) {
         describe_window_scale(option);
     } else if (kind == wire::tcp_option::sack) {
         describe_sack(option);
     } else if (kind == wire::tcp_option::timestamp && size == 10) {
-        option.number(pick(computed, "tcp.options.timestamp.tsval"), wire::load_be32(option.at(2)), 2, 4);
-        option.number(pick(computed, "tcp.options.timestamp.tsecr"), wire::load_be32(option.at(6)), 6, 4);
+        option.number(pick(tcp_computed, "tcp.options.timestamp.tsval"), wire::load_be32(option.at(2)), 2, 4);
+        option.number(pick(tcp_computed, "tcp.options.timestamp.tsecr"), wire::load_be32(option.at(6)), 6, 4);
     } else if (kind == wire::tcp_option::user_timeout && size == 4) {
         const std::uint16_t value = wire::load_be16(option.at(2));
-        option.number(pick(computed, "tcp.options.user_to_granularity"), value >> 15, 2, 2);
-        option.number(pick(computed, "tcp.options.user_to_val"), value & 0x7fffu, 2, 2);
+        option.number(pick(tcp_computed, "tcp.options.user_to_granularity"), value >> 15, 2, 2);
+        option.number(pick(tcp_computed, "tcp.options.user_to_val"), value & 0x7fffu, 2, 2);
     } else if ((kind == wire::tcp_option::experimental1 || kind == wire::tcp_option::experimental2) && size >= 4) {
-        option.number(pick(computed, "tcp.options.experimental.exid"), wire::load_be16(option.at(2)), 2, 2);
-        if (size > 4) option.octets(pick(computed, "tcp.options.experimental.data"), 4, size - 4);
-    } else if (&option_heading(kind) == &pick(computed, "tcp.options.unknown") && size > 2) {
-        option.octets(pick(computed, "tcp.options.unknown.payload"), 2, size - 2);
+        option.number(pick(tcp_computed, "tcp.options.experimental.exid"), wire::load_be16(option.at(2)), 2, 2);
+        if (size > 4) option.octets(pick(tcp_computed, "tcp.options.experimental.data"), 4, size - 4);
+    } else if (&tcp_option_heading(kind) == &pick(tcp_computed, "tcp.options.unknown") && size > 2) {
+        option.octets(pick(tcp_computed, "tcp.options.unknown.payload"), 2, size - 2);
     }
 }
 
-void describe_options(const Tree& options) {
+void describe_tcp_options(const Tree& options) {
     if (options.size() == 0) return;
-    options.open(pick(computed, "tcp.options"), 0, options.size());
+    options.open(pick(tcp_computed, "tcp.options"), 0, options.size());
     for (std::uint32_t at = 0; at < options.size();) {
         const std::uint8_t kind = wire::load_u8(options.at(at));
         const bool has_length = kind > wire::tcp_option::no_operation;
@@ -164,10 +164,10 @@ void describe_options(const Tree& options) {
         const std::uint32_t length = has_length ? wire::load_u8(options.at(at + 1)) : 1;
         if (has_length && length < 2) break;
         const Tree option = options.part(at, length);
-        option.open(option_heading(kind), 0, option.size());
-        option.number(pick(computed, "tcp.option_kind"), kind, 0, 1);
-        if (has_length) option.number(pick(computed, "tcp.option_len"), length, 1, 1);
-        if (has_length && option.size() == length) describe_option_value(option, kind);
+        option.open(tcp_option_heading(kind), 0, option.size());
+        option.number(pick(tcp_computed, "tcp.option_kind"), kind, 0, 1);
+        if (has_length) option.number(pick(tcp_computed, "tcp.option_len"), length, 1, 1);
+        if (has_length && option.size() == length) describe_tcp_option(option, kind);
         option.close();
         at += length;
     }
@@ -191,36 +191,37 @@ std::string_view flags_text(std::uint16_t flags, std::array<char, 24>& buffer) {
 
 void describe_flags(const Tree& tree) {
     std::array<char, 24> buffer{};
-    tree.open(pick(computed, "tcp.flags"));
+    tree.open(pick(tcp_computed, "tcp.flags"));
     tree.fields<&Tcp::reserved_flags, &Tcp::accurate_ecn, &Tcp::cwr, &Tcp::ece, &Tcp::urg, &Tcp::ack, &Tcp::psh,
                 &Tcp::rst, &Tcp::syn, &Tcp::fin>();
-    tree.text(pick(computed, "tcp.flags.str"), flags_text(wire::load_be16(tree.at(12)) & 0xfff, buffer), 12, 2);
+    tree.text(pick(tcp_computed, "tcp.flags.str"), flags_text(wire::load_be16(tree.at(12)) & 0xfff, buffer), 12, 2);
     tree.close();
 }
 
-void describe(const LayerView& view, Visitor& visitor) {
+void describe_tcp(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
     tree.fields<&Tcp::source_port, &Tcp::destination_port>();
-    tree.number(pick(computed, "tcp.port"), wire::load_be16(tree.at(0)), 0, 2);
-    tree.number(pick(computed, "tcp.port"), wire::load_be16(tree.at(2)), 2, 2);
+    tree.number(pick(tcp_computed, "tcp.port"), wire::load_be16(tree.at(0)), 0, 2);
+    tree.number(pick(tcp_computed, "tcp.port"), wire::load_be16(tree.at(2)), 2, 2);
     const bool innermost = view.dissection.find(LayerId::tcp)->depth == view.layer.depth;
     const TcpSummary& summary = view.dissection.tcp;
     if (innermost && view.layer.variant != length_unknown)
-        tree.number(pick(computed, "tcp.len"), summary.payload_length, 12, 1);
+        tree.number(pick(tcp_computed, "tcp.len"), summary.payload_length, 12, 1);
     tree.fields<&Tcp::sequence, &Tcp::acknowledgment>();
-    tree.number(pick(computed, "tcp.hdr_len"), view.layer.wire_length, 12, 1);
+    tree.number(pick(tcp_computed, "tcp.hdr_len"), view.layer.wire_length, 12, 1);
     describe_flags(tree);
     tree.fields<&Tcp::window, &Tcp::checksum>();
-    tree.number(pick(computed, "tcp.checksum.status"), 2, 16, 2);  // not verified
+    tree.number(pick(tcp_computed, "tcp.checksum.status"), 2, 16, 2);  // not verified
     tree.field<&Tcp::urgent_pointer>();
-    describe_options(tree.part(octets_of<Tcp>, tree.size()));
+    describe_tcp_options(tree.part(octets_of<Tcp>, tree.size()));
     if (innermost && summary.payload_captured != 0)
-        Tree{view.bytes, 0, visitor}.octets(pick(computed, "tcp.payload"), summary.payload_offset,
+        Tree{view.bytes, 0, visitor}.octets(pick(tcp_computed, "tcp.payload"), summary.payload_offset,
                                             summary.payload_captured);
 }
 
 }  // namespace
 
-constinit const LayerRow tcp_layer{"tcp", &protocol::tcp, {}, parse, describe, wire::field_table<Tcp>, computed};
+constinit const LayerRow tcp_layer{"tcp",        &protocol::tcp,         {},          parse_tcp,
+                                   describe_tcp, wire::field_table<Tcp>, tcp_computed};
 
 }  // namespace dissect

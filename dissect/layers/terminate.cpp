@@ -21,7 +21,7 @@ void check_segment_length(Context& context, const wire::TerminateParts& parts, c
         context.odd(Reason::wrong_length, LayerId::rdmap_terminate, at + parts.segment_length.offset);
 }
 
-LayerId parse(Context& context) {
+LayerId parse_terminate(Context& context) {
     const std::uint32_t at = context.offset;
     const std::uint32_t there = context.available();
     if (there < wire::terminate_control_size)
@@ -88,8 +88,8 @@ constexpr const FieldInfo& swapped_field = fields[9];
 constexpr const FieldInfo& ddp_heading = fields[20];
 constexpr const FieldInfo& length_field = fields[21];
 constexpr const FieldInfo& opcode_field = fields[22];
-constexpr auto tagged_fields = std::span<const FieldInfo>{fields}.subspan(23, 2);
-constexpr auto untagged_fields = std::span<const FieldInfo>{fields}.subspan(25, 3);
+constexpr auto terminated_tagged_fields = std::span<const FieldInfo>{fields}.subspan(23, 2);
+constexpr auto terminated_untagged_fields = std::span<const FieldInfo>{fields}.subspan(25, 3);
 constexpr const FieldInfo& read_heading = fields[28];
 constexpr auto read_fields = std::span<const FieldInfo>{fields}.subspan(29, 5);
 
@@ -126,8 +126,8 @@ void describe_taken_apart(const LayerView& view, const wire::TerminateParts& par
         const std::uint64_t length = wire::load_be16(view.octets().data() + parts.segment_length.offset);
         visitor.field(length_field, {length, {}, {}}, {at + parts.segment_length.offset, 2});
         visitor.field(opcode_field, value_of(opcode_field, header), {header_at + 1, 1});
-        describe_fields(header.size() == wire::ddp_tagged_size ? tagged_fields : untagged_fields, header, header_at,
-                        visitor);
+        describe_fields(header.size() == wire::ddp_tagged_size ? terminated_tagged_fields : terminated_untagged_fields,
+                        header, header_at, visitor);
         visitor.close();
     }
     if (parts.rdma_header.size != 0) {
@@ -138,7 +138,7 @@ void describe_taken_apart(const LayerView& view, const wire::TerminateParts& par
     }
 }
 
-void describe_unless_within(const LayerView& view, Visitor& visitor) {
+void describe_terminated(const LayerView& view, Visitor& visitor) {
     if (!view.wanted.contains(LayerId::rdmap)) iwarp::describe_terminate(view, visitor);
 }
 
@@ -166,8 +166,8 @@ void describe_terminate(const LayerView& view, Visitor& visitor) {
 constinit const LayerRow rdmap_terminate_layer{"rdmap_terminate",
                                                &protocol::ddp_rdmap,
                                                {"iwarp_rdma.terminate", "Terminate"},
-                                               parse,
-                                               describe_unless_within,
+                                               parse_terminate,
+                                               describe_terminated,
                                                {},
                                                fields};
 

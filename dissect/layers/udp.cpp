@@ -35,7 +35,7 @@ LayerId after_port(Context& context, std::uint16_t port) {
     }
 }
 
-LayerId parse(Context& context) {
+LayerId parse_udp(Context& context) {
     const std::uint32_t start = context.offset;
     const std::byte* p = context.take(LayerId::udp, octets_of<Udp>);
     if (p == nullptr) return LayerId::none;
@@ -54,7 +54,7 @@ LayerId parse(Context& context) {
     return after_port(context, context.out.destination_port);
 }
 
-constexpr wire::FieldInfo computed[] = {
+constexpr wire::FieldInfo udp_computed[] = {
     hidden(floating("udp.port", "Source or destination port", Kind::uint16)),
     crc_status_field("udp.checksum.status", "Checksum status"),
     floating("udp.payload", "Payload", Kind::bytes),
@@ -70,11 +70,11 @@ std::uint8_t checksum_status(const LayerView& view, std::uint16_t checksum) {
     return 3;
 }
 
-void describe(const LayerView& view, Visitor& visitor) {
+void describe_udp(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
     tree.fields<&Udp::source_port, &Udp::destination_port>();
-    tree.number(pick(computed, "udp.port"), wire::load_be16(tree.at(0)), 0, 2);
-    tree.number(pick(computed, "udp.port"), wire::load_be16(tree.at(2)), 2, 2);
+    tree.number(pick(udp_computed, "udp.port"), wire::load_be16(tree.at(0)), 0, 2);
+    tree.number(pick(udp_computed, "udp.port"), wire::load_be16(tree.at(2)), 2, 2);
     tree.field<&Udp::length>();
     const std::uint16_t checksum = wire::load_be16(tree.at(6));
     // Wireshark has the status below a checksum that was not computed, and beside one that was.
@@ -82,18 +82,19 @@ void describe(const LayerView& view, Visitor& visitor) {
         tree.open(info_of<&Udp::checksum>());
     else
         tree.field<&Udp::checksum>();
-    tree.number(pick(computed, "udp.checksum.status"), checksum_status(view, checksum), 6, 2);
+    tree.number(pick(udp_computed, "udp.checksum.status"), checksum_status(view, checksum), 6, 2);
     if (checksum == 0) tree.close();
     const std::uint32_t length = wire::load_be16(tree.at(4));
     const std::uint32_t begin = view.layer.offset + octets_of<Udp>;
     if (length <= octets_of<Udp> || begin >= view.bytes.size()) return;
     const Tree all{view.bytes, 0, visitor};
-    all.octets(pick(computed, "udp.payload"), begin,
+    all.octets(pick(udp_computed, "udp.payload"), begin,
                std::min<std::uint32_t>(length - octets_of<Udp>, all.size() - begin));
 }
 
 }  // namespace
 
-constinit const LayerRow udp_layer{"udp", &protocol::udp, {}, parse, describe, wire::field_table<Udp>, computed};
+constinit const LayerRow udp_layer{"udp",        &protocol::udp,         {},          parse_udp,
+                                   describe_udp, wire::field_table<Udp>, udp_computed};
 
 }  // namespace dissect

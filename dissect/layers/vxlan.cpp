@@ -12,27 +12,28 @@ using wire::Base;
 using wire::Kind;
 using wire::Vxlan;
 
-LayerId parse(Context& context) {
+LayerId parse_vxlan(Context& context) {
     return context.take(LayerId::vxlan, octets_of<Vxlan>) == nullptr ? LayerId::none : LayerId::ethernet;
 }
 
-constexpr wire::FieldInfo computed[] = {
+constexpr wire::FieldInfo vxlan_computed[] = {
     {"vxlan.flags", "Flags", 0, 16, Kind::uint16, Base::hex},
     floating("vxlan.flags_reserved", "Reserved", Kind::uint16, Base::hex),
 };
 
-void describe(const LayerView& view, Visitor& visitor) {
+void describe_vxlan(const LayerView& view, Visitor& visitor) {
     const Tree tree{view, visitor};
-    tree.open(pick(computed, "vxlan.flags"));
+    tree.open(pick(vxlan_computed, "vxlan.flags"));
     tree.fields<&Vxlan::group_policy, &Vxlan::has_vni, &Vxlan::dont_learn, &Vxlan::policy_applied>();
-    tree.number(pick(computed, "vxlan.flags_reserved"), wire::load_be16(tree.at(0)) & wire::vxlan_reserved_flags, 0, 2);
+    tree.number(pick(vxlan_computed, "vxlan.flags_reserved"), wire::load_be16(tree.at(0)) & wire::vxlan_reserved_flags,
+                0, 2);
     tree.close();
     tree.fields<&Vxlan::group, &Vxlan::vni, &Vxlan::reserved5>();
 }
 
 }  // namespace
 
-constinit const LayerRow vxlan_layer{"vxlan",  &protocol::vxlan,         {},      parse,
-                                     describe, wire::field_table<Vxlan>, computed};
+constinit const LayerRow vxlan_layer{
+    "vxlan", &protocol::vxlan, {}, parse_vxlan, describe_vxlan, wire::field_table<Vxlan>, vxlan_computed};
 
 }  // namespace dissect

@@ -36,7 +36,7 @@ bool crc_over(const SegmentStore& store, std::uint32_t from, std::uint32_t to, b
     return true;
 }
 
-std::uint32_t phase_of(std::uint32_t sequence, std::uint32_t origin) {
+std::uint32_t marker_phase(std::uint32_t sequence, std::uint32_t origin) {
     return (sequence - origin) % wire::mpa_marker_interval;
 }
 
@@ -87,7 +87,7 @@ Hunter::Found Hunter::found(const Candidate& candidate, const SegmentStore& stor
     Found out{true, candidate.start, candidate.markers, candidate.marker_origin, certain, candidate.crc_good};
     // The marker in front belongs to the FPDU.
     std::byte marker[4];
-    const bool behind_marker = candidate.markers && phase_of(candidate.start, candidate.marker_origin) == 4;
+    const bool behind_marker = candidate.markers && marker_phase(candidate.start, candidate.marker_origin) == 4;
     if (behind_marker && store.peek(candidate.start - 4, marker, 4) == 4) out.start -= 4;
     return out;
 }
@@ -100,7 +100,7 @@ bool Hunter::check_body(Candidate& c, const SegmentStore& store, const HuntRules
     if (store.peek(c.body_end - 4, trailer, 4) != 4) return true;
     const std::uint32_t on_wire = wire::load_crc32c(trailer);
     std::uint32_t computed = 0;
-    const bool missing_marker = c.markers && phase_of(c.next, c.marker_origin) == 4 && c.next == c.start;
+    const bool missing_marker = c.markers && marker_phase(c.next, c.marker_origin) == 4 && c.next == c.start;
     if (!rules.crc_off && crc_over(store, c.next, c.body_end - 4, missing_marker, computed)) {
         if (computed == on_wire) {
             c.evidence += evidence_of_crc;
@@ -117,7 +117,7 @@ bool Hunter::check_body(Candidate& c, const SegmentStore& store, const HuntRules
 
 /// The markers within the open FPDU, as far as they have come. False on a wrong one.
 bool Hunter::check_markers(Candidate& c, const SegmentStore& store, std::uint32_t run_end) const {
-    const std::uint32_t head_at = c.next + (phase_of(c.next, c.marker_origin) == 0 ? 4u : 0u);
+    const std::uint32_t head_at = c.next + (marker_phase(c.next, c.marker_origin) == 0 ? 4u : 0u);
     for (; distance(c.marker_next, c.body_end) < 0 && distance(c.marker_next + 4, run_end) <= 0;
          c.marker_next += wire::mpa_marker_interval) {
         std::byte marker[4];
@@ -146,7 +146,7 @@ Hunter::Step Hunter::follow(Candidate& c, const SegmentStore& store, const HuntR
             c.next = c.body_end;
             if (enough(c, rules)) return Step::found;
         }
-        const std::uint32_t phase = c.markers ? phase_of(c.next, c.marker_origin) : wire::mpa_marker_interval;
+        const std::uint32_t phase = c.markers ? marker_phase(c.next, c.marker_origin) : wire::mpa_marker_interval;
         const std::uint32_t lead = phase == 0 ? wire::mpa_marker_size : 0;
         std::byte octets[FpduHead::longest + 4];
         std::uint32_t there = store.peek(c.next, octets, sizeof octets);
@@ -220,7 +220,7 @@ Hunter::Step Hunter::consider(std::uint32_t at, const SegmentStore& store, const
     fresh.markers = rules.markers_known && rules.markers;
     fresh.marker_origin = rules.marker_origin;
     const auto* segment = store.find(at);
-    const std::uint32_t lead = fresh.markers && phase_of(at, rules.marker_origin) == 4 ? 4 : 0;
+    const std::uint32_t lead = fresh.markers && marker_phase(at, rules.marker_origin) == 4 ? 4 : 0;
     if (segment != nullptr && segment->sequence + lead == at) fresh.evidence += evidence_of_segment_edge;
     const Step result = step(fresh, store, rules, run_end);
     if (result != Step::dead)

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint8_t misses_that_decide = 16;
 
-std::uint32_t phase_of(const Flow& flow, std::uint32_t sequence) {
+std::uint32_t stream_phase(const Flow& flow, std::uint32_t sequence) {
     return flow.markers ? (sequence - flow.marker_origin) % wire::mpa_marker_interval : wire::mpa_marker_interval;
 }
 
@@ -23,7 +23,7 @@ std::uint32_t phase_of(const Flow& flow, std::uint32_t sequence) {
 PlainFpdu::PlainFpdu() {
     for (Dissection* const each : {&tagged_, &untagged_}) {
         const bool tagged = each == &tagged_;
-        const std::uint32_t header = tagged ? wire::ddp_tagged_size : wire::ddp_untagged_size;
+        const auto header = static_cast<std::uint32_t>(tagged ? wire::ddp_tagged_size : wire::ddp_untagged_size);
         const auto add = [each](LayerId id, std::uint32_t offset, std::uint32_t length) {
             each->layers[each->layer_count] = {id, 0, each->layer_count, offset, length, length};
             ++each->layer_count;
@@ -49,7 +49,7 @@ PlainFpdu::PlainFpdu() {
     const unsigned control = wire::load_be16(p + 2);
     const auto opcode = static_cast<std::uint8_t>(control & 15);
     const bool tagged = (control & 0x8000) != 0;
-    const std::uint32_t header = tagged ? wire::ddp_tagged_size : wire::ddp_untagged_size;
+    const auto header = static_cast<std::uint32_t>(tagged ? wire::ddp_tagged_size : wire::ddp_untagged_size);
     const std::uint32_t size = wire::mpa_fpdu_size(length);
     if ((control & fixed) != fixed_value || size > octets.size() || length <= header || length > wire::mpa_ulpdu_max)
         return nullptr;
@@ -82,7 +82,7 @@ UnitDelivery::UnitDelivery(const ParseOptions& options, DissectorCounters& count
 
 /// RFC 5044 section 4.3. The length field must have been captured.
 UnitDelivery::Stripped UnitDelivery::strip_markers(const Flow& flow, const RawUnit& raw) {
-    const std::uint32_t phase = phase_of(flow, raw.sequence);
+    const std::uint32_t phase = stream_phase(flow, raw.sequence);
     const std::uint32_t lead = phase == 0 ? wire::mpa_marker_size : 0;
     Stripped out;
     out.length = wire::mpa_fpdu_size(wire::load_be16(raw.octets.data() + lead));
@@ -159,7 +159,7 @@ bool UnitDelivery::crc_right(const Flow& flow, const RawUnit& raw) {
     const std::size_t body = raw.octets.size() - wire::mpa_crc_size;
     wire::Crc32c crc;
     // The capture may begin right behind a marker between FPDUs: all zero, and covered by the CRC.
-    if (phase_of(flow, raw.sequence) == wire::mpa_marker_size) crc.update(std::array<std::byte, 4>{});
+    if (stream_phase(flow, raw.sequence) == wire::mpa_marker_size) crc.update(std::array<std::byte, 4>{});
     crc.update(raw.octets.first(body));
     return crc.value() == wire::load_crc32c(raw.octets.data() + body);
 }

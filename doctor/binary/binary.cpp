@@ -15,7 +15,7 @@ namespace doctor {
 
 namespace {
 
-constexpr std::array table{
+constexpr std::array binary_checks_table{
     Check{"binary.file", "it is a program that can be examined", Severity::broken, "its ELF header", nullptr},
     Check{"binary.library", "the libraries that it needs are there", Severity::broken,
           "DT_NEEDED, RPATH, RUNPATH, LD_LIBRARY_PATH, ld.so.cache", nullptr},
@@ -348,7 +348,7 @@ private:
 
 }  // namespace
 
-std::span<const Check> binary_checks() { return table; }
+std::span<const Check> binary_checks() { return binary_checks_table; }
 
 BinaryReport examine_binary(const Root& root, const Inventory& machine, const std::string& path) {
     BinaryReport report;

@@ -65,7 +65,7 @@ std::string gzip(std::string& plain) {
     stream.next_out = reinterpret_cast<Bytef*>(packed.data());
     stream.avail_out = static_cast<uInt>(packed.size());
     const int state = ::deflate(&stream, Z_FINISH);
-    packed.resize(packed.size() - stream.avail_out);
+    packed.erase(packed.size() - stream.avail_out);  // resize() could also grow, and GCC warns of how far
     ::deflateEnd(&stream);
     if (state != Z_STREAM_END) throw std::runtime_error("zlib could not pack the bundle");
     return packed;

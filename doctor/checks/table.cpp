@@ -7,7 +7,7 @@ namespace doctor {
 
 namespace {
 
-constexpr std::array table{
+constexpr std::array checks_table{
     Check{"library.core", "libibverbs is there", Severity::warning, "the loader's path", check_core},
     Check{"library.several", "there is one libibverbs", Severity::warning,
           "ld.so.cache, ld.so.conf, LD_LIBRARY_PATH, /usr/local, /opt", check_several_cores},
@@ -80,7 +80,7 @@ constexpr std::array table{
 
 }  // namespace
 
-std::span<const Check> checks() { return table; }
+std::span<const Check> checks() { return checks_table; }
 
 std::string_view name_of(Severity severity) {
     switch (severity) {
@@ -117,7 +117,7 @@ void Report::fine_devices(const Inventory& machine, std::string observed) {
 
 std::vector<Finding> examine(const Inventory& machine) {
     Report report;
-    for (const Check& check : table) {
+    for (const Check& check : checks_table) {
         report.begin(check.id);
         check.run(machine, report);
     }

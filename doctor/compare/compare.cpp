@@ -11,7 +11,7 @@ namespace doctor {
 
 namespace {
 
-constexpr std::array table{
+constexpr std::array compare_checks_table{
     Check{"compare.devices", "both have devices that can talk to each other", Severity::broken, "devices of both",
           nullptr},
     Check{"compare.mtu", "the MTU is the same", Severity::warning, "MTU of the network devices", nullptr},
@@ -252,7 +252,7 @@ private:
 
 }  // namespace
 
-std::span<const Check> compare_checks() { return table; }
+std::span<const Check> compare_checks() { return compare_checks_table; }
 
 OtherHost read_inventory(std::string_view text_of_file) {
     OtherHost other;

@@ -37,13 +37,13 @@ struct Way {
         return {};
     }
 };
-constexpr Way octets{CounterFact::octets_sent, CounterFact::octets_received};
+constexpr Way octets_ways{CounterFact::octets_sent, CounterFact::octets_received};
 constexpr Way packets{CounterFact::packets_sent, CounterFact::packets_received};
 constexpr Way pauses{CounterFact::pause_sent, CounterFact::pause_received};
 constexpr Way pause_times{CounterFact::pause_sent_time, CounterFact::pause_received_time};
 
 bool has_way(const DeviceCounter& counter) {
-    return octets.of(counter) || packets.of(counter) || pauses.of(counter) || pause_times.of(counter);
+    return octets_ways.of(counter) || packets.of(counter) || pauses.of(counter) || pause_times.of(counter);
 }
 
 std::optional<Labels> by_port(const DeviceCounter& counter, const Way& way) {
@@ -73,7 +73,7 @@ const std::vector<CounterRow>& counter_rows() {
     static const std::vector<CounterRow> rows{
         {counter("rdma_device_bytes_total", "bytes", "That the port of a device sent or received, by its own counters.",
                  {"device", "port", "direction"}),
-         1, [](const DeviceCounter& one) { return by_port(one, octets); }},
+         1, [](const DeviceCounter& one) { return by_port(one, octets_ways); }},
         {counter("rdma_device_packets_total", "packets",
                  "That the port of a device sent or received, by its own counters.", {"device", "port", "direction"}),
          1, [](const DeviceCounter& one) { return by_port(one, packets); }},

@@ -11,7 +11,7 @@ using ::prometheus::ClientMetric;
 using ::prometheus::MetricFamily;
 using ::prometheus::MetricType;
 
-MetricFamily family_of(const Series& series) {
+MetricFamily program_family(const Series& series) {
     return {std::string(series.name), std::string(series.help), series.type, {}};
 }
 void add_sample(MetricFamily& family, double value, std::vector<ClientMetric::Label> labels) {
@@ -53,15 +53,15 @@ std::vector<ProgramFigures::Interface> shown(std::vector<ProgramFigures::Interfa
 std::vector<MetricFamily> families(const ProgramFigures& figures) {
     const ProgramTable& table = program_table();
     std::vector<MetricFamily> all;
-    all.push_back(family_of(table.build));
+    all.push_back(program_family(table.build));
     add_sample(all.back(), 1, {{"version", label_value(figures.version)}});
     for (const ProgramRow& row : table.program) {
-        all.push_back(family_of(row.series));
+        all.push_back(program_family(row.series));
         add_sample(all.back(), row.take(figures), {});
     }
     const auto interfaces = shown(figures.interfaces);
     for (const InterfaceRow& row : table.interfaces) {
-        MetricFamily family = family_of(row.series);
+        MetricFamily family = program_family(row.series);
         for (const auto& interface : interfaces)
             for (std::size_t i = 0; i < row.dimension.size(); ++i) {
                 const auto value = row.take(interface, i);

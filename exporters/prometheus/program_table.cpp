@@ -15,7 +15,7 @@ ProgramRow row(std::string_view name, std::string_view unit, Type type, std::str
                decltype(ProgramRow::take) take) {
     return {{name, unit, help, type, {}}, take};
 }
-constexpr Dimension none{};
+constexpr Dimension no_dimension{};
 constexpr std::array<std::string_view, 2> droppers{"kernel", "interface"};
 constexpr Dimension by_dropper{"by", droppers};
 
@@ -77,10 +77,11 @@ std::vector<InterfaceRow> interface_rows() {
     std::vector<InterfaceRow> rows{
         {series("rdmascope_interface_up", "", Type::Gauge,
                 "1 while the interface is captured from; 0 where it is not there or cannot be opened."),
-         none, [](const Interface& interface, std::size_t) { return std::optional(interface.open ? 1.0 : 0.0); }},
+         no_dimension,
+         [](const Interface& interface, std::size_t) { return std::optional(interface.open ? 1.0 : 0.0); }},
         {series("rdmascope_interface_received_packets_total", "packets", Type::Counter,
                 "Frames that the kernel's filter let through."),
-         none,
+         no_dimension,
          [](const Interface& interface, std::size_t) {
              return std::optional(static_cast<double>(interface.received_packets));
          }},
@@ -93,7 +94,7 @@ std::vector<InterfaceRow> interface_rows() {
          }},
         {series("rdmascope_interface_speed_bytes_per_second", "bytes/s", Type::Gauge,
                 "Rate of the interface's link, where the kernel tells."),
-         none,
+         no_dimension,
          [](const Interface& interface, std::size_t) {
              return interface.bits_per_sec ? std::optional(static_cast<double>(*interface.bits_per_sec) / 8)
                                            : std::nullopt;
@@ -103,7 +104,7 @@ std::vector<InterfaceRow> interface_rows() {
     return rows;
 }
 
-ProgramTable make_table() {
+ProgramTable make_program_table() {
     ProgramTable table;
     table.build = {
         "rdmascope_build_info", "", "Always 1; the label says which version runs.", Type::Gauge, {"version"}};
@@ -115,7 +116,7 @@ ProgramTable make_table() {
 }  // namespace
 
 const ProgramTable& program_table() {
-    static const ProgramTable table = make_table();
+    static const ProgramTable table = make_program_table();
     return table;
 }
 

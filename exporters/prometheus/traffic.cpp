@@ -19,10 +19,10 @@ using Labels = std::vector<ClientMetric::Label>;
 
 constexpr std::size_t most_own_hosts = 64;
 constexpr std::int64_t time_to_settle_ns = 1'000'000'000;
-constexpr std::uint64_t most = ~std::uint64_t{0};
+constexpr std::uint64_t no_limit = ~std::uint64_t{0};
 
 void add_to(Taken& sum, const Taken& more) {
-    if (more) sum = sum ? (*sum > most - *more ? most : *sum + *more) : *more;
+    if (more) sum = sum ? (*sum > no_limit - *more ? no_limit : *sum + *more) : *more;
 }
 
 /// Everything that is counted under one set of labels, in the order of the table's rows and their values.
@@ -59,7 +59,7 @@ void add(Group& group, const metrics::FlowSnapshot& flow, const Taking& taking) 
         }
 }
 
-MetricFamily family_of(const Series& series) {
+MetricFamily traffic_family(const Series& series) {
     return {std::string(series.name), std::string(series.help), series.type, {}};
 }
 
@@ -219,7 +219,7 @@ void TrafficTotals::State::append_flow_counters(std::vector<MetricFamily>& all,
                                                 const std::vector<Labels>& labels) const {
     std::size_t column = 0;
     for (const FlowCounter& row : traffic_table().counters) {
-        MetricFamily family = family_of(row.series);
+        MetricFamily family = traffic_family(row.series);
         auto label = labels.begin();
         for (const auto& [set, group] : groups) {
             for (std::size_t i = 0; i < row.dimension.size(); ++i)
@@ -237,7 +237,7 @@ void TrafficTotals::State::append_flow_histograms(std::vector<MetricFamily>& all
                                                   const std::vector<Labels>& labels) const {
     std::size_t column = 0;
     for (const FlowHistogram& row : traffic_table().histograms) {
-        MetricFamily family = family_of(row.series);
+        MetricFamily family = traffic_family(row.series);
         auto label = labels.begin();
         for (const auto& [set, group] : groups) {
             for (std::size_t i = 0; i < row.dimension.size(); ++i)
@@ -253,7 +253,7 @@ void TrafficTotals::State::append_flow_histograms(std::vector<MetricFamily>& all
 void TrafficTotals::State::append_flow_gauges(std::vector<MetricFamily>& all, const std::vector<Labels>& labels) const {
     const auto& rows = traffic_table().gauges;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        MetricFamily family = family_of(rows[i].series);
+        MetricFamily family = traffic_family(rows[i].series);
         auto label = labels.begin();
         for (const auto& [set, group] : groups) family.metric.push_back(sample(family, group.gauges[i], *label++));
         all.push_back(std::move(family));
@@ -263,7 +263,7 @@ void TrafficTotals::State::append_flow_gauges(std::vector<MetricFamily>& all, co
 void TrafficTotals::State::append_pauses(std::vector<MetricFamily>& all) const {
     std::size_t column = 0;
     for (const PauseCounter& row : traffic_table().pauses) {
-        MetricFamily family = family_of(row.series);
+        MetricFamily family = traffic_family(row.series);
         for (const auto& [number, sums] : pauses)
             for (std::size_t i = 0; i < row.dimension.size(); ++i)
                 if (const Taken& sum = sums[column + i])
@@ -278,12 +278,12 @@ void TrafficTotals::State::append_pauses(std::vector<MetricFamily>& all) const {
 void TrafficTotals::State::append_others(std::vector<MetricFamily>& all) const {
     const TrafficTable& table = traffic_table();
     for (std::size_t i = 0; i < table.hosts.size(); ++i) {
-        MetricFamily family = family_of(table.hosts[i].series);
+        MetricFamily family = traffic_family(table.hosts[i].series);
         for (const auto& [label, values] : hosts)
             family.metric.push_back(sample(family, static_cast<double>(values[i]), {{"host", label}}));
         all.push_back(std::move(family));
     }
-    MetricFamily family = family_of(table.attempts);
+    MetricFamily family = traffic_family(table.attempts);
     for (std::size_t transport = 0; transport < Attempts::transports; ++transport)
         for (std::size_t outcome = 0; outcome < attempt_outcomes.size(); ++outcome)
             if (const std::uint64_t count = attempts.counts()[transport][outcome]; count != 0)
@@ -293,7 +293,7 @@ void TrafficTotals::State::append_others(std::vector<MetricFamily>& all) const {
                             {"outcome", std::string(name_of(attempt_outcomes[outcome]))}}));
     all.push_back(std::move(family));
     for (const TruncationGauge& row : table.truncation) {
-        all.push_back(family_of(row.series));
+        all.push_back(traffic_family(row.series));
         all.back().metric.push_back(sample(all.back(), static_cast<double>(truncation.*row.member), {}));
     }
 }

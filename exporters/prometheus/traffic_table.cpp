@@ -10,14 +10,14 @@ namespace {
 using metrics::FlowSnapshot;
 using Type = ::prometheus::MetricType;
 
-constexpr Dimension none{};
+constexpr Dimension undivided{};
 constexpr Dimension by_op{"op", metrics::operation_names};
 constexpr Dimension by_state{"state", metrics::state_names};
 constexpr Dimension by_code{"code", metrics::nak_code_names};
 constexpr std::array<std::string_view, 9> priorities{"0", "1", "2", "3", "4", "5", "6", "7", "global"};
 constexpr std::size_t global_pause = 8;
 constexpr Dimension by_priority_or_global{"priority", priorities};
-const Dimension by_priority{"priority", std::span(priorities).first(global_pause)};
+const Dimension per_priority{"priority", std::span(priorities).first(global_pause)};
 
 Series flow_series(std::string_view name, std::string_view unit, Type type, std::string_view help,
                    std::string_view extra = {}) {
@@ -27,7 +27,7 @@ Series flow_series(std::string_view name, std::string_view unit, Type type, std:
 }
 
 FlowCounter counter(std::string_view name, std::string_view unit, std::string_view help,
-                    decltype(FlowCounter::take) take, const Dimension& dimension = none, double factor = 1) {
+                    decltype(FlowCounter::take) take, const Dimension& dimension = undivided, double factor = 1) {
     return {flow_series(name, unit, Type::Counter, help, dimension.label), dimension, factor, take};
 }
 
@@ -96,7 +96,7 @@ void add_time(std::vector<FlowCounter>& rows) {
         nanosecond));
     rows.push_back(counter("rdma_queueing_seconds_total", "seconds",
                            "The part of state ack_window in excess of the least round trip: time in queues.",
-                           of_reliable<&FlowSnapshot::queueing_ns>, none, nanosecond));
+                           of_reliable<&FlowSnapshot::queueing_ns>, undivided, nanosecond));
 }
 
 void add_losses(std::vector<FlowCounter>& rows) {
@@ -177,7 +177,7 @@ void add_tcp(std::vector<FlowCounter>& rows) {
                            of_tcp<&TcpFigures::zero_windows>));
     rows.push_back(counter("rdma_tcp_window_limited_seconds_total", "seconds",
                            "iWARP: time in which the receivers' windows did not hold another segment.",
-                           of_tcp<&TcpFigures::window_limited_ns>, none, nanosecond));
+                           of_tcp<&TcpFigures::window_limited_ns>, undivided, nanosecond));
 }
 
 std::vector<FlowGauge> flow_gauges() {
@@ -227,7 +227,7 @@ std::vector<PauseCounter> pause_counters() {
           "Time that priority pause frames asked for, in quanta of 512 bit times: an upper bound of the time paused.",
           Type::Counter,
           {"interface", "priority"}},
-         by_priority,
+         per_priority,
          1,
          [](const PauseSnapshot& pause, std::size_t i) { return Taken{pause.priority_quanta[i]}; }},
         {{"rdma_pause_resume_frames_total",
@@ -235,13 +235,13 @@ std::vector<PauseCounter> pause_counters() {
           "Pause frames with a time of zero: go on.",
           Type::Counter,
           {"interface"}},
-         none,
+         undivided,
          1,
          [](const PauseSnapshot& pause, std::size_t) { return Taken{pause.resume_frames}; }},
     };
 }
 
-TrafficTable make_table() {
+TrafficTable make_traffic_table() {
     TrafficTable table;
     add_traffic(table.counters);
     add_time(table.counters);
@@ -295,7 +295,7 @@ void append_series(std::vector<Series>& out, const Rows& rows) {
 }  // namespace
 
 const TrafficTable& traffic_table() {
-    static const TrafficTable table = make_table();
+    static const TrafficTable table = make_traffic_table();
     return table;
 }
 

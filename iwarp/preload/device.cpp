@@ -139,7 +139,7 @@ int find_gid(std::uint32_t port, std::uint32_t index, ibv_gid_entry& entry) {
     return 0;
 }
 
-int fail(int error) {
+int fail_with(int error) {
     errno = error;
     return -1;
 }
@@ -289,7 +289,7 @@ RDMA_ABI int ibv_query_gid(ibv_context*, std::uint8_t port, int index, ibv_gid* 
     const int failure = performed("ibv_query_gid", [&](ProgressEngine&) {
         return index < 0 ? EINVAL : find_gid(port, static_cast<std::uint32_t>(index), entry);
     });
-    if (failure != 0) return fail(failure);
+    if (failure != 0) return fail_with(failure);
     *gid = entry.gid;
     return 0;
 }
@@ -329,20 +329,20 @@ RDMA_ABI int ibv_query_gid_type(ibv_context*, std::uint8_t, unsigned, unsigned* 
 }
 
 RDMA_ABI int ibv_query_pkey(ibv_context*, std::uint8_t port, int index, __be16* pkey) {
-    if (port != 1 || index != 0) return fail(EINVAL);
+    if (port != 1 || index != 0) return fail_with(EINVAL);
     *pkey = htobe16(full_pkey);
     return 0;
 }
 
 RDMA_ABI int ibv_get_pkey_index(ibv_context*, std::uint8_t port, __be16 pkey) {
-    return port == 1 && pkey == htobe16(full_pkey) ? 0 : fail(EINVAL);
+    return port == 1 && pkey == htobe16(full_pkey) ? 0 : fail_with(EINVAL);
 }
 
 RDMA_ABI int ibv_read_sysfs_file(const char* folder, const char* file, char* into, std::size_t size) {
-    if (size == 0) return fail(EINVAL);
+    if (size == 0) return fail_with(EINVAL);
     if (std::string_view(folder) == the_device().ibdev_path) {
         const std::string text = attribute_named(file);
-        if (text.empty()) return fail(ENOENT);
+        if (text.empty()) return fail_with(ENOENT);
         const std::size_t length = text.copy(into, size - 1);
         into[length] = 0;
         return static_cast<int>(length);

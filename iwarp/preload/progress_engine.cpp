@@ -156,7 +156,7 @@ void ProgressEngine::hand_out(const Event& event) {
 void say(const std::string& line) {
     // Not through stdio's buffers, which are the program's.
     const std::string whole = "librdmascope-verbs: " + line + "\n";
-    static_cast<void>(!write(STDERR_FILENO, whole.data(), whole.size()));
+    static_cast<void>(!::write(STDERR_FILENO, whole.data(), whole.size()));
 }
 
 int errno_of_exception(const char* function) {

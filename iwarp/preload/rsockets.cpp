@@ -55,7 +55,7 @@ RDMA_ABI off_t riomap(int, void*, size_t, int, int, off_t) { return unsupported<
 RDMA_ABI int riounmap(int, void*, size_t) { return unsupported("riounmap"); }
 RDMA_ABI size_t riowrite(int, const void*, size_t, off_t, int) { return unsupported<size_t>("riowrite"); }
 
-RDMA_ABI int rpoll(pollfd* descriptors, nfds_t count, int timeout) { return poll(descriptors, count, timeout); }
+RDMA_ABI int rpoll(pollfd* descriptors, nfds_t count, int timeout) { return ::poll(descriptors, count, timeout); }
 RDMA_ABI int rselect(int count, fd_set* readable, fd_set* writable, fd_set* exceptional, timeval* timeout) {
     return select(count, readable, writable, exceptional, timeout);
 }

@@ -59,7 +59,7 @@ constexpr std::array posted_errors{
 };
 
 // No Send with Immediate: RFC 7306 has immediate data alone or after a Write.
-constexpr std::array operations{
+constexpr std::array operation_rows{
     Row{IBV_WR_SEND, Operation::send},
     Row{IBV_WR_SEND_WITH_INV, Operation::send},
     Row{IBV_WR_RDMA_WRITE, Operation::write},
@@ -113,7 +113,7 @@ int to_errno(Posted posted) { return look_up(posted_errors, posted, EINVAL); }
 ibv_qp_state to_abi(QueuePairState state, ibv_qp_state believed) { return look_up(states, state, believed); }
 
 std::optional<Operation> to_operation(ibv_wr_opcode opcode) {
-    return look_up(operations, opcode, std::optional<Operation>());
+    return look_up(operation_rows, opcode, std::optional<Operation>());
 }
 
 std::optional<Access> to_access(unsigned flags) {

@@ -49,7 +49,7 @@ void add(mpa::FpduWriter& writer, mpa::Batch& batch, wire::Bytes header, wire::B
     writer.add(header, std::span{&payload, payload.empty() ? 0U : 1U}, batch);
 }
 
-Fault read_fault(ddp::MemoryFault fault) {
+Fault read_source_fault(ddp::MemoryFault fault) {
     switch (fault) {
         case ddp::MemoryFault::bounds: return fault::read_bounds;
         case ddp::MemoryFault::access: return fault::read_access;
@@ -363,7 +363,7 @@ void Outbound::respond(mpa::FpduWriter& writer, mpa::Batch& batch) {
 /// RFC 5040 section 4.8: the headers of the Read Request, put together again from what was kept of it, and updated to
 /// where the answer has got.
 void Outbound::refuse(const OwedResponse& response, ddp::MemoryFault fault) {
-    const Fault answer = read_fault(fault);
+    const Fault answer = read_source_fault(fault);
     const auto request = wire::to_octets(wire::RdmapReadRequest{
         response.sink_stag, response.sink_offset + response_offset_, response.length - response_offset_,
         response.source_stag, response.source_offset + response_offset_});

@@ -17,7 +17,7 @@ namespace {
 using dissect::LayerId;
 using dissect::Transport;
 
-constexpr std::int64_t patience_ns = 3'000'000'000;
+constexpr std::int64_t attempt_patience_ns = 3'000'000'000;
 
 struct Ends {
     Address client;
@@ -41,9 +41,9 @@ struct Hash {
     }
 };
 
-enum class Progress : std::uint8_t { requested, replied, ready, rejected, reset, abandoned, ended };
+enum class AttemptProgress : std::uint8_t { requested, replied, ready, rejected, reset, abandoned, ended };
 
-bool finished(Progress progress) { return progress >= Progress::rejected; }
+bool finished(AttemptProgress progress) { return progress >= AttemptProgress::rejected; }
 
 /// One attempt at a connection, successful or not.
 struct Connection {
@@ -52,7 +52,7 @@ struct Connection {
     Ends by_server;
     bool server_id_known = false;
     bool keys_known = false;  ///< `pairs` has both keys, and flows are found by them
-    Progress progress = Progress::requested;
+    AttemptProgress progress = AttemptProgress::requested;
     cm::Request request;
     cm::Limits mpa_request;
     std::uint32_t mpa_sequence = 0;  ///< of the Request's first octet
@@ -100,7 +100,7 @@ struct Connections::State {
     Connection& begin(const wire::Frame& frame, Transport transport, const Endpoint& client, const Endpoint& server);
     void make_room();
     void remove(List& list, Place place);
-    void finish(Place place, Progress progress, const std::string& words, const wire::Frame& frame);
+    void finish(Place place, AttemptProgress progress, const std::string& words, const wire::Frame& frame);
     void know(Place place, const FlowKey& to_server, const FlowKey& to_client);
     Place find(const Ends& ends);
     Place nobody() { return live.end(); }
@@ -161,7 +161,8 @@ Connection& Connections::State::begin(const wire::Frame& frame, Transport transp
 }
 
 /// Figures are still found by their flows, and messages by their ids, for they are repeated.
-void Connections::State::finish(Place place, Progress progress, const std::string& words, const wire::Frame& frame) {
+void Connections::State::finish(Place place, AttemptProgress progress, const std::string& words,
+                                const wire::Frame& frame) {
     if (finished(place->progress)) return;
     place->progress = progress;
     place->attempt.end_frame = frame.number;
@@ -235,8 +236,8 @@ void Connections::State::request(const cm::Message& message, const wire::Frame& 
 Connections::State::Place Connections::State::reply(const cm::Message& message) {
     const auto place = find({message.destination, message.source, message.remote_id, false, false});
     if (place == nobody() || finished(place->progress)) return nobody();
-    if (place->progress != Progress::requested) return nobody();  // repeated
-    place->progress = Progress::replied;
+    if (place->progress != AttemptProgress::requested) return nobody();  // repeated
+    place->progress = AttemptProgress::replied;
     place->attempt.server.qpn = message.reply.qpn;
     place->by_server = {message.destination, message.source, message.local_id, true, false};
     place->server_id_known = true;
@@ -271,8 +272,8 @@ Connections::State::Place Connections::State::reply(const cm::Message& message) 
 
 void Connections::State::ready(const cm::Message& message, const wire::Frame& frame) {
     const auto place = find({message.source, message.destination, message.local_id, false, false});
-    if (place == nobody() || place->progress != Progress::replied) return;
-    place->progress = Progress::ready;
+    if (place == nobody() || place->progress != AttemptProgress::replied) return;
+    place->progress = AttemptProgress::ready;
     const std::uint64_t setup_ns = base::elapsed(place->attempt.request_ns, frame.time_ns);
     place->pairs.client.setup_ns = place->pairs.server.setup_ns = setup_ns;
 }
@@ -290,10 +291,10 @@ Connections::State::Place Connections::State::reject(const cm::Message& message,
     bool from_client = false;
     const auto place = of_message(message, from_client);
     if (place == nobody() || finished(place->progress)) return nobody();
-    const bool stood = place->progress == Progress::ready;
+    const bool stood = place->progress == AttemptProgress::ready;
     const std::string reason = cm::reject_reason(message.reason);
     place->attempt.by_client = from_client;
-    finish(place, stood ? Progress::ended : Progress::rejected, reason, frame);
+    finish(place, stood ? AttemptProgress::ended : AttemptProgress::rejected, reason, frame);
     place->pairs.client.end = place->pairs.server.end = "REJ: " + reason;
     return place->keys_known ? place : nobody();
 }
@@ -302,7 +303,7 @@ Connections::State::Place Connections::State::release(const cm::Message& message
     bool from_client = false;
     const auto place = of_message(message, from_client);
     if (place == nobody() || finished(place->progress)) return nobody();
-    finish(place, Progress::ended, message.layer == LayerId::cm_dreq ? "DREQ" : "DREP", frame);
+    finish(place, AttemptProgress::ended, message.layer == LayerId::cm_dreq ? "DREQ" : "DREP", frame);
     return place->keys_known ? place : nobody();
 }
 
@@ -322,7 +323,7 @@ void Connections::State::resolve(const cm::Message& message, const wire::Frame& 
     if (message.request.server_port != 0) server.port = message.request.server_port;
     Connection& connection = begin(frame, message.transport, client, server);
     connection.by_client = ends;
-    connection.patience = patience_ns;
+    connection.patience = attempt_patience_ns;
     by_ends.insert_or_assign(ends, std::prev(live.end()));
 }
 
@@ -330,9 +331,9 @@ void Connections::State::resolved(const cm::Message& message, const wire::Frame&
     const auto place = find({message.destination, message.source, message.local_id, false, true});
     if (place == nobody() || finished(place->progress)) return;
     if (message.reason == 0)
-        finish(place, Progress::ended, {}, frame);
+        finish(place, AttemptProgress::ended, {}, frame);
     else
-        finish(place, Progress::rejected, cm::resolution_status(message.reason), frame);
+        finish(place, AttemptProgress::rejected, cm::resolution_status(message.reason), frame);
 }
 
 void Connections::State::mpa_request(const cm::MpaFrame& start, const dissect::Unit& unit, const FlowKey& key) {
@@ -340,16 +341,16 @@ void Connections::State::mpa_request(const cm::MpaFrame& start, const dissect::U
     const auto known = by_flow.find(key);
     if (known != by_flow.end()) {
         const Place old = known->second.place;
-        if (!finished(old->progress) && known->second.client && old->progress == Progress::requested) {
+        if (!finished(old->progress) && known->second.client && old->progress == AttemptProgress::requested) {
             ++old->attempt.requests;
             old->last_request_ns = frame.time_ns;
             return;
         }
-        if (!finished(old->progress)) finish(old, Progress::ended, "ports used again", frame);
+        if (!finished(old->progress)) finish(old, AttemptProgress::ended, "ports used again", frame);
     }
     Connection& connection = begin(frame, Transport::iwarp, tcp_end(key.source, key.selector >> 16),
                                    tcp_end(key.destination, key.selector & 0xffff));
-    connection.patience = patience_ns;
+    connection.patience = attempt_patience_ns;
     connection.mpa_request = start.limits;
     connection.mpa_sequence = unit.sequence;
     connection.mpa_crc = start.crc;
@@ -384,7 +385,7 @@ void Connections::State::mpa_reply(const cm::MpaFrame& start, const wire::Frame&
     const Place place = known->second.place;
     // The FIN may have come in the Reply's own frame, or by a shorter way into the capture.
     const bool closed = finished(place->progress);
-    const bool awaited = place->progress == Progress::requested || place->progress == Progress::abandoned;
+    const bool awaited = place->progress == AttemptProgress::requested || place->progress == AttemptProgress::abandoned;
     if (!awaited && !place->reply_unseen) return;
     place->reply_unseen = false;
     ConnectionFigures& client = place->pairs.client;
@@ -398,15 +399,15 @@ void Connections::State::mpa_reply(const cm::MpaFrame& start, const wire::Frame&
     server.initiator_depth = cm::lower_of(start.limits.ord, place->mpa_request.ird);
     server.responder_resources = place->mpa_request.ird;
     if (!start.rejected) {
-        place->progress = closed ? Progress::ended : Progress::ready;
+        place->progress = closed ? AttemptProgress::ended : AttemptProgress::ready;
         return;
     }
     if (closed) {
-        place->progress = Progress::rejected;
+        place->progress = AttemptProgress::rejected;
         place->attempt.end_frame = frame.number;
         client.end_frame = server.end_frame = frame.number;
     } else {
-        finish(place, Progress::rejected, {}, frame);
+        finish(place, AttemptProgress::rejected, {}, frame);
     }
     place->attempt.reason = disagreement(*place, start);
     client.end = server.end = "MPA reply: rejected";
@@ -464,16 +465,16 @@ void Connections::on_tcp(const wire::Frame& frame, const dissect::Dissection& di
     const bool opens = (tcp.flags & (tcp_syn | tcp_rst | tcp_ack)) == tcp_syn && !own;
     if (opens && place->reused_frame == 0) place->reused_frame = frame.number;
     if (finished(place->progress)) return;
-    const bool waiting = place->progress == Progress::requested;
+    const bool waiting = place->progress == AttemptProgress::requested;
     if ((tcp.flags & tcp_rst) != 0) {
         if (tcp.stray_reset) return;
-        s.finish(place, waiting ? Progress::reset : Progress::ended, "TCP RST", frame);
+        s.finish(place, waiting ? AttemptProgress::reset : AttemptProgress::ended, "TCP RST", frame);
     } else if (opens) {
-        s.finish(place, waiting ? Progress::abandoned : Progress::ended, "ports used again", frame);
+        s.finish(place, waiting ? AttemptProgress::abandoned : AttemptProgress::ended, "ports used again", frame);
     } else if ((tcp.flags & tcp_syn) != 0) {
         return;
     } else if ((tcp.flags & tcp_fin) != 0) {
-        s.finish(place, waiting ? Progress::abandoned : Progress::ended, "TCP FIN", frame);
+        s.finish(place, waiting ? AttemptProgress::abandoned : AttemptProgress::ended, "TCP FIN", frame);
     }
 }
 
@@ -491,10 +492,10 @@ void Connections::on_fpdus(const FlowKey& key) {
     if (known == state_->by_flow.end()) return;
     Connection& connection = *known->second.place;
     if (connection.reused_frame != 0) return;
-    Progress& progress = connection.progress;
-    const bool gone = progress == Progress::abandoned || progress == Progress::reset;
-    if (progress != Progress::requested && !gone) return;
-    progress = gone ? Progress::ended : Progress::ready;
+    AttemptProgress& progress = connection.progress;
+    const bool gone = progress == AttemptProgress::abandoned || progress == AttemptProgress::reset;
+    if (progress != AttemptProgress::requested && !gone) return;
+    progress = gone ? AttemptProgress::ended : AttemptProgress::ready;
     connection.reply_unseen = true;
 }
 
@@ -532,15 +533,15 @@ std::vector<ConnectionAttempt> Connections::attempts(std::int64_t now_ns) const 
         if (outcome != AttemptOutcome::rejected) out.back().reason.clear();
     };
     for (const Connection& connection : state_->done) {
-        if (connection.progress == Progress::rejected) add(connection, AttemptOutcome::rejected);
-        if (connection.progress == Progress::reset) add(connection, AttemptOutcome::reset);
-        if (connection.progress == Progress::abandoned) add(connection, AttemptOutcome::unanswered);
+        if (connection.progress == AttemptProgress::rejected) add(connection, AttemptOutcome::rejected);
+        if (connection.progress == AttemptProgress::reset) add(connection, AttemptOutcome::reset);
+        if (connection.progress == AttemptProgress::abandoned) add(connection, AttemptOutcome::unanswered);
     }
     for (const Connection& connection : state_->live) {
-        if (connection.progress != Progress::requested) continue;
+        if (connection.progress != AttemptProgress::requested) continue;
         const bool repeated = connection.attempt.requests > 1;
-        const std::uint64_t patience = std::min<std::uint64_t>(connection.patience, patience_ns);
-        const bool long_ago = now_ns >= later(connection.attempt.request_ns, patience_ns);
+        const std::uint64_t patience = std::min<std::uint64_t>(connection.patience, attempt_patience_ns);
+        const bool long_ago = now_ns >= later(connection.attempt.request_ns, attempt_patience_ns);
         if (long_ago || (repeated && now_ns >= later(connection.last_request_ns, patience)))
             add(connection, AttemptOutcome::unanswered);
     }

@@ -9,7 +9,7 @@ namespace metrics {
 
 namespace {
 
-constexpr std::uint32_t none = SenderWindow::none;
+constexpr std::uint32_t no_entry = SenderWindow::none;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ void SenderTable::note_other(std::uint32_t source, std::uint32_t destination, Se
         constexpr std::uint64_t set_back_ns = 1'000'000'000;
         const std::uint64_t late_ns = base::elapsed(time_ns, to.newest_ns);
         if (late_ns >= set_back_ns)
-            while (to.oldest != none) remove(to.oldest);
+            while (to.oldest != no_entry) remove(to.oldest);
         else if (late_ns >= window_ns)
             return;  // its millisecond has passed
         else
@@ -50,17 +50,17 @@ void SenderTable::note_other(std::uint32_t source, std::uint32_t destination, Se
 
 void SenderTable::forget_most(SenderWindow& to) {
     settle(to);
-    to.last_sender = none;
+    to.last_sender = no_entry;
     to.senders_max = to.senders_frame = 0;
 }
 
 /// Tells the list of the frames that it has not heard of.
 void SenderTable::settle(SenderWindow& window) {
-    if (window.last_sender != none) entries_[window.newest].last_ns = window.newest_ns;
+    if (window.last_sender != no_entry) entries_[window.newest].last_ns = window.newest_ns;
 }
 
 void SenderTable::forget_before(SenderWindow& window, std::int64_t now_ns) {
-    while (window.oldest != none && base::elapsed(entries_[window.oldest].last_ns, now_ns) >= window_ns)
+    while (window.oldest != no_entry && base::elapsed(entries_[window.oldest].last_ns, now_ns) >= window_ns)
         remove(window.oldest);
 }
 
@@ -80,7 +80,7 @@ std::uint32_t SenderTable::place_of(std::uint32_t source, std::uint32_t destinat
         if (entry.window == nullptr) return place;
         const SenderWindow& window = *entry.window;
         const std::int64_t last_ns =
-            window.newest == place && window.last_sender != none ? window.newest_ns : entry.last_ns;
+            window.newest == place && window.last_sender != no_entry ? window.newest_ns : entry.last_ns;
         const std::uint64_t away = base::elapsed(std::min(last_ns, time_ns), std::max(last_ns, time_ns));
         if (away < distance) continue;
         furthest = place;
@@ -94,7 +94,7 @@ std::uint32_t SenderTable::place_of(std::uint32_t source, std::uint32_t destinat
 bool SenderTable::insert(std::uint32_t place, std::uint32_t source, SenderWindow& to, std::int64_t time_ns) {
     constexpr unsigned steps_max = 64;
     std::uint32_t older = to.newest;
-    for (unsigned steps = 0; older != none && entries_[older].last_ns > time_ns; older = entries_[older].older)
+    for (unsigned steps = 0; older != no_entry && entries_[older].last_ns > time_ns; older = entries_[older].older)
         if (++steps > steps_max) return false;
     entries_[place].window = &to;
     entries_[place].sender = source;
@@ -105,7 +105,7 @@ bool SenderTable::insert(std::uint32_t place, std::uint32_t source, SenderWindow
 
 void SenderTable::remove(std::uint32_t place) {
     SenderWindow& window = *entries_[place].window;
-    if (window.newest == place) window.last_sender = none;
+    if (window.newest == place) window.last_sender = no_entry;
     unlink(place, window);
     --window.senders;
     entries_[place].window = nullptr;
@@ -114,17 +114,17 @@ void SenderTable::remove(std::uint32_t place) {
 /// Behind `older`, which may be none.
 void SenderTable::link(std::uint32_t place, std::uint32_t older, SenderWindow& window) {
     Entry& entry = entries_[place];
-    std::uint32_t& before = older != none ? entries_[older].newer : window.oldest;
+    std::uint32_t& before = older != no_entry ? entries_[older].newer : window.oldest;
     entry.older = older;
     entry.newer = before;
-    (entry.newer != none ? entries_[entry.newer].older : window.newest) = place;
+    (entry.newer != no_entry ? entries_[entry.newer].older : window.newest) = place;
     before = place;
 }
 
 void SenderTable::unlink(std::uint32_t place, SenderWindow& window) {
     const Entry& entry = entries_[place];
-    (entry.older != none ? entries_[entry.older].newer : window.oldest) = entry.newer;
-    (entry.newer != none ? entries_[entry.newer].older : window.newest) = entry.older;
+    (entry.older != no_entry ? entries_[entry.older].newer : window.oldest) = entry.newer;
+    (entry.newer != no_entry ? entries_[entry.newer].older : window.newest) = entry.older;
 }
 
 }  // namespace metrics

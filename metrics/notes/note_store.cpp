@@ -6,7 +6,7 @@ namespace metrics {
 
 namespace {
 
-std::uint32_t bounded(std::uint64_t value) {
+std::uint32_t bounded_count(std::uint64_t value) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, 0xffffffff));
 }
 
@@ -113,7 +113,7 @@ void NoteStore::gap(std::uint64_t flow, const Gap& gap, std::uint64_t frame) {
     here.has_gap = true;
     here.gap_state = gap.state;
     here.gap_ns = gap.ns;
-    here.wire_ns = bounded(gap.wire_ns);
+    here.wire_ns = bounded_count(gap.wire_ns);
     here.sent_again = gap.again;
 }
 
@@ -126,7 +126,7 @@ void NoteStore::repaired(std::uint64_t flow, const Repair& repair, std::uint64_t
 void NoteStore::outstanding(std::uint64_t flow, std::uint64_t messages, std::uint64_t bytes, std::uint64_t frame) {
     const std::uint32_t at = find_note(place_of(flow), frame);
     if (at == none) return;
-    note(at).outstanding_messages = bounded(messages);
+    note(at).outstanding_messages = bounded_count(messages);
     note(at).outstanding_bytes = bytes;
 }
 

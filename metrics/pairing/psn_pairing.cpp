@@ -21,13 +21,13 @@ constexpr std::uint32_t most_reach = 1 << 20;
 constexpr std::uint32_t reads_outstanding = 16;
 constexpr std::uint32_t max_age_ms = 4000;
 constexpr unsigned ways = 4;
-constexpr std::uint32_t none = 0xffffffff;
+constexpr std::uint32_t no_record = 0xffffffff;
 
 /// The flows of one service that lead from one host to another.
 std::uint64_t direction_of(const Address& source, const Address& destination, const FlowKey& key) {
     const std::uint64_t kind = std::uint64_t{static_cast<std::uint8_t>(key.transport)} << 8 |
                                static_cast<std::uint64_t>(static_cast<std::uint8_t>(key.service));
-    return base::mix(mix(mix(kind, source), destination), kind) | 1;
+    return base::mix(base::mix(base::mix(kind, source), destination), kind) | 1;
 }
 
 std::uint32_t distance(std::uint32_t from, std::uint32_t to) { return (to - from) & psn_mask; }
@@ -55,8 +55,8 @@ struct Candidate {
 struct Record {
     std::uint32_t generation = 1;  ///< grows whenever the index is given back
     std::uint32_t selector = 0;    ///< of the key, to notice that the index was used again
-    std::uint32_t direction = none;
-    std::uint32_t opposite = none;
+    std::uint32_t direction = no_record;
+    std::uint32_t opposite = no_record;
     // As a requester
     std::uint32_t newest = 0;  ///< highest PSN asked for
     std::uint32_t span = 0;    ///< PSNs up to it that answers may name; 0 = no request yet
@@ -64,13 +64,13 @@ struct Record {
     FlowIndex claimed_by = no_flow;  ///< the flow with the best claim to be the other half
     std::uint32_t claim_generation = 0;
     // As an answerer
-    std::uint32_t last_psn = none;
+    std::uint32_t last_psn = no_record;
     std::uint16_t answers = 0;  ///< distinct ones that some candidate could have asked for
     std::uint8_t candidate_count = 0;
-    std::uint32_t candidate_block = none;  ///< in State::candidates, once there is one
+    std::uint32_t candidate_block = no_record;  ///< in State::candidates, once there is one
 };
 
-struct Direction {
+struct RecordedDirection {
     std::uint64_t hash = 0;
     std::uint32_t users = 0;        ///< records that refer to it
     std::uint64_t covered = 0;      ///< PSNs in the windows of its requesters
@@ -82,12 +82,12 @@ struct Direction {
 
 struct PsnPairing::State {
     explicit State(std::size_t max_requests)
-        : sets(std::bit_ceil(std::max<std::size_t>(max_requests / ways, 16))), slots(64, none) {}
+        : sets(std::bit_ceil(std::max<std::size_t>(max_requests / ways, 16))), slots(64, no_record) {}
 
     std::vector<Set> sets;
     std::deque<Record> records;  ///< by flow index
-    Slab<std::array<Candidate, 4>> candidates{none - 1};
-    std::vector<Direction> directions;
+    Slab<std::array<Candidate, 4>> candidates{no_record - 1};
+    std::vector<RecordedDirection> directions;
     std::vector<std::uint32_t> free_directions;
     std::vector<std::uint32_t> slots;  ///< of directions, open addressing
     std::size_t used_directions = 0;
@@ -128,7 +128,7 @@ struct PsnPairing::State {
     };
     Found find(FlowIndex flow, const Record& answerer, std::uint32_t psn, std::uint32_t time_ms);
     void note_overlap(std::uint32_t direction, bool overlapping) {
-        Direction& d = directions[direction];
+        RecordedDirection& d = directions[direction];
         if (++d.answers >= 4096) {
             d.answers /= 2;
             d.overlapping /= 2;
@@ -144,7 +144,7 @@ struct PsnPairing::State {
 std::uint32_t PsnPairing::State::enter(std::uint64_t hash) {
     const std::size_t mask = slots.size() - 1;
     std::size_t i = hash >> 8 & mask;
-    for (; slots[i] != none; i = (i + 1) & mask)
+    for (; slots[i] != no_record; i = (i + 1) & mask)
         if (directions[slots[i]].hash == hash) {
             ++directions[slots[i]].users;
             return slots[i];
@@ -164,42 +164,42 @@ std::uint32_t PsnPairing::State::enter(std::uint64_t hash) {
 }
 
 void PsnPairing::State::rehash() {
-    std::vector<std::uint32_t> old(slots.size() * 2, none);
+    std::vector<std::uint32_t> old(slots.size() * 2, no_record);
     old.swap(slots);
     const std::size_t mask = slots.size() - 1;
     for (const std::uint32_t index : old) {
-        if (index == none) continue;
+        if (index == no_record) continue;
         std::size_t i = directions[index].hash >> 8 & mask;
-        while (slots[i] != none) i = (i + 1) & mask;
+        while (slots[i] != no_record) i = (i + 1) & mask;
         slots[i] = index;
     }
 }
 
 void PsnPairing::State::leave(std::uint32_t& direction) {
-    if (direction == none) return;
+    if (direction == no_record) return;
     const std::uint32_t index = direction;
-    direction = none;
+    direction = no_record;
     if (--directions[index].users != 0) return;
     const std::size_t mask = slots.size() - 1;
     std::size_t hole = directions[index].hash >> 8 & mask;
     while (slots[hole] != index) hole = (hole + 1) & mask;
     // Closes the gap in the probe sequence instead of leaving a tombstone.
-    for (std::size_t i = (hole + 1) & mask; slots[i] != none; i = (i + 1) & mask) {
+    for (std::size_t i = (hole + 1) & mask; slots[i] != no_record; i = (i + 1) & mask) {
         const std::size_t home = directions[slots[i]].hash >> 8 & mask;
         if (((i - home) & mask) < ((i - hole) & mask)) continue;
         slots[hole] = slots[i];
         hole = i;
     }
-    slots[hole] = none;
+    slots[hole] = no_record;
     free_directions.push_back(index);
     --used_directions;
 }
 
 void PsnPairing::State::clear(Record& record) {
-    if (record.direction != none) directions[record.direction].covered -= record.span;
+    if (record.direction != no_record) directions[record.direction].covered -= record.span;
     leave(record.direction);
     leave(record.opposite);
-    if (record.candidate_block != none) candidates.give_back(record.candidate_block);
+    if (record.candidate_block != no_record) candidates.give_back(record.candidate_block);
     const std::uint32_t generation = record.generation + 1;
     record = {};
     record.generation = generation == 0 ? 1 : generation;
@@ -218,7 +218,7 @@ void PsnPairing::State::advance(Record& record, std::uint32_t psn, std::uint32_t
         record.span = std::min(record.span + ahead, record.reach);
         record.newest = last;
     }
-    Direction& direction = directions[record.direction];
+    RecordedDirection& direction = directions[record.direction];
     direction.covered = direction.covered + record.span - before;
 }
 
@@ -262,7 +262,7 @@ PsnPairing::State::Found PsnPairing::State::find(FlowIndex flow, const Record& a
 
 void PsnPairing::State::join(Record& answerer, FlowIndex flow) {
     Candidate* place = nullptr;
-    if (answerer.candidate_block == none) answerer.candidate_block = candidates.take();
+    if (answerer.candidate_block == no_record) answerer.candidate_block = candidates.take();
     std::array<Candidate, 4>& known = candidates[answerer.candidate_block];
     if (answerer.candidate_count < known.size()) {
         place = &known[answerer.candidate_count++];
@@ -306,7 +306,7 @@ void PsnPairing::State::weigh(Record& answerer, std::uint32_t psn, const FlowInd
 /// One answer may be a coincidence, or the frame that it answers was not captured. Further ones confirm it, but not
 /// independently: two windows that overlap once go on to overlap.
 double PsnPairing::State::confidence(const Record& answerer, const Candidate& best) const {
-    const Direction& direction = directions[answerer.opposite];
+    const RecordedDirection& direction = directions[answerer.opposite];
     const double overlap = 2 * static_cast<double>(direction.covered) / psn_space;
     const double seen = direction.answers < 16 ? 0 : double(direction.overlapping) / double(direction.answers);
     const double doubt = std::min(1.0, std::max(overlap, seen));
@@ -353,7 +353,7 @@ void PsnPairing::request(const FlowKey& key, FlowIndex flow, std::uint32_t psn, 
                          std::int64_t now_ns) {
     if (flow == no_flow) return;
     Record& record = state_->record_of(flow, key);
-    if (record.direction == none) [[unlikely]]
+    if (record.direction == no_record) [[unlikely]]
         record.direction = state_->enter(direction_of(key.source, key.destination, key));
     psns = std::clamp<std::uint32_t>(psns, 1, psn_mask / 2);
     psn &= psn_mask;
@@ -370,7 +370,7 @@ void PsnPairing::request(const FlowKey& key, FlowIndex flow, std::uint32_t psn, 
 PsnPairing::Finding PsnPairing::answer(const FlowKey& key, FlowIndex flow, std::uint32_t psn, std::int64_t now_ns) {
     if (flow == no_flow) return {};
     Record& record = state_->record_of(flow, key);
-    if (record.opposite == none) [[unlikely]]
+    if (record.opposite == no_record) [[unlikely]]
         record.opposite = state_->enter(direction_of(key.destination, key.source, key));
     psn &= psn_mask;
     if (record.last_psn != psn) {
@@ -390,7 +390,7 @@ void PsnPairing::forget(const FlowKey&, FlowIndex flow) {
 
 std::size_t PsnPairing::octets() const {
     return sizeof(State) + state_->sets.capacity() * sizeof(Set) + state_->records.size() * sizeof(Record) +
-           state_->candidates.octets() + state_->directions.capacity() * sizeof(Direction) +
+           state_->candidates.octets() + state_->directions.capacity() * sizeof(RecordedDirection) +
            (state_->slots.capacity() + state_->free_directions.capacity()) * sizeof(std::uint32_t);
 }
 

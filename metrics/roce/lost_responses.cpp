@@ -11,7 +11,7 @@ namespace metrics {
 namespace {
 
 /// A requester that lacks responses asks for them again within this time.
-std::uint64_t patience_ns(const RequestState& request) {
+std::uint64_t response_patience_ns(const RequestState& request) {
     return 10 * (request.round_trip_min_ns != 0xffffffff ? std::uint64_t{request.round_trip_min_ns}
                                                          : psn::network_disorder_ns);
 }
@@ -19,7 +19,7 @@ std::uint64_t patience_ns(const RequestState& request) {
 }  // namespace
 
 void LostResponses::settle(Flow& requester, std::int64_t now_ns, std::uint64_t frame) {
-    const std::uint64_t patience = std::max(patience_ns(requester.request), psn::network_disorder_ns);
+    const std::uint64_t patience = std::max(response_patience_ns(requester.request), psn::network_disorder_ns);
     receive(requester, now_ns - static_cast<std::int64_t>(patience), frame);
 }
 
@@ -130,7 +130,7 @@ bool LostResponses::holds_back(Flow& requester, std::uint64_t position) {
 /// before, if it lacked them: the tap has missed what it got.
 bool LostResponses::went_on(const Flow& requester, std::int64_t sent_ns) const {
     const std::int64_t gap_ns = store_.troubles[requester.trouble].response_gap_ns;
-    return sent_ns > gap_ns && psn::elapsed(gap_ns, sent_ns) > patience_ns(requester.request);
+    return sent_ns > gap_ns && psn::elapsed(gap_ns, sent_ns) > response_patience_ns(requester.request);
 }
 
 /// What waits for responses up to `position` has had them, at a time that is not known.

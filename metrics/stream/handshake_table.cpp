@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t fewest = 2048;
 constexpr std::size_t bound = std::size_t{1} << 16;
 /// MPA's start frames follow the handshake: what has waited for them for so long will hardly see them.
-constexpr std::uint64_t patience_ns = 60'000'000'000;
+constexpr std::uint64_t handshake_patience_ns = 60'000'000'000;
 
 }  // namespace
 
@@ -118,7 +118,7 @@ void HandshakeTable::grow() {
 HandshakeTable::Entry* HandshakeTable::make_room(bool answer, std::int64_t now_ns) {
     if (used_ == entries_.size()) {
         std::uint32_t gives_way = spent_.oldest;
-        if (gives_way == none && elapsed(entries_[waiting_.oldest].handshake.syn_ns, now_ns) > patience_ns)
+        if (gives_way == none && elapsed(entries_[waiting_.oldest].handshake.syn_ns, now_ns) > handshake_patience_ns)
             gives_way = waiting_.oldest;
         if (gives_way == none && entries_.size() >= most_) {
             if (answer) return nullptr;

@@ -20,7 +20,7 @@ constexpr std::size_t tagged_head = 2 + 14;
 constexpr std::uint32_t most_unmatched = 256;
 constexpr std::uint32_t fewest_unmatched = 8;
 /// What waits for so long, while it is doubtful which requests were answered, was.
-constexpr std::uint64_t patience_ns = 1'000'000'000;
+constexpr std::uint64_t answer_patience_ns = 1'000'000'000;
 
 std::uint16_t mark_of(std::uint64_t first, std::uint64_t second) {
     const std::uint64_t hash = (first * base::golden ^ second) * 0xd6e8feb86659fd93u;
@@ -92,7 +92,7 @@ void Messages::doubt(const Half& half, const Part& part) {
     const OutstandingMessage* const oldest = requests.oldest(store_.rings);
     if (oldest == nullptr) {
         message.doubtful = 0;
-    } else if (elapsed(oldest->last_ns, part.passed_ns()) > patience_ns) {
+    } else if (elapsed(oldest->last_ns, part.passed_ns()) > answer_patience_ns) {
         give_up(half, part.now_ns());
     } else if (requests.messages() >= message.doubtful) {
         requests.complete_oldest(store_.rings, part.now_ns(), [&](const OutstandingMessage& missed) {

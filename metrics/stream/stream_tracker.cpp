@@ -41,7 +41,7 @@ bool addressed(const FlowKey& key) {
            key.destination.family != dissect::Network::Family::none;
 }
 
-std::uint32_t bounded(std::size_t value) {
+std::uint32_t bounded_size(std::size_t value) {
     return static_cast<std::uint32_t>(std::min<std::size_t>(value, 0xfffffffe));
 }
 
@@ -119,7 +119,7 @@ struct StreamTracker::State {
     State(StreamTracker& owner, FlowStore& flows)
         : tracker(owner),
           store(flows),
-          directions(bounded(flows.options.max_flows)),
+          directions(bounded_size(flows.options.max_flows)),
           handshakes(flows.options.max_flows),
           segments(flows),
           messages(flows, segments.receiver()) {}

@@ -146,7 +146,7 @@ bool may_come_from_small_messages(Verdict verdict) {
 }
 
 /// Whatever takes most of the time names the verdict.
-Verdict verdict_of(const Subject& subject, const FlowSnapshot& flow) {
+Verdict bandwidth_verdict(const Subject& subject, const FlowSnapshot& flow) {
     const std::uint64_t wall = flow.wall_ns();
     if (wall == 0 || too_little(flow) || partly_read(flow)) return Verdict::undecidable;
     if (share_of(flow, {State::unobserved}, wall) >= unobserved_share) return Verdict::undecidable;
@@ -542,7 +542,7 @@ void add_figures(const Subject& subject, const FlowSnapshot& flow, Answer& answe
 std::uint64_t moved(const FlowSnapshot& flow) { return std::max(flow.message_bytes_total(), flow.payload_bytes); }
 
 /// The flow that moved most. Flows with messages come first: what they wait for is known.
-const FlowSnapshot* busiest(const Flows& flows) {
+const FlowSnapshot* busiest_sender(const Flows& flows) {
     const FlowSnapshot* best = nullptr;
     for (const FlowSnapshot* flow : flows) {
         if (!carries_data(*flow)) continue;
@@ -585,16 +585,16 @@ std::vector<Affected> alike_flows(const Subject& subject, const FlowSnapshot& fl
         if (std::ranges::find(group.flows, &flow) == group.flows.end()) continue;
         for (const FlowSnapshot* each : group.flows)
             if (each == &flow ||
-                (carries_data(*each) && each->messages_total() > 0 && verdict_of(subject, *each) == verdict))
+                (carries_data(*each) && each->messages_total() > 0 && bandwidth_verdict(subject, *each) == verdict))
                 alike.push_back({each, ratio(static_cast<double>(moved(*each)), most)});
     }
     return alike;
 }
 
-Answer describe(const Subject& subject) {
-    const FlowSnapshot* flow = busiest(subject.flows());
+Answer bandwidth_answer(const Subject& subject) {
+    const FlowSnapshot* flow = busiest_sender(subject.flows());
     if (flow == nullptr) return nothing_moved(subject);
-    const Verdict verdict = verdict_of(subject, *flow);
+    const Verdict verdict = bandwidth_verdict(subject, *flow);
     std::vector<Affected> alike = alike_flows(subject, *flow, verdict);
     Answer answer = finding(Question::bandwidth, verdict, alike);
     Words words = words_for(subject, verdict, *flow);
@@ -620,7 +620,7 @@ void ask_bandwidth(const Subject& subject, std::vector<Answer>& out) {
     find_failed_connections(subject, out);
     find_errors(subject, out);
     find_repairs(subject, out);
-    if (out.size() == before) out.push_back(describe(subject));
+    if (out.size() == before) out.push_back(bandwidth_answer(subject));
 }
 
 }  // namespace metrics::why

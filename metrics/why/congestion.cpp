@@ -27,14 +27,14 @@ double marked(const FlowSnapshot& flow) {
     return ratio(static_cast<double>(flow.ecn_ce_packets), static_cast<double>(flow.packets));
 }
 
-struct Sums {
+struct CongestionSums {
     std::uint64_t packets = 0, capable = 0, ce = 0, cnp = 0, ece = 0, paced_ns = 0;
     Histogram interval;
 };
 
 /// What `flows` carried, and the CNPs of `notified`.
-Sums sum_up(const Flows& flows, const Flows& notified) {
-    Sums sums;
+CongestionSums sum_up(const Flows& flows, const Flows& notified) {
+    CongestionSums sums;
     for (const FlowSnapshot* flow : flows) {
         sums.packets += flow->packets;
         sums.capable += flow->ecn_capable_packets;
@@ -82,7 +82,7 @@ Flows notified_among(const Flows& flows) {
     return notified;
 }
 
-void add_figures(Answer& answer, const Flows& flows, const Flows& notified, const Sums& sums) {
+void add_figures(Answer& answer, const Flows& flows, const Flows& notified, const CongestionSums& sums) {
     add_evidence(answer, "packets", static_cast<double>(sums.packets), EvidenceUnit::packets);
     add_evidence(answer, "of them ECN-capable", static_cast<double>(sums.capable), EvidenceUnit::packets, {}, true);
     add_evidence(answer, "marked CE", static_cast<double>(sums.ce), EvidenceUnit::packets,
@@ -106,7 +106,7 @@ std::uint64_t cnps_of(const Flows& notified) { return sum_up({}, notified).cnp; 
 
 /// What came back of the marks: "6 CNPs asked the sender to slow down". CNPs that were assigned to another flow, or to
 /// none, may be about these marks all the same.
-std::string echo_words(const Subject& subject, const Way& way, const Sums& sums) {
+std::string echo_words(const Subject& subject, const Way& way, const CongestionSums& sums) {
     if (way.transport == dissect::Transport::iwarp)
         return sums.ece > 0 ? "TCP slows the sender down for it" : "the receiver did not echo it";
     if (sums.cnp > 0) return counted(sums.cnp, "CNP") + " asked the sender to slow down";
@@ -116,7 +116,7 @@ std::string echo_words(const Subject& subject, const Way& way, const Sums& sums)
 }
 
 /// Which counters show that the marks reach the sender. RFC 3168, 6.1; DCQCN.
-std::string echo_advice(const Subject& subject, const Way& way, const Sums& sums) {
+std::string echo_advice(const Subject& subject, const Way& way, const CongestionSums& sums) {
     const std::string receiver = subject.short_name(way.receiver);
     if (way.transport == dissect::Transport::iwarp)
         return sums.ece > 0 ? fmt::format(
@@ -149,7 +149,7 @@ bool find_marks(const Subject& subject, const Way& way, std::vector<Answer>& out
     Answer answer = finding(Question::congestion, Verdict::marked, affected);
     const Flows flows = flows_of(affected);
     const Flows notified = notified_among(flows);
-    const Sums sums = sum_up(flows, notified);
+    const CongestionSums sums = sum_up(flows, notified);
     const bool seen = sums.ce > 0;
     const std::string what =
         seen ? fmt::format("Switches marked {} of {} ({}) {} as having met congestion", number(sums.ce),
@@ -184,7 +184,7 @@ void find_notifications(const Subject& subject, const Way& way, std::vector<Answ
     }
     Answer answer = finding(Question::congestion, Verdict::throttled, affected);
     const Flows flows = flows_of(affected);
-    const Sums sums = sum_up(flows, flows);
+    const CongestionSums sums = sum_up(flows, flows);
     const bool found =
         std::none_of(flows.begin(), flows.end(), [](const FlowSnapshot* flow) { return shows_its_own(*flow); });
     answer.summary = fmt::format(
@@ -307,7 +307,7 @@ Verdict verdict_of(const Signs& signs) {
     return signs.queued.empty() ? Verdict::none : Verdict::queueing;
 }
 
-void describe_loss(const Subject& subject, const FlowSnapshot& flow, const Sums& sums, Answer& answer) {
+void describe_loss(const Subject& subject, const FlowSnapshot& flow, const CongestionSums& sums, Answer& answer) {
     // Of packets that were not found, nothing else is known.
     const bool seen = lost_on_the_way(subject, flow);
     answer.summary =
@@ -320,7 +320,7 @@ void describe_loss(const Subject& subject, const FlowSnapshot& flow, const Sums&
     answer.confidence *= 0.5;
 }
 
-void describe_queueing(const Subject& subject, const FlowSnapshot& flow, const Signs& signs, const Sums& sums,
+void describe_queueing(const Subject& subject, const FlowSnapshot& flow, const Signs& signs, const CongestionSums& sums,
                        Answer& answer) {
     answer.summary = fmt::format(
         "Messages {} typically take several times their least latency, but nothing was marked, paused or lost: the "
@@ -335,7 +335,7 @@ void describe_queueing(const Subject& subject, const FlowSnapshot& flow, const S
     answer.confidence *= 0.6;
 }
 
-void describe_none(const Signs& signs, const Sums& sums, Answer& answer) {
+void describe_none(const Signs& signs, const CongestionSums& sums, Answer& answer) {
     answer.summary =
         fmt::format("No sign of congestion: {}nothing paused{}{}.", sums.capable == 0 ? "" : "nothing marked, ",
                     signs.repeated ? "" : ", nothing lost on the way",
@@ -344,7 +344,7 @@ void describe_none(const Signs& signs, const Sums& sums, Answer& answer) {
     answer.confidence *= sums.capable == 0 ? 0.7 : 0.9;
 }
 
-Answer describe(const Subject& subject) {
+Answer congestion_answer(const Subject& subject) {
     Signs signs = signs_of(subject);
     std::vector<Affected>& affected = !signs.lossy.empty()    ? signs.lossy
                                       : !signs.queued.empty() ? signs.queued
@@ -353,7 +353,7 @@ Answer describe(const Subject& subject) {
     Answer answer = finding(Question::congestion, verdict, affected);
     answer.severity = 0;
     const Flows flows = flows_of(affected);
-    const Sums sums = sum_up(flows, flows);
+    const CongestionSums sums = sum_up(flows, flows);
     switch (verdict) {
         case Verdict::loss: describe_loss(subject, *flows.front(), sums, answer); break;
         case Verdict::queueing: describe_queueing(subject, *flows.front(), signs, sums, answer); break;
@@ -376,7 +376,7 @@ void ask_congestion(const Subject& subject, std::vector<Answer>& out) {
         if (!find_marks(subject, way, out)) find_notifications(subject, way, out);
     find_pauses(subject, out);
     find_incast(subject, out);
-    if (out.size() == before) out.push_back(describe(subject));
+    if (out.size() == before) out.push_back(congestion_answer(subject));
 }
 
 }  // namespace metrics::why

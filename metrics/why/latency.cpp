@@ -312,7 +312,7 @@ Answer nothing_measured(const Subject& subject) {
     return answer;
 }
 
-Answer describe(const Subject& subject) {
+Answer latency_answer(const Subject& subject) {
     const FlowSnapshot* flow = most_repaired(subject);
     if (flow == nullptr) flow = most_sampled(subject);
     if (flow == nullptr) return nothing_measured(subject);
@@ -344,7 +344,7 @@ Answer describe(const Subject& subject) {
 void ask_latency(const Subject& subject, std::vector<Answer>& out) {
     const std::size_t before = out.size();
     find_distance(subject, out);
-    if (out.size() == before) out.push_back(describe(subject));
+    if (out.size() == before) out.push_back(latency_answer(subject));
 }
 
 }  // namespace metrics::why

@@ -31,7 +31,7 @@ enum class Cause {
     loss_elsewhere
 };
 
-Verdict verdict_of(Cause cause) {
+Verdict illness_verdicts(Cause cause) {
     switch (cause) {
         case Cause::rnr:
         case Cause::rnr_elsewhere: return Verdict::rnr;
@@ -159,15 +159,15 @@ bool is_worth_an_alarm(const FlowSnapshot& flow, Cause cause, double severity) {
 }
 
 /// If the cause is elsewhere, only what the answers report of it.
-struct Sums {
+struct RepairSums {
     std::uint64_t packets = 0, again = 0, missing = 0, late = 0, doubled = 0, icrc = 0, crc = 0, rnr = 0, naks = 0,
                   naks_of_another = 0, timeouts = 0, duplicate_acks = 0, repair_ns = 0, rnr_ns = 0, timeout_ns = 0,
                   busy_ns = 0;
     Histogram repair, rnr_timer;
 };
 
-Sums sum_up(const Flows& flows, Cause cause) {
-    Sums sums;
+RepairSums sum_up(const Flows& flows, Cause cause) {
+    RepairSums sums;
     for (const FlowSnapshot* flow : flows) {
         sums.packets += flow->packets;
         if (is_elsewhere(cause) == shows_its_own(*flow)) {
@@ -197,7 +197,7 @@ Sums sum_up(const Flows& flows, Cause cause) {
 }
 
 /// "; repairing it took 71 % of the time in which there was something to send"
-std::string repair_share_text(const Sums& sums) {
+std::string repair_share_text(const RepairSums& sums) {
     const double share = ratio(static_cast<double>(sums.repair_ns), static_cast<double>(sums.busy_ns));
     if (share < 0.001) return {};
     return fmt::format("; repairing it took {} of the time in which there was something to send", percent(share));
@@ -207,13 +207,13 @@ std::string share_of(std::uint64_t part, std::uint64_t packets) {
     return fmt::format("{} of {} ({})", number(part), counted(packets, "packet"),
                        percent(ratio(static_cast<double>(part), static_cast<double>(packets))));
 }
-std::string share_of_packets(std::uint64_t part, const Sums& sums) { return share_of(part, sums.packets); }
+std::string share_of_packets(std::uint64_t part, const RepairSums& sums) { return share_of(part, sums.packets); }
 
 /// The flows with one cause, all from one host to another, and the words for them.
 struct RepairedFlows {
     const Subject& subject;
     const Flows& flows;
-    const Sums& sums;
+    const RepairSums& sums;
     std::string way;     ///< "from A (port 1) to B (port 2)"
     std::string sender;  ///< short names
     std::string receiver;
@@ -222,7 +222,7 @@ struct RepairedFlows {
     bool infiniband = false;  ///< no Ethernet beneath
 };
 
-RepairedFlows describe_flows(const Subject& subject, const Flows& flows, const Sums& sums) {
+RepairedFlows describe_flows(const Subject& subject, const Flows& flows, const RepairSums& sums) {
     const FlowSnapshot& first = *flows.front();
     return {subject,
             flows,
@@ -241,7 +241,7 @@ std::string_view host_counters(const RepairedFlows& repaired) {
 }
 
 void explain_loss_before(const RepairedFlows& repaired, Answer& answer) {
-    const Sums& sums = repaired.sums;
+    const RepairSums& sums = repaired.sums;
     // A repeat that is lost as well leaves no new hole; the receiver's NAKs tell of some of those.
     answer.summary = fmt::format(
         "{}{} {} were lost before they came to this capture point{}.", sums.naks > sums.missing ? "At least " : "",
@@ -302,7 +302,7 @@ void explain_loss_elsewhere(const RepairedFlows& repaired, Answer& answer) {
 }
 
 void explain_reordering(const RepairedFlows& repaired, Answer& answer) {
-    const Sums& sums = repaired.sums;
+    const RepairSums& sums = repaired.sums;
     answer.summary =
         fmt::format("{} {} came late, overtaken by others{}; {}{}.", share_of_packets(sums.late, sums), repaired.way,
                     sums.missing == 0 ? ", though none was lost" : "",
@@ -325,7 +325,7 @@ void explain_duplication(const RepairedFlows& repaired, Answer& answer) {
 }
 
 void explain_corruption(const RepairedFlows& repaired, Answer& answer) {
-    const Sums& sums = repaired.sums;
+    const RepairSums& sums = repaired.sums;
     answer.summary = fmt::format("{} {} carried a bad {}: they were damaged on the way{}.",
                                  share_of_packets(sums.icrc + sums.crc, sums), repaired.way,
                                  sums.icrc > 0 ? "ICRC" : "CRC", repair_share_text(sums));
@@ -339,7 +339,7 @@ void explain_corruption(const RepairedFlows& repaired, Answer& answer) {
 }
 
 void explain_rnr(const RepairedFlows& repaired, Cause cause, Answer& answer) {
-    const Sums& sums = repaired.sums;
+    const RepairSums& sums = repaired.sums;
     const std::string waited =
         cause == Cause::rnr_elsewhere
             ? std::string("how long the sender waited for it cannot be told, for the flow was not found")
@@ -388,7 +388,7 @@ void explain_timeout(const RepairedFlows& repaired, Answer& answer) {
                           repaired.sender));
 }
 
-void explain(const Subject& subject, Cause cause, const Flows& flows, const Sums& sums, Answer& answer) {
+void explain(const Subject& subject, Cause cause, const Flows& flows, const RepairSums& sums, Answer& answer) {
     const RepairedFlows repaired = describe_flows(subject, flows, sums);
     switch (cause) {
         case Cause::loss_before: return explain_loss_before(repaired, answer);
@@ -403,7 +403,7 @@ void explain(const Subject& subject, Cause cause, const Flows& flows, const Sums
     }
 }
 
-void add_figures(Cause cause, const Flows& flows, const Sums& sums, Answer& answer) {
+void add_figures(Cause cause, const Flows& flows, const RepairSums& sums, Answer& answer) {
     const auto add = [&](std::string what, std::uint64_t value, EvidenceUnit unit,
                          std::initializer_list<EventKind> kinds) {
         add_evidence(answer, std::move(what), static_cast<double>(value), unit,
@@ -510,9 +510,9 @@ void find_repairs(const Subject& subject, std::vector<Answer>& out) {
             }
         }
         for (auto& [cause, affected] : by_cause) {
-            Answer answer = finding(Question::bandwidth, verdict_of(cause), affected);
+            Answer answer = finding(Question::bandwidth, illness_verdicts(cause), affected);
             const Flows flows = flows_of(affected);
-            const Sums sums = sum_up(flows, cause);
+            const RepairSums sums = sum_up(flows, cause);
             explain(subject, cause, flows, sums, answer);
             add_figures(cause, flows, sums, answer);
             if (cause == Cause::loss_after && sums.naks + sums.duplicate_acks == 0) answer.confidence *= 0.6;

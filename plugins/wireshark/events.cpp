@@ -14,7 +14,7 @@ namespace {
 
 enum class Form : std::uint8_t { flag, count, octets, time, nak, number, difference, terminate };
 
-struct Row {
+struct EventRow {
     EventKind kind;
     const char* name;
     const char* label;
@@ -28,7 +28,7 @@ using E = EventKind;
 
 // In the order of EventKind. Errors end a connection or break the specification, warnings cost throughput, notes
 // explain, chats tell the connection's life.
-constexpr Row rows[] = {
+constexpr EventRow event_rows[] = {
     {E::retransmission, "rdma.retransmission.first", "First of what is transmitted again", Form::flag, PI_SEQUENCE,
      PI_WARN, "The sender begins to transmit again", false},
     {E::gap, "rdma.missing", "Missing before this one", Form::count, PI_SEQUENCE, PI_WARN,
@@ -83,9 +83,9 @@ constexpr Row rows[] = {
     {E::read_restart_wrong, "rdma.read_restart_wrong", "READ repeated from a wrong place, off by", Form::difference,
      PI_PROTOCOL, PI_ERROR, "A repeated READ request does not begin at the first missing response", true},
 };
-static_assert(std::size(rows) == metrics::event_kind_count);
+static_assert(std::size(event_rows) == metrics::event_kind_count);
 
-const Row& row_of(EventKind kind) { return rows[static_cast<std::size_t>(kind)]; }
+const EventRow& row_of(EventKind kind) { return event_rows[static_cast<std::size_t>(kind)]; }
 
 ftenum type_of(Form form) {
     switch (form) {
@@ -136,8 +136,8 @@ Events::Events() {
 }
 
 void Events::register_fields(int protocol) {
-    for (std::size_t i = 0; i < std::size(rows); ++i) {
-        const Row& row = rows[i];
+    for (std::size_t i = 0; i < std::size(event_rows); ++i) {
+        const EventRow& row = event_rows[i];
         const ftenum type = type_of(row.form);
         const bool number = type == FT_UINT64 || type == FT_INT64;
         registrations_[i] = {
@@ -160,7 +160,7 @@ void Events::register_fields(int protocol) {
 
 void Events::show(const metrics::FrameNote::Event& event, proto_tree* tree, proto_item* item, tvbuff_t* tvb,
                   packet_info* pinfo) const {
-    const Row& row = row_of(event.kind);
+    const EventRow& row = row_of(event.kind);
     const int id = ids_[static_cast<std::size_t>(event.kind)];
     const std::string text = value_text(row.form, event.value);
     proto_item* value = nullptr;
@@ -193,7 +193,7 @@ void Events::show_retransmission(proto_tree* tree, tvbuff_t* tvb, packet_info* p
 }
 
 std::string Events::brief(const metrics::FrameNote::Event& event) {
-    const Row& row = row_of(event.kind);
+    const EventRow& row = row_of(event.kind);
     if (!row.in_info_column) return {};
     const std::string text = value_text(row.form, event.value);
     return text.empty() ? std::string(row.label) : fmt::format("{}: {}", row.label, text);

@@ -34,7 +34,7 @@ bool is_frame_number(const FieldInfo& info) {
     return info.name == "rdma.repeats_frame" || info.name == "rdma.first_frame" || info.name == "rdma.notice.frame";
 }
 
-ftenum type_of(const FieldInfo& info) {
+ftenum field_type(const FieldInfo& info) {
     if (is_frame_number(info)) return FT_FRAMENUM;
     switch (info.kind) {
         case Kind::none: return FT_NONE;
@@ -76,7 +76,7 @@ void HouseFields::register_fields(int protocol) {
         const char* name = own_->text(info.name);
         ids_[field.id] = proto_registrar_get_id_byname(name);
         if (ids_[field.id] >= 0) continue;
-        const ftenum type = type_of(info);
+        const ftenum type = field_type(info);
         int display = !is_number(type) ? int{BASE_NONE} : info.base == wire::Base::hex ? int{BASE_HEX} : int{BASE_DEC};
         const void* names = nullptr;
         if (is_number(type) && !info.values.empty() && type == FT_UINT64) {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t longest_segment = 32768;
 constexpr wire::Ipv4Address home{std::byte{127}, std::byte{0}, std::byte{0}, std::byte{1}};
-constexpr std::uint16_t window = 0xffff;
+constexpr std::uint16_t tcp_window = 0xffff;
 constexpr std::uint8_t window_scale = 10;
 
 capture::InterfaceInfo interface() {
@@ -116,7 +116,7 @@ void StackTap::write(Connection& connection, unsigned side, bool syn, std::span<
     if (tcp.ack) tcp.acknowledgment = static_cast<std::uint32_t>(own.taken + 1);
     tcp.syn = syn;
     tcp.psh = !data.empty();
-    tcp.window = window;
+    tcp.window = tcp_window;
     tcp.header_words = syn ? 6 : 5;
     std::vector<std::byte> segment;
     append(segment, tcp);

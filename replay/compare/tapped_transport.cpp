@@ -23,7 +23,7 @@ using iwarp::transport::TcpTransport;
 using iwarp::transport::Transport;
 using iwarp::verbs::Stream;
 
-std::uint16_t port_of(const std::string& address) {
+std::uint16_t port_in(const std::string& address) {
     std::uint16_t port = 0;
     const std::size_t colon = address.rfind(':');
     if (colon != std::string::npos) std::from_chars(address.data() + colon + 1, address.data() + address.size(), port);
@@ -40,8 +40,8 @@ public:
     ~TappedStream() override { stream_->transport_data = nullptr; }
 
     void connected(const std::string& peer, std::uint32_t emss, std::int64_t now_ns) override {
-        const std::uint16_t own = port_of(transport_.local(*this));
-        const std::uint16_t other = port_of(peer);
+        const std::uint16_t own = port_in(transport_.local(*this));
+        const std::uint16_t other = port_in(peer);
         initiator_port_ = side_ == 0 ? own : other;
         tap_.opened(side_, initiator_port_, side_ == 0 ? other : own);
         stream_->connected(peer, emss, now_ns);

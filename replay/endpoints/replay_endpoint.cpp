@@ -19,7 +19,7 @@ constexpr std::int64_t blocked_ns = 1'000'000;     ///< what is waited for comes
 constexpr std::int64_t closing_ns = 2'000'000'000;
 constexpr std::int64_t gathering_ns = 200'000'000;  ///< operations and connections before the start
 constexpr std::int64_t before_start_ns = 5'000'000;
-constexpr std::size_t window = OperationQueue::capacity;
+constexpr std::size_t most_outstanding = OperationQueue::capacity;
 constexpr std::size_t opening_at_once = 128;
 constexpr std::size_t read_at_once = 2048;
 
@@ -144,7 +144,7 @@ Status ReplayEndpoint::wait_for_start() {
         if (auto go_on = check_stop(); !go_on) return go_on;
         read_operations();
         connect_sides();
-        const bool enough = operations_.ended() || pending_ >= window / 2 || base::steady_ns() - since > gathering_ns;
+        const bool enough = operations_.ended() || pending_ >= most_outstanding / 2 || base::steady_ns() - since > gathering_ns;
         if (options_.initiator && enough && !sides_.empty() && all_connected()) {
             control_->send({.type = ControlMessage::Type::start});
             started_ = true;
@@ -368,7 +368,7 @@ void ReplayEndpoint::report_arrivals() {
 }
 
 void ReplayEndpoint::read_operations() {
-    if (pending_ >= window) return;
+    if (pending_ >= most_outstanding) return;
     taken_.clear();
     operations_.take(taken_, read_at_once);
     for (const Operation& operation : taken_) {
@@ -424,7 +424,7 @@ Result<std::size_t> ReplayEndpoint::post(std::int64_t now_ns) {
 
 std::int64_t ReplayEndpoint::wait_ns(std::int64_t now_ns) const {
     std::int64_t wait = stop_poll_ns;
-    if (pending_ < window && !operations_.ended()) wait = blocked_ns;
+    if (pending_ < most_outstanding && !operations_.ended()) wait = blocked_ns;
     for (const auto& side : sides_)
         if (const auto due = side->due_ns(start_ns_)) wait = std::min(wait, *due > now_ns ? *due - now_ns : blocked_ns);
     return wait;

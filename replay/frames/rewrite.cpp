@@ -92,7 +92,7 @@ std::optional<Value> value_of(F field, const std::string& text) {
     return std::nullopt;
 }
 
-constexpr const char* form =
+constexpr const char* rule_form =
     "mac, ip, port or qpn (or one of them with .src or .dst), a colon, the old value or `any`, an equals sign and the "
     "new value, as in ip:192.0.2.1=10.0.0.1,";
 
@@ -102,11 +102,11 @@ wire::Result<RewriteRule, std::string> parse_rewrite(const std::string& text) {
     const std::size_t colon = text.find(':');
     const std::size_t equals = text.rfind('=');
     if (colon == std::string::npos || equals == std::string::npos || equals < colon)
-        return wire::Failure{std::string(form)};
+        return wire::Failure{std::string(rule_form)};
     const auto name = std::find_if(names.begin(), names.end(), [&](const Name& each) {
         return each.name == std::string_view(text).substr(0, colon);
     });
-    if (name == names.end()) return wire::Failure{std::string(form)};
+    if (name == names.end()) return wire::Failure{std::string(rule_form)};
     const std::string from = text.substr(colon + 1, equals - colon - 1);
     RewriteRule rule{name->fields};
     const auto to = value_of(*name->fields[0], text.substr(equals + 1));

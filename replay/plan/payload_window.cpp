@@ -235,11 +235,12 @@ void PayloadCollector::break_off(std::uint64_t key, std::uint64_t frame) {
 }
 
 void PayloadCollector::on_notice(const dissect::Notice& notice) {
-    using Kind = dissect::Notice::Kind;
+    using NoticeKind = dissect::Notice::Kind;
     // Which direction's octets they were, the notice does not say.
-    if (notice.kind == Kind::stream_gap || notice.kind == Kind::stream_skipped || notice.kind == Kind::stream_unread)
+    if (notice.kind == NoticeKind::stream_gap || notice.kind == NoticeKind::stream_skipped ||
+        notice.kind == NoticeKind::stream_unread)
         for (const bool from_client : {false, true}) break_off(key_of(notice.stream, from_client), notice.frame.number);
-    if (notice.kind == Kind::stream_not_rdma || notice.kind == Kind::stream_evicted)
+    if (notice.kind == NoticeKind::stream_not_rdma || notice.kind == NoticeKind::stream_evicted)
         for (const bool from_client : {false, true})
             if (const auto found = by_stream_.find(key_of(notice.stream, from_client)); found != by_stream_.end())
                 forget(found->second);

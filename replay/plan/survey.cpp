@@ -15,7 +15,7 @@ namespace {
 using metrics::FlowSnapshot;
 using metrics::Operation;
 
-constexpr std::size_t batch_frames = 1024;
+constexpr std::size_t frames_per_batch = 1024;
 
 std::uint64_t count_of(const FlowSnapshot& flow, Operation operation) {
     return flow.operations[metrics::index_of(operation)].count;
@@ -27,7 +27,7 @@ capture::Result<metrics::Snapshot> read(const std::string& path, std::string& br
     metrics::AnalyzerOptions options;
     options.engine.reuse = false;
     metrics::Analyzer analyzer(options);
-    std::vector<wire::Frame> frames(batch_frames);
+    std::vector<wire::Frame> frames(frames_per_batch);
     for (;;) {
         const capture::Batch batch = (*source)->next_batch(frames);
         if (batch.status == capture::ReadStatus::end) break;
@@ -116,7 +116,7 @@ void pair(Survey& out, const std::vector<std::uint64_t>& wanted) {
     }
 }
 
-capture::Error failure(const std::string& path, std::string message) { return {std::move(message), path, {}, 0}; }
+capture::Error file_failure(const std::string& path, std::string message) { return {std::move(message), path, {}, 0}; }
 
 }  // namespace
 
@@ -142,7 +142,8 @@ std::uint64_t Survey::fingerprint() const {
 
 capture::Result<Survey> survey(const std::string& path, const std::vector<std::uint64_t>& flows) {
     if (path == "-")
-        return wire::Failure{failure(path, "a capture is read twice to be replayed; save standard input to a file")};
+        return wire::Failure{
+            file_failure(path, "a capture is read twice to be replayed; save standard input to a file")};
     Survey out;
     out.path = path;
     auto snapshot = read(path, out.broken);
@@ -150,12 +151,12 @@ capture::Result<Survey> survey(const std::string& path, const std::vector<std::u
     out.snapshot = std::move(snapshot).value();
     for (const std::uint64_t id : flows)
         if (out.snapshot.flow(id) == nullptr)
-            return wire::Failure{failure(
+            return wire::Failure{file_failure(
                 path, fmt::format("there is no flow {}; `rdmascope flows -r {}` lists those there are", id, path))};
     pair(out, flows);
     if (out.connections.empty()) {
         std::string why = out.broken.empty() ? "no RDMA operations in it" : "no RDMA operations before " + out.broken;
-        return wire::Failure{failure(path, why + ": nothing can be re-enacted")};
+        return wire::Failure{file_failure(path, why + ": nothing can be re-enacted")};
     }
     out.begin_ns = out.snapshot.capture.last_ns;
     for (const PlannedConnection& connection : out.connections)

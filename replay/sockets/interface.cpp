@@ -20,7 +20,7 @@
 namespace replay {
 namespace {
 
-wire::Failure<std::string> failure(const std::string& doing, int code) {
+wire::Failure<std::string> interface_failure(const std::string& doing, int code) {
     return wire::Failure{fmt::format("{}: {}", doing, std::strerror(code))};
 }
 
@@ -73,13 +73,14 @@ SocketResult<std::vector<int>> default_interfaces(unsigned char family) {
     ask.header.nlmsg_type = RTM_GETROUTE;
     ask.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
     ask.route.rtm_family = family;
-    if (!socket || ::send(socket.number(), &ask, sizeof ask, 0) < 0) return failure("cannot ask for the routes", errno);
+    if (!socket || ::send(socket.number(), &ask, sizeof ask, 0) < 0)
+        return interface_failure("cannot ask for the routes", errno);
     std::vector<int> found;
     alignas(nlmsghdr) std::array<char, 65'536> answer;
     for (;;) {
         const ssize_t got = ::recv(socket.number(), answer.data(), answer.size(), 0);
         if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return failure("cannot read the routes", got == 0 ? EIO : errno);
+        if (got <= 0) return interface_failure("cannot read the routes", got == 0 ? EIO : errno);
         auto left = static_cast<unsigned>(got);
         for (const auto* message = reinterpret_cast<const nlmsghdr*>(answer.data()); NLMSG_OK(message, left);
              message = NLMSG_NEXT(message, left)) {
@@ -88,7 +89,7 @@ SocketResult<std::vector<int>> default_interfaces(unsigned char family) {
                 const int code = -static_cast<const nlmsgerr*>(NLMSG_DATA(message))->error;
                 // A kernel without this family has no route of it.
                 if (code == EOPNOTSUPP || code == EAFNOSUPPORT) return found;
-                return failure("cannot read the routes", code);
+                return interface_failure("cannot read the routes", code);
             }
             if (!is_default(message)) continue;
             const auto more = interfaces_of(message);
@@ -107,11 +108,13 @@ SocketResult<InterfaceFacts> learn_interface(const std::string& name) {
     ifreq ask = {};
     std::copy(name.begin(), name.end(), ask.ifr_name);
     if (!socket || ::ioctl(socket.number(), SIOCGIFFLAGS, &ask) != 0)
-        return failure(name + ": cannot tell its state", errno);
+        return interface_failure(name + ": cannot tell its state", errno);
     facts.up = (ask.ifr_flags & IFF_UP) != 0;
-    if (::ioctl(socket.number(), SIOCGIFMTU, &ask) != 0) return failure(name + ": cannot tell its MTU", errno);
+    if (::ioctl(socket.number(), SIOCGIFMTU, &ask) != 0)
+        return interface_failure(name + ": cannot tell its MTU", errno);
     facts.mtu = static_cast<std::uint32_t>(ask.ifr_mtu);
-    if (::ioctl(socket.number(), SIOCGIFHWADDR, &ask) != 0) return failure(name + ": cannot tell its address", errno);
+    if (::ioctl(socket.number(), SIOCGIFHWADDR, &ask) != 0)
+        return interface_failure(name + ": cannot tell its address", errno);
     facts.hardware = ask.ifr_hwaddr.sa_family;
     facts.ethernet = facts.hardware == ARPHRD_ETHER || facts.hardware == ARPHRD_LOOPBACK;
     std::memcpy(facts.address.data(), ask.ifr_hwaddr.sa_data, facts.address.size());

@@ -19,7 +19,7 @@ namespace {
 using iwarp::transport::TcpAddress;
 using namespace std::chrono_literals;
 
-wire::Failure<std::string> failure(const std::string& doing, int code) {
+wire::Failure<std::string> socket_failure(const std::string& doing, int code) {
     return wire::Failure{fmt::format("{}: {}", doing, std::strerror(code))};
 }
 
@@ -50,7 +50,7 @@ SocketResult<base::Descriptor> listen_tcp(const std::string& host, std::uint16_t
     if (listener) ::setsockopt(listener.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (!listener || ::bind(listener.number(), address.data(), address.size) != 0 ||
         ::listen(listener.number(), SOMAXCONN) != 0)
-        return failure("cannot listen on " + iwarp::transport::text_of(address), errno);
+        return socket_failure("cannot listen on " + iwarp::transport::text_of(address), errno);
     return listener;
 }
 
@@ -130,7 +130,7 @@ SocketResult<base::Descriptor> accept_tcp(const base::Descriptor& listener) {
         case EHOSTUNREACH:
         case EOPNOTSUPP:
         case ENETUNREACH: return base::Descriptor{};
-        default: return failure("cannot accept a connection", errno);
+        default: return socket_failure("cannot accept a connection", errno);
     }
 }
 

@@ -10,6 +10,7 @@
 #include "dissect/registry.h"
 #include "tests/support/allocations.h"
 #include "tests/support/captures.h"
+#include "tests/support/pcaps.h"
 #include "wire/bytes.h"
 
 namespace {
@@ -20,7 +21,7 @@ public:
     std::uint64_t units = 0;
 };
 
-std::string path_of(const std::string& name) { return std::string(RDMASCOPE_PCAPS "/") + name; }
+std::string path_of(const std::string& name) { return support::pcaps() + "/" + name; }
 
 std::string test_name(const testing::TestParamInfo<const char*>& capture) {
     std::string name = capture.param;

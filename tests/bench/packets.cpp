@@ -11,6 +11,7 @@
 #include "dissect/registry.h"
 #include "tests/support/allocations.h"
 #include "tests/support/captures.h"
+#include "tests/support/pcaps.h"
 #include "wire/bytes.h"
 #include "wire/crc32c.h"
 #include "wire/icrc.h"
@@ -21,8 +22,7 @@ using support::KeptFrame;
 
 std::vector<KeptFrame> load(std::initializer_list<const char*> names, std::size_t limit_of_each = SIZE_MAX) {
     std::vector<KeptFrame> frames;
-    for (const char* name : names)
-        support::load_capture(std::string(RDMASCOPE_PCAPS "/") + name, limit_of_each, frames);
+    for (const char* name : names) support::load_capture(support::pcaps() + "/" + name, limit_of_each, frames);
     return frames;
 }
 
@@ -203,7 +203,7 @@ BENCHMARK(iwarp_fpdus)
 
 /// A file in the page cache, frame by frame, nothing dissected.
 void reader(benchmark::State& state) {
-    const std::string path = RDMASCOPE_PCAPS "/rxe-write-bw-64.pcap";
+    const std::string path = support::pcaps() + "/rxe-write-bw-64.pcap";
     std::array<wire::Frame, 256> frames;
     std::uint64_t count = 0;
     for (auto _ : state) {

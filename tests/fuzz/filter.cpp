@@ -10,6 +10,7 @@
 #include "tests/fuzz/examine.h"
 #include "tests/fuzz/target.h"
 #include "tests/support/captures.h"
+#include "tests/support/pcaps.h"
 
 namespace {
 
@@ -34,7 +35,7 @@ const std::vector<support::KeptFrame>& frames() {
     static const std::vector<support::KeptFrame> kept = [] {
         std::vector<support::KeptFrame> all;
         for (const char* name : {"made-roce-opcodes.pcap", "made-rdmap.pcap", "made-tunnels.pcap", "made-cm.pcap"})
-            support::load_capture(std::string(RDMASCOPE_PCAPS "/") + name, 24, all);
+            support::load_capture(support::pcaps() + "/" + name, 24, all);
         return all;
     }();
     return kept;

@@ -17,6 +17,7 @@
 #include "tests/fuzz/iwarp_seeds.h"
 #include "tests/fuzz/link_types.h"
 #include "tests/support/captures.h"
+#include "tests/support/pcaps.h"
 
 namespace {
 
@@ -175,7 +176,7 @@ int main(int count, char** arguments) {
         frame_seeds(folder / "frame", capture);
         stream_seed(folder / "stream", capture);
         snapshot_seeds(folder / "snapshot", capture);
-        const fs::path file = fs::path(RDMASCOPE_PCAPS) / capture.name;
+        const fs::path file = fs::path(support::pcaps()) / capture.name;
         if (fs::file_size(file) < 20'000)
             fs::copy_file(file, folder / "pcap_file" / capture.name, fs::copy_options::overwrite_existing);
     }

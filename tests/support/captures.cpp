@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "capture/file_source.h"
+#include "tests/support/pcaps.h"
 
 namespace support {
 
@@ -32,7 +33,7 @@ void load_capture(const std::string& path, std::size_t limit, std::vector<KeptFr
 
 std::vector<KeptCapture> load_captures(std::size_t limit_of_each) {
     std::vector<KeptCapture> captures;
-    for (const auto& entry : std::filesystem::directory_iterator(RDMASCOPE_PCAPS)) {
+    for (const auto& entry : std::filesystem::directory_iterator(support::pcaps())) {
         const std::string name = entry.path().filename();
         if (name.find(".pcap") == std::string::npos) continue;
         captures.push_back({name, {}});

@@ -8,12 +8,13 @@
 #include <sstream>
 
 #include "metrics/engine/analyzer.h"
+#include "tests/support/pcaps.h"
 
 namespace support {
 
 FakeFeed FakeFeed::of_capture(const std::string& name, std::uint64_t interval_ns) {
     FakeFeed feed;
-    load_capture(std::string(RDMASCOPE_PCAPS "/") + name, std::numeric_limits<std::size_t>::max(), feed.frames);
+    load_capture(support::pcaps() + "/" + name, std::numeric_limits<std::size_t>::max(), feed.frames);
     metrics::Analyzer analyzer;
     metrics::Snapshot before;
     const auto length = static_cast<std::int64_t>(interval_ns);
@@ -100,7 +101,7 @@ std::size_t FakeFeed::packets(std::uint64_t from, std::size_t most,
 }
 
 std::string differs_from_golden(const std::string& name, const std::string& text) {
-    const std::string path = std::string(RDMASCOPE_PCAPS "/../tests/unit/tui/golden/") + name;
+    const std::string path = support::pcaps() + "/../tests/unit/tui/golden/" + name;
     const char* const update = std::getenv("RDMASCOPE_UPDATE");
     if (update != nullptr && *update == '1') {
         std::filesystem::create_directories(std::filesystem::path(path).parent_path());

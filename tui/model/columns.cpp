@@ -18,7 +18,7 @@ struct Usual {
 };
 
 /// From left to right. On 80 columns there is room for those of weight 0.
-constexpr Usual usual[] = {
+constexpr Usual usual_table[] = {
     {"id", "id", "id", CellForm::field, 4, 10},
     {"kind", "kind", "kind", CellForm::field, 8, 6},
     {"flow", "source > destination", "flow", CellForm::ends, 25, 0},
@@ -82,7 +82,7 @@ unsigned usual_width(exporters::Unit unit) {
 
 std::vector<Column> make_usual() {
     std::vector<Column> columns;
-    for (const Usual& row : usual) {
+    for (const Usual& row : usual_table) {
         const exporters::FlowColumns fields = exporters::find_fields(row.field);
         const exporters::FlowField* field = fields.front();
         columns.push_back({row.name, row.title, row.form, field,

@@ -32,7 +32,7 @@ std::string process_title(const FlowSnapshot& flow) {
 
 /// `key` tells the groups apart, `title` is asked once a group.
 template <class Key, class Title>
-Groups grouped(const std::vector<const FlowSnapshot*>& flows, Key key, Title title) {
+Groups group_by(const std::vector<const FlowSnapshot*>& flows, Key key, Title title) {
     Groups groups;
     groups.of.reserve(flows.size());
     std::map<decltype(key(*flows.front())), std::size_t> known;
@@ -191,22 +191,22 @@ void add_exhibits(std::vector<metrics::Exhibit>& sum, const std::vector<metrics:
 Groups groups_of(const std::vector<const FlowSnapshot*>& flows, Grouping grouping, const metrics::HostNames* names) {
     switch (grouping) {
         case Grouping::source:
-            return grouped(
+            return group_by(
                 flows, [](const FlowSnapshot& flow) { return flow.source.address; },
                 [&](const FlowSnapshot& flow) { return host_title(flow.source.address, names); });
         case Grouping::destination:
-            return grouped(
+            return group_by(
                 flows, [](const FlowSnapshot& flow) { return flow.destination.address; },
                 [&](const FlowSnapshot& flow) { return host_title(flow.destination.address, names); });
         case Grouping::transport:
-            return grouped(
+            return group_by(
                 flows, [](const FlowSnapshot& flow) { return std::pair(flow.transport, flow.service); }, kind_title);
         case Grouping::traffic_class:
-            return grouped(
+            return group_by(
                 flows, [](const FlowSnapshot& flow) { return flow.traffic_class; },
                 [](const FlowSnapshot& flow) { return fmt::format("class {:#04x}", flow.traffic_class); });
         case Grouping::process:
-            return grouped(
+            return group_by(
                 flows,
                 [](const FlowSnapshot& flow) {
                     return flow.verbs ? std::pair(true, flow.verbs->process.pid) : std::pair(false, 0U);

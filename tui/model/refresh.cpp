@@ -9,7 +9,7 @@ namespace tui {
 
 namespace {
 
-constexpr std::size_t index_of(View view) { return static_cast<std::size_t>(view); }
+constexpr std::size_t view_index(View view) { return static_cast<std::size_t>(view); }
 
 bool looks_same(const FeedStatus& a, const FeedStatus& b) {
     const auto all = [](const FeedStatus& s) {
@@ -27,8 +27,8 @@ void forget_the_past(Workings& w) {
     w.state.trace.clear();
     w.state.packets->clear();
     for (const View view : {View::events, View::packets}) {
-        w.held[index_of(view)] = false;
-        w.state.places[index_of(view)] = {};
+        w.held[view_index(view)] = false;
+        w.state.places[view_index(view)] = {};
     }
 }
 
@@ -45,7 +45,7 @@ std::optional<std::int64_t> time_of(Feed& feed, std::uint64_t number) {
 /// Lines come where their time is; the selection stays on its own.
 void add_events(Workings& w, const Reading& reading) {
     const auto& lines = w.state.events.lines();
-    Place& place = w.state.places[index_of(View::events)];
+    Place& place = w.state.places[view_index(View::events)];
     const std::uint64_t selected = place.selected < lines.size() ? lines[place.selected].serial : 0;
     const std::size_t below_top = place.selected - std::min(place.top, place.selected);
     const std::uint64_t before = w.state.events.forgotten();
@@ -83,7 +83,7 @@ bool widen_at_the_end(Workings& w) {
 
 bool advance_packets(Workings& w) {
     const auto& lines = w.state.packets->lines();
-    Place& place = w.state.places[index_of(View::packets)];
+    Place& place = w.state.places[view_index(View::packets)];
     const std::uint64_t frame = place.selected < lines.size() ? lines[place.selected].frame : 0;
     const std::size_t below_top = place.selected - place.top;
     if (!w.state.packets->advance(w.feed)) return false;

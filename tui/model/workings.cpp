@@ -8,7 +8,7 @@ namespace tui {
 
 namespace {
 
-constexpr std::size_t index_of(View view) { return static_cast<std::size_t>(view); }
+constexpr std::size_t index_of_view(View view) { return static_cast<std::size_t>(view); }
 
 std::uint64_t traffic(const metrics::HostSnapshot& host) { return host.sent_wire_bytes + host.received_wire_bytes; }
 
@@ -113,7 +113,7 @@ Workings::Anchor Workings::anchor() const {
         else
             anchor.flow = line->id();
     }
-    const auto at = [this](View view) { return state.places[index_of(view)].selected; };
+    const auto at = [this](View view) { return state.places[index_of_view(view)].selected; };
     if (at(View::hosts) < state.hosts.size()) anchor.host = state.hosts[at(View::hosts)]->address;
     if (at(View::congestion) < state.congested.size()) anchor.congested = state.congested[at(View::congestion)]->id;
     return anchor;
@@ -121,13 +121,13 @@ Workings::Anchor Workings::anchor() const {
 
 void Workings::restore(const Anchor& anchor) {
     const auto find = [this](View view, const auto& list, auto is_it) {
-        Place& place = state.places[index_of(view)];
+        Place& place = state.places[index_of_view(view)];
         const auto found = std::find_if(list.begin(), list.end(), is_it);
-        if (!held[index_of(view)])
+        if (!held[index_of_view(view)])
             place.selected = 0;
         else if (found != list.end())
             place.selected = static_cast<std::size_t>(found - list.begin());
-        if (!held[index_of(view)]) place.top = 0;
+        if (!held[index_of_view(view)]) place.top = 0;
     };
     find(View::flows, state.list.lines(), [&](const FlowLine& line) {
         return line.group ? !anchor.group.empty() && line.title == anchor.group
@@ -185,17 +185,17 @@ void Workings::count_rows() {
 }
 
 void Workings::say_who_follows() {
-    state.follow_packets = !held[index_of(View::packets)];
-    state.follow_events = !held[index_of(View::events)];
+    state.follow_packets = !held[index_of_view(View::packets)];
+    state.follow_events = !held[index_of_view(View::events)];
 }
 
 void Workings::select(View view, std::size_t row) {
     const std::size_t count = rows(view);
-    Place& place = state.places[index_of(view)];
+    Place& place = state.places[index_of_view(view)];
     place.selected = row;
-    settle(place, count, pages[index_of(view)]);
+    settle(place, count, pages[index_of_view(view)]);
     const bool follows = view == View::events || view == View::packets;
-    held[index_of(view)] = !(follows && place.selected + 1 >= count);
+    held[index_of_view(view)] = !(follows && place.selected + 1 >= count);
     say_who_follows();
 }
 
@@ -251,7 +251,7 @@ bool Workings::apply_packet_filter(const std::string& text, std::string& error) 
     }
     error.clear();
     state.packet_filter_text = text;
-    held[index_of(View::packets)] = false;
+    held[index_of_view(View::packets)] = false;
     state.packets->advance(feed);
     count_rows();
     return true;
@@ -259,7 +259,7 @@ bool Workings::apply_packet_filter(const std::string& text, std::string& error) 
 
 const FlowLine* Workings::selected_line() const {
     const auto& lines = state.list.lines();
-    const std::size_t at = state.places[index_of(View::flows)].selected;
+    const std::size_t at = state.places[index_of_view(View::flows)].selected;
     return at < lines.size() ? &lines[at] : nullptr;
 }
 

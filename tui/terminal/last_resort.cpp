@@ -13,17 +13,17 @@ namespace {
 constexpr std::array faults{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 // For signal handlers: nothing here is allocated.
-int terminal = -1;
+int terminal_descriptor = -1;
 termios settings{};
-std::array<char, 256> farewell{};
+std::array<char, 256> leave_text{};
 std::size_t farewell_size = 0;
 std::terminate_handler next_handler = nullptr;
 
 void give_back() {
-    if (terminal < 0) return;
-    static_cast<void>(!::write(terminal, farewell.data(), farewell_size));
-    ::tcsetattr(terminal, TCSANOW, &settings);
-    terminal = -1;
+    if (terminal_descriptor < 0) return;
+    static_cast<void>(!::write(terminal_descriptor, leave_text.data(), farewell_size));
+    ::tcsetattr(terminal_descriptor, TCSANOW, &settings);
+    terminal_descriptor = -1;
 }
 
 void on_fault(int number) {
@@ -53,15 +53,15 @@ void change(void (*from)(int), void (*to)(int)) {
 
 LastResort::LastResort(int descriptor, const termios& before, std::string_view leave) {
     settings = before;
-    farewell_size = std::min(leave.size(), farewell.size());
-    std::copy_n(leave.begin(), farewell_size, farewell.begin());
-    terminal = descriptor;
+    farewell_size = std::min(leave.size(), leave_text.size());
+    std::copy_n(leave.begin(), farewell_size, leave_text.begin());
+    terminal_descriptor = descriptor;
     change(SIG_DFL, on_fault);
     next_handler = std::set_terminate(on_terminate);
 }
 
 LastResort::~LastResort() {
-    terminal = -1;
+    terminal_descriptor = -1;
     std::set_terminate(next_handler);
     change(on_fault, SIG_DFL);
 }

@@ -12,9 +12,9 @@ namespace tui {
 namespace {
 
 constexpr std::array numbers{SIGWINCH, SIGTSTP, SIGCONT};
-std::array<struct sigaction, numbers.size()> before{};
+std::array<struct sigaction, numbers.size()> previous_actions{};
 std::array<volatile std::sig_atomic_t, numbers.size()> said{};
-volatile std::sig_atomic_t event = -1;
+volatile std::sig_atomic_t event_descriptor = -1;
 
 void on_signal(int number) {
     const int error = errno;
@@ -22,7 +22,7 @@ void on_signal(int number) {
         if (numbers[i] == number) said[i] = 1;
     // Whichever thread it interrupts, the one that waits is woken.
     const std::uint64_t one = 1;
-    static_cast<void>(!::write(event, &one, sizeof one));
+    static_cast<void>(!::write(event_descriptor, &one, sizeof one));
     errno = error;
 }
 
@@ -43,17 +43,17 @@ void handle(int number, void (*handler)(int)) {
 }  // namespace
 
 TerminalSignals::TerminalSignals() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    event = descriptor();
+    event_descriptor = descriptor();
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         said[i] = 0;
-        ::sigaction(numbers[i], nullptr, &before[i]);
-        if (before[i].sa_handler != SIG_IGN) handle(numbers[i], on_signal);
+        ::sigaction(numbers[i], nullptr, &previous_actions[i]);
+        if (previous_actions[i].sa_handler != SIG_IGN) handle(numbers[i], on_signal);
     }
 }
 
 TerminalSignals::~TerminalSignals() {
-    for (std::size_t i = 0; i < numbers.size(); ++i) ::sigaction(numbers[i], &before[i], nullptr);
-    event = -1;
+    for (std::size_t i = 0; i < numbers.size(); ++i) ::sigaction(numbers[i], &previous_actions[i], nullptr);
+    event_descriptor = -1;
 }
 
 TerminalSignals::Said TerminalSignals::take() {
@@ -63,7 +63,7 @@ TerminalSignals::Said TerminalSignals::take() {
 }
 
 bool TerminalSignals::stop() {
-    if (before[1].sa_handler == SIG_IGN) return false;
+    if (previous_actions[1].sa_handler == SIG_IGN) return false;
     handle(SIGTSTP, SIG_DFL);
     ::kill(0, SIGTSTP);
     handle(SIGTSTP, on_signal);

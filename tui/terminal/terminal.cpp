@@ -51,7 +51,7 @@ std::string capability(const char* name) {
     return text;
 }
 
-std::string farewell(bool mouse) {
+std::string leave_sequence(bool mouse) {
     std::string text = mouse ? "\033[?1000l\033[?1006l" : "";
     for (const char* name : {"sgr0", "rmkx", "cnorm", "rmcup"}) text += capability(name);
     return text;
@@ -78,7 +78,7 @@ struct Terminal::State {
           letters(letters_for(unicode, name)),
           painter(options.colors),
           reader(std::in_place, options.mouse),
-          last_resort(STDOUT_FILENO, before, farewell(options.mouse)) {}
+          last_resort(STDOUT_FILENO, before, leave_sequence(options.mouse)) {}
 
     void take_signals(std::vector<Input>& inputs);
     void take_keys(std::vector<Input>& inputs);

@@ -52,7 +52,7 @@ TableRow row_of(const DeviceCounter& counter, std::uint64_t length_ns) {
     return row;
 }
 
-void draw_nothing(Canvas& canvas, Pane& pane) {
+void draw_no_counters(Canvas& canvas, Pane& pane) {
     const State& state = canvas.state;
     if (!state.reading) return draw_no_reading(pane, state);
     std::vector<std::string> lines{"no RDMA devices in /sys/class/infiniband"};
@@ -74,7 +74,7 @@ void draw_counters(Canvas& canvas, Area area) {
     Pane pane(canvas, area);
     const int height = pane.height() - 1;
     canvas.drawn.page = static_cast<std::size_t>(std::max(height, 1));
-    if (!state.reading || state.reading->counters.empty()) return draw_nothing(canvas, pane);
+    if (!state.reading || state.reading->counters.empty()) return draw_no_counters(canvas, pane);
     const auto order = ordered(state.reading->counters);
     const PageOfRows page = page_of(state.place(), order.size(), height);
     std::vector<TableRow> rows;

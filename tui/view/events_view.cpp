@@ -12,7 +12,7 @@ namespace tui {
 
 namespace {
 
-Role role_of(const EventLine& event) {
+Role event_role(const EventLine& event) {
     if (event.source == EventLine::Source::capture) return Role::alarm;
     if (event.bad) return Role::bad;
     const bool strain = event.kind == metrics::EventKind::ce_mark || event.kind == metrics::EventKind::cnp ||
@@ -21,14 +21,15 @@ Role role_of(const EventLine& event) {
 }
 
 constexpr int time_width = 12;  ///< "02:14:21.115"
-constexpr int narrow = 100;     ///< below this, how often is told with what, and frames are seen by opening the flow
+constexpr int narrow_events =
+    100;  ///< below this, how often is told with what, and frames are seen by opening the flow
 
 std::vector<TableColumn> columns_of(int width) {
-    std::vector<TableColumn> made(width < narrow ? 3 : 5);
+    std::vector<TableColumn> made(width < narrow_events ? 3 : 5);
     made[0] = {"time", true, time_width};
     made[1] = {"flow", true, 31};  // "192.0.2.2/0x11 -> 192.0.2.1/0x12"
     made[2] = {"what", true, 24, 20, 60};
-    if (width < narrow) return made;
+    if (width < narrow_events) return made;
     made[3] = {"count", false, 5};
     made[4] = {"frames", true, 12, 12, 40, 1};
     return made;
@@ -41,10 +42,10 @@ std::string with_arrow(std::string text, const Letters& letters) {
 
 TableRow row_of(const EventLine& event, int width, const Letters& letters) {
     TableRow row;
-    const Style style{role_of(event)};
+    const Style style{event_role(event)};
     const std::string who = with_arrow(event.text, letters);
     row.cells = {{time_text(event), {Role::dim}}, {who, {}}, {describe(event), style}};
-    if (width < narrow) {
+    if (width < narrow_events) {
         if (event.count > 1) row.cells[2].text += fmt::format(", {} times", text::group_digits(event.count));
         // Drawn, not measured: the longest of them must not push out what it was.
         row.cells[1] = {{}, {}, [who](Pane& pane, int x, int y, int room) { pane.text(x, y, who, {}, room); }};
@@ -56,7 +57,7 @@ TableRow row_of(const EventLine& event, int width, const Letters& letters) {
     return row;
 }
 
-void draw_nothing(Canvas& canvas, Pane& pane) {
+void draw_no_events(Canvas& canvas, Pane& pane) {
     if (!canvas.state.reading) return draw_no_reading(pane, canvas.state);
     draw_notice(pane, std::array<std::string, 2>{
                           "nothing has happened yet",
@@ -77,7 +78,7 @@ std::string frames_text(const EventLine& event) {
 }
 
 void draw_event(Pane& pane, int y, const EventLine& event, bool opposite) {
-    const Role role = role_of(event);
+    const Role role = event_role(event);
     if (event.bad) pane.put(1, y, U'!', {Role::bad});
     int x = 2 + std::max(pane.text(2, y, time_text(event), {Role::dim}), time_width) + 2;
     x += pane.text(x, y, describe(event), {role}, pane.width() - x);
@@ -94,7 +95,7 @@ void draw_events(Canvas& canvas, Area area) {
     const auto& lines = state.events.lines();
     const int height = pane.height() - 1;
     canvas.drawn.page = static_cast<std::size_t>(std::max(height, 1));
-    if (lines.empty()) return draw_nothing(canvas, pane);
+    if (lines.empty()) return draw_no_events(canvas, pane);
     const Place& place = state.places[static_cast<std::size_t>(View::events)];
     const PageOfRows page = page_of(place, lines.size(), height);
     std::vector<TableRow> rows;

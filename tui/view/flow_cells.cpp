@@ -21,7 +21,7 @@ using metrics::FlowSnapshot;
 /// How many times its median a 99th percentile may be before it is worth a look.
 constexpr double long_tail = 10;
 
-std::uint64_t naks_of(const FlowSnapshot& flow) {
+std::uint64_t count_naks(const FlowSnapshot& flow) {
     return std::accumulate(flow.naks.begin(), flow.naks.end(), std::uint64_t{0});
 }
 
@@ -70,7 +70,7 @@ bool at_response_limit(const FlowSnapshot& flow) {
 bool is_nothing(std::string_view text) { return text.find_first_not_of("-0/.B") == std::string_view::npos; }
 
 Role nak_rnr_role(const FlowSnapshot& flow) {
-    if (naks_of(flow) > 0) return Role::bad;
+    if (count_naks(flow) > 0) return Role::bad;
     return flow.rnr_naks > 0 ? Role::warning : Role::dim;
 }
 
@@ -157,7 +157,7 @@ bool is_starved(const FlowSnapshot& flow) {
 
 Condition condition_of(const FlowSnapshot& flow) {
     const bool lost = resent_share(flow) >= metrics::why::alarming_loss_share;
-    if (lost || naks_of(flow) > 0 || flow.timeouts > 0 || flow.icrc_bad + flow.crc_bad + flow.terminates > 0 ||
+    if (lost || count_naks(flow) > 0 || flow.timeouts > 0 || flow.icrc_bad + flow.crc_bad + flow.terminates > 0 ||
         is_starved(flow))
         return Condition::sick;
     const bool slowed = flow.rnr_naks + flow.ecn_ce_packets + flow.cnp_packets + flow.credits_exhausted > 0;

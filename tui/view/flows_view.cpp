@@ -107,7 +107,7 @@ std::vector<std::string> no_flows(const State& state) {
     return lines;
 }
 
-void draw_nothing(Canvas& canvas, Pane& pane) {
+void draw_no_flows(Canvas& canvas, Pane& pane) {
     const State& state = canvas.state;
     if (!state.reading) return draw_no_reading(pane, state);
     std::vector<std::string> lines;
@@ -160,7 +160,7 @@ void draw_flows(Canvas& canvas, Area area) {
     const bool legend = pane.height() >= legend_from;
     const int height = pane.height() - 1 - (legend ? 1 : 0);
     canvas.drawn.page = static_cast<std::size_t>(std::max(height, 1));
-    if (!state.reading || lines.empty()) return draw_nothing(canvas, pane);
+    if (!state.reading || lines.empty()) return draw_no_flows(canvas, pane);
 
     const std::vector<TableColumn> columns = columns_of_table(state, pane.width());
     std::deque<exporters::Context> contexts;  // which cells refer to

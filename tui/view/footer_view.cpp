@@ -12,45 +12,45 @@ namespace tui {
 
 namespace {
 
-constexpr std::uint32_t everywhere = (1U << view_count) - 1;
+constexpr std::uint32_t all_views = (1U << view_count) - 1;
 constexpr std::uint32_t lists_of_flows = bit_of(View::flows) | bit_of(View::congestion);
 
 /// The most useful first: what does not fit is left to help.
 constexpr std::array shown_keys{
-    FooterKey{"?", "help", everywhere},
-    FooterKey{"q", "quit", everywhere},
+    FooterKey{"?", "help", all_views},
+    FooterKey{"q", "quit", all_views},
     FooterKey{"Enter", "open", lists_of_flows | bit_of(View::events)},
     FooterKey{"Enter", "its flows", bit_of(View::hosts)},
     FooterKey{"Enter", "details", bit_of(View::packets)},
     FooterKey{"Esc", "back", bit_of(View::flow)},
-    FooterKey{"e", "why", everywhere},
+    FooterKey{"e", "why", all_views},
     FooterKey{"/", "filter", lists_of_flows | bit_of(View::packets)},
     FooterKey{"s", "sort", bit_of(View::flows)},
     FooterKey{"o", "opposite", bit_of(View::flow)},
     FooterKey{"z", "enlarge", bit_of(View::flow)},
-    FooterKey{"Space", "pause", everywhere},
+    FooterKey{"Space", "pause", all_views},
     FooterKey{"p", "pin", lists_of_flows | bit_of(View::flow)},
     FooterKey{"u", "group", bit_of(View::flows)},
     FooterKey{"c", "columns", bit_of(View::flows)},
     FooterKey{"f", "follow", bit_of(View::events) | bit_of(View::packets)},
-    FooterKey{"t", "interval or all", everywhere},
-    FooterKey{"J", "jump", everywhere},
-    FooterKey{"N", "names", everywhere},
-    FooterKey{"T", "theme", everywhere},
-    FooterKey{"S", "save", everywhere},
-    FooterKey{"Enter", "done", everywhere, FooterKey::Where::prompt},
-    FooterKey{"Esc", "as before", everywhere, FooterKey::Where::prompt},
-    FooterKey{"Tab", "complete", everywhere, FooterKey::Where::prompt},
-    FooterKey{"Ctrl-U", "rub out", everywhere, FooterKey::Where::prompt},
-    FooterKey{"Up", "", everywhere, FooterKey::Where::menu},
-    FooterKey{"Down", "move", everywhere, FooterKey::Where::menu},
-    FooterKey{"Space", "choose", everywhere, FooterKey::Where::menu},
-    FooterKey{"Enter", "done", everywhere, FooterKey::Where::menu},
-    FooterKey{"Esc", "as before", everywhere, FooterKey::Where::menu},
-    FooterKey{"letters", "narrow", everywhere, FooterKey::Where::menu},
-    FooterKey{"Esc", "close", everywhere, FooterKey::Where::text},
-    FooterKey{"Up", "", everywhere, FooterKey::Where::text},
-    FooterKey{"Down", "scroll", everywhere, FooterKey::Where::text},
+    FooterKey{"t", "interval or all", all_views},
+    FooterKey{"J", "jump", all_views},
+    FooterKey{"N", "names", all_views},
+    FooterKey{"T", "theme", all_views},
+    FooterKey{"S", "save", all_views},
+    FooterKey{"Enter", "done", all_views, FooterKey::Where::prompt},
+    FooterKey{"Esc", "as before", all_views, FooterKey::Where::prompt},
+    FooterKey{"Tab", "complete", all_views, FooterKey::Where::prompt},
+    FooterKey{"Ctrl-U", "rub out", all_views, FooterKey::Where::prompt},
+    FooterKey{"Up", "", all_views, FooterKey::Where::menu},
+    FooterKey{"Down", "move", all_views, FooterKey::Where::menu},
+    FooterKey{"Space", "choose", all_views, FooterKey::Where::menu},
+    FooterKey{"Enter", "done", all_views, FooterKey::Where::menu},
+    FooterKey{"Esc", "as before", all_views, FooterKey::Where::menu},
+    FooterKey{"letters", "narrow", all_views, FooterKey::Where::menu},
+    FooterKey{"Esc", "close", all_views, FooterKey::Where::text},
+    FooterKey{"Up", "", all_views, FooterKey::Where::text},
+    FooterKey{"Down", "scroll", all_views, FooterKey::Where::text},
 };
 
 FooterKey::Where where(const State& state) {

@@ -12,7 +12,7 @@ namespace tui {
 
 namespace {
 
-constexpr int narrow = 100;  ///< columns; with fewer, dates and words give way
+constexpr int narrow_header = 100;  ///< columns; with fewer, dates and words give way
 constexpr int least_position = 8;
 constexpr int most_position = 60;
 
@@ -48,7 +48,7 @@ std::string clock_of(const State& state, int width) {
     if (feed.now_ns == 0) return "--:--:--";
     const bool finer = state.reading && state.reading->length_ns < 1'000'000'000;
     const std::string clock = clock_text(feed.now_ns, finer);
-    return width < narrow ? clock : fmt::format("{} {}", date_text(feed.now_ns), clock);
+    return width < narrow_header ? clock : fmt::format("{} {}", date_text(feed.now_ns), clock);
 }
 
 std::string speed_text(double speed) {

@@ -13,12 +13,12 @@ namespace tui {
 
 namespace {
 
-constexpr int words_width = 21;  ///< "p99.9  12.3ms  12.3ms"
-constexpr int words_from = 52;
+constexpr int quantile_words_width = 21;  ///< "p99.9  12.3ms  12.3ms"
+constexpr int quantile_words_from = 52;
 constexpr unsigned hottest = 7;
 
-constexpr std::array<double, 5> shares{0.5, 0.9, 0.99, 0.999, 1};
-constexpr std::array<std::string_view, 5> names{"p50", "p90", "p99", "p99.9", "max"};
+constexpr std::array<double, 5> quantile_shares{0.5, 0.9, 0.99, 0.999, 1};
+constexpr std::array<std::string_view, 5> quantile_names{"p50", "p90", "p99", "p99.9", "max"};
 
 std::string quantile(const metrics::FlowSnapshot* flow, metrics::Operation operation, double share,
                      const Letters& letters) {
@@ -34,10 +34,10 @@ void draw_percentiles(Pane& pane, const Plot& plot, const FlowPicture& picture) 
     int y = plot.y;
     pane.right(x + 6, y, "interval", {Role::dim}, 8);
     pane.right(x + 14, y++, "total", {Role::dim}, 7);
-    for (std::size_t i = 0; i < shares.size() && y < plot.y + plot.height; ++i, ++y) {
-        pane.text(x, y, names[i], {Role::dim});
-        pane.right(x + 6, y, quantile(picture.interval, *operation, shares[i], pane.letters), {}, 8);
-        pane.right(x + 14, y, quantile(picture.total, *operation, shares[i], pane.letters), {}, 7);
+    for (std::size_t i = 0; i < quantile_shares.size() && y < plot.y + plot.height; ++i, ++y) {
+        pane.text(x, y, quantile_names[i], {Role::dim});
+        pane.right(x + 6, y, quantile(picture.interval, *operation, quantile_shares[i], pane.letters), {}, 8);
+        pane.right(x + 14, y, quantile(picture.total, *operation, quantile_shares[i], pane.letters), {}, 7);
     }
 }
 
@@ -104,11 +104,11 @@ unsigned heat_of(std::uint32_t count, std::uint32_t most) {
 void draw_latency_chart(Canvas& canvas, Area area, const FlowPicture& picture, bool chosen) {
     Pane pane(canvas, area);
     const auto operation = picture.any() != nullptr ? exporters::main_operation(*picture.any()) : std::nullopt;
-    const bool words = pane.width() >= words_from && operation.has_value();
+    const bool words = pane.width() >= quantile_words_from && operation.has_value();
     const Plot plot = frame_chart(
         pane,
         words ? fmt::format("latency of all operations; of {}:", metrics::name_of(*operation)) : std::string("latency"),
-        chosen, words ? words_width + 1 : 0);
+        chosen, words ? quantile_words_width + 1 : 0);
     if (plot.empty()) return;
     if (words) draw_percentiles(pane, plot, picture);
     const TimeColumns columns = time_columns(picture, plot.width);

@@ -61,7 +61,7 @@ TableCell incast_cell(const HostSnapshot& host) {
     return {std::move(text), {senders >= metrics::why::incast_senders ? Role::bad : Role::normal}};
 }
 
-TableCell count_cell(std::uint64_t count) {
+TableCell host_count_cell(std::uint64_t count) {
     return {text::group_digits(count), {count > 0 ? Role::normal : Role::dim}};
 }
 
@@ -98,14 +98,14 @@ TableRow row_of(const State& state, const HostSnapshot& host, std::uint64_t flow
         share_cell(received, link),
         link ? TableCell{text::format_bit_rate(static_cast<double>(*link), {text::Spacing::column})}
              : TableCell{"-", {Role::dim}},
-        count_cell(flows),
-        count_cell(host.senders),
+        host_count_cell(flows),
+        host_count_cell(host.senders),
         incast,
     };
     return row;
 }
 
-void draw_nothing(Canvas& canvas, Pane& pane) {
+void draw_no_hosts(Canvas& canvas, Pane& pane) {
     const State& state = canvas.state;
     if (!state.reading) return draw_no_reading(pane, state);
     const std::vector<std::string> lines{state.choice.window == Window::interval
@@ -121,7 +121,7 @@ void draw_hosts(Canvas& canvas, Area area) {
     Pane pane(canvas, area);
     const int height = pane.height() - 1;
     canvas.drawn.page = static_cast<std::size_t>(std::max(height, 1));
-    if (!state.reading || state.shown() == nullptr || state.hosts.empty()) return draw_nothing(canvas, pane);
+    if (!state.reading || state.shown() == nullptr || state.hosts.empty()) return draw_no_hosts(canvas, pane);
     const PageOfRows page = page_of(state.place(), state.hosts.size(), height);
     const auto flows = flows_of_hosts(state, page);
     bool queue_pairs = false;

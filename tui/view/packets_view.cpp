@@ -19,7 +19,7 @@ constexpr int beside_from = 180;  ///< columns: details beside the list; on fewe
 /// Rows of packets: below the heading, and above what of the selected one does not fit.
 int list_rows(Area area) { return std::max(area.height - 1 - (area.width < whole_from ? 1 : 0), 0); }
 
-void draw_nothing(Canvas& canvas, Pane& pane) {
+void draw_no_packets(Canvas& canvas, Pane& pane) {
     const State& state = canvas.state;
     if (!state.feed.has_packets && state.reading) {
         const bool history = state.feed.kind == SourceKind::history;
@@ -128,7 +128,7 @@ void draw_packets(Canvas& canvas, Area area) {
     canvas.drawn.page = static_cast<std::size_t>(std::max(list_rows(list), 1));
     if (!state.packets || state.packets->lines().empty()) {
         Pane pane(canvas, list);
-        return draw_nothing(canvas, pane);
+        return draw_no_packets(canvas, pane);
     }
     draw_list(canvas, list);
 }

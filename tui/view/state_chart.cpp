@@ -11,8 +11,8 @@ namespace tui {
 
 namespace {
 
-constexpr int words_width = 26;  ///< "G congestion paced  99.9 %"
-constexpr int words_from = 56;   ///< columns; on fewer, the plot has them all
+constexpr int state_words_width = 26;  ///< "G congestion paced  99.9 %"
+constexpr int state_words_from = 56;   ///< columns; on fewer, the plot has them all
 
 /// Rows of a column from below, the states in their order; what the flow did not live through stays empty.
 void draw_column(Pane& pane, const Plot& plot, int column, const Beat& beat) {
@@ -45,8 +45,8 @@ void draw_words(Pane& pane, const Plot& plot, int x, const metrics::FlowSnapshot
         const int y = plot.y + static_cast<int>(i);
         const double share = static_cast<double>(flow.state_ns[metrics::index_of(state)]) / static_cast<double>(sum);
         pane.put(x, y, static_cast<char32_t>(state_letter(state)), {role_of(state)});
-        pane.text(x + 2, y, state_words(state), {}, words_width - 10);
-        pane.right(x + words_width - 7, y, text::format_percent(share), {}, 7);
+        pane.text(x + 2, y, state_words(state), {}, state_words_width - 10);
+        pane.right(x + state_words_width - 7, y, text::format_percent(share), {}, 7);
     }
 }
 
@@ -54,9 +54,9 @@ void draw_words(Pane& pane, const Plot& plot, int x, const metrics::FlowSnapshot
 
 void draw_states_chart(Canvas& canvas, Area area, const FlowPicture& picture, bool chosen) {
     Pane pane(canvas, area);
-    const bool words = pane.width() >= words_from;
+    const bool words = pane.width() >= state_words_from;
     const Plot plot = frame_chart(pane, words ? "where the time went; in all:" : "where the time went", chosen,
-                                  words ? words_width + 1 : 0);
+                                  words ? state_words_width + 1 : 0);
     if (plot.empty()) return;
     if (words && picture.any() != nullptr) draw_words(pane, plot, plot.x + plot.width + 1, *picture.any());
     const TimeColumns columns = time_columns(picture, plot.width);

@@ -18,7 +18,7 @@ std::string udp(unsigned port) {
     return frame.u16(1000).u16(port).u16(8).u16(0).str();
 }
 
-wire::Frame frame_of(const std::string& data) {
+wire::Frame frame_with(const std::string& data) {
     wire::Frame frame;
     frame.bytes = std::as_bytes(std::span(data));
     frame.wire_length = static_cast<std::uint32_t>(data.size());
@@ -30,23 +30,23 @@ TEST(PacketFilter, matches_what_the_expression_says) {
     ASSERT_TRUE(filter.ok()) << filter.error().text();
     const std::string roce = udp(4791);
     const std::string other = udp(53);
-    EXPECT_TRUE(filter->matches(frame_of(roce)));
-    EXPECT_FALSE(filter->matches(frame_of(other)));
-    EXPECT_FALSE(filter->matches(frame_of(roce.substr(0, 20)))) << "truncated";
+    EXPECT_TRUE(filter->matches(frame_with(roce)));
+    EXPECT_FALSE(filter->matches(frame_with(other)));
+    EXPECT_FALSE(filter->matches(frame_with(roce.substr(0, 20)))) << "truncated";
     EXPECT_EQ(filter->expression(), "udp dst port 4791 and host 192.0.2.2");
 }
 
 TEST(PacketFilter, empty_matches_all) {
     auto filter = PacketFilter::compile("", {});
     ASSERT_TRUE(filter.ok());
-    EXPECT_TRUE(filter->matches(frame_of("")));
+    EXPECT_TRUE(filter->matches(frame_with("")));
 }
 
 TEST(PacketFilter, length_is_that_on_the_wire) {
     auto filter = PacketFilter::compile("greater 1000", {});
     ASSERT_TRUE(filter.ok());
     const std::string data = udp(1);
-    wire::Frame frame = frame_of(data);
+    wire::Frame frame = frame_with(data);
     EXPECT_FALSE(filter->matches(frame));
     frame.wire_length = 1000;
     EXPECT_TRUE(filter->matches(frame));
@@ -56,7 +56,7 @@ TEST(PacketFilter, link_types_have_their_own_code) {
     const std::string ip = udp(4791).substr(14);
     auto filter = PacketFilter::compile("udp port 4791", {.link_type = wire::LinkType::raw});
     ASSERT_TRUE(filter.ok()) << filter.error().text();
-    EXPECT_TRUE(filter->matches(frame_of(ip)));
+    EXPECT_TRUE(filter->matches(frame_with(ip)));
 }
 
 TEST(PacketFilter, errors_show_the_expression_and_the_reason) {

@@ -5,14 +5,15 @@
 #include "capture/link_type.h"
 #include "capture/writer.h"
 #include "support.h"
+#include "tests/support/pcaps.h"
 
 namespace capture::test {
 namespace {
 
 std::vector<std::filesystem::path> captures() {
     std::vector<std::filesystem::path> found;
-    if (std::filesystem::exists(RDMASCOPE_PCAPS))
-        for (const auto& entry : std::filesystem::recursive_directory_iterator(RDMASCOPE_PCAPS)) {
+    if (std::filesystem::exists(support::pcaps()))
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(support::pcaps())) {
             const std::string name = entry.path().filename().string();
             if (name.ends_with(".pcap") || name.ends_with(".pcap.gz") || name.ends_with(".pcapng"))
                 found.push_back(entry);
@@ -42,7 +43,7 @@ std::vector<Kept> by_libpcap(const std::string& path) {
 
 TEST(Corpus, every_capture_reads_as_libpcap_reads_it) {
     const auto files = captures();
-    ASSERT_FALSE(files.empty()) << "no captures in " << RDMASCOPE_PCAPS;
+    ASSERT_FALSE(files.empty()) << "no captures in " << support::pcaps();
     for (const auto& file : files) {
         const Contents got = read_all(file.string());
         EXPECT_EQ(got.status, ReadStatus::end) << file << got.error;
@@ -52,7 +53,7 @@ TEST(Corpus, every_capture_reads_as_libpcap_reads_it) {
 
 TEST(Corpus, every_capture_survives_being_written) {
     const auto files = captures();
-    ASSERT_FALSE(files.empty()) << "no captures in " << RDMASCOPE_PCAPS;
+    ASSERT_FALSE(files.empty()) << "no captures in " << support::pcaps();
     const Directory directory;
     for (const auto& file : files) {
         for (const FileFormat format : {FileFormat::pcap, FileFormat::pcapng}) {

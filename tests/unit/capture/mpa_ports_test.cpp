@@ -6,6 +6,7 @@
 
 #include "capture/kernel_filter.h"
 #include "support.h"
+#include "tests/support/pcaps.h"
 
 namespace capture::test {
 namespace {
@@ -22,7 +23,7 @@ wire::Frame view(const Kept& kept, std::size_t snaplen) {
 
 std::vector<std::filesystem::path> captures(std::string_view prefix) {
     std::vector<std::filesystem::path> files;
-    for (const auto& file : std::filesystem::directory_iterator(RDMASCOPE_PCAPS)) {
+    for (const auto& file : std::filesystem::directory_iterator(support::pcaps())) {
         const std::string name = file.path().filename();
         if (name.starts_with(prefix) && name.find(".pcap") != std::string::npos) files.push_back(file.path());
     }

@@ -29,7 +29,7 @@ TEST(RingShape, holds_the_buffer_in_whole_blocks) {
 }
 
 /// The loopback interface, or nothing where this machine lets nobody capture.
-std::unique_ptr<PacketRing> open_loopback(PacketRingOptions options) {
+std::unique_ptr<PacketRing> open_ring(PacketRingOptions options) {
     options.interface = "lo";
     options.buffer_octets = mib;
     auto ring = PacketRing::open(options);
@@ -39,7 +39,7 @@ std::unique_ptr<PacketRing> open_loopback(PacketRingOptions options) {
     return nullptr;
 }
 
-#define NEEDS_CAPTURE(ring) \
+#define NEEDS_RING(ring) \
     if (!(ring)) GTEST_SKIP() << "this machine does not let us capture"
 
 void send(std::uint16_t port, std::string_view data) {
@@ -64,8 +64,8 @@ ReadStatus wait_for_frame(PacketRing& ring, wire::Frame& frame) {
 }
 
 TEST(PacketRing, frames_of_loopback) {
-    auto ring = open_loopback({.snaplen = 50, .filter = "udp dst port 45911"});
-    NEEDS_CAPTURE(ring);
+    auto ring = open_ring({.snaplen = 50, .filter = "udp dst port 45911"});
+    NEEDS_RING(ring);
     send(45910, "not this");
     send(45911, "but this");
     send(45911, "and that");
@@ -88,8 +88,8 @@ TEST(PacketRing, frames_of_loopback) {
 }
 
 TEST(PacketRing, filters_change_while_it_runs) {
-    auto ring = open_loopback({.filter = "udp dst port 1"});
-    NEEDS_CAPTURE(ring);
+    auto ring = open_ring({.filter = "udp dst port 1"});
+    NEEDS_RING(ring);
     send(4791, "one of mine");
     ASSERT_TRUE(ring->set_filter(RdmaFilter{.tcp_ports = {7174}}).ok());
     EXPECT_THAT(ring->interfaces().front().filter, HasSubstr("tcp port 7174"));

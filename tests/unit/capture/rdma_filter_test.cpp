@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "support.h"
+#include "tests/support/pcaps.h"
 
 namespace capture::test {
 namespace {
@@ -54,14 +55,14 @@ std::string tcp(unsigned source, unsigned destination, unsigned flags = 0x10, co
 constexpr std::string_view request_key = "MPA ID Req Frame";
 constexpr std::string_view reply_key = "MPA ID Rep Frame";
 
-struct Case {
+struct FilterCase {
     std::string name;
     std::string frame;
     bool passes;
 };
 
 /// Frames with what annex A17 of the InfiniBand specification, RFC 5044 and rdma_filter.h make of them; ports: 7174.
-std::vector<Case> cases() {
+std::vector<FilterCase> cases() {
     const std::string start(request_key);
     return {
         {"RoCEv2", ethernet(0x0800, ipv4(17, udp(49152, 4791))), true},
@@ -108,12 +109,12 @@ std::vector<Case> cases() {
 
 TEST(RdmaFilter, passes_rdma_and_nothing_else) {
     const RdmaFilter filter{.tcp_ports = {7174}};
-    for (const Case& each : cases()) EXPECT_EQ(passes(filter, each.frame), each.passes) << each.name;
+    for (const FilterCase& each : cases()) EXPECT_EQ(passes(filter, each.frame), each.passes) << each.name;
 }
 
 TEST(RdmaFilter, tags_are_stepped_over) {
     const BpfProgram program = compile({.tcp_ports = {7174}}, wire::LinkType::ethernet, snaplen);
-    for (const Case& each : cases()) {
+    for (const FilterCase& each : cases()) {
         EXPECT_EQ(passes(program, tagged(each.frame, {0x8100})), each.passes) << each.name;
         EXPECT_EQ(passes(program, tagged(each.frame, {0x88a8, 0x8100})), each.passes) << each.name;
         EXPECT_EQ(passes(program, tagged(each.frame, {0x9100, 0x8100})), each.passes) << each.name;
@@ -123,7 +124,7 @@ TEST(RdmaFilter, tags_are_stepped_over) {
 
 TEST(RdmaFilter, raw_ip_begins_with_the_ip_header) {
     const BpfProgram program = compile({.tcp_ports = {7174}}, wire::LinkType::raw, snaplen);
-    for (const Case& each : cases()) {
+    for (const FilterCase& each : cases()) {
         const std::string type = each.frame.substr(12, 2);
         const bool ip = type == std::string("\x08\0", 2) || type == "\x86\xdd";
         if (ip) {
@@ -134,7 +135,7 @@ TEST(RdmaFilter, raw_ip_begins_with_the_ip_header) {
 
 TEST(RdmaFilter, cut_frames_pass_only_where_what_counts_is_there) {
     const BpfProgram program = compile({.tcp_ports = {7174}}, wire::LinkType::ethernet, snaplen);
-    for (const Case& each : cases())
+    for (const FilterCase& each : cases())
         for (std::size_t size = 0; size < each.frame.size(); ++size)
             if (passes(program, each.frame.substr(0, size))) {
                 EXPECT_TRUE(each.passes) << each.name << " cut to " << size;
@@ -219,7 +220,7 @@ TEST(RdmaFilter, management_is_kept_and_nothing_else_is_longer) {
 /// Whatever the program is, and wherever a frame ends.
 TEST(RdmaFilter, a_frame_that_passes_is_not_dropped_for_its_length) {
     std::vector<std::string> frames;
-    for (const Case& each : cases()) frames.push_back(each.frame);
+    for (const FilterCase& each : cases()) frames.push_back(each.frame);
     for (const std::string& payload : {bth(1), bth(2)}) {
         frames.push_back(ethernet(0x0800, ipv4(17, udp_with(4791, payload), 0, 10)));
         frames.push_back(ethernet(0x86dd, ipv6(17, udp_with(4791, payload))));
@@ -285,7 +286,7 @@ TEST(RdmaFilter, agrees_with_its_text_on_every_capture) {
             {}, wire::LinkType::ethernet, snaplen);
         ASSERT_TRUE(theirs.ok()) << theirs.error().text();
         ASSERT_TRUE(no_tags.ok()) << no_tags.error().text();
-        for (const auto& file : std::filesystem::directory_iterator(RDMASCOPE_PCAPS)) {
+        for (const auto& file : std::filesystem::directory_iterator(support::pcaps())) {
             if (file.path().native().find(".pcap") == std::string::npos) continue;
             const Contents all = read_all(file.path(), {}, 64);
             int different = 0;

@@ -20,12 +20,12 @@ std::unique_ptr<Tap> open_nothing() {
     return nullptr;
 }
 
-#define NEEDS_CAPTURE(tap) \
+#define NEEDS_TAP(tap) \
     if (!(tap)) GTEST_SKIP() << "this machine does not let us capture"
 
 TEST(Tap, no_interface_is_no_failure) {
     auto tap = open_nothing();
-    NEEDS_CAPTURE(tap);
+    NEEDS_TAP(tap);
     tap->set_wait_ms(1);
     wire::Frame frame;
     EXPECT_EQ(tap->next(frame), ReadStatus::timeout);
@@ -37,7 +37,7 @@ TEST(Tap, no_interface_is_no_failure) {
 
 TEST(Tap, a_wait_is_ended_from_elsewhere) {
     auto tap = open_nothing();
-    NEEDS_CAPTURE(tap);
+    NEEDS_TAP(tap);
     tap->set_wait_ms(1'000'000'000);
     wire::Frame frame;
     const std::jthread other([&] { tap->wake(); });
@@ -46,7 +46,7 @@ TEST(Tap, a_wait_is_ended_from_elsewhere) {
 
 TEST(Tap, a_filter_that_is_none_is_refused) {
     auto tap = open_nothing();
-    NEEDS_CAPTURE(tap);
+    NEEDS_TAP(tap);
     TapOptions options;
     options.interfaces = {"no-such-link"};
     options.filter = "nonsense(";
@@ -59,7 +59,7 @@ TEST(Tap, a_filter_that_is_none_is_refused) {
 }
 
 TEST(Tap, too_many_configured_ports_are_told) {
-    NEEDS_CAPTURE(open_nothing());
+    NEEDS_TAP(open_nothing());
     TapOptions options;
     options.interfaces = {"no-such-link"};
     for (std::uint16_t port = 1; port <= 65; ++port) options.iwarp_ports.push_back(port);

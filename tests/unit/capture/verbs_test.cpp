@@ -9,6 +9,7 @@
 #include "capture/rdma_filter.h"
 #include "capture/verbs/verbs_source.h"
 #include "support.h"
+#include "tests/support/pcaps.h"
 
 namespace capture::test {
 namespace {
@@ -275,7 +276,7 @@ TEST(Verbs, frames_come_as_they_passed) {
 }
 
 TEST(Verbs, management_is_kept_whole) {
-    const Contents capture = read_all(std::filesystem::path(RDMASCOPE_PCAPS) / "rxe-ucmatose.pcap", {}, 64);
+    const Contents capture = read_all(std::filesystem::path(support::pcaps()) / "rxe-ucmatose.pcap", {}, 64);
     Sniffing sniffing;
     ASSERT_NO_FATAL_FAILURE(sniffing.open({.snaplen = 100, .buffers = 8}));
     std::size_t whole = 0;

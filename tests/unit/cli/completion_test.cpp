@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "cli/commands.h"
+#include "tests/support/pcaps.h"
 
 namespace cli {
 namespace {
@@ -20,7 +21,7 @@ using testing::IsSupersetOf;
 using Spellings = std::map<std::string, bool>;
 
 std::string content(const std::string& name) {
-    std::ifstream file(std::string(RDMASCOPE_PCAPS) + "/../cli/completion/" + name);
+    std::ifstream file(support::pcaps() + "/../cli/completion/" + name);
     EXPECT_TRUE(file.is_open()) << name;
     return {std::istreambuf_iterator<char>(file), {}};
 }

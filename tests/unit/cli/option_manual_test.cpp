@@ -7,13 +7,14 @@
 #include <sstream>
 
 #include "cli/commands.h"
+#include "tests/support/pcaps.h"
 
 namespace cli {
 namespace {
 
 /// The options that stand at the head of a paragraph of the section OPTIONS.
 std::set<std::string> explained(const std::string& command) {
-    std::ifstream file(std::string(RDMASCOPE_PCAPS) + "/../docs/man/rdmascope-" + command + ".1");
+    std::ifstream file(support::pcaps() + "/../docs/man/rdmascope-" + command + ".1");
     const std::string page{std::istreambuf_iterator<char>(file), {}};
     const std::size_t begin = page.find("\n.SH OPTIONS\n");
     EXPECT_NE(begin, std::string::npos) << command;

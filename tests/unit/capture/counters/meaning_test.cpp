@@ -10,6 +10,7 @@
 
 #include "../support.h"
 #include "capture/device_counters.h"
+#include "tests/support/pcaps.h"
 
 namespace capture::counters {
 namespace {
@@ -87,7 +88,7 @@ TEST(CounterGrowth, of_recorded_runs_is_what_was_noted_beside_them) {
     std::size_t runs = 0;
     std::size_t grown = 0;
     std::set<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(RDMASCOPE_PCAPS)) {
+    for (const auto& entry : std::filesystem::directory_iterator(support::pcaps())) {
         if (entry.path().extension() != ".json" || !entry.path().filename().string().starts_with("rxe-")) continue;
         const nlohmann::json run = nlohmann::json::parse(std::ifstream(entry.path()));
         if (!run.contains("counters_delta")) continue;
@@ -120,7 +121,7 @@ TEST(CounterGrowth, of_recorded_runs_is_what_was_noted_beside_them) {
 
 TEST(CounterMeaning, of_rnr_is_what_the_run_was_about) {
     // rxe-verbs-rnr: B sends to A, which had no receive posted once.
-    const nlohmann::json run = nlohmann::json::parse(std::ifstream(RDMASCOPE_PCAPS "/rxe-verbs-rnr.json"));
+    const nlohmann::json run = nlohmann::json::parse(std::ifstream(support::pcaps() + "/rxe-verbs-rnr.json"));
     std::map<std::string, std::map<Fact, std::uint64_t>> facts;
     for (const auto& [side, delta] : run["counters_delta"].items())
         for (const auto& [name, value] : delta["hw_counters"].items())

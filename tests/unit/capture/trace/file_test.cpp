@@ -30,7 +30,7 @@ std::vector<Record> records(std::uint64_t count) {
     return result;
 }
 
-const Process process{42, 1000, 123, "ib_write_bw -R", "c0ffee", {"rxe0"}};
+const Process writer_process{42, 1000, 123, "ib_write_bw -R", "c0ffee", {"rxe0"}};
 
 std::string octets_of(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -46,8 +46,8 @@ std::string good_file(const Folder& folder) {
     const std::string path = folder / "good";
     auto writer = TraceFileWriter::open(path);
     EXPECT_TRUE(writer.ok());
-    EXPECT_TRUE(writer->write(records(3), {process}));
-    EXPECT_TRUE(writer->write(records(2), {process}));
+    EXPECT_TRUE(writer->write(records(3), {writer_process}));
+    EXPECT_TRUE(writer->write(records(2), {writer_process}));
     EXPECT_TRUE(writer->close(9));
     return path;
 }
@@ -80,10 +80,10 @@ TEST(TraceFile, GivesBackWhatWasWritten) {
     // More than fits into one block, which holds a MiB.
     const std::vector<Record> many = records(40'000);
     Process later{43, 0, 456, std::string(2000, 'x'), "", {}};
-    ASSERT_TRUE(writer->write(many, {process}));
-    ASSERT_TRUE(writer->write(records(10), {process, later}));
+    ASSERT_TRUE(writer->write(many, {writer_process}));
+    ASSERT_TRUE(writer->write(records(10), {writer_process, later}));
     later.devices.push_back("siw1");
-    ASSERT_TRUE(writer->write({}, {process, later}));
+    ASSERT_TRUE(writer->write({}, {writer_process, later}));
     ASSERT_TRUE(writer->close(7));
     EXPECT_EQ(writer->records(), 40'010U);
     EXPECT_EQ(writer->octets(), std::filesystem::file_size(path));
@@ -97,7 +97,7 @@ TEST(TraceFile, GivesBackWhatWasWritten) {
     ASSERT_EQ(all.records.size(), 40'010U);
     EXPECT_EQ(std::memcmp(all.records.data(), many.data(), many.size() * sizeof(Record)), 0);
     ASSERT_EQ(reader->processes().size(), 2U);
-    EXPECT_EQ(reader->processes()[0], process);
+    EXPECT_EQ(reader->processes()[0], writer_process);
     EXPECT_EQ(reader->processes()[1].command, std::string(Process::longest_command, 'x'));
     EXPECT_EQ(reader->processes()[1].devices, std::vector<std::string>{"siw1"});
 }
@@ -111,7 +111,7 @@ TEST(TraceFile, AProcessIsKnownBeforeItsFirstRecord) {
     ASSERT_TRUE(first.ok());
     EXPECT_EQ(first->size(), 3U);
     ASSERT_EQ(reader->processes().size(), 1U);
-    EXPECT_EQ(reader->processes()[0], process);
+    EXPECT_EQ(reader->processes()[0], writer_process);
 }
 
 // The octets by the page docs/trace.md, put together by hand.

@@ -8,6 +8,7 @@
 #include <set>
 #include <unistd.h>
 
+#include "tests/support/pcaps.h"
 #include "trace_events.h"
 
 namespace capture::trace {
@@ -93,7 +94,7 @@ private:
 
 TEST(KernelEvents, a_connection_that_was_refused) {
     // rxe-trace-rping, machine A, cm.id 7: its lines are at the beginning of the file.
-    const std::vector<Record> records = Replay().run(RDMASCOPE_PCAPS "/rxe-trace-rping.trace.A.txt");
+    const std::vector<Record> records = Replay().run(support::pcaps() + "/rxe-trace-rping.trace.A.txt");
     ASSERT_GE(records.size(), 5U);
     EXPECT_EQ(records[0].kind, RecordKind::connection);
     EXPECT_EQ(records[0].connection.event, 0);  // RDMA_CM_EVENT_ADDR_RESOLVED
@@ -121,7 +122,7 @@ TEST(KernelEvents, a_connection_that_was_refused) {
 TEST(KernelEvents, what_workers_do_for_a_program_is_the_program_s) {
     // rping-10832 answers with `cm_send_rep: cm.id=16 src=192.0.2.1:7174 dst=192.0.2.2:58306 ... qp_num=30`; that the
     // connection stands, a kworker says.
-    const std::vector<Record> records = Replay(true).run(RDMASCOPE_PCAPS "/rxe-trace-rping.trace.A.txt");
+    const std::vector<Record> records = Replay(true).run(support::pcaps() + "/rxe-trace-rping.trace.A.txt");
     std::vector<Record> of_program;
     for (const Record& record : records)
         if (record.process != 0) of_program.push_back(record);
@@ -140,7 +141,7 @@ TEST(KernelEvents, what_workers_do_for_a_program_is_the_program_s) {
     }
     // ib_write_bw-11265 asks twice: `cm_send_req: cm.id=16 ... qp_num=19`, then `cm.id=17 ... qp_num=20`.
     std::set<std::pair<std::uint32_t, std::uint32_t>> asked;
-    for (const Record& record : Replay(true).run(RDMASCOPE_PCAPS "/rxe-trace-write-bw.trace.B.txt"))
+    for (const Record& record : Replay(true).run(support::pcaps() + "/rxe-trace-write-bw.trace.B.txt"))
         if (record.process != 0) asked.emplace(record.process, record.number);
     EXPECT_EQ(asked, (std::set<std::pair<std::uint32_t, std::uint32_t>>{{11265, 19}, {11265, 20}}));
 }
@@ -150,7 +151,7 @@ TEST(KernelEvents, every_event_of_every_trace_is_there) {
     for (const char* name : {"rxe-trace-rping.trace.A", "rxe-trace-rping.trace.B", "rxe-trace-write-bw.trace.A",
                              "rxe-trace-write-bw.trace.B", "siw-trace-rping.trace.A", "siw-trace-rping.trace.B",
                              "siw-trace-write-bw.trace.A", "siw-trace-write-bw.trace.B"}) {
-        const std::string path = std::string(RDMASCOPE_PCAPS "/") + name + ".txt";
+        const std::string path = support::pcaps() + "/" + name + ".txt";
         std::ifstream file(path);
         const std::regex wanted(R"(: (cm_event_handler|cm_qp_destroy|cm_qp_create): )");
         std::size_t lines = 0;

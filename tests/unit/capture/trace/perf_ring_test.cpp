@@ -15,9 +15,9 @@ namespace {
 constexpr std::size_t page = 4096;
 
 /// The kernel's side.
-class Ring {
+class MadeRing {
 public:
-    explicit Ring(std::size_t octets) : area_((page + octets) / 8), octets_(octets) {}
+    explicit MadeRing(std::size_t octets) : area_((page + octets) / 8), octets_(octets) {}
     std::span<std::byte> area() { return std::as_writable_bytes(std::span(area_)); }
     perf_event_mmap_page& places() { return *reinterpret_cast<perf_event_mmap_page*>(area_.data()); }
     void write(const std::string& octets) {
@@ -49,7 +49,7 @@ std::string sample(std::uint64_t id, std::uint64_t time, std::string raw) {
 std::string text_of(wire::Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 TEST(PerfRing, samples_and_losses_in_order) {
-    Ring memory(4096);
+    MadeRing memory(4096);
     PerfRing ring(memory.area(), page);
     EXPECT_EQ(ring.peek(), nullptr);
     memory.write(record(PERF_RECORD_THROTTLE, std::string(24, 'x')));
@@ -77,7 +77,7 @@ TEST(PerfRing, samples_and_losses_in_order) {
 
 TEST(PerfRing, records_go_round_the_end) {
     std::mt19937 random(3);
-    Ring memory(4096);
+    MadeRing memory(4096);
     PerfRing ring(memory.area(), page);
     std::uint64_t written = 0;
     std::uint64_t read = 0;
@@ -104,7 +104,7 @@ TEST(PerfRing, records_go_round_the_end) {
 
 TEST(PerfRing, lengths_that_contradict_each_other_do_no_harm) {
     const auto damaged = [](const std::string& octets) {
-        Ring memory(4096);
+        MadeRing memory(4096);
         memory.write(octets);
         PerfRing ring(memory.area(), page);
         while (ring.peek() != nullptr) ring.pop();

@@ -9,19 +9,19 @@ namespace capture::trace {
 
 namespace {
 
-const std::string id(64, 'a');
+const std::string container_id(64, 'a');
 
 // The paths as the runtimes make them, from their documentation.
 TEST(ContainerOf, KnowsTheRuntimes) {
-    EXPECT_EQ(container_of("0::/system.slice/docker-" + id + ".scope"), id);
-    EXPECT_EQ(container_of("12:memory:/docker/" + id), id);
+    EXPECT_EQ(container_of("0::/system.slice/docker-" + container_id + ".scope"), container_id);
+    EXPECT_EQ(container_of("12:memory:/docker/" + container_id), container_id);
     EXPECT_EQ(
         container_of("0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0d1b.slice/cri-containerd-" +
-                     id + ".scope"),
-        id);
-    EXPECT_EQ(container_of("0::/kubepods/besteffort/pod7f/" + id), id);
-    EXPECT_EQ(container_of("0::/machine.slice/libpod-" + id + ".scope/container"), id);
-    EXPECT_EQ(container_of("0::/kubepods.slice/crio-" + id + ".scope"), id);
+                     container_id + ".scope"),
+        container_id);
+    EXPECT_EQ(container_of("0::/kubepods/besteffort/pod7f/" + container_id), container_id);
+    EXPECT_EQ(container_of("0::/machine.slice/libpod-" + container_id + ".scope/container"), container_id);
+    EXPECT_EQ(container_of("0::/kubepods.slice/crio-" + container_id + ".scope"), container_id);
     EXPECT_EQ(container_of("0::/lxc.payload.web1/init.scope"), "web1");
     EXPECT_EQ(container_of("0::/machine.slice/machine-db.scope/payload"), "db");
 }
@@ -30,14 +30,14 @@ TEST(ContainerOf, FindsNoneWhereThereIsNone) {
     EXPECT_EQ(container_of(""), "");
     EXPECT_EQ(container_of("0::/"), "");
     EXPECT_EQ(container_of("0::/user.slice/user-1000.slice/session-2.scope"), "");
-    EXPECT_EQ(container_of("0::/system.slice/" + id.substr(1)), "") << "63 digits";
-    EXPECT_EQ(container_of("0::/system.slice/x" + id), "") << "part of something longer";
+    EXPECT_EQ(container_of("0::/system.slice/" + container_id.substr(1)), "") << "63 digits";
+    EXPECT_EQ(container_of("0::/system.slice/x" + container_id), "") << "part of something longer";
     EXPECT_EQ(container_of("0::/system.slice/docker-" + std::string(64, 'g')), "") << "no hexadecimal digits";
 }
 
 TEST(ContainerOf, TakesTheInnermost) {
     const std::string inner(64, 'b');
-    EXPECT_EQ(container_of("0::/docker/" + id + "/docker/" + inner), inner);
+    EXPECT_EQ(container_of("0::/docker/" + container_id + "/docker/" + inner), inner);
 }
 
 TEST(FindProcess, KnowsOurselves) {

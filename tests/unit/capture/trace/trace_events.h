@@ -9,12 +9,13 @@
 #include <string_view>
 
 #include "capture/trace/format.h"
+#include "tests/support/pcaps.h"
 
 namespace capture::trace::test {
 
 /// The recorded format files, by `events/rdma_core/cq_alloc/format`.
 inline std::map<std::string, std::string> recorded_formats() {
-    std::ifstream file(RDMASCOPE_PCAPS "/trace-events/formats.txt");
+    std::ifstream file(support::pcaps() + "/trace-events/formats.txt");
     std::map<std::string, std::string> formats;
     std::string line;
     std::string* into = nullptr;

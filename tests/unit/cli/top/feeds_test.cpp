@@ -18,6 +18,7 @@
 #include "daemon/history/history.h"
 #include "metrics/snapshot_codec.h"
 #include "tests/support/fake_feed.h"
+#include "tests/support/pcaps.h"
 #include "tests/unit/daemon/control/fake.h"
 
 namespace cli::top {
@@ -29,7 +30,7 @@ using Health = tui::FeedStatus::Health;
 constexpr const char* lossy = "rxe-rxdrop1pct-write-bw.pcap.gz";
 constexpr std::uint64_t millisecond = 1'000'000;
 
-std::string capture(const std::string& name) { return std::string(RDMASCOPE_PCAPS "/") + name; }
+std::string capture(const std::string& name) { return support::pcaps() + "/" + name; }
 
 /// All that a snapshot says, but for what its engine held in memory.
 std::vector<std::byte> octets(metrics::Snapshot snapshot) {

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string>
 
+#include "tests/support/pcaps.h"
 #include "tui/model/keys.h"
 
 namespace cli::top {
@@ -43,7 +44,7 @@ std::string key_manual() {
 }
 
 TEST(Manual, HasEveryKey) {
-    std::ifstream file(std::string(RDMASCOPE_PCAPS) + "/../docs/man/rdmascope-top.1");
+    std::ifstream file(support::pcaps() + "/../docs/man/rdmascope-top.1");
     const std::string page{std::istreambuf_iterator<char>(file), {}};
     const std::size_t chapter = page.find("\n.SH KEYS\n");
     ASSERT_NE(chapter, std::string::npos);

@@ -9,6 +9,7 @@
 
 #include "daemon/config/config_file.h"
 #include "daemon/config/config_table.h"
+#include "tests/support/pcaps.h"
 
 namespace service {
 namespace {
@@ -91,7 +92,7 @@ TEST(ConfigFile, what_is_hostile_stays_one_short_line) {
 }
 
 TEST(ConfigFile, every_beginning_of_a_file_is_survived) {
-    const std::string reference = content(std::string(RDMASCOPE_PCAPS) + "/../daemon/systemd/rdmascope.toml");
+    const std::string reference = content(support::pcaps() + "/../daemon/systemd/rdmascope.toml");
     ASSERT_FALSE(reference.empty());
     for (std::size_t length = 0; length < reference.size(); ++length)
         for (const std::string& line : mistakes(std::string_view(reference).substr(0, length)))
@@ -214,7 +215,7 @@ TEST(Reference, fits_a_terminal) {
 }
 
 TEST(Manual, is_what_the_table_says) {
-    const std::string page = content(std::string(RDMASCOPE_PCAPS) + "/../docs/man/rdmascope.toml.5");
+    const std::string page = content(support::pcaps() + "/../docs/man/rdmascope.toml.5");
     EXPECT_THAT(page, HasSubstr(config_manual())) << "copy what follows into the page:\n" << config_manual();
 }
 
@@ -227,11 +228,11 @@ TEST(Manual, begins_no_line_with_what_roff_takes_for_a_request) {
 }
 
 TEST(InstalledFiles, are_good) {
-    const std::string root = std::string(RDMASCOPE_PCAPS) + "/../daemon/systemd/";
+    const std::string root = support::pcaps() + "/../daemon/systemd/";
     const auto service_file = read_config(root + "rdmascope.toml");
     ASSERT_TRUE(service_file.ok()) << testing::PrintToString(service_file.error().lines);
     EXPECT_EQ(service_file->history.directory, "/var/lib/rdmascope/history");
-    EXPECT_EQ(content(std::string(RDMASCOPE_PCAPS) + "/../docs/rdmascope.toml"), config_reference())
+    EXPECT_EQ(content(support::pcaps() + "/../docs/rdmascope.toml"), config_reference())
         << "rdmascope daemon --print-config > docs/rdmascope.toml";
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "metrics/why/counters.h"
+#include "tests/support/pcaps.h"
 
 namespace service {
 namespace {
@@ -118,7 +119,7 @@ TEST(CounterWatch, resources_by_name) {
 
 /// What a machine of the lab counted during a run.
 metrics::DeviceFigures recorded(const std::string& capture, const std::string& node) {
-    std::ifstream file(std::string(RDMASCOPE_PCAPS "/") + capture + ".json");
+    std::ifstream file(support::pcaps() + "/" + capture + ".json");
     const auto about = nlohmann::json::parse(file);
     Machine machine;
     CounterWatch watch = machine.watch();

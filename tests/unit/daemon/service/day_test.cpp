@@ -9,6 +9,7 @@
 #include "daemon/chronicle.h"
 #include "metrics/engine/analyzer.h"
 #include "tests/support/captures.h"
+#include "tests/support/pcaps.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define RDMASCOPE_SANITIZED 1
@@ -54,7 +55,7 @@ double sum_of(const std::vector<::prometheus::MetricFamily>& families, const std
 /// and come back.
 class Traffic {
 public:
-    Traffic() { support::load_capture(std::string(RDMASCOPE_PCAPS) + "/rxe-rping.pcap", 30, frames_); }
+    Traffic() { support::load_capture(support::pcaps() + "/rxe-rping.pcap", 30, frames_); }
 
     std::size_t play(metrics::Analyzer& analyzer, int second) {
         for (support::KeptFrame& kept : frames_) {

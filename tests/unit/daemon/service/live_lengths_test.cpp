@@ -8,6 +8,7 @@
 #include "daemon/observer.h"
 #include "metrics/engine/analyzer.h"
 #include "tests/support/captures.h"
+#include "tests/support/pcaps.h"
 
 namespace {
 
@@ -22,7 +23,7 @@ metrics::Snapshot analyze(const std::string& name, Cut cut) {
         capture::keep_management(capture::compile({.all_tcp = true}, wire::LinkType::ethernet, snaplen),
                                  wire::LinkType::ethernet, snaplen, how.ring.management_octets);
     std::vector<support::KeptFrame> kept;
-    support::load_capture(std::string(RDMASCOPE_PCAPS) + "/" + name + ".pcap", 100'000, kept);
+    support::load_capture(support::pcaps() + "/" + name + ".pcap", 100'000, kept);
     metrics::AnalyzerOptions options;
     options.dissector.parse.verify_crc = false;
     metrics::Analyzer analyzer(options);

@@ -19,7 +19,7 @@ namespace {
 using testing::HasSubstr;
 using testing::MatchesRegex;
 
-constexpr std::uint64_t second = 1'000'000'000;
+constexpr std::uint64_t log_second = 1'000'000'000;
 
 /// What `work` writes to standard error.
 template <class Work>
@@ -34,18 +34,18 @@ TEST(LineLimit, passes_so_many_within_a_second) {
     for (std::uint64_t i = 0; i < 3; ++i) EXPECT_TRUE(limit.ask("a", 100 + i).passes);
     for (std::uint64_t i = 0; i < 5; ++i) EXPECT_FALSE(limit.ask("a", 200 + i).passes);
     EXPECT_TRUE(limit.ask("b", 300).passes);
-    EXPECT_FALSE(limit.ask("a", 100 + second - 1).passes);
-    const LineLimit::Answer next = limit.ask("a", 100 + second);
+    EXPECT_FALSE(limit.ask("a", 100 + log_second - 1).passes);
+    const LineLimit::Answer next = limit.ask("a", 100 + log_second);
     EXPECT_TRUE(next.passes);
     EXPECT_EQ(next.left_out, 6U);
-    EXPECT_EQ(limit.ask("a", 101 + second).left_out, 0U);
+    EXPECT_EQ(limit.ask("a", 101 + log_second).left_out, 0U);
 }
 
 TEST(LineLimit, a_quiet_time_is_not_saved_up) {
     LineLimit limit(2);
     EXPECT_TRUE(limit.ask("a", 0).passes);
     unsigned passed = 0;
-    for (std::uint64_t i = 0; i < 100; ++i) passed += limit.ask("a", 1000 * second + i).passes ? 1 : 0;
+    for (std::uint64_t i = 0; i < 100; ++i) passed += limit.ask("a", 1000 * log_second + i).passes ? 1 : 0;
     EXPECT_EQ(passed, 2U);
 }
 

@@ -17,17 +17,17 @@ std::optional<FilterError> error_of(std::string_view expression) {
     return filter.error();
 }
 
-struct Case {
+struct ErrorCase {
     const char* expression;
     const char* message;  ///< a part of it
     std::uint32_t column;
     std::uint32_t length;
 };
 
-class Refused : public testing::TestWithParam<Case> {};
+class Refused : public testing::TestWithParam<ErrorCase> {};
 
 TEST_P(Refused, SaysWhatAndWhere) {
-    const Case& expected = GetParam();
+    const ErrorCase& expected = GetParam();
     const auto error = error_of(expected.expression);
     ASSERT_TRUE(error) << expected.expression;
     EXPECT_THAT(error->message, HasSubstr(expected.message)) << expected.expression;
@@ -37,62 +37,71 @@ TEST_P(Refused, SaysWhatAndWhere) {
 
 INSTANTIATE_TEST_SUITE_P(
     Syntax, Refused,
-    testing::Values(Case{"udp.port and", "ends too early", 12, 1}, Case{"and udp.port", "and was not expected", 0, 3},
-                    Case{"(udp.port", "ends too early", 9, 1}, Case{"udp.port)", ") was not expected", 8, 1},
-                    Case{"udp.port udp.port", "udp.port was not expected", 9, 8},
-                    Case{"udp.port ==", "ends too early", 11, 1}, Case{"udp.port eq4791", "eq4791 was not", 9, 6},
-                    Case{"udp.port|eth.src", "no meaning", 8, 1}, Case{"udp.port in {}", "} was not expected", 13, 1},
-                    Case{"udp.port in {1 2}", "2 was not expected", 15, 1},
-                    Case{"udp.port in 5", "5 was not expected", 12, 1}, Case{"any udp.port", "ends too early", 12, 1},
-                    Case{"frame.protocols contains \"abc", "quote is missing", 25, 4},
-                    Case{"frame.protocols contains \"\\q\"", "escape", 26, 2},
-                    Case{"udp.port == 'ab'", "one character", 12, 4}, Case{"udp.port == ''", "one character", 12, 2},
-                    Case{"${udp.port} == 1", "selected frame", 0, 2}, Case{"eth.src[0:0]", "A slice is", 8, 3},
-                    Case{"eth.src[4-2]", "A slice is", 8, 3}, Case{"eth.src[]", "A slice is", 8, 1},
-                    Case{"eth.src[1,,2]", "A slice is", 10, 1}, Case{"eth.src[1", "bracket is missing", 7, 1},
-                    Case{"eth.src[99999999999]", "A slice is", 8, 11}, Case{"ip.src#x", "x was not", 7, 1},
-                    Case{"udp.port == 4791 # x", "x was not", 19, 1},
-                    Case{"udp.port == \xc3\xa4", "no meaning", 12, 2}));
+    testing::Values(
+        ErrorCase{"udp.port and", "ends too early", 12, 1}, ErrorCase{"and udp.port", "and was not expected", 0, 3},
+        ErrorCase{"(udp.port", "ends too early", 9, 1}, ErrorCase{"udp.port)", ") was not expected", 8, 1},
+        ErrorCase{"udp.port udp.port", "udp.port was not expected", 9, 8},
+        ErrorCase{"udp.port ==", "ends too early", 11, 1}, ErrorCase{"udp.port eq4791", "eq4791 was not", 9, 6},
+        ErrorCase{"udp.port|eth.src", "no meaning", 8, 1}, ErrorCase{"udp.port in {}", "} was not expected", 13, 1},
+        ErrorCase{"udp.port in {1 2}", "2 was not expected", 15, 1},
+        ErrorCase{"udp.port in 5", "5 was not expected", 12, 1}, ErrorCase{"any udp.port", "ends too early", 12, 1},
+        ErrorCase{"frame.protocols contains \"abc", "quote is missing", 25, 4},
+        ErrorCase{"frame.protocols contains \"\\q\"", "escape", 26, 2},
+        ErrorCase{"udp.port == 'ab'", "one character", 12, 4}, ErrorCase{"udp.port == ''", "one character", 12, 2},
+        ErrorCase{"${udp.port} == 1", "selected frame", 0, 2}, ErrorCase{"eth.src[0:0]", "A slice is", 8, 3},
+        ErrorCase{"eth.src[4-2]", "A slice is", 8, 3}, ErrorCase{"eth.src[]", "A slice is", 8, 1},
+        ErrorCase{"eth.src[1,,2]", "A slice is", 10, 1}, ErrorCase{"eth.src[1", "bracket is missing", 7, 1},
+        ErrorCase{"eth.src[99999999999]", "A slice is", 8, 11}, ErrorCase{"ip.src#x", "x was not", 7, 1},
+        ErrorCase{"udp.port == 4791 # x", "x was not", 19, 1}, ErrorCase{"udp.port == \xc3\xa4", "no meaning", 12, 2}));
 
-INSTANTIATE_TEST_SUITE_P(
-    Names, Refused,
-    testing::Values(Case{"udp.prt", "udp.prt is not a known field", 0, 7}, Case{"1", "1 is not a known field", 0, 1},
-                    Case{"\"udp\"", "\"udp\" is not a known", 0, 5}, Case{"1 == 1", "1 is not a known", 0, 1},
-                    Case{"udp.port and udp.prt == 3", "udp.prt is not", 13, 7},
-                    Case{"udp.port-1 == 4790", "udp.port-1 is not", 0, 10},
-                    Case{"fun(udp.port) == 1", "no function fun", 0, 13}, Case{"len() == 1", "one argument", 0, 5},
-                    Case{"len(udp.port, ip.src) == 1", "one argument", 0, 21},
-                    Case{"max(1, 2) == 2", "1 is not a known", 4, 1},
-                    Case{"len(udp.port)", "has to be compared", 0, 13}, Case{"nosuch#1", "nosuch#1 is not", 0, 8}));
+INSTANTIATE_TEST_SUITE_P(Names, Refused,
+                         testing::Values(ErrorCase{"udp.prt", "udp.prt is not a known field", 0, 7},
+                                         ErrorCase{"1", "1 is not a known field", 0, 1},
+                                         ErrorCase{"\"udp\"", "\"udp\" is not a known", 0, 5},
+                                         ErrorCase{"1 == 1", "1 is not a known", 0, 1},
+                                         ErrorCase{"udp.port and udp.prt == 3", "udp.prt is not", 13, 7},
+                                         ErrorCase{"udp.port-1 == 4790", "udp.port-1 is not", 0, 10},
+                                         ErrorCase{"fun(udp.port) == 1", "no function fun", 0, 13},
+                                         ErrorCase{"len() == 1", "one argument", 0, 5},
+                                         ErrorCase{"len(udp.port, ip.src) == 1", "one argument", 0, 21},
+                                         ErrorCase{"max(1, 2) == 2", "1 is not a known", 4, 1},
+                                         ErrorCase{"len(udp.port)", "has to be compared", 0, 13},
+                                         ErrorCase{"nosuch#1", "nosuch#1 is not", 0, 8}));
 
 INSTANTIATE_TEST_SUITE_P(
     Types, Refused,
     testing::Values(
-        Case{"udp.port == 99999", "too large for udp.port, whose greatest value is 65535", 12, 5},
-        Case{"udp.port == 4791.0", "not a number", 12, 6}, Case{"udp.port == \"4791\"", "not a number", 12, 6},
-        Case{"frame.len > 0x", "not a number", 12, 2}, Case{"frame.len > 09", "not a number", 12, 2},
-        Case{"frame.len > 18446744073709551616", "not a number", 12, 20},
-        Case{"eth.type == \"Nonsense\"", "not among the values of eth.type", 12, 10},
-        Case{"infiniband.bth.se == maybe", "not a boolean", 21, 5},
-        Case{"ip.src == 300.1.1.1", "not an IPv4 address", 10, 9},
-        Case{"ip.src == 192.0.2.1/33", "prefix length", 10, 12}, Case{"ip.src == host", "not an IPv4 address", 10, 4},
-        Case{"ipv6.src == 1:2", "not an IPv6 address", 12, 3}, Case{"eth.src == 52:54", "has 2 octets", 11, 5},
-        Case{"eth.src == broadcast", "MAC", 11, 9}, Case{"ip.src == eth.src", "cannot be compared", 10, 7},
-        Case{"frame.len == frame.time_relative", "cannot be compared", 13, 19},
-        Case{"ip.src contains 02", "contains looks into", 0, 6},
-        Case{"udp.port contains 02", "contains looks into", 0, 8},
-        Case{"infiniband.payload contains 0x5400", "hexadecimal", 28, 6},
-        Case{"udp.port matches \"1\"", "string(udp.port)", 0, 8},
-        Case{"frame.protocols matches eth", "double quotes", 24, 3},
-        Case{"frame.protocols matches \"(\"", "regular expression", 24, 3},
-        Case{"udp.port[0] == 1", "slices are cut", 0, 8}, Case{"upper(eth.src) == \"a\"", "not a string", 6, 7},
-        Case{"infiniband.bth.se & 1", "Bitwise and", 0, 21}, Case{"frame.protocols & \"a\"", "Bitwise", 0, 21},
-        Case{"frame.protocols + 1 == 2", "arithmetic does not", 0, 15},
-        Case{"frame.time_relative * 2 > 0", "arithmetic does not", 0, 19},
-        Case{"frame.len + frame.time_relative > 2", "time together", 0, 31},
-        Case{"udp.port == 1 / 0", "no value", 12, 5}, Case{"ip.src == 1 + 1", "number or a time", 10, 5},
-        Case{"frame.time_epoch > \"2020\"", "not a time", 19, 6}, Case{"frame.time_relative > 1e-3", "time", 22, 4},
-        Case{"(udp.port == 1) == 2", "A test stands", 1, 13}, Case{"1 + 2", "constant", 0, 5}));
+        ErrorCase{"udp.port == 99999", "too large for udp.port, whose greatest value is 65535", 12, 5},
+        ErrorCase{"udp.port == 4791.0", "not a number", 12, 6},
+        ErrorCase{"udp.port == \"4791\"", "not a number", 12, 6}, ErrorCase{"frame.len > 0x", "not a number", 12, 2},
+        ErrorCase{"frame.len > 09", "not a number", 12, 2},
+        ErrorCase{"frame.len > 18446744073709551616", "not a number", 12, 20},
+        ErrorCase{"eth.type == \"Nonsense\"", "not among the values of eth.type", 12, 10},
+        ErrorCase{"infiniband.bth.se == maybe", "not a boolean", 21, 5},
+        ErrorCase{"ip.src == 300.1.1.1", "not an IPv4 address", 10, 9},
+        ErrorCase{"ip.src == 192.0.2.1/33", "prefix length", 10, 12},
+        ErrorCase{"ip.src == host", "not an IPv4 address", 10, 4},
+        ErrorCase{"ipv6.src == 1:2", "not an IPv6 address", 12, 3},
+        ErrorCase{"eth.src == 52:54", "has 2 octets", 11, 5}, ErrorCase{"eth.src == broadcast", "MAC", 11, 9},
+        ErrorCase{"ip.src == eth.src", "cannot be compared", 10, 7},
+        ErrorCase{"frame.len == frame.time_relative", "cannot be compared", 13, 19},
+        ErrorCase{"ip.src contains 02", "contains looks into", 0, 6},
+        ErrorCase{"udp.port contains 02", "contains looks into", 0, 8},
+        ErrorCase{"infiniband.payload contains 0x5400", "hexadecimal", 28, 6},
+        ErrorCase{"udp.port matches \"1\"", "string(udp.port)", 0, 8},
+        ErrorCase{"frame.protocols matches eth", "double quotes", 24, 3},
+        ErrorCase{"frame.protocols matches \"(\"", "regular expression", 24, 3},
+        ErrorCase{"udp.port[0] == 1", "slices are cut", 0, 8},
+        ErrorCase{"upper(eth.src) == \"a\"", "not a string", 6, 7},
+        ErrorCase{"infiniband.bth.se & 1", "Bitwise and", 0, 21},
+        ErrorCase{"frame.protocols & \"a\"", "Bitwise", 0, 21},
+        ErrorCase{"frame.protocols + 1 == 2", "arithmetic does not", 0, 15},
+        ErrorCase{"frame.time_relative * 2 > 0", "arithmetic does not", 0, 19},
+        ErrorCase{"frame.len + frame.time_relative > 2", "time together", 0, 31},
+        ErrorCase{"udp.port == 1 / 0", "no value", 12, 5}, ErrorCase{"ip.src == 1 + 1", "number or a time", 10, 5},
+        ErrorCase{"frame.time_epoch > \"2020\"", "not a time", 19, 6},
+        ErrorCase{"frame.time_relative > 1e-3", "time", 22, 4},
+        ErrorCase{"(udp.port == 1) == 2", "A test stands", 1, 13}, ErrorCase{"1 + 2", "constant", 0, 5}));
 
 TEST(Errors, AreShownWithTheirPlace) {
     const auto error = error_of("eth.src and udp.prt == 5");

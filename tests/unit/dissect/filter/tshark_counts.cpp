@@ -9,6 +9,7 @@
 #include "dissect/dissector.h"
 #include "dissect/output/frame_fields.h"
 #include "feed.h"
+#include "tests/support/pcaps.h"
 
 /// tshark_counts.tsv: a capture, how many frames tshark 4.0.17 selects in it, and the display filter. tshark ran as the
 /// oracle tests run it: without name resolution and without its guesses at what RDMA carries; `infiniband.payload` of
@@ -21,7 +22,7 @@ using dissect::Dissection;
 class Capture {
 public:
     explicit Capture(const std::string& name) {
-        std::ifstream file(std::string{RDMASCOPE_PCAPS} + "/" + name + ".pcap", std::ios::binary);
+        std::ifstream file(support::pcaps() + "/" + name + ".pcap", std::ios::binary);
         const std::vector<char> read{std::istreambuf_iterator<char>{file}, {}};
         octets_.resize(read.size());
         if (!read.empty()) std::memcpy(octets_.data(), read.data(), read.size());
@@ -80,7 +81,7 @@ struct Line {
 };
 
 std::vector<Line> lines() {
-    std::ifstream file(std::string{RDMASCOPE_PCAPS} + "/../tests/unit/dissect/filter/tshark_counts.tsv");
+    std::ifstream file(support::pcaps() + "/../tests/unit/dissect/filter/tshark_counts.tsv");
     std::vector<Line> all;
     Line line;
     std::string count;

@@ -9,6 +9,7 @@
 
 #include "capture/file_source.h"
 #include "dissect/dissector.h"
+#include "tests/support/pcaps.h"
 
 namespace {
 
@@ -91,7 +92,7 @@ constexpr Expected complete_packets[] = {
 };
 
 std::filesystem::path path_of(std::string_view capture) {
-    return std::filesystem::path{RDMASCOPE_PCAPS} / std::string{capture};
+    return std::filesystem::path{support::pcaps()} / std::string{capture};
 }
 
 /// Passes the first `limit` frames of a capture to `examine`.
@@ -127,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(Rxe, IcrcOnCaptures, testing::ValuesIn(complete_packets
 TEST(IcrcOnCaptures, EveryCaptureIsListed) {
     std::set<std::string> listed;
     for (const Expected& each : complete_packets) listed.emplace(each.capture);
-    for (const auto& entry : std::filesystem::directory_iterator{RDMASCOPE_PCAPS}) {
+    for (const auto& entry : std::filesystem::directory_iterator{support::pcaps()}) {
         const std::string name = entry.path().filename();
         const bool rxe = name.starts_with("rxe-") || name.find("-rxe.pcap") != name.npos;
         if (!rxe || name.find(".pcap") == name.npos) continue;

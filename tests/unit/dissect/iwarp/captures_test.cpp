@@ -7,6 +7,7 @@
 
 #include "capture/file_source.h"
 #include "dissect/dissector.h"
+#include "tests/support/pcaps.h"
 #include "tests/support/sanitized.h"
 
 /// The captures of Linux siw. The expected numbers come from a script that lays all octets of a direction into one
@@ -50,7 +51,7 @@ struct Counts : Sink {
 
 std::string path_of(const std::string& name) {
     for (const char* ending : {".pcap", ".pcap.gz"}) {
-        const std::string path = std::string{RDMASCOPE_PCAPS} + "/" + name + ending;
+        const std::string path = support::pcaps() + "/" + name + ending;
         if (std::filesystem::exists(path)) return path;
     }
     return {};

@@ -14,7 +14,7 @@ using dissect::stream::is_stray_reset;
 using dissect::stream::ResetBounds;
 
 constexpr std::uint8_t rst = 0x04;
-constexpr std::uint8_t rst_ack = 0x14;
+constexpr std::uint8_t stray_rst_ack = 0x14;
 
 TcpSummary reset(std::uint32_t sequence, std::uint8_t flags = rst, std::uint32_t acknowledgment = 0) {
     TcpSummary tcp;
@@ -47,10 +47,10 @@ TEST(StrayReset, either_number_will_do_and_the_farther_one_where_there_are_two) 
 
 /// Its number is 0; what it acknowledges tells whom it is for.
 TEST(StrayReset, of_a_refused_syn_the_acknowledgement_decides) {
-    EXPECT_FALSE(is_stray_reset(reset(0, rst_ack, 1001), {{}, {}, 1001}));
-    EXPECT_TRUE(is_stray_reset(reset(0, rst_ack, 0x40000000), {{}, {}, 1001}));
+    EXPECT_FALSE(is_stray_reset(reset(0, stray_rst_ack, 1001), {{}, {}, 1001}));
+    EXPECT_TRUE(is_stray_reset(reset(0, stray_rst_ack, 0x40000000), {{}, {}, 1001}));
     EXPECT_FALSE(is_stray_reset(reset(77), {{}, {}, 1001})) << "nothing is known";
-    EXPECT_FALSE(is_stray_reset(reset(0, rst_ack, 5), {}));
+    EXPECT_FALSE(is_stray_reset(reset(0, stray_rst_ack, 5), {}));
 }
 
 /// A hole is open when a RST comes that is none of this connection's: the server's next octet is its 21st.

@@ -7,6 +7,7 @@
 
 #include "iwarp/mpa/handshake.h"
 #include "support.h"
+#include "tests/support/pcaps.h"
 #include "wire/mpa.h"
 
 /// What Linux siw sent, octet for octet, through the handshake and the reader, and out of the writer again.
@@ -29,7 +30,7 @@ struct Connection {
 /// The TCP connections of an Ethernet and IPv4 capture that begin with a SYN, in the order of their SYNs: both
 /// directions, repeated and reordered segments put right.
 std::vector<Connection> connections(const std::string& capture) {
-    std::ifstream file(std::string(RDMASCOPE_PCAPS "/") + capture + ".pcap", std::ios::binary);
+    std::ifstream file(support::pcaps() + "/" + capture + ".pcap", std::ios::binary);
     const std::vector<char> chars{std::istreambuf_iterator<char>(file), {}};
     Octets octets(chars.size());
     std::ranges::transform(chars, octets.begin(), [](char c) { return static_cast<std::byte>(c); });

@@ -55,12 +55,12 @@ TEST_F(Writes, IgnoreReservedBitsAndTakeTheConsortiumsVersion) {
     EXPECT_EQ(raw(header, pattern(5)), "");
 }
 
-struct Bad {
+struct BadTagged {
     const char* rule;
     const char* answer;
     std::function<std::string(Writes&)> act;
 };
-class BadWrites : public Writes, public testing::WithParamInterface<Bad> {};
+class BadWrites : public Writes, public testing::WithParamInterface<BadTagged> {};
 
 TEST_P(BadWrites, GetTheTablesAnswerAndTouchNothing) {
     EXPECT_EQ(GetParam().act(*this), GetParam().answer);
@@ -72,91 +72,93 @@ TEST_P(BadWrites, GetTheTablesAnswerAndTouchNothing) {
     EXPECT_EQ(events.firsts, 0);
 }
 
-constexpr std::uint64_t end_of_offsets = ~std::uint64_t{0};
+constexpr std::uint64_t last_offset = ~std::uint64_t{0};
 INSTANTIATE_TEST_SUITE_P(
     Rules, BadWrites,
     testing::Values(
-        Bad{"no such STag", "1/1/00",
-            [](Writes& s) { return s.tagged({.stag = s.stag ^ 0x100, .offset = s.offset_of(0)}, pattern(5)); }},
-        Bad{"another key", "1/1/00",
-            [](Writes& s) { return s.tagged({.stag = s.stag ^ 1, .offset = s.offset_of(0)}, pattern(5)); }},
-        Bad{"STag 0", "1/1/00", [](Writes& s) { return s.tagged({.offset = s.offset_of(0)}, pattern(5)); }},
-        Bad{"an invalidated STag", "1/1/00",
-            [](Writes& s) {
-                s.table.find(s.stag)->valid = false;
-                return s.tagged({.stag = s.stag, .offset = s.offset_of(0)}, pattern(5));
-            }},
-        Bad{"a deregistered STag", "1/1/00",
-            [](Writes& s) {
-                s.table.erase(s.stag);
-                return s.tagged({.stag = s.stag, .offset = s.offset_of(0)}, pattern(5));
-            }},
-        Bad{"one octet before", "1/1/01",
-            [](Writes& s) { return s.tagged({.stag = s.stag, .offset = s.offset_of(0) - 1}, pattern(5)); }},
-        Bad{"one octet behind", "1/1/01",
-            [](Writes& s) {
-                return s.tagged({.stag = s.stag, .offset = s.offset_of(Writes::region_octets)}, pattern(1));
-            }},
-        Bad{"one octet too long", "1/1/01",
-            [](Writes& s) {
-                return s.tagged({.stag = s.stag, .offset = s.offset_of(0)}, pattern(Writes::region_octets + 1));
-            }},
-        Bad{"another domain's", "1/1/02",
-            [](Writes& s) {
-                const auto foreign = s.register_region(Access::remote_write, Writes::domain + 1);
-                return s.tagged({.stag = foreign, .offset = s.offset_of(0)}, pattern(5));
-            }},
-        Bad{"another queue pair's window", "1/1/02",
-            [](Writes& s) {
-                auto window = *s.table.find(s.stag);
-                window.kind = iwarp::ddp::TaggedBuffer::Kind::window_2;
-                window.parent = s.stag;
-                window.queue_pair = Writes::queue_pair + 1;
-                return s.tagged({.stag = *s.table.insert(window), .offset = s.offset_of(0)}, pattern(5));
-            }},
-        Bad{"TO wraps", "1/1/03",
-            [](Writes& s) { return s.tagged({.stag = s.stag, .offset = end_of_offsets}, pattern(2)); }},
-        Bad{"TO wraps to 0", "1/1/03",
-            [](Writes& s) { return s.tagged({.stag = s.stag, .offset = end_of_offsets - 4}, pattern(5)); }},
-        Bad{"without the right", "0/1/02",
-            [](Writes& s) {
-                const auto other = s.register_region(Access::local_write | Access::remote_read | Access::remote_atomic);
-                return s.tagged({.stag = other, .offset = s.offset_of(0)}, pattern(5));
-            }},
-        Bad{"DDP version 0", "1/1/04",
-            [](Writes& s) {
-                auto header = support::header_of(support::Tagged{.stag = s.stag, .offset = s.offset_of(0)});
-                header[0] &= std::byte{0xfc};
-                return s.raw(header, pattern(5));
-            }},
-        Bad{"DDP version 2", "1/1/04",
-            [](Writes& s) {
-                auto header = support::header_of(support::Tagged{.stag = s.stag, .offset = s.offset_of(0)});
-                header[0] ^= std::byte{3};
-                return s.raw(header, pattern(5));
-            }},
-        Bad{"RDMAP version 2", "0/2/05",
-            [](Writes& s) {
-                auto header = support::header_of(support::Tagged{.stag = s.stag, .offset = s.offset_of(0)});
-                header[1] = std::byte{0x80};
-                return s.raw(header, pattern(5));
-            }},
-        Bad{"a tagged Send", "0/2/06",
-            [](Writes& s) {
-                return s.tagged({.opcode = RdmapOpcode::send, .stag = s.stag, .offset = s.offset_of(0)}, pattern(5));
-            }},
-        Bad{"a tagged Read Request", "0/2/06",
-            [](Writes& s) {
-                return s.tagged({.opcode = RdmapOpcode::read_request, .stag = s.stag, .offset = s.offset_of(0)},
-                                pattern(28));
-            }},
-        Bad{"tagged opcode 13", "0/2/06",
-            [](Writes& s) { return s.tagged({.opcode = RdmapOpcode{13}, .stag = s.stag}, pattern(5)); }},
-        Bad{"a header cut short", "2/0/03",
-            [](Writes& s) {
-                const auto header = support::header_of(support::Tagged{.stag = s.stag, .offset = s.offset_of(0)});
-                return s.raw(std::span{header}.first(13), {});
-            }}),
+        BadTagged{"no such STag", "1/1/00",
+                  [](Writes& s) { return s.tagged({.stag = s.stag ^ 0x100, .offset = s.offset_of(0)}, pattern(5)); }},
+        BadTagged{"another key", "1/1/00",
+                  [](Writes& s) { return s.tagged({.stag = s.stag ^ 1, .offset = s.offset_of(0)}, pattern(5)); }},
+        BadTagged{"STag 0", "1/1/00", [](Writes& s) { return s.tagged({.offset = s.offset_of(0)}, pattern(5)); }},
+        BadTagged{"an invalidated STag", "1/1/00",
+                  [](Writes& s) {
+                      s.table.find(s.stag)->valid = false;
+                      return s.tagged({.stag = s.stag, .offset = s.offset_of(0)}, pattern(5));
+                  }},
+        BadTagged{"a deregistered STag", "1/1/00",
+                  [](Writes& s) {
+                      s.table.erase(s.stag);
+                      return s.tagged({.stag = s.stag, .offset = s.offset_of(0)}, pattern(5));
+                  }},
+        BadTagged{"one octet before", "1/1/01",
+                  [](Writes& s) { return s.tagged({.stag = s.stag, .offset = s.offset_of(0) - 1}, pattern(5)); }},
+        BadTagged{"one octet behind", "1/1/01",
+                  [](Writes& s) {
+                      return s.tagged({.stag = s.stag, .offset = s.offset_of(Writes::region_octets)}, pattern(1));
+                  }},
+        BadTagged{"one octet too long", "1/1/01",
+                  [](Writes& s) {
+                      return s.tagged({.stag = s.stag, .offset = s.offset_of(0)}, pattern(Writes::region_octets + 1));
+                  }},
+        BadTagged{"another domain's", "1/1/02",
+                  [](Writes& s) {
+                      const auto foreign = s.register_region(Access::remote_write, Writes::domain + 1);
+                      return s.tagged({.stag = foreign, .offset = s.offset_of(0)}, pattern(5));
+                  }},
+        BadTagged{"another queue pair's window", "1/1/02",
+                  [](Writes& s) {
+                      auto window = *s.table.find(s.stag);
+                      window.kind = iwarp::ddp::TaggedBuffer::Kind::window_2;
+                      window.parent = s.stag;
+                      window.queue_pair = Writes::queue_pair + 1;
+                      return s.tagged({.stag = *s.table.insert(window), .offset = s.offset_of(0)}, pattern(5));
+                  }},
+        BadTagged{"TO wraps", "1/1/03",
+                  [](Writes& s) { return s.tagged({.stag = s.stag, .offset = last_offset}, pattern(2)); }},
+        BadTagged{"TO wraps to 0", "1/1/03",
+                  [](Writes& s) { return s.tagged({.stag = s.stag, .offset = last_offset - 4}, pattern(5)); }},
+        BadTagged{"without the right", "0/1/02",
+                  [](Writes& s) {
+                      const auto other =
+                          s.register_region(Access::local_write | Access::remote_read | Access::remote_atomic);
+                      return s.tagged({.stag = other, .offset = s.offset_of(0)}, pattern(5));
+                  }},
+        BadTagged{"DDP version 0", "1/1/04",
+                  [](Writes& s) {
+                      auto header = support::header_of(support::Tagged{.stag = s.stag, .offset = s.offset_of(0)});
+                      header[0] &= std::byte{0xfc};
+                      return s.raw(header, pattern(5));
+                  }},
+        BadTagged{"DDP version 2", "1/1/04",
+                  [](Writes& s) {
+                      auto header = support::header_of(support::Tagged{.stag = s.stag, .offset = s.offset_of(0)});
+                      header[0] ^= std::byte{3};
+                      return s.raw(header, pattern(5));
+                  }},
+        BadTagged{"RDMAP version 2", "0/2/05",
+                  [](Writes& s) {
+                      auto header = support::header_of(support::Tagged{.stag = s.stag, .offset = s.offset_of(0)});
+                      header[1] = std::byte{0x80};
+                      return s.raw(header, pattern(5));
+                  }},
+        BadTagged{"a tagged Send", "0/2/06",
+                  [](Writes& s) {
+                      return s.tagged({.opcode = RdmapOpcode::send, .stag = s.stag, .offset = s.offset_of(0)},
+                                      pattern(5));
+                  }},
+        BadTagged{"a tagged Read Request", "0/2/06",
+                  [](Writes& s) {
+                      return s.tagged({.opcode = RdmapOpcode::read_request, .stag = s.stag, .offset = s.offset_of(0)},
+                                      pattern(28));
+                  }},
+        BadTagged{"tagged opcode 13", "0/2/06",
+                  [](Writes& s) { return s.tagged({.opcode = RdmapOpcode{13}, .stag = s.stag}, pattern(5)); }},
+        BadTagged{"a header cut short", "2/0/03",
+                  [](Writes& s) {
+                      const auto header = support::header_of(support::Tagged{.stag = s.stag, .offset = s.offset_of(0)});
+                      return s.raw(std::span{header}.first(13), {});
+                  }}),
     [](const auto& line) { return "Rule" + std::to_string(line.index); });
 
 class Answers : public support::Stream {

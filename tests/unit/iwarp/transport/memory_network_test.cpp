@@ -16,7 +16,7 @@ using iwarp::transport::Transport;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr std::int64_t ms = 1'000'000;
+constexpr std::int64_t simulated_ms = 1'000'000;
 
 /// A client `a` and a server `b` on port 4791.
 struct Pair {
@@ -33,7 +33,7 @@ struct Pair {
     /// Connected, on both sides.
     std::pair<std::shared_ptr<FakeStream>, std::shared_ptr<FakeStream>> connected() {
         auto stream = connect();
-        network->run(1000 * ms);
+        network->run(1000 * simulated_ms);
         EXPECT_EQ(acceptor.streams.size(), 1u);
         return {stream, acceptor.streams.at(0)};
     }
@@ -44,15 +44,15 @@ struct Pair {
 };
 
 TEST(MemoryNetwork, ConnectsInARoundTripAndIsAcceptedHalfOneLater) {
-    Pair pair({.delay_ns = 5 * ms, .emss = 1448});
+    Pair pair({.delay_ns = 5 * simulated_ms, .emss = 1448});
     const auto client = pair.connect();
     EXPECT_FALSE(pair.network->run());
-    EXPECT_TRUE(pair.network->run(14 * ms));
-    EXPECT_THAT(client->times_of("connected"), ElementsAre(10 * ms));
+    EXPECT_TRUE(pair.network->run(14 * simulated_ms));
+    EXPECT_THAT(client->times_of("connected"), ElementsAre(10 * simulated_ms));
     EXPECT_TRUE(pair.acceptor.peers.empty());
-    EXPECT_TRUE(pair.network->run(5 * ms));
+    EXPECT_TRUE(pair.network->run(5 * simulated_ms));
     ASSERT_EQ(pair.acceptor.streams.size(), 1u);
-    EXPECT_THAT(pair.acceptor.streams[0]->times_of("connected"), ElementsAre(15 * ms));
+    EXPECT_THAT(pair.acceptor.streams[0]->times_of("connected"), ElementsAre(15 * simulated_ms));
     EXPECT_EQ(client->peer_name, "b:4791");
     EXPECT_EQ(pair.acceptor.streams[0]->peer_name, "a:49152");
     EXPECT_THAT(pair.acceptor.peers, ElementsAre("a:49152"));
@@ -60,34 +60,34 @@ TEST(MemoryNetwork, ConnectsInARoundTripAndIsAcceptedHalfOneLater) {
 }
 
 TEST(MemoryNetwork, RefusesWhereNobodyListens) {
-    Pair pair({.delay_ns = 2 * ms});
+    Pair pair({.delay_ns = 2 * simulated_ms});
     const auto client = pair.connect(80);
-    pair.network->run(100 * ms);
-    EXPECT_THAT(client->times_of("failed"), ElementsAre(4 * ms));
+    pair.network->run(100 * simulated_ms);
+    EXPECT_THAT(client->times_of("failed"), ElementsAre(4 * simulated_ms));
     EXPECT_EQ(client->why, "Connection refused by b:80");
     auto lost = std::make_shared<FakeStream>();
     pair.a->connect(lost, "nowhere", 4791, {});
-    pair.network->run(100 * ms);
+    pair.network->run(100 * simulated_ms);
     EXPECT_EQ(lost->why, "No such host: nowhere:4791");
     EXPECT_EQ(client.use_count(), 1);
 }
 
 TEST(MemoryNetwork, AConnectIsGivenUpAtItsTimeOut) {
-    Pair pair({.delay_ns = 600 * ms});
+    Pair pair({.delay_ns = 600 * simulated_ms});
     ConnectionOptions options;
     options.connect_timeout = std::chrono::milliseconds(1000);
     const auto client = pair.connect(4791, options);
-    pair.network->run(10'000 * ms);
-    EXPECT_THAT(client->times_of("failed"), ElementsAre(1000 * ms));
+    pair.network->run(10'000 * simulated_ms);
+    EXPECT_THAT(client->times_of("failed"), ElementsAre(1000 * simulated_ms));
     EXPECT_EQ(client->why, "Connection timed out: b:4791");
     EXPECT_TRUE(pair.acceptor.peers.empty());
 }
 
 TEST(MemoryNetwork, AStreamThatNoLongerWantsAConnectionGetsNone) {
-    Pair pair({.delay_ns = ms});
+    Pair pair({.delay_ns = simulated_ms});
     const auto client = pair.connect();
     client->wanted = Closing::reset;
-    pair.network->run(100 * ms);
+    pair.network->run(100 * simulated_ms);
     EXPECT_EQ(client->story(), "");
     EXPECT_EQ(client.use_count(), 1);
 }
@@ -144,10 +144,10 @@ TEST(MemoryNetwork, NothingIsAskedWithoutAttention) {
     client->put(pattern(10));
     client->wanted = Closing::half;
     client->deadline = 0;
-    EXPECT_FALSE(pair.network->run(100 * ms));
+    EXPECT_FALSE(pair.network->run(100 * simulated_ms));
     EXPECT_EQ(client->asked_for_output, before);
     pair.a->attention(*client);
-    EXPECT_TRUE(pair.network->run(100 * ms));
+    EXPECT_TRUE(pair.network->run(100 * simulated_ms));
     EXPECT_EQ(server->story(), "connected octets fin");
     EXPECT_EQ(client->story(), "connected tick");
 }
@@ -181,47 +181,47 @@ TEST(MemoryNetwork, RandomChunksFollowFromTheSeed) {
 }
 
 TEST(MemoryNetwork, DelayIsOneWay) {
-    Pair pair({.delay_ns = 3 * ms});
+    Pair pair({.delay_ns = 3 * simulated_ms});
     auto [client, server] = pair.connected();  // at 9 ms
-    EXPECT_EQ(pair.network->now_ns(), 9 * ms);
-    pair.network->advance(ms);
+    EXPECT_EQ(pair.network->now_ns(), 9 * simulated_ms);
+    pair.network->advance(simulated_ms);
     server->echo = true;
     client->put(pattern(1));
     pair.a->attention(*client);
-    pair.network->run(100 * ms);
-    EXPECT_THAT(server->times_of("octets"), ElementsAre(13 * ms));
-    EXPECT_THAT(client->times_of("octets"), ElementsAre(16 * ms));
+    pair.network->run(100 * simulated_ms);
+    EXPECT_THAT(server->times_of("octets"), ElementsAre(13 * simulated_ms));
+    EXPECT_THAT(client->times_of("octets"), ElementsAre(16 * simulated_ms));
 }
 
 TEST(MemoryNetwork, JitterNeverReorders) {
-    Pair pair({.chunk = 10, .delay_ns = ms, .jitter_ns = 5 * ms});
+    Pair pair({.chunk = 10, .delay_ns = simulated_ms, .jitter_ns = 5 * simulated_ms});
     auto [client, server] = pair.connected();
     const std::int64_t start = pair.network->now_ns();
     client->put(pattern(1000));
     pair.a->attention(*client);
-    pair.network->run(100 * ms);
+    pair.network->run(100 * simulated_ms);
     EXPECT_EQ(server->got, pattern(1000));
     const auto times = server->times_of("octets");
     EXPECT_TRUE(std::ranges::is_sorted(times));
-    EXPECT_GE(times.front(), start + ms);
-    EXPECT_LE(times.back(), start + 6 * ms);
+    EXPECT_GE(times.front(), start + simulated_ms);
+    EXPECT_LE(times.back(), start + 6 * simulated_ms);
     EXPECT_GT(times.back(), times.front());
 }
 
 TEST(MemoryNetwork, TheWindowHoldsTheSenderBack) {
-    Pair pair({.chunk = 100, .delay_ns = ms, .window = 1000});
+    Pair pair({.chunk = 100, .delay_ns = simulated_ms, .window = 1000});
     auto [client, server] = pair.connected();
     const std::int64_t start = pair.network->now_ns();
     client->put(pattern(2500));
     pair.a->attention(*client);
     pair.network->run();
     EXPECT_EQ(client->sent_octets, 1000u);
-    pair.network->run(100 * ms);
+    pair.network->run(100 * simulated_ms);
     // A window a millisecond: what was delivered at once makes room at once, there is no way back to wait for.
     EXPECT_EQ(server->times_of("octets").size(), 25u);
-    EXPECT_EQ(server->times_of("octets")[9], start + ms);
-    EXPECT_EQ(server->times_of("octets")[10], start + 2 * ms);
-    EXPECT_EQ(server->times_of("octets")[24], start + 3 * ms);
+    EXPECT_EQ(server->times_of("octets")[9], start + simulated_ms);
+    EXPECT_EQ(server->times_of("octets")[10], start + 2 * simulated_ms);
+    EXPECT_EQ(server->times_of("octets")[24], start + 3 * simulated_ms);
     EXPECT_EQ(server->got, pattern(2500));
 }
 
@@ -231,14 +231,14 @@ TEST(MemoryNetwork, APausedStreamHoldsTheSenderBack) {
     server->pause_after = 300;
     client->put(pattern(2500));
     pair.a->attention(*client);
-    pair.network->run(100 * ms);
+    pair.network->run(100 * simulated_ms);
     EXPECT_EQ(server->got.size(), 300u);
     EXPECT_EQ(client->sent_octets, 1300u);
     server->pause_after = 0;
     server->paused = false;
-    EXPECT_FALSE(pair.network->run(100 * ms));
+    EXPECT_FALSE(pair.network->run(100 * simulated_ms));
     pair.b->attention(*server);
-    pair.network->run(100 * ms);
+    pair.network->run(100 * simulated_ms);
     EXPECT_EQ(server->got, pattern(2500));
 }
 
@@ -276,34 +276,34 @@ TEST(MemoryNetwork, HalfCloseComesAfterTheOctetsAndLeavesTheOtherDirection) {
     client->put(pattern(1000));
     client->wanted = Closing::half;
     pair.a->attention(*client);
-    pair.network->run(ms);
+    pair.network->run(simulated_ms);
     EXPECT_EQ(server->story(), "connected octets fin");
     EXPECT_EQ(server->got, pattern(1000));
     server->put(pattern(500));
     server->wanted = Closing::full;
     pair.b->attention(*server);
-    pair.network->run(ms);
+    pair.network->run(simulated_ms);
     EXPECT_EQ(client->story(), "connected octets fin");
     EXPECT_EQ(client->got, pattern(500));
     EXPECT_EQ(server->transport_data, nullptr);
     EXPECT_NE(client->transport_data, nullptr);
     client->wanted = Closing::full;
     pair.a->attention(*client);
-    pair.network->run(ms);
+    pair.network->run(simulated_ms);
     EXPECT_EQ(client->transport_data, nullptr);
     EXPECT_EQ(client.use_count(), 1);
     EXPECT_EQ(server->story(), "connected octets fin");
 }
 
 TEST(MemoryNetwork, ResetComesAfterWhatWasUnderWay) {
-    Pair pair({.delay_ns = ms});
+    Pair pair({.delay_ns = simulated_ms});
     auto [client, server] = pair.connected();
     client->put(pattern(10));
     pair.a->attention(*client);
     pair.network->run();
     client->wanted = Closing::reset;
     pair.a->attention(*client);
-    pair.network->run(100 * ms);
+    pair.network->run(100 * simulated_ms);
     EXPECT_EQ(server->story(), "connected octets lost");
     EXPECT_EQ(server->why, "Connection reset by a:49152");
     EXPECT_EQ(client->story(), "connected");
@@ -312,7 +312,7 @@ TEST(MemoryNetwork, ResetComesAfterWhatWasUnderWay) {
 }
 
 TEST(MemoryNetwork, AResetReachesAPausedStream) {
-    Pair pair({.delay_ns = ms});
+    Pair pair({.delay_ns = simulated_ms});
     auto [client, server] = pair.connected();
     server->paused = true;
     pair.b->attention(*server);
@@ -321,66 +321,66 @@ TEST(MemoryNetwork, AResetReachesAPausedStream) {
     pair.network->run();
     client->wanted = Closing::reset;
     pair.a->attention(*client);
-    pair.network->run(100 * ms);
+    pair.network->run(100 * simulated_ms);
     EXPECT_EQ(server->story(), "connected lost");
 }
 
 TEST(MemoryNetwork, WhatIsSentToNobodyIsAnsweredWithAReset) {
-    Pair pair({.delay_ns = ms});
+    Pair pair({.delay_ns = simulated_ms});
     auto [client, server] = pair.connected();
     server->wanted = Closing::full;
     pair.b->attention(*server);
-    pair.network->run(100 * ms);
+    pair.network->run(100 * simulated_ms);
     EXPECT_EQ(client->story(), "connected fin");
     client->put(pattern(10));
     pair.a->attention(*client);
-    pair.network->run(100 * ms);
+    pair.network->run(100 * simulated_ms);
     EXPECT_EQ(client->story(), "connected fin lost");
 }
 
 TEST(MemoryNetwork, ADeadlineIsKeptAndAnotherMayFollow) {
     Pair pair;
     auto [client, server] = pair.connected();
-    client->deadline = 50 * ms;
+    client->deadline = 50 * simulated_ms;
     pair.a->attention(*client);
-    pair.network->run(49 * ms);
+    pair.network->run(49 * simulated_ms);
     EXPECT_FALSE(client->has("tick"));
-    pair.network->run(100 * ms);
-    EXPECT_THAT(client->times_of("tick"), ElementsAre(50 * ms));
+    pair.network->run(100 * simulated_ms);
+    EXPECT_THAT(client->times_of("tick"), ElementsAre(50 * simulated_ms));
 }
 
 TEST(MemoryNetwork, ProgressMovesTheClockToWhatItsDeviceWaitsFor) {
-    Pair pair({.delay_ns = 10 * ms});
+    Pair pair({.delay_ns = 10 * simulated_ms});
     const auto client = pair.connect();
     EXPECT_FALSE(pair.a->progress(0));
     EXPECT_EQ(pair.network->now_ns(), 0);
-    EXPECT_FALSE(pair.a->progress(15 * ms));
-    EXPECT_EQ(pair.network->now_ns(), 15 * ms);
-    EXPECT_TRUE(pair.a->progress(15 * ms));  // due since 20 ms, and no longer waited for than that
-    EXPECT_EQ(pair.network->now_ns(), 20 * ms);
+    EXPECT_FALSE(pair.a->progress(15 * simulated_ms));
+    EXPECT_EQ(pair.network->now_ns(), 15 * simulated_ms);
+    EXPECT_TRUE(pair.a->progress(15 * simulated_ms));  // due since 20 ms, and no longer waited for than that
+    EXPECT_EQ(pair.network->now_ns(), 20 * simulated_ms);
     EXPECT_EQ(client->story(), "connected");
-    EXPECT_TRUE(pair.b->progress(1000 * ms));
-    EXPECT_EQ(pair.network->now_ns(), 30 * ms);
+    EXPECT_TRUE(pair.b->progress(1000 * simulated_ms));
+    EXPECT_EQ(pair.network->now_ns(), 30 * simulated_ms);
 }
 
 TEST(MemoryNetwork, ATransportThatGoesResetsItsConnections) {
     Pair pair;
     auto [client, server] = pair.connected();
     pair.b.reset();
-    pair.network->run(ms);
+    pair.network->run(simulated_ms);
     EXPECT_EQ(client->story(), "connected lost");
     EXPECT_EQ(server->transport_data, nullptr);
     const auto late = pair.connect();
-    pair.network->run(ms);
+    pair.network->run(simulated_ms);
     EXPECT_EQ(late->story(), "failed");
 }
 
 TEST(MemoryNetwork, ARawPeerSpeaksWithAStream) {
-    Pair pair({.chunk = 3, .delay_ns = ms});
+    Pair pair({.chunk = 3, .delay_ns = simulated_ms});
     const auto raw = pair.network->connect_raw("b", 4791);
     EXPECT_TRUE(raw->connected());
     raw->send(pattern(5));
-    pair.network->run(100 * ms);
+    pair.network->run(100 * simulated_ms);
     ASSERT_EQ(pair.acceptor.streams.size(), 1u);
     const auto server = pair.acceptor.streams[0];
     EXPECT_THAT(server->pieces, ElementsAre(3, 2));
@@ -390,14 +390,14 @@ TEST(MemoryNetwork, ARawPeerSpeaksWithAStream) {
     pair.network->run();
     EXPECT_TRUE(raw->take().empty());
     EXPECT_FALSE(raw->peer_closed());
-    pair.network->run(ms);
+    pair.network->run(simulated_ms);
     EXPECT_EQ(raw->take(), pattern(8, 2));
     EXPECT_TRUE(raw->take().empty());
     EXPECT_TRUE(raw->peer_closed());
     EXPECT_TRUE(raw->connected());
     raw->close();
     EXPECT_FALSE(raw->connected());
-    pair.network->run(ms);
+    pair.network->run(simulated_ms);
     EXPECT_EQ(server->story(), "connected octets fin");
 }
 
@@ -408,12 +408,12 @@ TEST(MemoryNetwork, ARawPeerThatTakesNothingHoldsTheSenderBack) {
     const auto server = pair.acceptor.streams.at(0);
     server->put(pattern(250));
     pair.b->attention(*server);
-    pair.network->run(ms);
+    pair.network->run(simulated_ms);
     EXPECT_EQ(server->sent_octets, 100u);
     EXPECT_EQ(raw->take().size(), 100u);
-    pair.network->run(ms);
+    pair.network->run(simulated_ms);
     EXPECT_EQ(raw->take().size(), 100u);
-    pair.network->run(ms);
+    pair.network->run(simulated_ms);
     EXPECT_EQ(raw->take().size(), 50u);
 }
 
@@ -462,11 +462,11 @@ TEST(MemoryNetwork, RawPeersAreReachedByStreams) {
 }
 
 TEST(MemoryNetwork, TheTapSeesWhatACaptureWould) {
-    Pair pair({.chunk = 4, .delay_ns = ms});
+    Pair pair({.chunk = 4, .delay_ns = simulated_ms});
     std::vector<std::string> seen;
     std::vector<std::byte> octets;
     pair.network->tap([&](const MemoryNetwork::Passed& passed) {
-        seen.push_back(std::to_string(passed.time_ns / ms) + " " + passed.from + ":" +
+        seen.push_back(std::to_string(passed.time_ns / simulated_ms) + " " + passed.from + ":" +
                        std::to_string(passed.from_port) + ">" + passed.to + ":" + std::to_string(passed.to_port) + " " +
                        std::to_string(passed.octets.size()) + (passed.fin ? " F" : "") + (passed.reset ? " R" : ""));
         octets.insert(octets.end(), passed.octets.begin(), passed.octets.end());
@@ -475,10 +475,10 @@ TEST(MemoryNetwork, TheTapSeesWhatACaptureWould) {
     client->put(pattern(6));
     client->wanted = Closing::half;
     pair.a->attention(*client);
-    pair.network->run(100 * ms);
+    pair.network->run(100 * simulated_ms);
     server->wanted = Closing::reset;
     pair.b->attention(*server);
-    pair.network->run(100 * ms);
+    pair.network->run(100 * simulated_ms);
     EXPECT_THAT(
         seen, ElementsAre("3 a:49152>b:4791 4", "3 a:49152>b:4791 2", "3 a:49152>b:4791 0 F", "4 b:4791>a:49152 0 R"));
     EXPECT_EQ(octets, pattern(6));

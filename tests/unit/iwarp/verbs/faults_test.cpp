@@ -10,7 +10,7 @@ std::string words(const std::optional<Terminate>& why) {
            std::to_string(why->code);
 }
 
-std::string kinds(const std::vector<Event>& events) {
+std::string kind_names(const std::vector<Event>& events) {
     std::string all;
     for (const Event& event : events) {
         if (!all.empty()) all.append(", ");
@@ -43,8 +43,8 @@ TEST(Faults, BothSidesAreToldAndEverythingIsFlushed) {
     two.client.pair->post_send(read_of(3, pieces, 0x12345600, 0));
     two.run();
 
-    EXPECT_EQ(kinds(two.client.events()), "terminated, disconnected");
-    EXPECT_EQ(kinds(two.server.events()), "terminated, disconnected");
+    EXPECT_EQ(kind_names(two.client.events()), "terminated, disconnected");
+    EXPECT_EQ(kind_names(two.server.events()), "terminated, disconnected");
     EXPECT_EQ(words(two.client.pair->terminate()), "got 0/1/0");
     EXPECT_EQ(words(two.server.pair->terminate()), "sent 0/1/0");
     EXPECT_NE(two.client.pair->terminate()->text.find("invalid STag"), std::string::npos)
@@ -259,7 +259,7 @@ TEST(Faults, BothSidesMayFailAtOnce) {
     EXPECT_EQ(words(two.server.pair->terminate()), "sent 1/1/0");
     EXPECT_EQ(two.client.pair->state(), QueuePairState::error);
     EXPECT_EQ(two.server.pair->state(), QueuePairState::error);
-    EXPECT_EQ(kinds(two.client.events()), "terminated, disconnected");
+    EXPECT_EQ(kind_names(two.client.events()), "terminated, disconnected");
 }
 
 TEST(Faults, MemoryTakenAwayWhileItLeaves) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
+#include "tests/support/pcaps.h"
 #include "tests/unit/metrics/connection/set_ups.h"
 #include "wire/bth_opcode.h"
 
@@ -177,7 +178,7 @@ TEST(ConnectionCaptures, TrafficBeginsWithTheAgreedPsn) {
     unsigned checked = 0;
     unsigned captures = 0;
     unsigned pairs = 0;
-    for (const auto& entry : std::filesystem::directory_iterator{RDMASCOPE_PCAPS}) {
+    for (const auto& entry : std::filesystem::directory_iterator{support::pcaps()}) {
         const std::string name = entry.path().filename().string();
         if (name.find(".pcap") == std::string::npos) continue;
         if (name.starts_with("rxe-reorder")) continue;  // the network changed which request comes first

@@ -9,6 +9,7 @@
 #include "dissect/dissector.h"
 #include "metrics/connection/connections.h"
 #include "metrics/engine/analyzer.h"
+#include "tests/support/pcaps.h"
 
 namespace metrics_test {
 
@@ -24,7 +25,7 @@ public:
     explicit SetUps(std::size_t max_connections = 1024) : connections{max_connections} {}
 
     void read(const std::string& capture) {
-        const auto file = capture::open_file(std::string{RDMASCOPE_PCAPS} + '/' + capture);
+        const auto file = capture::open_file(support::pcaps() + '/' + capture);
         ASSERT_TRUE(file.ok()) << capture;
         capture::Source& source = **file;
         dissect::Dissector dissector;
@@ -50,7 +51,7 @@ public:
 /// What the whole engine says of a capture's connections.
 struct Analyzed {
     explicit Analyzed(const std::string& capture) {
-        const auto file = capture::open_file(std::string{RDMASCOPE_PCAPS} + '/' + capture);
+        const auto file = capture::open_file(support::pcaps() + '/' + capture);
         if (!file.ok()) throw std::runtime_error("no " + capture);
         wire::Frame frame;
         while ((*file)->next(frame) == capture::ReadStatus::frame) {

@@ -3,6 +3,7 @@
 
 #include "metrics/engine/analyzer.h"
 #include "tests/support/captures.h"
+#include "tests/support/pcaps.h"
 
 namespace {
 
@@ -12,7 +13,7 @@ constexpr std::int64_t never_idle = INT64_MIN;
 
 struct Player {
     explicit Player(const char* name, const AnalyzerOptions& options = {}) : analyzer(options) {
-        support::load_capture(std::string(RDMASCOPE_PCAPS) + "/" + name, SIZE_MAX, frames);
+        support::load_capture(support::pcaps() + "/" + name, SIZE_MAX, frames);
     }
     /// Frames [begin, end) of the capture, `later_ns` after they were taken.
     void play(std::size_t begin, std::size_t end, std::int64_t later_ns = 0) {

@@ -12,6 +12,7 @@
 #include "capture/file_source.h"
 #include "dissect/dissector.h"
 #include "metrics/hosts/packet_summary.h"
+#include "tests/support/pcaps.h"
 #include "wire/bth.h"
 #include "wire/bth_opcode.h"
 #include "wire/ipv4.h"
@@ -141,7 +142,7 @@ TEST(HostClock, EveryCaptureSaysWhatTheDissectorSays) {
     std::uint64_t compared = 0;
     dissect::Dissection scratch;
     dissect::Dissection whole;
-    for (const auto& entry : std::filesystem::directory_iterator{RDMASCOPE_PCAPS}) {
+    for (const auto& entry : std::filesystem::directory_iterator{support::pcaps()}) {
         const std::string name = entry.path().filename().string();
         if (name.find(".pcap") == std::string::npos) continue;
         const auto file = capture::open_file(entry.path().string());
@@ -191,7 +192,7 @@ TEST(HostClock, EveryCaptureSaysWhatTheDissectorSays) {
 TEST(HostClock, EveryTruncationIsSurvived) {
     for (const char* name :
          {"made-tunnels.pcap", "made-roce-carriers.pcap", "made-pause.pcap", "made-infiniband.pcap"}) {
-        const auto file = capture::open_file(std::string{RDMASCOPE_PCAPS} + '/' + name);
+        const auto file = capture::open_file(support::pcaps() + '/' + name);
         ASSERT_TRUE(file.ok());
         HostClock clock{std::nullopt, 8};
         wire::Frame frame;
@@ -377,7 +378,7 @@ TEST(HostClock, ThousandsMayPassBetweenInterfacesOfACookedCapture) {
 }
 
 TEST(HostClock, PausesOfACapture) {
-    const auto file = capture::open_file(std::string{RDMASCOPE_PCAPS} + "/made-pause.pcap");
+    const auto file = capture::open_file(support::pcaps() + "/made-pause.pcap");
     ASSERT_TRUE(file.ok());
     HostClock clock{std::nullopt};
     wire::Frame frame;

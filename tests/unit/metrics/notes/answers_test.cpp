@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <ostream>
 
+#include "tests/support/pcaps.h"
 #include "tests/unit/metrics/notes/noted.h"
 #include "tests/unit/metrics/notes/second_opinion.h"
 
@@ -33,7 +34,7 @@ std::vector<Answer> answers_of(const Noted& noted) {
 void compare(const std::string& name, const std::optional<std::vector<Answer>>& expected) {
     SCOPED_TRACE(name);
     std::vector<support::KeptFrame> frames;
-    support::load_capture(RDMASCOPE_PCAPS "/" + name, SIZE_MAX, frames);
+    support::load_capture(support::pcaps() + "/" + name, SIZE_MAX, frames);
     const std::vector<Answer> noted = answers_of(Noted(frames));
     ASSERT_EQ(noted.size(), expected->size());
     EXPECT_GT(std::count_if(noted.begin(), noted.end(), [](const Answer& one) { return one.response_frame != 0; }), 20);
@@ -47,7 +48,7 @@ TEST(FrameNotes, NameTheAnswersThatPsnsAndAethNameInTsharksView) {
     };
     for (const Case& one : {Case{"rxe-rping.pcap", 1024}, Case{"rxe-send-bw-64k.pcap", 1024},
                             Case{"rxe-read-bw-64k.pcap", 1024}, Case{"rxe-verbs-mix.pcap.gz", 1024}}) {
-        const auto expected = notes_test::roce_answers(RDMASCOPE_PCAPS "/" + std::string(one.capture), one.path_mtu);
+        const auto expected = notes_test::roce_answers(support::pcaps() + "/" + std::string(one.capture), one.path_mtu);
         if (!expected) GTEST_SKIP() << "no tshark";
         compare(one.capture, expected);
     }
@@ -56,7 +57,7 @@ TEST(FrameNotes, NameTheAnswersThatPsnsAndAethNameInTsharksView) {
 TEST(FrameNotes, NameTheAnswersThatTcpsAcknowledgementsNameInTsharksView) {
     for (const char* const capture :
          {"siw-rping-crc.pcap", "siw-send-bw-64-crc.pcap", "siw-write-bw-64k-crc.pcap", "siw-read-lat-64-crc.pcap"}) {
-        const auto expected = notes_test::iwarp_answers(RDMASCOPE_PCAPS "/" + std::string(capture));
+        const auto expected = notes_test::iwarp_answers(support::pcaps() + "/" + std::string(capture));
         if (!expected) GTEST_SKIP() << "no tshark";
         compare(capture, expected);
     }
@@ -66,10 +67,10 @@ TEST(FrameNotes, NameTheFrameThatIsRepeatedAsPsnsDoInTsharksView) {
     for (const char* const name : {"rxe-loss1pct-send-bw.pcap.gz", "rxe-rxdrop1pct-write-bw.pcap.gz",
                                    "rxe-rxdrop2pct-read-bw.pcap.gz", "rxe-dup-send-bw.pcap.gz", "rxe-rping.pcap"}) {
         SCOPED_TRACE(name);
-        const auto expected = notes_test::roce_repeats(RDMASCOPE_PCAPS "/" + std::string(name));
+        const auto expected = notes_test::roce_repeats(support::pcaps() + "/" + std::string(name));
         if (!expected) GTEST_SKIP() << "no tshark";
         std::vector<support::KeptFrame> frames;
-        support::load_capture(RDMASCOPE_PCAPS "/" + std::string(name), SIZE_MAX, frames);
+        support::load_capture(support::pcaps() + "/" + std::string(name), SIZE_MAX, frames);
         const Noted noted(frames);
         std::size_t repeats = 0;
         for (std::uint64_t frame = 1; frame <= noted.frames; ++frame)

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/fuzz/mutator.h"
+#include "tests/support/pcaps.h"
 #include "tests/unit/metrics/notes/noted.h"
 
 namespace {
@@ -12,7 +13,7 @@ using notes_test::Noted;
 
 std::vector<support::KeptFrame> capture(const std::string& name, std::size_t limit = SIZE_MAX) {
     std::vector<support::KeptFrame> frames;
-    support::load_capture(RDMASCOPE_PCAPS "/" + name, limit, frames);
+    support::load_capture(support::pcaps() + "/" + name, limit, frames);
     return frames;
 }
 

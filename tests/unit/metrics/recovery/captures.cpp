@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
+#include "tests/support/pcaps.h"
 #include "tests/unit/metrics/recovery/replay.h"
 
 namespace {
@@ -53,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(Captures, RecoveriesOfRxe, testing::ValuesIn(recoveries
 
 TEST(RecoveriesOfRxe, ShowNoViolation) {
     unsigned captures = 0;
-    for (const auto& entry : std::filesystem::directory_iterator{RDMASCOPE_PCAPS}) {
+    for (const auto& entry : std::filesystem::directory_iterator{support::pcaps()}) {
         const std::string name = entry.path().filename();
         if (name.find("rxe") == name.npos || name.find(".pcap") == name.npos) continue;
         ++captures;

@@ -11,6 +11,7 @@
 #include "capture/file_source.h"
 #include "dissect/dissector.h"
 #include "metrics/recovery/recovery.h"
+#include "tests/support/pcaps.h"
 #include "wire/aeth.h"
 #include "wire/bth_opcode.h"
 
@@ -143,7 +144,7 @@ private:
 
 inline Outcome replay(const std::string& capture, std::uint64_t ack_timeout_ns) {
     Replay replay{ack_timeout_ns};
-    const auto file = capture::open_file(std::string{RDMASCOPE_PCAPS "/"} + capture);
+    const auto file = capture::open_file(support::pcaps() + "/" + capture);
     if (!file.ok()) return {};
     wire::Frame frame;
     while ((*file)->next(frame) == capture::ReadStatus::frame) replay.frame(frame);

@@ -5,6 +5,7 @@
 #include "capture/file_source.h"
 #include "dissect/dissector.h"
 #include "metrics/stream/stream_tracker.h"
+#include "tests/support/pcaps.h"
 
 /// The captures of Linux siw. What the machines' kernels counted is in the JSON beside each: Tcp/RetransSegs without
 /// TcpExt/TCPSynRetrans, TcpExt/TCPTimeouts and TCPLossProbes that sent octets again, Tcp/InCsumErrors, IpExt/InCEPkts;
@@ -26,7 +27,7 @@ struct Feed : dissect::Sink {
 
 std::string path_of(const std::string& name) {
     for (const char* ending : {".pcap", ".pcap.gz"}) {
-        const std::string path = std::string{RDMASCOPE_PCAPS} + "/" + name + ending;
+        const std::string path = support::pcaps() + "/" + name + ending;
         if (std::filesystem::exists(path)) return path;
     }
     return {};

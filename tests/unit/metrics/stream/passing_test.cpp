@@ -7,6 +7,7 @@
 #include "metrics/engine/analyzer.h"
 #include "metrics/stream/early_responses.h"
 #include "script.h"
+#include "tests/support/pcaps.h"
 
 namespace {
 
@@ -158,7 +159,7 @@ TEST(EarlyResponses, answer_requests_that_passed_before_them) {
 class Frames {
 public:
     explicit Frames(const std::string& name) {
-        auto file = capture::open_file(std::string{RDMASCOPE_PCAPS} + "/" + name);
+        auto file = capture::open_file(support::pcaps() + "/" + name);
         if (!file.ok()) return;
         for (wire::Frame frame; (*file)->next(frame) == capture::ReadStatus::frame;) {
             octets_.emplace_back(frame.bytes.begin(), frame.bytes.end());

@@ -26,7 +26,7 @@ struct Request {
     std::int64_t delivered_ns = -1;  ///< when the response and all before it had been at the tap
 };
 
-struct Conversation {
+struct ReadConversation {
     unsigned requests = 400;
     unsigned depth = 1;          ///< READs and atomics outstanding
     bool others = false;         ///< Writes, Sends and atomics between them
@@ -54,7 +54,7 @@ struct Sum {
 
 class Talk {
 public:
-    Talk(const Conversation& conversation, unsigned seed) : conversation_(conversation), random_(seed) {
+    Talk(const ReadConversation& conversation, unsigned seed) : conversation_(conversation), random_(seed) {
         if (conversation.beginning_seen) script.establish();
         script.after_us(100'000);
         for (End& end : ends_) end.sent = end.acknowledged = end.delivered = end.whole = start_ = script.sent(true);
@@ -236,7 +236,7 @@ private:
         }
     }
 
-    Conversation conversation_;
+    ReadConversation conversation_;
     std::mt19937 random_;
     End ends_[2];
     std::int64_t start_ = 0;
@@ -268,11 +268,11 @@ TEST_P(Reads, are_counted_and_measured_as_they_passed) {
     for (const unsigned seed : {1u, 2u, 3u, 4u, 5u, 6u}) {
         for (const std::size_t segment_max : {std::size_t{60}, std::size_t{1448}, std::size_t{20'000}}) {
             for (const bool others : {false, true}) {
-                const Conversation conversation{.requests = std::max(200u, 2 * GetParam()),
-                                                .depth = GetParam(),
-                                                .others = others,
-                                                .places_differ = seed % 2 == 0,
-                                                .segment_max = segment_max};
+                const ReadConversation conversation{.requests = std::max(200u, 2 * GetParam()),
+                                                    .depth = GetParam(),
+                                                    .others = others,
+                                                    .places_differ = seed % 2 == 0,
+                                                    .segment_max = segment_max};
                 Talk talk(conversation, seed);
                 talk.run();
                 SCOPED_TRACE(testing::Message()
@@ -304,13 +304,13 @@ TEST_P(Reads, around_what_was_not_captured_are_answered_by_their_own_responses) 
     for (const unsigned seed : {1u, 2u, 3u, 4u, 5u, 6u}) {
         for (const std::size_t segment_max : {std::size_t{60}, std::size_t{1448}, std::size_t{20'000}}) {
             for (const bool beginning_seen : {false, true}) {
-                const Conversation conversation{.requests = std::max(200u, 4 * GetParam()),
-                                                .depth = GetParam(),
-                                                .others = seed % 3 == 0,
-                                                .places_differ = true,
-                                                .segment_max = segment_max,
-                                                .beginning_seen = beginning_seen,
-                                                .unseen = 20 + 17 * seed};
+                const ReadConversation conversation{.requests = std::max(200u, 4 * GetParam()),
+                                                    .depth = GetParam(),
+                                                    .others = seed % 3 == 0,
+                                                    .places_differ = true,
+                                                    .segment_max = segment_max,
+                                                    .beginning_seen = beginning_seen,
+                                                    .unseen = 20 + 17 * seed};
                 Talk talk(conversation, seed);
                 talk.run();
                 SCOPED_TRACE(testing::Message() << "seed " << seed << ", segments to " << segment_max
@@ -337,15 +337,15 @@ TEST_P(Reads, are_counted_once_whatever_the_path_does) {
     std::uint64_t latencies = 0;
     for (unsigned seed = 1; seed <= 6; ++seed) {
         for (const std::size_t segment_max : {std::size_t{60}, std::size_t{1448}, std::size_t{20'000}}) {
-            const Conversation conversation{.requests = std::max(200u, 2 * GetParam()),
-                                            .depth = GetParam(),
-                                            .others = seed % 3 == 0,
-                                            .places_differ = seed % 2 == 0,
-                                            .segment_max = segment_max,
-                                            .lost_before = seed % 4 == 1 ? 0u : 15u,
-                                            .lost_behind = seed % 4 == 2 ? 0u : 15u,
-                                            .overtaken = seed % 4 == 3 ? 0u : 15u,
-                                            .sent_again = 5};
+            const ReadConversation conversation{.requests = std::max(200u, 2 * GetParam()),
+                                                .depth = GetParam(),
+                                                .others = seed % 3 == 0,
+                                                .places_differ = seed % 2 == 0,
+                                                .segment_max = segment_max,
+                                                .lost_before = seed % 4 == 1 ? 0u : 15u,
+                                                .lost_behind = seed % 4 == 2 ? 0u : 15u,
+                                                .overtaken = seed % 4 == 3 ? 0u : 15u,
+                                                .sent_again = 5};
             Talk talk(conversation, seed);
             talk.run();
             SCOPED_TRACE(testing::Message() << "seed " << seed << ", segments to " << segment_max);
@@ -380,12 +380,12 @@ TEST_P(Reads, are_counted_once_at_most_whatever_the_capture_misses) {
     std::uint64_t all = 0;
     for (unsigned seed = 1; seed <= 12; ++seed) {
         for (const std::size_t segment_max : {std::size_t{1448}, std::size_t{20'000}}) {
-            const Conversation conversation{.requests = std::max(200u, 2 * GetParam()),
-                                            .depth = GetParam(),
-                                            .others = seed % 3 == 0,
-                                            .places_differ = seed % 2 == 0,
-                                            .segment_max = segment_max,
-                                            .missed = 10};
+            const ReadConversation conversation{.requests = std::max(200u, 2 * GetParam()),
+                                                .depth = GetParam(),
+                                                .others = seed % 3 == 0,
+                                                .places_differ = seed % 2 == 0,
+                                                .segment_max = segment_max,
+                                                .missed = 10};
             Talk talk(conversation, seed);
             talk.run();
             SCOPED_TRACE(testing::Message() << "seed " << seed << ", segments to " << segment_max);

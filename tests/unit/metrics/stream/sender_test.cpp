@@ -8,16 +8,16 @@ namespace {
 using namespace metrics;
 using namespace stream_test;
 
-constexpr std::int64_t unit = 124;
-Octets message(std::uint32_t msn) { return send_of(msn, 100); }
+constexpr std::int64_t unit_ns = 124;
+Octets sent_message(std::uint32_t msn) { return send_of(msn, 100); }
 
 TEST(Sender, silence_and_then_the_same_octets_is_a_timeout) {
     Script script;
     script.establish();
     const std::int64_t at = script.sent(true);
-    script.data(true, message(1));
+    script.data(true, sent_message(1));
     script.after_us(250'000);
-    script.segment(true, at, message(1), script.sent(false));
+    script.segment(true, at, sent_message(1), script.sent(false));
     EXPECT_EQ(script.flow(true)->request.repeated, 1u);
     EXPECT_EQ(script.shown(true).tcp->retransmitted_bytes, 124u);
     EXPECT_EQ(script.store.trouble_of(*script.flow(true))->timeouts, 1u);
@@ -34,15 +34,15 @@ TEST(Sender, three_duplicate_acknowledgements_explain_a_repetition) {
     Script script;
     script.establish();
     const std::int64_t at = script.sent(true);
-    script.data(true, message(1));
-    script.data(true, message(2) + message(3) + message(4));
+    script.data(true, sent_message(1));
+    script.data(true, sent_message(2) + sent_message(3) + sent_message(4));
     for (int i = 0; i < 4; ++i) {
         script.after_us(100);
         script.ack(false, at);
     }
     // the first acknowledges the MPA request and no more; three repeat it
     EXPECT_EQ(script.shown(true).tcp->duplicate_acks, 4u - (script.flow(true)->request.acknowledged == 0 ? 1 : 0) - 0u);
-    script.segment(true, at, message(1), script.sent(false));
+    script.segment(true, at, sent_message(1), script.sent(false));
     EXPECT_EQ(script.flow(true)->attribution.last_state(), State::recover_nak);
     EXPECT_EQ(script.count(true, EventKind::timeout), 0u);
     EXPECT_EQ(script.count(true, EventKind::retransmission), 1u);
@@ -52,14 +52,14 @@ TEST(Sender, a_changed_window_or_octets_make_no_duplicate_acknowledgement) {
     Script script;
     script.establish();
     const std::int64_t at = script.sent(true);
-    script.data(true, message(1));
+    script.data(true, sent_message(1));
     script.ack(false, at);
     const std::uint64_t before = script.shown(true).tcp->duplicate_acks;
     Extras window;
     window.window = 900;
     script.ack(false, at, window);
     EXPECT_EQ(script.shown(true).tcp->duplicate_acks, before);
-    script.segment(false, script.sent(false), message(1), at, window);
+    script.segment(false, script.sent(false), sent_message(1), at, window);
     EXPECT_EQ(script.shown(true).tcp->duplicate_acks, before);
     script.ack(false, at, window);
     EXPECT_EQ(script.shown(true).tcp->duplicate_acks, before + 1);
@@ -69,16 +69,16 @@ TEST(Sender, a_sack_explains_a_repetition_and_a_second_one_without_news_is_a_tim
     Script script;
     script.establish();
     const std::int64_t at = script.sent(true);
-    script.data(true, message(1));
-    script.data(true, message(2));
+    script.data(true, sent_message(1));
+    script.data(true, sent_message(2));
     script.after_us(100);
-    script.ack(false, at, sacked(at + unit, at + 2 * unit));
+    script.ack(false, at, sacked(at + unit_ns, at + 2 * unit_ns));
     EXPECT_EQ(script.shown(true).tcp->sack_blocks, 1u);
     script.after_us(10);
-    script.segment(true, at, message(1), script.sent(false));
+    script.segment(true, at, sent_message(1), script.sent(false));
     EXPECT_EQ(script.flow(true)->attribution.last_state(), State::recover_nak);
     script.after_us(200'000);
-    script.segment(true, at, message(1), script.sent(false));
+    script.segment(true, at, sent_message(1), script.sent(false));
     EXPECT_EQ(script.flow(true)->attribution.last_state(), State::recover_timeout);
     EXPECT_EQ(script.store.trouble_of(*script.flow(true))->timeouts, 1u);
     EXPECT_EQ(script.flow(true)->request.repeated, 2u);
@@ -92,19 +92,19 @@ TEST(Sender, duplicates_from_the_flight_of_a_loss_explain_no_second_repetition) 
         script.establish();
         const std::int64_t at = script.sent(true);
         script.ack(false, at);
-        for (std::uint32_t i = 1; i <= 12; ++i) script.data(true, message(i));
+        for (std::uint32_t i = 1; i <= 12; ++i) script.data(true, sent_message(i));
         script.after_us(20);
         for (int i = 1; i <= 11; ++i) {
             script.after_us(1);
-            script.ack(false, at, selective ? sacked(at + unit, at + (i + 1) * unit) : Extras{});
+            script.ack(false, at, selective ? sacked(at + unit_ns, at + (i + 1) * unit_ns) : Extras{});
             if (i == 3) {
-                script.segment(true, at, message(1), script.sent(false));
+                script.segment(true, at, sent_message(1), script.sent(false));
                 EXPECT_EQ(script.flow(true)->attribution.last_state(), State::recover_nak);
                 EXPECT_EQ(script.count(true, EventKind::timeout), 0u);
             }
         }
         script.after_us(199'992);  // 8 µs behind the repeat
-        script.segment(true, at, message(1), script.sent(false));
+        script.segment(true, at, sent_message(1), script.sent(false));
         EXPECT_EQ(script.flow(true)->attribution.last_state(), State::recover_timeout);
         EXPECT_EQ(script.count(true, EventKind::timeout), 1u);
         EXPECT_EQ(script.value_max(true, EventKind::timeout), 200'000'000u);
@@ -117,29 +117,29 @@ TEST(Sender, a_sack_of_what_was_sent_behind_a_repetition_explains_the_next_one) 
     Script fresh;
     fresh.establish();
     const std::int64_t at = fresh.sent(true);
-    for (std::uint32_t i = 1; i <= 3; ++i) fresh.data(true, message(i));
+    for (std::uint32_t i = 1; i <= 3; ++i) fresh.data(true, sent_message(i));
     fresh.after_us(100);
-    fresh.ack(false, at, sacked(at + unit, at + 3 * unit));
-    fresh.segment(true, at, message(1), fresh.sent(false));
-    fresh.data(true, message(4));
+    fresh.ack(false, at, sacked(at + unit_ns, at + 3 * unit_ns));
+    fresh.segment(true, at, sent_message(1), fresh.sent(false));
+    fresh.data(true, sent_message(4));
     fresh.after_us(100);
-    fresh.ack(false, at, sacked(at + unit, at + 4 * unit));
-    fresh.segment(true, at, message(1), fresh.sent(false));
+    fresh.ack(false, at, sacked(at + unit_ns, at + 4 * unit_ns));
+    fresh.segment(true, at, sent_message(1), fresh.sent(false));
     EXPECT_EQ(fresh.flow(true)->attribution.last_state(), State::recover_nak);
     EXPECT_EQ(fresh.count(true, EventKind::timeout), 0u);
 
     Script again;
     again.establish();
-    for (std::uint32_t i = 1; i <= 5; ++i) again.data(true, message(i));
+    for (std::uint32_t i = 1; i <= 5; ++i) again.data(true, sent_message(i));
     again.after_us(100);
-    Extras two = sacked(at + 3 * unit, at + 5 * unit);
-    two.sack.emplace_back(at + unit, at + 2 * unit);
+    Extras two = sacked(at + 3 * unit_ns, at + 5 * unit_ns);
+    two.sack.emplace_back(at + unit_ns, at + 2 * unit_ns);
     again.ack(false, at, two);
-    again.segment(true, at, message(1), again.sent(false));
-    again.segment(true, at + 2 * unit, message(3), again.sent(false));
+    again.segment(true, at, sent_message(1), again.sent(false));
+    again.segment(true, at + 2 * unit_ns, sent_message(3), again.sent(false));
     again.after_us(100);
-    again.ack(false, at, sacked(at + unit, at + 5 * unit));
-    again.segment(true, at, message(1), again.sent(false));
+    again.ack(false, at, sacked(at + unit_ns, at + 5 * unit_ns));
+    again.segment(true, at, sent_message(1), again.sent(false));
     EXPECT_EQ(again.flow(true)->attribution.last_state(), State::recover_nak);
     EXPECT_EQ(again.count(true, EventKind::timeout), 0u);
     EXPECT_EQ(again.flow(true)->request.repeated, 3u);
@@ -149,19 +149,19 @@ TEST(Sender, a_sack_below_the_acknowledgement_reports_a_double_and_no_loss) {
     Script script;
     script.establish();
     const std::int64_t at = script.sent(true);
-    script.data(true, message(1));
-    script.data(true, message(2));
+    script.data(true, sent_message(1));
+    script.data(true, sent_message(2));
     script.after_us(100);
-    script.ack(false, at + unit, sacked(at, at + unit));  // RFC 2883
+    script.ack(false, at + unit_ns, sacked(at, at + unit_ns));  // RFC 2883
     script.after_us(250'000);
-    script.segment(true, at + unit, message(2), script.sent(false));
+    script.segment(true, at + unit_ns, sent_message(2), script.sent(false));
     EXPECT_EQ(script.flow(true)->attribution.last_state(), State::recover_timeout);
 }
 
 TEST(Sender, octets_made_before_those_that_overtook_them_are_late) {
     Script script;
     script.establish();
-    for (std::uint32_t i = 1; i <= 6; ++i) script.data(true, message(i));  // 104 to 109
+    for (std::uint32_t i = 1; i <= 6; ++i) script.data(true, sent_message(i));  // 104 to 109
     const std::int64_t at = script.sent(true);
     Extras first;
     first.identification = 110;
@@ -169,14 +169,14 @@ TEST(Sender, octets_made_before_those_that_overtook_them_are_late) {
     second.identification = 111;
     Extras third;
     third.identification = 112;
-    script.segment(true, at + unit, message(8), script.sent(false), second);
+    script.segment(true, at + unit_ns, sent_message(8), script.sent(false), second);
     script.after_us(500'000);
-    script.segment(true, at, message(7), script.sent(false), first);
+    script.segment(true, at, sent_message(7), script.sent(false), first);
     EXPECT_EQ(script.flow(true)->request.reordered, 1u);
     EXPECT_EQ(script.flow(true)->request.repeated, 0u);
     EXPECT_EQ(script.flow(true)->request.missing, 0u);
     EXPECT_EQ(script.shown(true).tcp->out_of_order_segments, 1u) << "the one that was ahead";
-    script.data(true, message(9), third);
+    script.data(true, sent_message(9), third);
     EXPECT_EQ(script.messages(true, Operation::send), 9u);
     EXPECT_EQ(script.value_max(true, EventKind::reordered), 2u);
 }
@@ -189,12 +189,12 @@ TEST(Sender, timestamps_tell_late_octets_from_repeated_ones) {
         Extras now;
         now.timestamp = 100;
         now.identification = 0;
-        script.data(true, message(1), now);
-        script.segment(true, at + 2 * unit, message(3), script.sent(false), now);
+        script.data(true, sent_message(1), now);
+        script.segment(true, at + 2 * unit_ns, sent_message(3), script.sent(false), now);
         script.after_us(1'000'000);
         Extras then = now;
         then.timestamp = stamp;
-        script.segment(true, at + unit, message(2), script.sent(false), then);
+        script.segment(true, at + unit_ns, sent_message(2), script.sent(false), then);
         EXPECT_EQ(script.flow(true)->request.reordered, stamp == 99u ? 1u : 0u);
         EXPECT_EQ(script.flow(true)->request.repeated, stamp == 99u ? 0u : 1u);
     }
@@ -208,10 +208,10 @@ TEST(Sender, without_order_in_the_segments_late_is_what_comes_before_a_round_tri
         const std::int64_t at = script.sent(true);
         Extras none;
         none.identification = 0;
-        script.data(true, message(1), none);
-        script.segment(true, at + 2 * unit, message(3), script.sent(false), none);
+        script.data(true, sent_message(1), none);
+        script.segment(true, at + 2 * unit_ns, sent_message(3), script.sent(false), none);
         script.after_us(us);
-        script.segment(true, at + unit, message(2), script.sent(false), none);
+        script.segment(true, at + unit_ns, sent_message(2), script.sent(false), none);
         EXPECT_EQ(script.flow(true)->request.reordered, us == 150 ? 1u : 0u);
         EXPECT_EQ(script.flow(true)->request.repeated, us == 150 ? 0u : 1u);
     }
@@ -223,9 +223,9 @@ TEST(Sender, the_same_datagram_again_was_doubled_by_the_network) {
     Extras extras;
     extras.identification = 777;
     const std::int64_t at = script.sent(true);
-    script.data(true, message(1), extras);
+    script.data(true, sent_message(1), extras);
     script.after_us(2);
-    script.segment(true, at, message(1), script.sent(false), extras);
+    script.segment(true, at, sent_message(1), script.sent(false), extras);
     EXPECT_EQ(script.flow(true)->request.duplicates, 1u);
     EXPECT_EQ(script.flow(true)->request.repeated, 0u);
     script.after_us(30);
@@ -236,7 +236,7 @@ TEST(Sender, the_same_datagram_again_was_doubled_by_the_network) {
 TEST(Sender, keep_alives_and_window_probes_are_neither_data_nor_repetition) {
     Script script;
     script.establish();
-    script.data(true, message(1));
+    script.data(true, sent_message(1));
     script.after_us(100);
     script.ack(false, script.sent(true));
     script.after_us(7'000'000);
@@ -256,7 +256,7 @@ TEST(Sender, keep_alives_and_window_probes_are_neither_data_nor_repetition) {
 TEST(Sender, the_receive_window_is_scaled_and_the_time_below_the_next_fpdu_counted) {
     Script script;
     script.establish(7);
-    script.data(true, message(1));
+    script.data(true, sent_message(1));
     script.after_us(100);
     Extras closed;
     closed.window = 0;
@@ -264,7 +264,7 @@ TEST(Sender, the_receive_window_is_scaled_and_the_time_below_the_next_fpdu_count
     script.after_us(400);
     script.ack(false, script.sent(true));
     script.after_us(100);
-    script.data(true, message(2));
+    script.data(true, sent_message(2));
     const TcpFigures tcp = *script.shown(true).tcp;
     EXPECT_EQ(tcp.zero_windows, 1u);
     EXPECT_EQ(tcp.window_limited_ns, 400'000u);
@@ -279,16 +279,16 @@ struct Held {
     std::int64_t at = 0;
     explicit Held(std::uint16_t window = 10) {
         script.establish(4);
-        script.data(true, message(1));
+        script.data(true, sent_message(1));
         script.after_us(100);
         Extras narrow;
         narrow.window = window;
         script.ack(false, script.sent(true), narrow);
         script.after_us(100);
         at = script.sent(true);
-        script.data(true, message(2));
+        script.data(true, sent_message(2));
         script.after_us(5'000);
-        script.segment(true, at, message(2), script.sent(false));
+        script.segment(true, at, sent_message(2), script.sent(false));
     }
 };
 
@@ -302,9 +302,9 @@ TEST(Sender, a_tail_loss_probe_while_the_window_holds_is_neither_a_loss_nor_the_
     EXPECT_EQ(script.value_max(true, EventKind::retransmission), 0u) << "a run of nothing";
     EXPECT_EQ(script.count(true, EventKind::timeout), 0u);
     script.after_us(3'000);
-    script.ack(false, script.sent(true), sacked(held.at, held.at + unit));
+    script.ack(false, script.sent(true), sacked(held.at, held.at + unit_ns));
     script.after_us(20);
-    script.data(true, message(3));
+    script.data(true, sent_message(3));
     EXPECT_EQ(script.flow(true)->attribution.last_state(), State::credit);
     EXPECT_EQ(script.flow(true)->attribution.last_gap_ns(), 8'020'000u);
     EXPECT_EQ(script.latency(true, Operation::send).count(), 1u) << "Karn";
@@ -320,7 +320,7 @@ TEST(Sender, the_last_segment_sent_again_with_room_in_the_window_may_be_lost) {
 TEST(Sender, a_second_repeat_and_one_that_the_receiver_asked_for_are_no_probes) {
     Held twice;
     twice.script.after_us(200'000);
-    twice.script.segment(true, twice.at, message(2), twice.script.sent(false));
+    twice.script.segment(true, twice.at, sent_message(2), twice.script.sent(false));
     EXPECT_EQ(twice.script.flow(true)->attribution.last_state(), State::recover_timeout);
     EXPECT_EQ(twice.script.value_max(true, EventKind::timeout), 205'000'000u);
 
@@ -328,14 +328,14 @@ TEST(Sender, a_second_repeat_and_one_that_the_receiver_asked_for_are_no_probes) 
     script.establish(4);
     Extras narrow;
     narrow.window = 20;  // 320 octets: two FPDUs and no third
-    script.data(true, message(1));
+    script.data(true, sent_message(1));
     script.ack(false, script.sent(true), narrow);
     const std::int64_t at = script.sent(true);
-    script.data(true, message(2));
-    script.data(true, message(3));
+    script.data(true, sent_message(2));
+    script.data(true, sent_message(3));
     for (int i = 0; i < 3; ++i) script.ack(false, at, narrow);
     script.after_us(5'000);
-    script.segment(true, at + unit, message(3), script.sent(false));
+    script.segment(true, at + unit_ns, sent_message(3), script.sent(false));
     EXPECT_EQ(script.flow(true)->attribution.last_state(), State::recover_nak);
 }
 
@@ -343,7 +343,7 @@ TEST(Sender, without_the_syns_no_window_is_known) {
     Script script;
     script.data(true, mpa_start(true));
     script.data(false, mpa_start(false));
-    script.data(true, message(1));
+    script.data(true, sent_message(1));
     script.ack(false, script.sent(true));
     EXPECT_FALSE(script.shown(true).tcp->receive_window_max.has_value());
     EXPECT_FALSE(script.shown(true).tcp->handshake_ns.has_value());
@@ -356,14 +356,14 @@ TEST(Sender, congestion_marks_echoes_and_reductions_are_the_marked_flows) {
     script.establish();
     Extras marked;
     marked.ecn = 3;
-    script.data(true, message(1), marked);
+    script.data(true, sent_message(1), marked);
     Extras echo;
     echo.flags = 0x40;
     script.ack(false, script.sent(true), echo);
     Extras reduced;
     reduced.ecn = 2;
     reduced.flags = 0x80;
-    script.data(true, message(2), reduced);
+    script.data(true, sent_message(2), reduced);
     EXPECT_EQ(script.flow(true)->counts.ce, 1u);
     EXPECT_EQ(script.flow(true)->counts.ecn_capable, 2u);
     EXPECT_EQ(script.shown(true).tcp->ece_acks, 1u);
@@ -379,17 +379,17 @@ TEST(Sender, sequence_numbers_may_wrap_anywhere) {
         Script script(0u - back, 0u - back / 2);
         script.establish();
         const std::int64_t at = script.sent(true);
-        script.data(true, message(1));
+        script.data(true, sent_message(1));
         script.data(true, write_of(5, 0, 300, false));
         script.after_us(100);
-        script.ack(false, at + unit);
-        script.segment(true, script.sent(true) + unit, message(3), script.sent(false));
+        script.ack(false, at + unit_ns);
+        script.segment(true, script.sent(true) + unit_ns, sent_message(3), script.sent(false));
         script.after_us(100);
-        script.ack(false, at + unit, sacked(script.sent(true) - unit, script.sent(true)));
+        script.ack(false, at + unit_ns, sacked(script.sent(true) - unit_ns, script.sent(true)));
         script.after_us(100);
-        script.segment(true, at + unit, write_of(5, 0, 300, false), script.sent(false));
+        script.segment(true, at + unit_ns, write_of(5, 0, 300, false), script.sent(false));
         script.after_us(300);
-        script.segment(true, script.sent(true) - 2 * unit, write_of(5, 300, 104), script.sent(false));
+        script.segment(true, script.sent(true) - 2 * unit_ns, write_of(5, 300, 104), script.sent(false));
         script.data(true, read_request(1, 200));
         script.after_us(50);
         script.data(false, read_response(7, 0, 200));
@@ -434,11 +434,11 @@ TEST(Sender, connections_may_last_for_ever) {
     constexpr std::uint64_t far = (std::uint64_t{1} << 47) - (std::uint64_t{1} << 32);
     script.flow(true)->request.next += far;
     script.flow(true)->request.acknowledged += far;
-    script.data(true, message(1));
+    script.data(true, sent_message(1));
     EXPECT_LT(script.flow(true)->request.next, std::uint64_t{1} << 33);
     script.after_us(20);
     script.ack(false, script.sent(true));
-    script.data(true, message(2));
+    script.data(true, sent_message(2));
     script.after_us(30);
     script.ack(false, script.sent(true));
     EXPECT_EQ(script.messages(true, Operation::send), 2u);

@@ -8,17 +8,17 @@ namespace {
 using namespace metrics;
 using namespace stream_test;
 
-constexpr std::int64_t unit = 124;  // of a Send of 100 octets: 2 + 18 + 100 + 4
-Octets message(std::uint32_t msn) { return send_of(msn, 100); }
+constexpr std::int64_t step_ns = 124;  // of a Send of 100 octets: 2 + 18 + 100 + 4
+Octets successor_message(std::uint32_t msn) { return send_of(msn, 100); }
 
 TEST(Sender, ports_used_again_are_another_flow) {
     Script script;
     script.establish();
-    script.data(true, message(1));
+    script.data(true, successor_message(1));
     script.restart(3'000'000'000u, 77);
     script.after_us(1'000'000);
     script.establish();
-    script.data(true, message(1) + message(2));
+    script.data(true, successor_message(1) + successor_message(2));
     EXPECT_EQ(script.flows(), 4u);
     EXPECT_EQ(script.messages(true, Operation::send), 2u);
     EXPECT_EQ(script.flow(true)->id, 10u);
@@ -30,7 +30,7 @@ TEST(Sender, ports_used_again_with_the_same_sequence_numbers_are_another_flow) {
     for (int life = 0; life < 3; ++life) {
         script.restart(1000, 2000);
         script.establish();
-        script.data(true, message(1) + message(2));
+        script.data(true, successor_message(1) + successor_message(2));
         Extras fin;
         fin.flags = 0x11;
         script.segment(true, -1, {}, 0, fin);
@@ -47,7 +47,7 @@ struct Ended {
     Script script;
     explicit Ended(bool by_reset) {
         script.establish();
-        script.data(true, message(1));
+        script.data(true, successor_message(1));
         script.ack(false, script.sent(true));
         Extras end;
         end.flags = by_reset ? 4 : 1;
@@ -70,7 +70,7 @@ TEST(Sender, ports_used_again_are_another_flow_though_no_syn_was_captured) {
             script.restart(isn, 90'000'000);
             script.after_us(1'000'000);
             for (std::uint32_t i = 11; i <= 22; ++i) {
-                script.data(true, message(i));
+                script.data(true, successor_message(i));
                 script.ack(false, script.sent(true));
             }
             EXPECT_EQ(script.flows(), 4u) << isn << (by_reset ? " behind a RST" : "");
@@ -91,7 +91,7 @@ TEST(Sender, a_stream_goes_on_wherever_it_is_found_again) {
         Script script;
         script.establish();
         const auto send = [&script](std::uint32_t msn) {
-            script.data(true, message(msn));
+            script.data(true, successor_message(msn));
             script.after_us(30);
             script.ack(false, script.sent(true));
             script.after_us(70);
@@ -113,10 +113,11 @@ TEST(Sender, segments_astray_move_nothing) {
     Script script;
     script.establish();
     for (std::uint32_t i = 1; i <= 40; ++i) {
-        script.data(true, message(i));
+        script.data(true, successor_message(i));
         script.ack(false, script.sent(true));
         // One of another connection's in between.
-        script.segment(true, script.sent(true) - (std::int64_t{500} << 20) + i * unit, message(i), script.sent(false));
+        script.segment(true, script.sent(true) - (std::int64_t{500} << 20) + i * step_ns, successor_message(i),
+                       script.sent(false));
     }
     EXPECT_EQ(script.messages(true, Operation::send), 40u);
     EXPECT_EQ(script.latency(true, Operation::send).count(), 40u);
@@ -127,8 +128,8 @@ TEST(Sender, what_comes_late_belongs_to_the_connection_that_is_over) {
         Ended ended{by_reset};
         Script& script = ended.script;
         script.after_us(200'000);
-        script.segment(true, script.sent(true) - unit, message(1), script.sent(false));
-        if (by_reset) script.segment(false, script.sent(false) + 20, message(1), script.sent(true));
+        script.segment(true, script.sent(true) - step_ns, successor_message(1), script.sent(false));
+        if (by_reset) script.segment(false, script.sent(false) + 20, successor_message(1), script.sent(true));
         EXPECT_EQ(script.flows(), 2u);
         EXPECT_EQ(script.flow(true)->request.repeated, 1u);
     }
@@ -141,7 +142,7 @@ TEST(Sender, a_syn_sent_again_ends_nothing) {
     syn.flags = 2;
     syn.no_ack = true;
     script.segment(true, -1, {}, 0, syn);
-    script.data(true, message(1));
+    script.data(true, successor_message(1));
     EXPECT_EQ(script.flows(), 2u);
     EXPECT_EQ(script.messages(true, Operation::send), 1u);
 }

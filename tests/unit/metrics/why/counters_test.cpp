@@ -33,7 +33,7 @@ DeviceFigures devices(std::vector<DeviceCounter> counters) {
     return figures;
 }
 
-Snapshot healthy() {
+Snapshot without_alarms() {
     Snapshot snapshot;
     snapshot.flows.push_back(why_test::healthy());
     return snapshot;
@@ -73,7 +73,7 @@ constexpr Case cases[] = {
 TEST(CountersInWhy, APacketThatNobodySawIsKnownFromThem) {
     for (const Case& one : cases) {
         SCOPED_TRACE(one.driver);
-        const auto found = asked(one.question, healthy(), devices({counter(one.driver, one.fact, one.enough)}));
+        const auto found = asked(one.question, without_alarms(), devices({counter(one.driver, one.fact, one.enough)}));
         ASSERT_EQ(found.size(), 1U) << "those that alarm, and not the one that describes besides";
         EXPECT_EQ(found[0].verdict, one.verdict);
         EXPECT_TRUE(found[0].alarm);
@@ -90,13 +90,13 @@ TEST(CountersInWhy, TooFewAreNoAlarm) {
     for (const Case& one : cases) {
         SCOPED_TRACE(one.driver);
         for (const Answer& answer :
-             asked(one.question, healthy(), devices({counter(one.driver, one.fact, one.enough - 1)})))
+             asked(one.question, without_alarms(), devices({counter(one.driver, one.fact, one.enough - 1)})))
             EXPECT_FALSE(answer.alarm) << name_of(answer.verdict);
     }
 }
 
 TEST(CountersInWhy, WhatPacketsShowTooHasThemAsEvidence) {
-    Snapshot snapshot = healthy();
+    Snapshot snapshot = without_alarms();
     FlowSnapshot& flow = snapshot.flows[0];
     flow.rnr_naks = 4;
     flow.confidence = 0.5;
@@ -118,7 +118,7 @@ TEST(CountersInWhy, WhatPacketsShowTooHasThemAsEvidence) {
 TEST(CountersInWhy, PausesTellTheirPriorityAndTheirTime) {
     DeviceCounter time = counter("rx_prio3_pause_duration", CounterFact::pause_received_time, 5'000'000, 3);
     time.unit = CounterUnit::ns;
-    const auto found = asked(Question::congestion, healthy(),
+    const auto found = asked(Question::congestion, without_alarms(),
                              devices({counter("rx_prio3_pause", CounterFact::pause_received, 12, 3), time}));
     ASSERT_EQ(found.size(), 1U);
     EXPECT_EQ(found[0].verdict, Verdict::pause);
@@ -130,7 +130,7 @@ TEST(CountersInWhy, PausesTellTheirPriorityAndTheirTime) {
 
 TEST(CountersInWhy, WhatFollowsAnRnrNakWasNotLost) {
     // A receiver without receives refuses what follows the message that met none, too: PSNs out of sequence.
-    const auto found = asked(Question::bandwidth, healthy(),
+    const auto found = asked(Question::bandwidth, without_alarms(),
                              devices({counter("send_rnr_err", CounterFact::out_of_buffer, 300),
                                       counter("out_of_seq_request", CounterFact::out_of_sequence, 300)}));
     ASSERT_EQ(found.size(), 1U);
@@ -138,8 +138,8 @@ TEST(CountersInWhy, WhatFollowsAnRnrNakWasNotLost) {
 }
 
 TEST(CountersInWhy, CacheMissesAreSaidWhereTheCacheIsAskedAbout) {
-    const auto found =
-        asked(Question::qp_cache, healthy(), devices({counter("icm_cache_miss", CounterFact::cache_misses, 123'456)}));
+    const auto found = asked(Question::qp_cache, without_alarms(),
+                             devices({counter("icm_cache_miss", CounterFact::cache_misses, 123'456)}));
     ASSERT_EQ(found.size(), 1U);
     EXPECT_FALSE(found[0].alarm);
     EXPECT_EQ(found[0].evidence.back().what, "icm_cache_miss of mlx5_0 port 1 (misses of its caches)");
@@ -147,15 +147,15 @@ TEST(CountersInWhy, CacheMissesAreSaidWhereTheCacheIsAskedAbout) {
 
 TEST(CountersInWhy, TheySayNothingOfOneFlow) {
     const std::uint64_t flow = 1;
-    for (const Answer& one :
-         answer(healthy(), why_test::TwoNames(), devices({counter("np_cnp_sent", CounterFact::cnp_sent, 1000)}), &flow))
+    for (const Answer& one : answer(without_alarms(), why_test::TwoNames(),
+                                    devices({counter("np_cnp_sent", CounterFact::cnp_sent, 1000)}), &flow))
         EXPECT_FALSE(one.alarm) << name_of(one.verdict);
 }
 
 TEST(CountersInWhy, SetsOfSomeQueuePairsAreNotCountedTwice) {
     DeviceCounter of_some = counter("np_cnp_sent", CounterFact::cnp_sent, 1000);
     of_some.queue_pairs = {17, 18};
-    for (const Answer& one : asked(Question::congestion, healthy(), devices({of_some})))
+    for (const Answer& one : asked(Question::congestion, without_alarms(), devices({of_some})))
         EXPECT_FALSE(one.alarm) << name_of(one.verdict);
 }
 

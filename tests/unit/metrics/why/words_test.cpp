@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "support.h"
+#include "tests/support/pcaps.h"
 
 namespace {
 
@@ -47,7 +48,7 @@ TEST(Words, Numbers) {
 }
 
 std::string manual() {
-    std::ifstream file(RDMASCOPE_PCAPS "/../docs/why.md");
+    std::ifstream file(support::pcaps() + "/../docs/why.md");
     std::ostringstream text;
     text << file.rdbuf();
     return text.str();

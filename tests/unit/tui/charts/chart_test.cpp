@@ -68,7 +68,7 @@ Life::Interval of_states(std::initializer_list<std::pair<State, double>> shares)
     return interval;
 }
 
-constexpr Life::Interval quiet{{}, 0, 0, 0, 0, true};
+constexpr Life::Interval quiet_interval{{}, 0, 0, 0, 0, true};
 
 template <class Draw>
 std::string drawn(const tui::State& state, Draw draw, int width, int height) {
@@ -136,7 +136,7 @@ TEST(TimeColumns, a_silence_is_what_its_end_said_it_was) {
     tui::State state;
     Life::Interval end = of_states({{State::recover_timeout, 2.5}, {State::transmit_again, 0.5}});
     end.outstanding = 3;
-    Life{{of_states({{State::transmit_new, 1}}), quiet, quiet, end, quiet}}.into(state);
+    Life{{of_states({{State::transmit_new, 1}}), quiet_interval, quiet_interval, end, quiet_interval}}.into(state);
     const TimeColumns columns = time_columns(picture_of(state), 5);
     ASSERT_NE(columns.beats[1], nullptr);
     EXPECT_EQ(columns.beats[1]->states[metrics::index_of(State::recover_timeout)], 255);

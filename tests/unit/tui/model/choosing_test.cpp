@@ -10,7 +10,7 @@ namespace tui::test {
 namespace {
 
 using Ids = std::vector<std::uint64_t>;
-using Kind = Request::Kind;
+using RequestKind = Request::Kind;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -135,7 +135,7 @@ TEST_F(Choosing, sort_by_neighbours_and_the_other_way_round) {
     bench.press("r");
     EXPECT_EQ(bench.ids(), (Ids{1, 3, 2}));
     EXPECT_EQ(settings().sort, "-goodput");
-    EXPECT_THAT(bench.requests(), ElementsAre(Kind::settings));
+    EXPECT_THAT(bench.requests(), ElementsAre(RequestKind::settings));
     bench.press("I");
     EXPECT_EQ(settings().sort, "goodput");
     bench.press(">");
@@ -160,7 +160,7 @@ TEST_F(Choosing, the_menu_of_orders) {
     bench.press("Enter");
     EXPECT_EQ(bench.state().overlay, Overlay::none);
     EXPECT_EQ(settings().sort, "latency_p99");
-    EXPECT_THAT(bench.requests(), ElementsAre(Kind::settings));
+    EXPECT_THAT(bench.requests(), ElementsAre(RequestKind::settings));
     bench.press("s").type(U"zzz").press("Enter");
     EXPECT_EQ(settings().sort, "latency_p99");
     bench.press("s Down Escape");
@@ -184,7 +184,7 @@ TEST_F(Choosing, columns) {
     bench.press("Enter");
     EXPECT_EQ(settings().columns.back(), "timeouts");
     EXPECT_EQ(settings().columns.size(), usual_columns().size());
-    EXPECT_THAT(bench.requests(), ElementsAre(Kind::settings));
+    EXPECT_THAT(bench.requests(), ElementsAre(RequestKind::settings));
     bench.press("c Space Space Down Space Escape");
     EXPECT_EQ(bench.state().columns.front().name, "kind");
     EXPECT_EQ(bench.state().columns.size(), usual_columns().size());
@@ -240,13 +240,13 @@ TEST_F(Choosing, themes_are_judged_by_seeing_them) {
     EXPECT_EQ(menu().items.size(), themes().size());
     bench.press("Down");
     EXPECT_EQ(settings().theme, second_theme);
-    EXPECT_THAT(bench.requests(), ElementsAre(Kind::theme));
+    EXPECT_THAT(bench.requests(), ElementsAre(RequestKind::theme));
     bench.press("Escape");
     EXPECT_EQ(settings().theme, "safe");
-    EXPECT_THAT(bench.requests(), ElementsAre(Kind::theme));
+    EXPECT_THAT(bench.requests(), ElementsAre(RequestKind::theme));
     bench.press("T Down Enter");
     EXPECT_EQ(settings().theme, second_theme);
-    EXPECT_THAT(bench.requests(), ElementsAre(Kind::theme, Kind::settings));
+    EXPECT_THAT(bench.requests(), ElementsAre(RequestKind::theme, RequestKind::settings));
 }
 
 TEST_F(Choosing, the_flows_of_a_host) {

@@ -38,11 +38,11 @@ std::string error_of(std::string_view expression) {
     return filter ? "" : filter.error();
 }
 
-const Ids all{4, 5, 9, 10, 14, 15, 19, 20, 24, 25};
+const Ids all_ids{4, 5, 9, 10, 14, 15, 19, 20, 24, 25};
 
 TEST(FlowFilter, an_empty_one_lets_everything_through) {
     for (const char* text : {"", "  ", "\t"}) {
-        EXPECT_EQ(chosen(text), all);
+        EXPECT_EQ(chosen(text), all_ids);
         EXPECT_TRUE(FlowFilter::compile(text)->everything());
     }
     EXPECT_FALSE(FlowFilter::compile("packets > 0")->everything());
@@ -90,9 +90,9 @@ TEST(FlowFilter, shares_and_ratios_have_decimals) {
 }
 
 TEST(FlowFilter, text) {
-    EXPECT_EQ(chosen("transport == \"iwarp\""), all);
+    EXPECT_EQ(chosen("transport == \"iwarp\""), all_ids);
     EXPECT_EQ(chosen("transport == iwarp && operations == read"), (Ids{9}));
-    EXPECT_EQ(chosen("source.address contains \"127.0\""), all);
+    EXPECT_EQ(chosen("source.address contains \"127.0\""), all_ids);
     EXPECT_EQ(chosen("top_state matches \"^credit\""), (Ids{24}));
     EXPECT_EQ(chosen("flow contains \".39477\""), (Ids{24, 25}));
     EXPECT_EQ(chosen("not flow contains \"41717\""), (Ids{24, 25}));
@@ -110,10 +110,10 @@ TEST(FlowFilter, a_column_alone_asks_whether_it_is_known) {
 TEST(FlowFilter, a_word_is_looked_for_in_the_rows) {
     const GivenNames names{{"127.0.0.1", "Storage-3"}};
     EXPECT_EQ(chosen("39477"), (Ids{24, 25}));
-    EXPECT_EQ(chosen("IWARP"), all);
+    EXPECT_EQ(chosen("IWARP"), all_ids);
     EXPECT_EQ(chosen("fetch_add"), (Ids{19}));
     EXPECT_EQ(chosen("storage-3"), (Ids{})) << "without names there is none";
-    EXPECT_EQ(chosen("storage-3", demo(), &names), all);
+    EXPECT_EQ(chosen("storage-3", demo(), &names), all_ids);
     EXPECT_EQ(chosen("127.0.0.1.39477", demo(), &names), (Ids{24, 25})) << "addresses are found beside names";
     EXPECT_EQ(chosen("24"), (Ids{4, 5, 9, 10, 14, 15, 19, 20, 24})) << "42432, 42444, ... and the id";
     EXPECT_EQ(chosen("\"credit 77\""), (Ids{24}));

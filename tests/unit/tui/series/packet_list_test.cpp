@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "tests/support/fake_feed.h"
+#include "tests/support/pcaps.h"
 
 namespace tui {
 namespace {
@@ -30,7 +31,7 @@ struct Golden {
     std::string text;
 };
 
-std::string golden_folder() { return RDMASCOPE_PCAPS "/../tests/golden/"; }
+std::string golden_folder() { return support::pcaps() + "/../tests/golden/"; }
 
 std::vector<Golden> goldens() {
     std::vector<Golden> all;

@@ -15,6 +15,7 @@
 
 #include "metrics/address.h"
 #include "tests/support/fake_feed.h"
+#include "tests/support/pcaps.h"
 
 namespace tui {
 namespace {
@@ -24,7 +25,8 @@ using support::FakeFeed;
 
 /// Lines of `tshark -T fields`, by tabs; empty where there is no tshark.
 std::vector<std::vector<std::string>> tshark(const std::string& capture, const std::string& fields) {
-    std::string command = "tshark -n -r " RDMASCOPE_PCAPS "/" + capture + " -o tcp.try_heuristic_first:TRUE -T fields";
+    std::string command =
+        "tshark -n -r " + support::pcaps() + "/" + capture + " -o tcp.try_heuristic_first:TRUE -T fields";
     std::istringstream names(fields);
     for (std::string name; names >> name;) command += " -e " + name;
     command += " 2>/dev/null";

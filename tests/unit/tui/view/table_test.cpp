@@ -16,34 +16,34 @@ TableRow row_of(std::initializer_list<const char*> texts) {
 }
 
 /// name: squeezable text; goodput stays; resent leaves last of the two, id first.
-const std::vector<TableColumn> columns{{"id", false, 4, 0, 0, 9},
-                                       {"name", true, 8, 8, 0, 0},
-                                       {"goodput", false, 8, 0, 0, 0},
-                                       {"resent", false, 6, 0, 0, 2},
-                                       {"time", true, 10, 0, 30, 0}};
+const std::vector<TableColumn> table_columns{{"id", false, 4, 0, 0, 9},
+                                             {"name", true, 8, 8, 0, 0},
+                                             {"goodput", false, 8, 0, 0, 0},
+                                             {"resent", false, 6, 0, 0, 2},
+                                             {"time", true, 10, 0, 30, 0}};
 
 TEST(Fit, gives_what_is_left_to_what_likes_to_be_wide) {
     const std::vector<TableRow> rows{row_of({"1", "storage-3", "1MB/s", "0", ""})};
     // 4 + 12 (9 columns in steps of 4) + 8 + 6 + 10 and four gaps of 2: 48.
-    EXPECT_EQ(fit(columns, rows, 48), (std::vector<int>{4, 12, 8, 6, 10}));
-    EXPECT_EQ(fit(columns, rows, 60), (std::vector<int>{4, 12, 8, 6, 22}));
-    EXPECT_EQ(fit(columns, rows, 300), (std::vector<int>{4, 12, 8, 6, 30}));
+    EXPECT_EQ(fit(table_columns, rows, 48), (std::vector<int>{4, 12, 8, 6, 10}));
+    EXPECT_EQ(fit(table_columns, rows, 60), (std::vector<int>{4, 12, 8, 6, 22}));
+    EXPECT_EQ(fit(table_columns, rows, 300), (std::vector<int>{4, 12, 8, 6, 30}));
 }
 
 TEST(Fit, squeezes_before_it_drops_and_drops_the_greatest_weight_first) {
     const std::vector<TableRow> rows{row_of({"1", "storage-3", "1MB/s", "0", ""})};
-    EXPECT_EQ(fit(columns, rows, 47), (std::vector<int>{4, 11, 8, 6, 10}));
-    EXPECT_EQ(fit(columns, rows, 44), (std::vector<int>{4, 8, 8, 6, 10}));
-    EXPECT_EQ(fit(columns, rows, 43), (std::vector<int>{0, 12, 8, 6, 11}));
-    EXPECT_EQ(fit(columns, rows, 37), (std::vector<int>{0, 12, 8, 0, 13}));
+    EXPECT_EQ(fit(table_columns, rows, 47), (std::vector<int>{4, 11, 8, 6, 10}));
+    EXPECT_EQ(fit(table_columns, rows, 44), (std::vector<int>{4, 8, 8, 6, 10}));
+    EXPECT_EQ(fit(table_columns, rows, 43), (std::vector<int>{0, 12, 8, 6, 11}));
+    EXPECT_EQ(fit(table_columns, rows, 37), (std::vector<int>{0, 12, 8, 0, 13}));
     // What is left of the least: the columns to the left.
-    EXPECT_EQ(fit(columns, rows, 27), (std::vector<int>{0, 12, 8, 0, 0}));
-    EXPECT_EQ(fit(columns, rows, 3), (std::vector<int>{0, 0, 0, 0, 0}));
+    EXPECT_EQ(fit(table_columns, rows, 27), (std::vector<int>{0, 12, 8, 0, 0}));
+    EXPECT_EQ(fit(table_columns, rows, 3), (std::vector<int>{0, 0, 0, 0, 0}));
 }
 
 TEST(Fit, does_not_move_when_a_figure_gets_a_digit_more) {
     const auto widths = [](const char* name, const char* goodput) {
-        return fit(columns, std::vector<TableRow>{row_of({"1", name, goodput, "0", ""})}, 100);
+        return fit(table_columns, std::vector<TableRow>{row_of({"1", name, goodput, "0", ""})}, 100);
     };
     EXPECT_EQ(widths("a", "9.99MB/s"), widths("host-12", "999kB/s"));
     EXPECT_EQ(widths("storage-31", "12"), widths("storage-3", "12"));

@@ -42,9 +42,9 @@ const Packet local{octets("7012375C000E17D2 0A2024870087B1B3000DEC2A 01710A1C015
                           "BB884D85FD5CFBA4728BC0690ED40000"),
                    8, 0, 0, 44};
 // Published in scapy's test suite: a CNP of a ConnectX-4 Lx, two RoCEv1 packets.
-const Packet cnp{octets("45c2003c718c4000401191610a0011010a001201 000012b700280000 8100ffff4000011800000000"
-                        "00000000000000000000000000000000"),
-                 0, 20, 8, 28};
+const Packet cnp_packet{octets("45c2003c718c4000401191610a0011010a001201 000012b700280000 8100ffff4000011800000000"
+                               "00000000000000000000000000000000"),
+                        0, 20, 8, 28};
 const Packet write{octets("6020000000281b4000000000000000000000ffff0f00000200000000000000000000ffff0f000002"
                           "0a70ffff0000010a80a788bc000055d4c0726000000047b3000000050000000001000000"),
                    0, 40, 0, 36};
@@ -58,14 +58,14 @@ const Packet over_ipv6{octets("60000000001c114020010db80000000000000000000000012
 
 TEST(Icrc, PublishedPackets) {
     EXPECT_EQ(local.icrc(), 0x9625b75au);
-    EXPECT_EQ(cnp.icrc(), 0x82fd002au);
+    EXPECT_EQ(cnp_packet.icrc(), 0x82fd002au);
     EXPECT_EQ(write.icrc(), 0xe3d856bbu);
     EXPECT_EQ(acknowledge.icrc(), 0x25f0c038u);
     EXPECT_EQ(over_ipv6.icrc(), 0x1bd0fcf0u);
 }
 
 TEST(Icrc, Ipv4Options) {
-    Packet packet = cnp;
+    Packet packet = cnp_packet;
     const auto options = octets("94040000 01010100");
     packet.bytes.insert(packet.bytes.begin() + 20, options.begin(), options.end());
     packet.bytes[0] = std::byte{0x47};
@@ -118,7 +118,7 @@ struct Kind {
 const Kind kinds[] = {
     {"InfiniBand", local, 20, std::byte{0xf0}, {12}},
     {"RoCEv1", write, 52, std::byte{0x0f}, {1, 2, 3, 7, 44}},
-    {"RoCEv2 over IPv4", cnp, 40, std::byte{0}, {1, 8, 10, 11, 26, 27, 32}},
+    {"RoCEv2 over IPv4", cnp_packet, 40, std::byte{0}, {1, 8, 10, 11, 26, 27, 32}},
     {"RoCEv2 over IPv6", over_ipv6, 60, std::byte{0x0f}, {1, 2, 3, 7, 46, 47, 52}},
 };
 

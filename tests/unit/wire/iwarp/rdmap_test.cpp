@@ -14,7 +14,7 @@ namespace {
 
 using Octets = std::vector<std::byte>;
 
-Octets octets(std::string_view hex) {
+Octets octets_of_text(std::string_view hex) {
     Octets out;
     for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
         out.push_back(static_cast<std::byte>(std::stoi(std::string{hex.substr(i, 2)}, nullptr, 16)));
@@ -23,7 +23,7 @@ Octets octets(std::string_view hex) {
 
 // Values from tshark for siw-rping-p2p.pcap, frames 4 and 8.
 TEST(Ddp, untagged_header_of_siw) {
-    const Octets bytes = octets(
+    const Octets bytes = octets_of_text(
         "414100000000"
         "00000001"
         "00000002"
@@ -44,7 +44,7 @@ TEST(Ddp, untagged_header_of_siw) {
 }
 
 TEST(Ddp, tagged_header_of_siw) {
-    const Octets bytes = octets("c1428fa1fb000000561b2f762110");
+    const Octets bytes = octets_of_text("c1428fa1fb000000561b2f762110");
     const auto header = wire::parse_ddp_tagged(bytes);
     ASSERT_TRUE(header);
     EXPECT_TRUE(header->control.tagged);
@@ -57,7 +57,7 @@ TEST(Ddp, tagged_header_of_siw) {
 }
 
 TEST(Rdmap, read_request_of_siw) {
-    const Octets bytes = octets("8fa1fb000000561b2f7621100000004057f739000000564a1699b440");
+    const Octets bytes = octets_of_text("8fa1fb000000561b2f7621100000004057f739000000564a1699b440");
     const auto request = wire::parse<wire::RdmapReadRequest>(bytes);
     ASSERT_TRUE(request);
     EXPECT_EQ(request->sink_stag, 0x8fa1fb00u);
@@ -81,7 +81,7 @@ TEST(Rdmap, atomic_request) {
     request.compare = 12;
     request.compare_mask = 13;
     const auto emitted = wire::to_octets(request);
-    const Octets expected = octets(
+    const Octets expected = octets_of_text(
         "00000002"
         "00000007"
         "00000008"
@@ -97,7 +97,7 @@ TEST(Rdmap, atomic_request) {
 
 // siw-verbs-badrkey-w.pcap frame 22: layer DDP, tagged buffer, invalid STag; M and D in the low bits.
 TEST(Terminate, of_siw_is_byte_swapped) {
-    const Octets bytes = octets("1100030005948140194cc00000007f8315840000");
+    const Octets bytes = octets_of_text("1100030005948140194cc00000007f8315840000");
     const auto parts = wire::parse_terminate(bytes);
     ASSERT_TRUE(parts);
     EXPECT_TRUE(parts->byte_swapped);
@@ -114,7 +114,7 @@ TEST(Terminate, of_siw_is_byte_swapped) {
 
 // siw-verbs-badrkey-r.pcap frame 23: with the Read Request's header.
 TEST(Terminate, of_siw_with_read_request) {
-    const Octets bytes = octets(
+    const Octets bytes = octets_of_text(
         "100007000000414100000000000000010000138800000000"
         "4214e30000007f6b540fb3c000001388668c000000007f0721d04000");
     const auto parts = wire::parse_terminate(bytes);
@@ -132,22 +132,22 @@ TEST(Terminate, of_siw_with_read_request) {
 
 // Without headers only sense can tell: siw says MPA CRC error (2/0/02) as type 2 of layer 0, code 2, which is none.
 TEST(Terminate, of_siw_without_headers) {
-    const auto crc = wire::parse_terminate(octets("02020000"));
+    const auto crc = wire::parse_terminate(octets_of_text("02020000"));
     EXPECT_TRUE(crc->byte_swapped);
     EXPECT_EQ(crc->control.layer, 2);
     EXPECT_EQ(crc->control.type, 0);
-    const auto right = wire::parse_terminate(octets("20020000"));
+    const auto right = wire::parse_terminate(octets_of_text("20020000"));
     EXPECT_FALSE(right->byte_swapped);
     EXPECT_EQ(right->control.layer, 2);
-    const auto unexpected = wire::parse_terminate(octets("02060000"));  // 0/2/06 has a meaning as it stands
+    const auto unexpected = wire::parse_terminate(octets_of_text("02060000"));  // 0/2/06 has a meaning as it stands
     EXPECT_FALSE(unexpected->byte_swapped);
     EXPECT_EQ(unexpected->control.type, 2);
-    const auto neither = wire::parse_terminate(octets("9f770000"));
+    const auto neither = wire::parse_terminate(octets_of_text("9f770000"));
     EXPECT_FALSE(neither->byte_swapped);
 }
 
 TEST(Terminate, round_trip_and_every_truncation) {
-    const Octets ddp = octets("c1428fa1fb000000561b2f762110");
+    const Octets ddp = octets_of_text("c1428fa1fb000000561b2f762110");
     const Octets rdma(28, std::byte{0x55});
     std::array<std::byte, wire::terminate_longest> out{};
     for (const bool with_ddp : {false, true})
