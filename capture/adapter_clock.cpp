@@ -21,6 +21,8 @@
 #include "base/clock.h"
 #include "base/descriptor.h"
 
+#include "text/quantities.h"
+
 namespace capture {
 namespace {
 
@@ -66,8 +68,9 @@ AdapterClock use_adapter_clock(int socket, const std::string& interface, bool in
 
     const auto ahead = ahead_ns(offers.phc_index);
     if (!insist && (!ahead || std::abs(*ahead) > agrees_ns))
-        return {.why_not = ahead ? fmt::format("the adapter's clock is {} ns off the system's", *ahead)
-                                 : "the adapter's clock cannot be read"};
+        return {.why_not =
+                    ahead ? fmt::format("the adapter's clock is {} off the system's", text::format_duration(*ahead))
+                          : "the adapter's clock cannot be read"};
 
     hwtstamp_config config = {};
     if (request(socket, SIOCGHWTSTAMP, interface, &config) != 0) config = {};  // keeps what leaves as it was
@@ -84,9 +87,9 @@ AdapterClock use_adapter_clock(int socket, const std::string& interface, bool in
         clock.warning = "the adapter's clock cannot be compared with the system's, which stamps frames that leave";
     else if (std::abs(*ahead) > apart_ns)
         clock.warning = fmt::format(
-            "the adapter's clock is {} s off the system's, which stamps frames that leave: latencies are wrong until "
+            "the adapter's clock is {} off the system's, which stamps frames that leave: latencies are wrong until "
             "both are kept together, as phc2sys does",
-            static_cast<double>(*ahead) / 1e9);
+            text::format_duration(*ahead));
     return clock;
 }
 

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "capture/adapter_clock.h"
+#include "text/quantities.h"
 
 namespace capture {
 namespace {
@@ -183,8 +184,9 @@ Result<bool> PacketSocket::make_ring(const PacketRingOptions& options, std::uint
                                   why);
     }
     if (shape != wanted)
-        warnings.push_back(fmt::format("no memory for a ring of {} MiB ({}); it has {} MiB", wanted.octets() >> 20,
-                                       std::strerror(why), shape.octets() >> 20));
+        warnings.push_back(fmt::format("no memory for a ring of {} ({}); it has {}",
+                                       text::format_exact_size(wanted.octets()), std::strerror(why),
+                                       text::format_exact_size(shape.octets())));
     return true;
 }
 

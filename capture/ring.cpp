@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
-#include <charconv>
 #include <climits>
 #include <cstring>
 #include <ctime>
@@ -13,6 +11,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "text/quantities.h"
 
 namespace capture {
 namespace {
@@ -32,23 +32,19 @@ Result<std::uint64_t> parse_file_size(std::string_view text) {
     const auto wrong = [&](std::string_view why) {
         return wire::Failure{Error{.message = fmt::format("`{}` is no file size: {}", text, why)}};
     };
-    std::uint64_t number = 0;
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-    if (code == std::errc::result_out_of_range) return wrong("too large");
-    if (code != std::errc{} || number == 0)
-        return wrong("give a number from 1 on, in millions of bytes or with k, m, g");
-    std::uint64_t scale = 1'000'000;
-    if (unit.size() > 1) return wrong("the units are k, m and g");
-    if (!unit.empty()) switch (std::tolower(static_cast<unsigned char>(unit.front()))) {
-            case 'k': scale = std::uint64_t{1} << 10; break;
-            case 'm': scale = std::uint64_t{1} << 20; break;
-            case 'g': scale = std::uint64_t{1} << 30; break;
-            default: return wrong("the units are k, m and g");
-        }
-    if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / scale)
-        return wrong("too large");
-    return number * scale;
+    constexpr text::SizeForm form{.least = 1,
+                                  .most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()),
+                                  .letters_only = true,
+                                  .bare_factor = 1'000'000};
+    const text::Parsed<std::uint64_t> size = text::parse_size(text, form);
+    if (size) return *size;
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    if (digits == 0 || text.find_first_not_of('0') == std::string_view::npos) return wrong("give " + size.error());
+    const std::string_view unit = text.substr(digits);
+    constexpr std::string_view units = "kKmMgG";
+    if (unit.size() > 1 || (unit.size() == 1 && units.find(unit) == std::string_view::npos))
+        return wrong("the units are k, m and g");
+    return wrong("too large");
 }
 
 RingWriter::RingWriter(std::string path, RingOptions ring, WriterOptions options)

@@ -53,7 +53,8 @@ int help(const std::vector<std::string>& topics, std::span<const Command> comman
 
 }  // namespace
 
-int run(const std::vector<std::string>& arguments, std::span<const Command> commands, const Environment& environment) {
+int run(const std::vector<std::string>& arguments, const Environment& environment) {
+    const std::span<const Command> commands = environment.commands;
     if (arguments.empty()) {
         tell("{}", overview(commands));
         return exit_usage;
@@ -64,6 +65,28 @@ int run(const std::vector<std::string>& arguments, std::span<const Command> comm
     if (name == "help" || name == "--help" || name == "-h") return help(rest, commands);
     const Command* command = find(commands, name);
     return command == nullptr ? unknown(name, commands) : command->run(rest, environment);
+}
+
+int usage_error(const Environment& environment, std::string_view command, options::UsageError error) {
+    std::vector<options::CommandOptions> all;
+    for (const Command& each : environment.commands)
+        for (options::CommandOptions& part : each.option_lists()) all.push_back(std::move(part));
+    append_other_commands(error, command, all);
+    // `rdmascope help` has pages of commands, not of their parts.
+    const bool is_part = command.find(' ') != std::string_view::npos;
+    const std::string page =
+        is_part ? fmt::format("rdmascope {} --help", command) : fmt::format("rdmascope help {}", command);
+    tell("rdmascope {0}: {1}\nrdmascope {0}: `{2}` lists the options", command, error.message, page);
+    return exit_usage;
+}
+
+std::optional<int> answered(const Environment& environment, std::string_view command,
+                            const std::optional<options::UsageError>& error, const options::HelpOptions& given,
+                            std::string (*help)()) {
+    if (error) return usage_error(environment, command, *error);
+    if (given.help) return print(help());
+    if (given.version) return print(version_text(environment.version));
+    return {};
 }
 
 std::string version_text(std::string_view version) { return fmt::format("rdmascope {}\n", version); }

@@ -1,9 +1,12 @@
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/options/shared.h"
+#include "cli/options/table.h"
 #include "dissect/registry.h"
 
 namespace cli {
@@ -11,10 +14,13 @@ namespace cli {
 /// What a command ends with.
 enum ExitStatus : int { exit_done = 0, exit_failed = 1, exit_usage = 2 };
 
+struct Command;
+
 /// What `main` has assembled and every command may use.
 struct Environment {
     const dissect::FieldRegistry& fields;
     std::string_view version;
+    std::span<const Command> commands;
 };
 
 /// A subcommand of rdmascope.
@@ -23,10 +29,20 @@ struct Command {
     std::string_view summary;
     int (*run)(const std::vector<std::string>& arguments, const Environment& environment);
     std::string (*help)();
+    /// One table, or one for each part of the command.
+    std::vector<options::CommandOptions> (*option_lists)();
 };
 
 /// Finds the subcommand, or `help`, `--help`, `--version`, and runs it. `arguments` lacks the program's name.
-int run(const std::vector<std::string>& arguments, std::span<const Command> commands, const Environment& environment);
+int run(const std::vector<std::string>& arguments, const Environment& environment);
+
+/// Prints the error, and where the options are listed; `command` may be a part: "endpoint serve". Returns exit_usage.
+int usage_error(const Environment& environment, std::string_view command, options::UsageError error);
+
+/// The exit status of a usage error, of `--help` or of `--version`; absent if there is work to do.
+std::optional<int> answered(const Environment& environment, std::string_view command,
+                            const std::optional<options::UsageError>& error, const options::HelpOptions& given,
+                            std::string (*help)());
 
 /// `rdmascope 0.1.0`, and with what it captures.
 std::string version_text(std::string_view version);

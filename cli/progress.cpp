@@ -6,20 +6,13 @@
 
 #include "base/file.h"
 #include "cli/console.h"
+#include "text/quantities.h"
 
 namespace cli {
 
 namespace {
 
 constexpr auto between = std::chrono::milliseconds(100);
-
-std::string octets_text(double octets) {
-    constexpr const char* units[] = {"B", "kB", "MB", "GB", "TB"};
-    unsigned unit = 0;
-    for (; octets >= 1000 && unit < 4; ++unit) octets /= 1000;
-    return octets < 10 && unit > 0 ? fmt::format("{:.1f} {}", octets, units[unit])
-                                   : fmt::format("{:.0f} {}", octets, units[unit]);
-}
 
 }  // namespace
 
@@ -54,13 +47,12 @@ std::string progress_bar(const capture::FileSource::Progress& at, std::uint64_t 
                          unsigned columns) {
     const double rate = elapsed_sec > 0 ? static_cast<double>(at.octets) / elapsed_sec : 0;
     if (!at.total || *at.total == 0)
-        return fmt::format("{} packets, {}, {}/s", frames, octets_text(static_cast<double>(at.octets)),
-                           octets_text(rate))
+        return fmt::format("{} packets, {}, {}", frames, text::format_size(at.octets), text::format_byte_rate(rate))
             .substr(0, columns);
     const double share = std::min(1.0, static_cast<double>(at.octets) / static_cast<double>(*at.total));
     const double left_sec = rate > 0 ? static_cast<double>(*at.total - std::min(at.octets, *at.total)) / rate : 0;
-    const std::string tail =
-        fmt::format(" {:3.0f} %  {} packets  {}/s  {:.0f} s left", share * 100, frames, octets_text(rate), left_sec);
+    const std::string tail = fmt::format(" {:>6}  {} packets  {}  {} left", text::format_percent(share), frames,
+                                         text::format_byte_rate(rate), text::format_duration(left_sec * 1e9));
     if (tail.size() + 12 > columns) return tail.substr(0, columns);
     const std::size_t width = std::min<std::size_t>(columns - tail.size() - 2, 40);
     const auto full = static_cast<std::size_t>(share * static_cast<double>(width));

@@ -28,6 +28,7 @@
 #include "exporters/prometheus/devices.h"
 #include "exporters/prometheus/front_page.h"
 #include "exporters/prometheus/listener.h"
+#include "text/quantities.h"
 
 namespace service {
 
@@ -508,7 +509,7 @@ std::string Service::State::stuck(const ObserverStatus& seen) const {
     const std::int64_t silent_ns = base::steady_ns() - seen.alive_ns;
     const auto bound_ns = static_cast<std::int64_t>(options.config.engine.interval_ns * 5 + 5'000'000'000);
     if (silent_ns <= bound_ns) return {};
-    return fmt::format("the capture thread has not come around for {} s", silent_ns / 1'000'000'000);
+    return fmt::format("the capture thread has not come around for {}", text::format_duration(silent_ns));
 }
 
 prom::Pages::Health Service::State::health() {

@@ -24,8 +24,9 @@ std::string operations_text(const FlowSnapshot& flow) {
     const auto kinds = std::count_if(flow.operations.begin(), flow.operations.end(),
                                      [](const auto& figures) { return figures.count > 0; });
     if (kinds == 1) return std::string(metrics::operation_names[main]);
-    return fmt::format("{} {:.0f}%, +{}", metrics::operation_names[main],
-                       100 * static_cast<double>(flow.operations[main].count) / static_cast<double>(total), kinds - 1);
+    const double share = static_cast<double>(flow.operations[main].count) / static_cast<double>(total);
+    return fmt::format("{} {}, +{}", metrics::operation_names[main],
+                       text::format_percent(share, {text::Spacing::column}), kinds - 1);
 }
 
 Value latency(const FlowSnapshot& flow, double share) {
@@ -54,7 +55,7 @@ const metrics::LevelFigures* traced_queue(const FlowRow& row) {
 }
 
 /// Messages by the length of the interval, or by the flow's wall time.
-Value message_rate(const FlowRow& row) {
+std::optional<double> message_rate(const FlowRow& row) {
     const std::uint64_t ns = row.context.interval ? row.context.interval->length_ns : row.flow.wall_ns();
     const std::uint64_t messages = row.flow.messages_total();
     if (messages == 0 || ns == 0) return {};
@@ -87,14 +88,6 @@ Value stalled(const FlowSnapshot& flow) {
     return static_cast<double>(lost) / static_cast<double>(sum);
 }
 
-/// Three digits: "1.23M", "250", "0.50".
-std::string rate_text(const Value& rate) {
-    if (std::holds_alternative<std::monostate>(rate)) return "-";
-    std::string text = readable(rate, Unit::bits_per_sec);
-    text.resize(text.size() - std::string_view("bit/s").size());
-    return text;
-}
-
 std::string pair_text(const std::string& a, const std::string& b) { return fmt::format("{}/{}", a, b); }
 
 std::vector<FlowField> make_brief() {
@@ -120,8 +113,9 @@ std::vector<FlowField> make_brief() {
         .text = [](const FlowRow& row) { return row.flow.messages_total() == 0 ? "-" : goodput_text(row); };
     fields
         .add("message_rate", "", "msg/s", Unit::ratio,
-             "messages per second of the flow's wall time (of the interval's length)", message_rate)
-        .text = [](const FlowRow& row) { return rate_text(message_rate(row)); };
+             "messages per second of the flow's wall time (of the interval's length)",
+             [](const FlowRow& row) { return value(message_rate(row)); })
+        .text = [](const FlowRow& row) { return text::format_count(message_rate(row)); };
     fields.add("latency_p50", "", "p50", Unit::ns, "median latency of the most frequent operation",
                [](const FlowRow& row) { return latency(row.flow, 0.5); });
     fields.add("latency_p99", "", "p99", Unit::ns, "99th percentile of its latency",
@@ -131,8 +125,7 @@ std::vector<FlowField> make_brief() {
              [](const FlowRow& row) { return has_depth(row.flow) ? Value{row.flow.messages_mean} : Value{}; })
         .text = [](const FlowRow& row) {
         if (!has_depth(row.flow)) return std::string("-");
-        return fmt::format("{:.{}f}/{}", row.flow.messages_mean, row.flow.messages_mean < 99.95 ? 1 : 0,
-                           row.flow.messages_max);
+        return fmt::format("{}/{}", text::format_decimal(row.flow.messages_mean), row.flow.messages_max);
     };
     fields.add("depth_used", "", "used", Unit::share,
                "mean of outstanding messages by the ORD agreed on where only READs and atomics were sent, else by the "
@@ -149,7 +142,7 @@ std::vector<FlowField> make_brief() {
         .text = [](const FlowRow& row) {
         const metrics::LevelFigures* const queue = traced_queue(row);
         if (queue == nullptr) return std::string("-");
-        std::string text = fmt::format("{:.{}f}/{}", queue->mean, queue->mean < 99.95 ? 1 : 0, queue->max);
+        std::string text = fmt::format("{}/{}", text::format_decimal(queue->mean), queue->max);
         return queue->capacity ? fmt::format("{}/{}", text, *queue->capacity) : text;
     };
     fields.add(
@@ -179,7 +172,7 @@ std::vector<FlowField> make_brief() {
                    std::string_view name = metrics::state_names[top->state];
                    constexpr std::string_view prefix = "application_";
                    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
-                   return Value{fmt::format("{} {:.0f}%", name, 100 * top->share)};
+                   return Value{fmt::format("{} {}", name, text::format_percent(top->share, {text::Spacing::column}))};
                });
     return std::move(fields.all);
 }

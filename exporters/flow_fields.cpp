@@ -242,7 +242,7 @@ std::optional<double> goodput(const FlowRow& row) {
 
 std::string goodput_text(const FlowRow& row) {
     const auto octets = goodput(row);
-    return octets ? readable(*octets * 8, Unit::bits_per_sec) : "-";
+    return octets ? text::format_bit_rate(*octets * 8, {text::Spacing::column}) : "-";
 }
 
 const std::vector<FlowField>& flow_fields() {

@@ -113,16 +113,16 @@ void Table::append_line(std::string& out, const std::vector<std::string>& cells)
     out += '\n';
 }
 
-std::string cell(const FlowField& field, const FlowRow& row) {
-    return field.text ? field.text(row) : readable(field.value(row), field.unit);
+std::string cell(const FlowField& field, const FlowRow& row, text::Charset charset) {
+    return field.text ? field.text(row) : readable(field.value(row), field.unit, {text::Spacing::column, charset});
 }
 
 Table flow_table(const FlowColumns& columns, bool growing) {
     const auto usual_width = [](Unit unit) -> std::size_t {
         switch (unit) {
             case Unit::bytes_per_sec: return 10;
-            case Unit::ns:
-            case Unit::bytes: return 6;
+            case Unit::bytes: return 7;
+            case Unit::ns: return 6;
             case Unit::count:
             case Unit::ratio: return 5;
             default: return 0;

@@ -42,27 +42,6 @@ void append_frames(std::string& out, const Frames& frames, char separator) {
     }
 }
 
-/// Three significant digits with a prefix of `factor`: 1.23k, 12.3k, 123k.
-std::string scaled(double number, const std::array<std::string_view, 6>& prefixes, std::string_view unit) {
-    std::size_t prefix = 0;
-    // 999.5 would be shown as 1000.
-    while (std::abs(number) >= 999.5 && prefix + 1 < prefixes.size()) {
-        number /= 1000;
-        ++prefix;
-    }
-    const double size = std::abs(number);
-    const int decimals = prefix == 0 && size == std::floor(size) ? 0 : size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
-    return fmt::format("{:.{}f}{}{}", number, decimals, prefixes[prefix], unit);
-}
-
-std::string duration(double ns) {
-    if (std::abs(ns) < 999.5e9) return scaled(ns, {"n", "u", "m", "", "", ""}, "s");
-    const double seconds = ns / 1e9;
-    return seconds < 7200      ? fmt::format("{:.0f}s", seconds)
-           : seconds < 172'800 ? fmt::format("{:.1f}h", seconds / 3600)
-                               : fmt::format("{:.1f}d", seconds / 86'400);
-}
-
 double number_of(const Value& value) {
     return std::visit(Overloaded{[](bool truth) { return truth ? 1.0 : 0.0; },
                                  [](std::uint64_t number) { return static_cast<double>(number); },
@@ -103,18 +82,22 @@ std::string_view name_of(Unit unit) {
 }
 
 void append_json(std::string& out, const Value& value) {
-    std::visit(
-        Overloaded{[&](std::monostate) { out += "null"; }, [&](bool truth) { out += truth ? "true" : "false"; },
-                   [&](std::uint64_t number) { append_number(out, number); },
-                   [&](std::int64_t number) { append_number(out, number); },
-                   [&](double number) { std::isfinite(number) ? append_double(out, number) : void(out += "null"); },
-                   [&](const std::string& text) { append_quoted(out, text); },
-                   [&](const Frames& frames) {
-                       out += '[';
-                       append_frames(out, frames, ',');
-                       out += ']';
-                   }},
-        value);
+    std::visit(Overloaded{[&](std::monostate) { out += "null"; }, [&](bool truth) { out += truth ? "true" : "false"; },
+                          [&](std::uint64_t number) { append_number(out, number); },
+                          [&](std::int64_t number) { append_number(out, number); },
+                          [&](double number) {
+                              if (std::isfinite(number))
+                                  append_double(out, number);
+                              else
+                                  out += "null";
+                          },
+                          [&](const std::string& text) { append_quoted(out, text); },
+                          [&](const Frames& frames) {
+                              out += '[';
+                              append_frames(out, frames, ',');
+                              out += ']';
+                          }},
+               value);
 }
 
 void append_csv(std::string& out, const Value& value) {
@@ -137,8 +120,7 @@ void append_csv(std::string& out, const Value& value) {
                value);
 }
 
-std::string readable(const Value& value, Unit unit) {
-    constexpr std::array<std::string_view, 6> decimal{"", "k", "M", "G", "T", "P"};
+std::string readable(const Value& value, Unit unit, text::Style style) {
     if (const auto* text = std::get_if<std::string>(&value)) return *text;
     if (const auto* truth = std::get_if<bool>(&value)) return *truth ? "yes" : "no";
     std::string out;
@@ -146,12 +128,12 @@ std::string readable(const Value& value, Unit unit) {
     if (std::holds_alternative<std::monostate>(value)) out.push_back('-');
     if (!out.empty()) return out;
     switch (unit) {
-        case Unit::ns: return duration(number_of(value));
-        case Unit::bytes: return scaled(number_of(value), decimal, "B");
-        case Unit::bytes_per_sec: return scaled(number_of(value), decimal, "B/s");
-        case Unit::bits_per_sec: return scaled(number_of(value), decimal, "bit/s");
-        case Unit::share: return fmt::format("{:.0f}%", number_of(value) * 100);
-        case Unit::ratio: return fmt::format("{:.2f}", number_of(value));
+        case Unit::ns: return text::format_duration(number_of(value), style);
+        case Unit::bytes: return text::format_size(number_of(value), style);
+        case Unit::bytes_per_sec: return text::format_byte_rate(number_of(value), style);
+        case Unit::bits_per_sec: return text::format_bit_rate(number_of(value), style);
+        case Unit::share: return text::format_percent(number_of(value), style);
+        case Unit::ratio: return text::format_decimal(number_of(value));
         case Unit::time:
             if (const auto* time_ns = std::get_if<std::int64_t>(&value)) return clock_time(*time_ns);
             break;

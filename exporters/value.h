@@ -5,6 +5,8 @@
 #include <variant>
 #include <vector>
 
+#include "text/quantities.h"
+
 namespace exporters {
 
 /// One figure on its way out: nothing where it is unknown, and frames where it is a list of them.
@@ -32,8 +34,8 @@ constexpr bool is_left_aligned(Unit unit) { return unit == Unit::text; }
 void append_json(std::string& out, const Value& value);
 /// As a field of CSV, quoted where RFC 4180 asks for it; frames are joined by blanks.
 void append_csv(std::string& out, const Value& value);
-/// For people: three digits and a unit; `-` for nothing.
-std::string readable(const Value& value, Unit unit);
+/// For people, in columns unless `style` says otherwise: three digits and a unit; `-` for nothing.
+std::string readable(const Value& value, Unit unit, text::Style style = {text::Spacing::column});
 
 /// -1, 0, 1: how values follow one another when sorted upwards. Nothing goes first, numbers before text.
 int compare(const Value& a, const Value& b);

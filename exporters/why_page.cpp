@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "metrics/why/words.h"
+#include "text/quantities.h"
 
 namespace exporters {
 
@@ -104,11 +105,11 @@ private:
         const auto alarms = static_cast<std::size_t>(
             std::count_if(answers_.begin(), answers_.end(), [](const Answer& each) { return each.alarm; }));
         if (alarms > 0)
-            paragraph(
-                "WRONG:", red, 7,
-                fmt::format("{}{}", meaning_of(answers_.front()),
-                            alarms == 1 ? std::string()
-                                        : fmt::format(" And {} below.", words::counted(alarms - 1, "more finding"))));
+            paragraph("WRONG:", red, 7,
+                      fmt::format("{}{}", meaning_of(answers_.front()),
+                                  alarms == 1 ? std::string()
+                                              : fmt::format(" And {} below.",
+                                                            text::format_counted(alarms - 1, "more finding"))));
         else if (snapshot_.flows.empty())
             paragraph("NOTHING TO JUDGE:", bold, 18,
                       snapshot_.capture.rdma_units == 0 ? "the capture holds no RDMA."
@@ -123,12 +124,13 @@ private:
         const metrics::CaptureFigures& capture = snapshot_.capture;
         std::vector<std::string> parts;
         if (capture.kernel_dropped.value_or(0) > 0)
-            parts.push_back(words::counted(*capture.kernel_dropped, "packet was", "packets were") +
+            parts.push_back(text::format_counted(*capture.kernel_dropped, "packet was", "packets were") +
                             " dropped by the capturing kernel");
         if (capture.stream_octets_lost > 0)
-            parts.push_back(words::counted(capture.stream_octets_lost, "octet") + " of TCP streams are not in it");
+            parts.push_back(text::format_counted(capture.stream_octets_lost, "octet") +
+                            " of TCP streams are not in it");
         if (capture.flows_evicted > 0)
-            parts.push_back(words::counted(capture.flows_evicted, "flow was", "flows were") +
+            parts.push_back(text::format_counted(capture.flows_evicted, "flow was", "flows were") +
                             " forgotten for want of room");
         if (parts.empty()) return {};
         std::string text = "the capture is not complete: ";
@@ -140,7 +142,7 @@ private:
     std::string unsorted() const {
         const std::uint64_t count = snapshot_.capture.unsorted;
         if (count == 0) return {};
-        return words::counted(count, "packet is", "packets are") +
+        return text::format_counted(count, "packet is", "packets are") +
                " out of the order of time. Times between them and their neighbours are less sure.";
     }
 
@@ -207,7 +209,7 @@ private:
     }
 
     void certainty(const Answer& answer) {
-        std::string text = words::percent(answer.confidence);
+        std::string text = text::format_percent(answer.confidence);
         if (answer.vantage != metrics::Vantage::unknown)
             text += fmt::format(", seen {}", answer.vantage == metrics::Vantage::sender ? "near the sender"
                                              : answer.vantage == metrics::Vantage::receiver

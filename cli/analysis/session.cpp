@@ -115,7 +115,10 @@ struct Session::State {
 
 bool Session::State::open() {
     auto expression = expression_of(options.expression, options.expression_path);
-    if (!expression) return fail(expression.error().text()), false;
+    if (!expression) {
+        fail(expression.error().text());
+        return false;
+    }
     if (!options.interfaces.empty()) {
         capture::LiveOptions how;
         how.snaplen = options.snaplen;
@@ -123,7 +126,11 @@ bool Session::State::open() {
         how.buffer_kib = options.buffer_kib;
         how.filter = *expression;
         auto opened = LiveSources::open(options.interfaces, std::move(how));
-        if (!opened) return mistaken = is_mistaken(*expression), fail(opened.error().text()), false;
+        if (!opened) {
+            mistaken = is_mistaken(*expression);
+            fail(opened.error().text());
+            return false;
+        }
         live = std::move(opened).value();
         tell_listening();
         if (options.duration_ns) deadline = Clock::now() + std::chrono::nanoseconds(*options.duration_ns);
@@ -133,13 +140,19 @@ bool Session::State::open() {
     reading.stop = Signals::stop;
     reading.keep = options.threads > 1;
     auto opened = FileInput::open(options.read_paths, reading);
-    if (!opened) return fail(opened.error().text()), false;
+    if (!opened) {
+        fail(opened.error().text());
+        return false;
+    }
     files = std::move(opened).value();
     if (expression->empty()) return true;
     selection = Selection(*expression, true);
     for (const capture::InterfaceInfo& interface : source().interfaces())
-        if (!selection.compile(interface.link_type, interface.snaplen))
-            return mistaken = true, fail(selection.error().text()), false;
+        if (!selection.compile(interface.link_type, interface.snaplen)) {
+            mistaken = true;
+            fail(selection.error().text());
+            return false;
+        }
     return true;
 }
 
@@ -148,10 +161,16 @@ bool Session::State::open_trace() {
     std::string error;
     if (options.trace_path) {
         trace = service::open_trace_file(*options.trace_path, error);
-        if (trace == nullptr) return fail(error), false;
+        if (trace == nullptr) {
+            fail(error);
+            return false;
+        }
     } else if (live) {
         trace = service::open_live_trace({.kernel_events = options.kernel_events}, error);
-        if (!error.empty()) return fail("--kernel-events: " + error), false;
+        if (!error.empty()) {
+            fail("--kernel-events: " + error);
+            return false;
+        }
     }
     analyzer.emplace(analyzer_options(options), std::move(trace));
     return true;
@@ -160,9 +179,15 @@ bool Session::State::open_trace() {
 bool Session::State::read_counters() {
     if (!options.counters_path) return true;
     const auto text = read_text(*options.counters_path);
-    if (!text) return fail("--counters " + text.error()), false;
+    if (!text) {
+        fail("--counters " + text.error());
+        return false;
+    }
     auto read = exporters::parse_device_document(*text);
-    if (!read) return fail(fmt::format("--counters {}: {}", *options.counters_path, read.error())), false;
+    if (!read) {
+        fail(fmt::format("--counters {}: {}", *options.counters_path, read.error()));
+        return false;
+    }
     devices = std::move(read).value();
     return true;
 }
@@ -371,17 +396,6 @@ std::string Session::unknown_links() const {
 void Session::fail(const std::string& message) { state_->fail(message); }
 void Session::end_by_broken_pipe() const {
     if (state_->signals) state_->signals->end_by_broken_pipe();
-}
-
-std::optional<int> answered(const AnalysisOptions& options, const std::string& reason, const std::string& command,
-                            const std::string& help, std::string_view version) {
-    if (!reason.empty()) {
-        tell("rdmascope {0}: {1}\nrdmascope {0}: `rdmascope help {0}` lists the options", command, reason);
-        return exit_usage;
-    }
-    if (options.help) return print(help);
-    if (options.version) return print(version_text(version));
-    return {};
 }
 
 }  // namespace cli::analysis

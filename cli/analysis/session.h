@@ -83,8 +83,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// The exit status of `command --help`, `--version`, or a usage error in `reason`; absent where there is work to do.
-std::optional<int> answered(const AnalysisOptions& options, const std::string& reason, const std::string& command,
-                            const std::string& help, std::string_view version);
-
 }  // namespace cli::analysis

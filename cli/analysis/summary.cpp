@@ -4,14 +4,11 @@
 
 #include "cli/analysis/session.h"
 #include "cli/console.h"
+#include "text/quantities.h"
 
 namespace cli::analysis {
 
 namespace {
-
-std::string counted(std::uint64_t count, std::string_view singular) {
-    return fmt::format("{} {}{}", count, singular, count == 1 ? "" : "s");
-}
 
 void append(std::string& out, std::uint64_t count, std::string_view what) {
     if (count != 0) out += fmt::format(", {} {}", count, what);
@@ -36,7 +33,7 @@ std::string attempts(const metrics::Snapshot& snapshot) {
         if (attempt.outcome != metrics::AttemptOutcome::established) ++outcomes[attempt.outcome];
     std::string text;
     for (const auto& [outcome, count] : outcomes)
-        text += fmt::format(", {} {}", counted(count, "connection attempt"), name_of(outcome));
+        text += fmt::format(", {} {}", text::format_counted(count, "connection attempt"), name_of(outcome));
     return text;
 }
 
@@ -55,11 +52,11 @@ std::string nothing_found(const AnalysisOptions& options, const metrics::Capture
                                             "traffic (`rdmascope dump -i IFACE --all` shows all of it)";
     if (capture.rdma_units != 0)
         return fmt::format("{}, whose RDMA is connection management only: no data flow",
-                           counted(capture.packets, "packet"));
+                           text::format_counted(capture.packets, "packet"));
     if (!unknown_links.empty())
         return fmt::format("no RDMA in {} that can be read: rdmascope does not know the link type {}",
-                           counted(capture.packets, "packet"), unknown_links);
-    std::string text = fmt::format("no RDMA in {}:", counted(capture.packets, "packet"));
+                           text::format_counted(capture.packets, "packet"), unknown_links);
+    std::string text = fmt::format("no RDMA in {}:", text::format_counted(capture.packets, "packet"));
     if (expression) text += " check the expression;";
     text +=
         " RoCEv2 is UDP port 4791, iWARP is recognised where its connection is set up (MPA) or by its FPDUs; adapters "
@@ -73,14 +70,13 @@ std::string nothing_found(const AnalysisOptions& options, const metrics::Capture
 std::string Session::summary() const {
     const metrics::Snapshot& all = snapshot();
     const metrics::CaptureFigures& capture = all.capture;
-    const double seconds = capture.last_ns > capture.first_ns ? static_cast<double>(capture.last_ns) / 1e9 -
-                                                                    static_cast<double>(capture.first_ns) / 1e9
-                                                              : 0.0;
-    std::string text = fmt::format("{} in {:.3f} s, {} in {}", counted(capture.packets, "packet"), seconds,
-                                   counted(capture.rdma_units, "RDMA message unit"), counted(all.flows.size(), "flow"));
+    const std::int64_t length_ns = std::max<std::int64_t>(capture.last_ns - capture.first_ns, 0);
+    std::string text = fmt::format(
+        "{} in {}, {} in {}", text::format_counted(capture.packets, "packet"), text::format_duration(length_ns),
+        text::format_counted(capture.rdma_units, "RDMA message unit"), text::format_counted(all.flows.size(), "flow"));
     const std::uint64_t known = in_flows(all);
     if (capture.flows_evicted == 0 && known < capture.packets)
-        text += fmt::format(", {} of set-up or other traffic", counted(capture.packets - known, "packet"));
+        text += fmt::format(", {} of set-up or other traffic", text::format_counted(capture.packets - known, "packet"));
     if (capture.kernel_dropped) text += fmt::format(", {} dropped by the kernel", *capture.kernel_dropped);
     text += attempts(all);
     append(text, capture.truncated, "cut by the snapshot length");
@@ -92,7 +88,7 @@ std::string Session::summary() const {
     append(text, capture.stream_octets_skipped, "octets of TCP streams not understood");
     if (const std::uint64_t unread = flows_partly_read(all); unread != 0)
         text += fmt::format(
-            ", {} of which goodput and depth are unknown{}", counted(unread, "flow"),
+            ", {} of which goodput and depth are unknown{}", text::format_counted(unread, "flow"),
             capture.truncated == 0
                 ? ""
                 : ": their segments hold many FPDUs and are cut by the snapshot length (capture with -s 0)");
@@ -101,7 +97,7 @@ std::string Session::summary() const {
            "values in a neighbour's bucket for want of memory (percentiles are doubtful)");
     append(text, capture.beyond_hosts, "of hosts too many to keep figures of (incast and link rates leave them out)");
     if (capture.flows_evicted != 0)
-        text += fmt::format(", {} forgotten to stay within {}", counted(capture.flows_evicted, "flow"),
+        text += fmt::format(", {} forgotten to stay within {}", text::format_counted(capture.flows_evicted, "flow"),
                             options().connect     ? "the daemon's engine.max_flows"
                             : options().recalls() ? "--max-flows or the daemon's engine.max_flows"
                                                   : "--max-flows");

@@ -7,6 +7,7 @@
 #include "daemon/log.h"
 #include "daemon/service.h"
 #include "daemon/systemd/notify.h"
+#include "text/quantities.h"
 
 namespace cli::daemon {
 
@@ -45,10 +46,7 @@ int serve(const DaemonOptions& options, const service::Config& config, std::stri
 
 int run(const std::vector<std::string>& arguments, const Environment& environment) {
     DaemonOptions options;
-    if (const std::string reason = parse_options(arguments, options); !reason.empty()) {
-        tell("rdmascope daemon: {}\nrdmascope daemon: `rdmascope help daemon` lists the options", reason);
-        return exit_usage;
-    }
+    if (const auto error = parse_options(arguments, options)) return usage_error(environment, "daemon", *error);
     switch (options.action) {
         case Action::help: return print(help());
         case Action::version: return print(version_text(environment.version));
@@ -56,6 +54,8 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
         case Action::check:
         case Action::run: break;
     }
+    // What the daemon says goes to logs, files and clients, even if a terminal started it.
+    text::set_charset(text::Charset::ascii);
     const auto config = load_config(options);
     if (!config) return tell_all(config.error().lines);
     if (const std::vector<std::string> wrong = judge(options, *config); !wrong.empty()) return tell_all(wrong);
@@ -69,5 +69,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
 }
 
 std::string help() { return help_text(); }
+
+std::vector<options::CommandOptions> option_lists() { return {{"daemon", option_table().options()}}; }
 
 }  // namespace cli::daemon

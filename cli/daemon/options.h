@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/options/table.h"
 #include "daemon/config/config_file.h"
 
 namespace cli::daemon {
@@ -19,8 +20,9 @@ struct DaemonOptions {
     std::vector<std::pair<std::string, std::string>> settings = {};  ///< key ("capture.snaplen") and value, each good
 };
 
-/// Reads the command line; returns why it cannot be obeyed, or an empty string.
-std::string parse_options(const std::vector<std::string>& arguments, DaemonOptions& out);
+/// Reads the command line.
+std::optional<options::UsageError> parse_options(const std::vector<std::string>& arguments, DaemonOptions& out);
+options::OptionTable<DaemonOptions> option_table();
 std::string help_text();
 
 /// The file, or the defaults where there is none, and on top of it what the command line says. Called at the start and

@@ -18,7 +18,6 @@
 #include "cli/flows/options.h"
 #include "cli/flows/report.h"
 #include "cli/live.h"
-#include "cli/option_scan.h"
 #include "cli/signals.h"
 #include "cli/text_output.h"
 #include "cli/top/open_feed.h"
@@ -37,44 +36,39 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using endpoint::OperationCount;
 
-struct DemoOptions {
+using options::Section;
+
+struct DemoOptions : options::HelpOptions {
     bool recorded = false;
     bool plain = false;
-    bool numbers = false;
+    bool names = true;
     std::string save_path = {};
-    bool help = false;
-    bool version = false;
 };
-struct Row {
-    OptionText text;
-    void (*apply)(DemoOptions& options, const std::string& value);
-};
+using Row = options::Option<DemoOptions>;
+
 constexpr std::array rows{
-    Row{{0, "recorded", "", "show the capture that the program carries, without making traffic"},
-        [](DemoOptions& o, const std::string&) { o.recorded = true; }},
-    Row{{0, "plain", "", "print, also on a terminal; without it, the traffic is shown on the screen of `top` there"},
-        [](DemoOptions& o, const std::string&) { o.plain = true; }},
+    Row{{0, "recorded", {}, "show the capture that the program carries, without making traffic"},
+        Section::options,
+        options::turn_on<&DemoOptions::recorded>},
+    Row{{0, "plain", {}, "print, also on a terminal; without it, the traffic is shown on the screen of `top` there"},
+        Section::options,
+        options::turn_on<&DemoOptions::plain>},
     Row{{0, "save", "FILE", "keep what is captured, to be looked at with dump, flows and why"},
-        [](DemoOptions& o, const std::string& v) { o.save_path = v; }},
-    Row{{'n', "", "", "addresses as numbers, not as the names that /etc/hosts has"},
-        [](DemoOptions& o, const std::string&) { o.numbers = true; }},
-    Row{{'h', "help", "", "print this and exit"}, [](DemoOptions& o, const std::string&) { o.help = true; }},
-    Row{{0, "version", "", "print the version and exit"}, [](DemoOptions& o, const std::string&) { o.version = true; }},
+        Section::options,
+        options::store<&DemoOptions::save_path>},
+    under(Section::options, options::no_names<DemoOptions>),
+    under(Section::options, options::help<DemoOptions>),
+    under(Section::options, options::version<DemoOptions>),
 };
 
-std::string parse(const std::vector<std::string>& arguments, DemoOptions& out) {
-    std::vector<OptionText> texts;
-    texts.reserve(rows.size());
-    for (const Row& row : rows) texts.push_back(row.text);
-    OptionScanner scanner(texts, arguments);
-    for (;;) {
-        const OptionScanner::Found found = scanner.next();
-        if (!found.error.empty()) return found.error;
-        if (found.index < 0) break;
-        rows[static_cast<std::size_t>(found.index)].apply(out, found.value);
-    }
-    if (const std::string rest = scanner.rest(); !rest.empty()) return fmt::format("'{}' is no option", rest);
-    if (out.recorded && !out.save_path.empty()) return "--recorded and --save are given: one or the other";
+options::OptionTable<DemoOptions> option_table() { return options::OptionTable<DemoOptions>().add(rows); }
+
+std::optional<options::UsageError> parse(const std::vector<std::string>& arguments, DemoOptions& out) {
+    std::vector<std::string> words;
+    if (auto error = option_table().parse(arguments, out, words)) return error;
+    if (!words.empty()) return options::UsageError{fmt::format("'{}' is no option", options::joined(words))};
+    if (out.recorded && !out.save_path.empty())
+        return options::UsageError{"--recorded and --save are given: one or the other"};
     return {};
 }
 
@@ -130,7 +124,10 @@ std::optional<metrics::Snapshot> capture_live(LiveSources& source, Traffic& traf
         capture::WriterOptions how;
         how.format = capture::format_of_name(save_path);
         auto opened = capture::open_writer(save_path, how);
-        if (!opened) return failed(opened.error().text()), std::nullopt;
+        if (!opened) {
+            failed(opened.error().text());
+            return std::nullopt;
+        }
         writer = std::move(opened).value();
     }
     Measuring measuring(true);
@@ -140,29 +137,43 @@ std::optional<metrics::Snapshot> capture_live(LiveSources& source, Traffic& traf
     traffic.start();
     while (Clock::now() < end) {
         const capture::Batch batch = source.next_batch(frames);
-        if (batch.status == capture::ReadStatus::error) return failed(source.error().text()), std::nullopt;
+        if (batch.status == capture::ReadStatus::error) {
+            failed(source.error().text());
+            return std::nullopt;
+        }
         const std::span<const wire::Frame> taken(frames.data(), batch.count);
         if (writer)
             for (const wire::Frame& frame : taken)
-                if (writer->write(frame, source.interfaces()[frame.interface]) == capture::WriteStatus::error)
-                    return failed(writer->error().text()), std::nullopt;
+                if (writer->write(frame, source.interfaces()[frame.interface]) == capture::WriteStatus::error) {
+                    failed(writer->error().text());
+                    return std::nullopt;
+                }
         measuring.feed(taken, false);
         if (end == Clock::time_point::max() && traffic.done()) end = Clock::now() + echo;
     }
     traffic.finish();
-    if (writer && !writer->close()) return failed(writer->error().text()), std::nullopt;
+    if (writer && !writer->close()) {
+        failed(writer->error().text());
+        return std::nullopt;
+    }
     return measuring.finish(source);
 }
 
 std::optional<metrics::Snapshot> read_recorded() {
     auto source = open_recorded();
-    if (!source) return failed(source.error().text()), std::nullopt;
+    if (!source) {
+        failed(source.error().text());
+        return std::nullopt;
+    }
     Measuring measuring(false);
     std::vector<wire::Frame> frames(1024);
     for (;;) {
         const capture::Batch batch = (*source)->next_batch(frames);
         if (batch.status == capture::ReadStatus::end) return measuring.finish(**source);
-        if (batch.status == capture::ReadStatus::error) return failed((*source)->error().text()), std::nullopt;
+        if (batch.status == capture::ReadStatus::error) {
+            failed((*source)->error().text());
+            return std::nullopt;
+        }
         measuring.feed({frames.data(), batch.count}, (*source)->frames_last());
     }
 }
@@ -254,7 +265,7 @@ void print_answers(const metrics::Snapshot& snapshot, const analysis::Names& nam
 }
 
 int show(const metrics::Snapshot& snapshot, const DemoOptions& options, const Traffic* traffic, Writing& page) {
-    const analysis::Names names(!options.numbers);
+    const analysis::Names names(options.names);
     page.title("Every direction of every queue pair's conversation (`rdmascope flows`)");
     if (!print_flows(snapshot, names, traffic != nullptr)) return exit_failed;
     if (traffic != nullptr) compare(*traffic, snapshot, page);
@@ -321,7 +332,7 @@ std::optional<int> show_on_screen(const DemoOptions& options, const Environment&
     how.promiscuous = false;
     how.buffer_kib = 32U << 10;
     how.expression = traffic.filter();
-    how.names = !options.numbers;
+    how.names = options.names;
     std::string error;
     const tui::Settings settings = top::overridden(top::SettingsFile(top::SettingsFile::usual_path()).read(), how);
     const auto feed = top::open_feed(how, {settings.interval_ns, 1, true}, error);
@@ -366,13 +377,8 @@ int show_what_there_is(const DemoOptions& options, const Environment& environmen
 
 int run(const std::vector<std::string>& arguments, const Environment& environment) {
     DemoOptions options;
-    const std::string reason = parse(arguments, options);
-    if (!reason.empty()) {
-        tell("rdmascope demo: {}\nrdmascope demo: `rdmascope help demo` lists the options", reason);
-        return exit_usage;
-    }
-    if (options.help) return print(help());
-    if (options.version) return print(version_text(environment.version));
+    const auto usage = parse(arguments, options);
+    if (const auto status = answered(environment, "demo", usage, options, help)) return *status;
     try {
         return show_what_there_is(options, environment);
     } catch (const iwarp::Error& error) {
@@ -382,14 +388,15 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
 }
 
 std::string help() {
-    std::string out =
+    return options::help_page(
         "Usage: rdmascope demo [OPTION]...\n\n"
         "On a bare machine: endpoints on the loopback interface exchange real iWARP traffic, which is captured,\n"
         "measured and explained: on a terminal on the screen of `top`, until q is pressed, then in words; else in\n"
         "words after three seconds. Without the right to capture it says which command grants it, and shows a\n"
-        "capture that it made earlier.\n\nOptions:\n";
-    for (const Row& row : rows) append_help(out, row.text);
-    return out + "\nManual: rdmascope-demo(1).\n";
+        "capture that it made earlier.\n",
+        option_table().options(), "\nManual: rdmascope-demo(1).\n");
 }
+
+std::vector<options::CommandOptions> option_lists() { return {{"demo", option_table().options()}}; }
 
 }  // namespace cli::demo

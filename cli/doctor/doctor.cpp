@@ -59,7 +59,7 @@ int status_of(std::span<const Finding> findings, const DoctorOptions& options) {
 
 PageStyle style_for(const DoctorOptions& options) {
     PageStyle style = style_for_terminal(STDOUT_FILENO);
-    if (options.color != "auto") style.color = options.color == "always";
+    if (options.color != options::Color::automatic) style.color = options.color == options::Color::always;
     style.verbose = options.verbose;
     return style;
 }
@@ -119,12 +119,8 @@ int examine_machine(const ::doctor::Root& root, const Inventory& machine, const 
 
 int run(const std::vector<std::string>& arguments, const Environment& environment) {
     DoctorOptions options;
-    if (const std::string reason = parse(arguments, options); !reason.empty()) {
-        tell("rdmascope doctor: {}\nrdmascope doctor: `rdmascope help doctor` lists the options", reason);
-        return exit_usage;
-    }
-    if (options.help) return print(help());
-    if (options.version) return print(version_text(environment.version));
+    const auto error = parse(arguments, options);
+    if (const auto status = answered(environment, "doctor", error, options, help)) return *status;
     if (options.list) return print(list_of_checks());
     struct stat folder {};
     if (!options.root.empty() && (::stat(options.root.c_str(), &folder) != 0 || !S_ISDIR(folder.st_mode))) {

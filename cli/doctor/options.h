@@ -1,13 +1,15 @@
 #pragma once
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "cli/options/shared.h"
+#include "cli/options/table.h"
 #include "doctor/checks/check.h"
 
 namespace cli::doctor {
 
-struct DoctorOptions {
+struct DoctorOptions : options::HelpOptions {
     std::string binary = {};
     std::string export_path = {};
     std::string compare_path = {};
@@ -18,12 +20,10 @@ struct DoctorOptions {
     bool list = false;
     bool json = false;
     bool verbose = false;
-    std::string color = "auto";
-    bool help = false;
-    bool version = false;
+    options::Color color = options::Color::automatic;
 };
 
-/// Returns the reason where the command line cannot be obeyed, else an empty text.
-std::string parse(const std::vector<std::string>& arguments, DoctorOptions& out);
+std::optional<options::UsageError> parse(const std::vector<std::string>& arguments, DoctorOptions& out);
+options::OptionTable<DoctorOptions> option_table();
 
 }  // namespace cli::doctor

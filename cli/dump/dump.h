@@ -10,5 +10,6 @@ namespace cli::dump {
 int run(const std::vector<std::string>& arguments, const Environment& environment);
 
 std::string help();
+std::vector<options::CommandOptions> option_lists();
 
 }  // namespace cli::dump

@@ -67,36 +67,60 @@ void Job::fail_expression() {
 
 bool Job::set_up() {
     const auto expression = expression_of(options_.expression, options_.expression_path);
-    if (!expression) return fail(expression.error()), false;
+    if (!expression) {
+        fail(expression.error());
+        return false;
+    }
     // What can be found wrong without a source is found before one is opened.
     auto inspector = Inspector::make(options_, environment_, output_);
-    if (!inspector) return refuse(inspector.error()), false;
+    if (!inspector) {
+        refuse(inspector.error());
+        return false;
+    }
     inspector_ = std::move(inspector).value();
 
-    if (const std::string reason = missing_command(options_.rotate_command); !reason.empty())
-        return fail(fmt::format("-z {}: {}", options_.rotate_command, reason)), false;
+    if (const std::string reason = missing_command(options_.rotate_command); !reason.empty()) {
+        fail(fmt::format("-z {}: {}", options_.rotate_command, reason));
+        return false;
+    }
 
     auto input = open_input(options_, *expression, [this] {
         if (Signals::pending()) answer_signals();
         return Signals::stop();
     });
-    if (!input) return mistaken_ = !options_.read_path && is_mistaken(*expression), fail(input.error()), false;
+    if (!input) {
+        mistaken_ = !options_.read_path && is_mistaken(*expression);
+        fail(input.error());
+        return false;
+    }
     input_ = std::move(input).value();
     if (input_.file && !expression->empty()) {
         selection_ = Selection(*expression, options_.optimize);
         for (const capture::InterfaceInfo& interface : input_.file->interfaces())
-            if (!selection_.compile(interface.link_type, interface.snaplen)) return fail_expression(), false;
+            if (!selection_.compile(interface.link_type, interface.snaplen)) {
+                fail_expression();
+                return false;
+            }
     }
     if (options_.kernel_events) {
         auto kernel = KernelLines::open(options_, output_);
-        if (!kernel) return fail("--kernel-events: " + kernel.error().text()), false;
+        if (!kernel) {
+            fail("--kernel-events: " + kernel.error().text());
+            return false;
+        }
         kernel_ = std::move(kernel).value();
     }
     if (!options_.user.empty())
-        if (const std::string reason = become(options_.user); !reason.empty()) return fail(reason), false;
+        if (const std::string reason = become(options_.user); !reason.empty()) {
+            fail(reason);
+            return false;
+        }
 
     auto kept = open_kept(options_, input_);
-    if (!kept) return fail(kept.error()), false;
+    if (!kept) {
+        fail(kept.error());
+        return false;
+    }
     kept_ = std::move(kept).value();
     if (inspector_) inspector_->begin(input_.source());
     if (input_.live) tell_listening();
@@ -140,7 +164,10 @@ Job::Step Job::take(const wire::Frame& frame) {
     if (!selection_.everything()) {
         const Selection::Answer answer = selection_.matches(frame, input_.source().interfaces());
         if (answer == Selection::Answer::no) return Step::go_on;
-        if (answer == Selection::Answer::error) return fail_expression(), Step::failed;
+        if (answer == Selection::Answer::error) {
+            fail_expression();
+            return Step::failed;
+        }
     }
     ++received_;
     if (inspector_) {

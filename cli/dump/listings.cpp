@@ -5,7 +5,6 @@
 #include "capture/bpf.h"
 #include "capture/link_type.h"
 #include "capture/live_source.h"
-#include "cli/dump/option_table.h"
 #include "cli/selection.h"
 #include "dissect/output/listing.h"
 

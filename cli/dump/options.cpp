@@ -2,350 +2,365 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <fmt/core.h>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "capture/ring.h"
-#include "cli/analysis/options.h"
-#include "cli/dump/option_table.h"
-#include "cli/option_scan.h"
+#include "cli/options/setters.h"
 
 namespace cli::dump {
 
 namespace {
 
+using options::Argument;
+using options::Section;
+
+/// The settings while the command line is read.
+struct Reading : DumpOptions {
+    std::string mistake = {};  ///< the first that is not about one value
+    unsigned times = 0;        ///< how often -t was given
+    bool fields_format_given = false;
+    bool tree = false;
+
+    void fail(std::string reason) {
+        if (mistake.empty()) mistake = std::move(reason);
+    }
+};
+using Row = options::Option<Reading>;
+
 /// Where a user of another program should look.
-std::string_view elsewhere(char letter) {
-    switch (letter) {
-        case 'a':
-        case 'b': return "; for files that follow one another see -C, -G and -W";
-        case 'P': return "; to print as well as save use --print";
-        case 'R':
-        case 'f': return "; a display filter is -Y, a pcap-filter expression is the rest of the line";
-        case 'o':
-        case '2': return "; what tshark needs it for is always done";
-        default: return "";
-    }
+std::string_view elsewhere(std::string_view option) {
+    if (option == "-a" || option == "-b") return "; for files that follow one another see -C, -G and -W";
+    if (option == "-P") return "; to print as well as save use --print";
+    if (option == "-R" || option == "-f")
+        return "; a display filter is -Y, a pcap-filter expression is the rest of the line";
+    if (option == "-o" || option == "-2") return "; what tshark needs it for is always done";
+    if (option == "--connect")
+        return ": flows, why and top take it, since figures are what a daemon hands out. Packets are its flight "
+               "recorder's: into a file on `trigger` at its control socket, over the socket on `recording`, see "
+               "rdmascope-control(7)";
+    return {};
 }
-
-constexpr std::string_view no_connect = "there is no option --connect";
-constexpr std::string_view no_packets_of_daemons =
-    ": flows, why and top take it, since figures are what a daemon hands out. Packets are its flight recorder's: into "
-    "a file on `trigger` at its control socket, over the socket on `recording`, see rdmascope-control(7)";
-
-OptionScanner scanner_of(const std::vector<std::string>& arguments, bool field_takes_value) {
-    std::vector<OptionText> options;
-    for (const OptionRow& row : option_table()) {
-        options.push_back(text_of(row));
-        if (row.id == Option::field_or_link_header && !field_takes_value) options.back().argument = {};
-    }
-    return {std::move(options), arguments, elsewhere};
-}
-
-const OptionRow& row_at(int index) { return option_table()[static_cast<std::size_t>(index)]; }
 
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> choices) {
     return std::find(choices.begin(), choices.end(), text) != choices.end();
 }
 
-/// Turns options into settings, one after the other; the first that cannot be obeyed leaves its reason in `error`.
-class Builder {
-public:
-    DumpOptions out = {};
-    std::string error = {};
+template <class Meaning>
+using Choice = std::pair<std::string_view, Meaning>;
+constexpr std::array directions{Choice<Traffic>{"in", Traffic::in}, Choice<Traffic>{"out", Traffic::out},
+                                Choice<Traffic>{"inout", Traffic::both}};
+/// `tree` is -V.
+constexpr std::array forms{Choice<Form>{"text", Form::text}, Choice<Form>{"fields", Form::fields},
+                           Choice<Form>{"json", Form::json}, Choice<Form>{"ek", Form::ek}};
+constexpr std::array precisions{Choice<capture::TimePrecision>{"micro", capture::TimePrecision::micro},
+                                Choice<capture::TimePrecision>{"nano", capture::TimePrecision::nano}};
+constexpr std::array file_formats{Choice<capture::FileFormat>{"pcap", capture::FileFormat::pcap},
+                                  Choice<capture::FileFormat>{"pcapng", capture::FileFormat::pcapng}};
 
-    void apply(const OptionRow& row, const std::string& value) {
-        row_ = &row;
-        switch (row.group) {
-            case Group::source: return apply_source(row.id, value);
-            case Group::selection: return apply_selection(row.id, value);
-            case Group::printing: return apply_printing(row.id, value);
-            case Group::saving: return apply_saving(row.id, value);
-            case Group::other: return apply_other(row.id, value);
-        }
-    }
-
-    void finish(std::string expression);
-
-private:
-    void apply_source(Option id, const std::string& value);
-    void apply_selection(Option id, const std::string& value);
-    void apply_printing(Option id, const std::string& value);
-    void apply_look(Option id, const std::string& value);
-    void apply_saving(Option id, const std::string& value);
-    void apply_other(Option id, const std::string& value);
-    void apply_fields_format(std::string_view setting);
-    void apply_type(std::string_view value);
-    void listing_or_seconds(const std::string& value);
-    void check();
-
-    void fail(std::string reason) {
-        if (error.empty()) error = std::move(reason);
-    }
-    void fail_value(std::string_view value, std::string_view wanted) {
-        fail(fmt::format("{} {}: {} is wanted", spelling(*row_), value.empty() ? "''" : value, wanted));
-    }
-    template <class Number>
-    void number(const std::string& value, Number least, Number most, Number& into) {
-        std::uint64_t parsed = 0;
-        const char* end = value.data() + value.size();
-        const auto [stop, code] = std::from_chars(value.data(), end, parsed);
-        if (code == std::errc{} && stop == end && parsed >= least && parsed <= most)
-            into = static_cast<Number>(parsed);
-        else
-            fail_value(value, fmt::format("a number from {} to {}", least, most));
-    }
-    void once(std::optional<std::string>& into, const std::string& value, std::string_view advice) {
-        if (into) fail(fmt::format("{} is given twice: {}", spelling(*row_), advice));
-        into = value;
-    }
-    void octets(Octets form) {
-        out.octets_of_link = out.octets == form;
-        out.octets = form;
-    }
-    void list(Listing listing) {
-        if (out.listing == Listing::none) out.listing = listing;
-    }
-
-    const OptionRow* row_ = nullptr;
-    unsigned times_ = 0;  ///< how often -t was given
-    bool fields_format_given_ = false;
-    bool tree_ = false;
-};
-
-void Builder::apply_source(Option id, const std::string& value) {
-    switch (id) {
-        case Option::interface: out.interfaces.push_back(value); break;
-        case Option::read_file:
-            if (value.empty()) return fail_value(value, "the name of a capture, or `-` for standard input,");
-            once(out.read_path, value, "one file is read at a time; mergecap(1) joins captures");
-            break;
-        case Option::list_interfaces: list(Listing::interfaces); break;
-        case Option::list_link_types: list(Listing::link_types); break;
-        case Option::list_time_stamp_types: list(Listing::time_stamp_types); break;
-        case Option::link_type: out.link_type = value; break;
-        case Option::snaplen:
-            number<std::uint32_t>(value, 0, capture::max_snaplen, out.snaplen);
-            if (out.snaplen == 0) out.snaplen = capture::max_snaplen;
-            break;
-        case Option::buffer_size:
-            number<std::uint32_t>(value, 1, 2'097'151, out.buffer_kib);
-            break;  // libpcap: an int of octets
-        case Option::time_stamp_type: out.time_stamp_type = value; break;
-        case Option::no_promiscuous: out.promiscuous = false; break;
-        case Option::immediate: out.immediate = true; break;
-        case Option::kernel_events:
-            if (const std::string wanted = analysis::take_kernel_events(value, {}, out.kernel_events); !wanted.empty())
-                fail_value(value, wanted);
-            break;
-        case Option::direction:
-            if (!is_one_of(value, {"in", "out", "inout"})) return fail_value(value, "in, out or inout");
-            out.traffic = value == "in" ? Traffic::in : value == "out" ? Traffic::out : Traffic::both;
-            break;
-        default: break;
-    }
+/// The first listing that is asked for counts.
+template <Listing listing>
+std::string list(Reading& reading, const std::string& /*value*/) {
+    if (reading.listing == Listing::none) reading.listing = listing;
+    return {};
 }
 
-void Builder::apply_selection(Option id, const std::string& value) {
-    switch (id) {
-        case Option::max_packets:
-            out.max_packets.emplace();
-            number<std::uint64_t>(value, 1, std::numeric_limits<std::int64_t>::max(), *out.max_packets);
-            break;
-        case Option::expression_file:
-            if (value.empty()) return fail_value(value, "the name of a file with an expression");
-            out.expression_path = value;
-            break;
-        case Option::display_filter: out.display_filter = value; break;
-        case Option::all: out.all = true; break;
-        case Option::no_optimize: out.optimize = false; break;
-        case Option::code:
-            list(Listing::code);
-            out.code_form = std::min(out.code_form + 1, 3U);
-            break;
-        default: break;
-    }
+std::string take_read_file(Reading& reading, const std::string& value) {
+    if (value.empty()) return "the name of a capture, or `-` for standard input,";
+    if (reading.read_path) reading.fail("-r is given twice: one file is read at a time; mergecap(1) joins captures");
+    reading.read_path = value;
+    return {};
 }
 
-void Builder::apply_printing(Option id, const std::string& value) {
-    switch (id) {
-        case Option::type: apply_type(value); break;
-        case Option::tree: tree_ = true; break;
-        case Option::field_or_link_header:
-            if (value.empty())
-                out.link_header = true;
-            else
-                out.fields.push_back(value);
-            break;
-        case Option::fields_format: apply_fields_format(value); break;
-        case Option::precision:
-            if (!is_one_of(value, {"micro", "nano"})) return fail_value(value, "micro or nano");
-            out.precision = value == "nano" ? capture::TimePrecision::nano : capture::TimePrecision::micro;
-            break;
-        case Option::micro: out.precision = capture::TimePrecision::micro; break;
-        case Option::nano: out.precision = capture::TimePrecision::nano; break;
-        case Option::line_buffered: out.line_buffered = true; break;
-        case Option::no_crc: out.verify_crc = false; break;
-        case Option::count_only: out.count_only = true; break;
-        default: apply_look(id, value); break;
-    }
+std::string take_write_file(Reading& reading, const std::string& value) {
+    if (value.empty()) return "a file name, or `-` for standard output,";
+    if (reading.write_path) reading.fail("-w is given twice: the packets are saved to one place");
+    reading.write_path = value;
+    return {};
 }
 
-void Builder::apply_look(Option id, const std::string& value) {
-    switch (id) {
-        case Option::no_names: out.names = false; break;
-        case Option::quiet: out.quiet = true; break;
-        case Option::verbose: ++out.verbosity; break;
-        case Option::number: out.number = true; break;
-        case Option::hex: octets(Octets::hex); break;
-        case Option::hex_ascii: octets(Octets::hex_ascii); break;
-        case Option::ascii: octets(Octets::ascii); break;
-        case Option::absolute_sequence: out.absolute_sequence = true; break;
-        case Option::time_style: {
-            constexpr std::array styles{TimeStyle::none, TimeStyle::seconds, TimeStyle::since_previous, TimeStyle::date,
-                                        TimeStyle::since_first};
-            if (times_ == styles.size()) return fail("only -t, -tt, -ttt, -tttt and -ttttt have a meaning");
-            out.time_style = styles[times_++];
-            break;
-        }
-        case Option::color:
-            if (!is_one_of(value, {"auto", "never", "always"})) return fail_value(value, "auto, never or always");
-            out.color = value == "never" ? Color::never : value == "always" ? Color::always : Color::automatic;
-            break;
-        default: break;
-    }
+std::string take_kernel_events(Reading& reading, const std::string& value) {
+    return options::take_kernel_events(value, {}, reading.kernel_events);
 }
 
-void Builder::apply_saving(Option id, const std::string& value) {
-    switch (id) {
-        case Option::write_file:
-            if (value.empty()) return fail_value(value, "a file name, or `-` for standard output,");
-            once(out.write_path, value, "the packets are saved to one place");
-            break;
-        case Option::format:
-            if (!is_one_of(value, {"pcap", "pcapng"})) return fail_value(value, "pcap or pcapng");
-            out.format = value == "pcap" ? capture::FileFormat::pcap : capture::FileFormat::pcapng;
-            break;
-        case Option::print: out.print_too = true; break;
-        case Option::packet_buffered: out.packet_buffered = true; break;
-        case Option::file_size: {
-            const auto octets_wanted = capture::parse_file_size(value);
-            if (!octets_wanted.ok())
-                return fail_value(value, "a size of at least 1, in millions of octets or with k, m, g,");
-            out.rotate_octets = *octets_wanted;
-            break;
-        }
-        case Option::file_count: number<std::uint32_t>(value, 1, 1'000'000, out.rotate_files); break;
-        case Option::rotate_or_listing: listing_or_seconds(value); break;
-        case Option::rotate_command: out.rotate_command = value; break;
-        default: break;
-    }
+std::string list_code(Reading& reading, const std::string& value) {
+    reading.code_form = std::min(reading.code_form + 1, 3U);
+    return list<Listing::code>(reading, value);
 }
 
-void Builder::apply_other(Option id, const std::string& value) {
-    switch (id) {
-        case Option::user: out.user = value; break;
-        case Option::help: list(Listing::help); break;
-        case Option::version: list(Listing::version); break;
-        default: break;
-    }
-}
-
-void Builder::apply_type(std::string_view value) {
-    if (value == "text")
-        out.form = Form::text;
-    else if (value == "fields")
-        out.form = Form::fields;
-    else if (value == "json")
-        out.form = Form::json;
-    else if (value == "ek")
-        out.form = Form::ek;
+std::string take_field(Reading& reading, const std::string& value) {
+    // An empty name is the flag: no field has it.
+    if (value.empty())
+        reading.link_header = true;
     else
-        fail_value(value, "text, fields, json or ek");
+        reading.fields.push_back(value);
+    return {};
 }
 
-void Builder::listing_or_seconds(const std::string& value) {
-    const bool word = !value.empty() && (value[0] < '0' || value[0] > '9');
-    if (value == "fields")
-        list(Listing::fields);
-    else if (word)
-        fail_value(value, "a number of seconds, or `fields`,");
-    else
-        number<std::uint32_t>(value, 1, std::numeric_limits<std::int32_t>::max(), out.rotate_seconds);
-}
-
-void Builder::apply_fields_format(std::string_view setting) {
-    fields_format_given_ = true;
+std::string take_fields_format(Reading& reading, const std::string& setting) {
+    reading.fields_format_given = true;
     const std::size_t equals = setting.find('=');
-    if (equals == std::string_view::npos) return fail_value(setting, "KEY=VALUE, such as header=y,");
-    const std::string_view key = setting.substr(0, equals);
-    const std::string_view value = setting.substr(equals + 1);
-    FieldsFormat& format = out.fields_format;
-    const auto character = [&](char& into) {
-        if (value == "/t")
-            into = '\t';
-        else if (value == "/s")
-            into = ' ';
-        else if (value.size() == 1)
-            into = value[0];
-        else
-            fail_value(setting, "/t, /s or one character");
-    };
-    const auto yes_or_no = [&](bool& into) {
-        if (!is_one_of(value, {"y", "n"})) return fail_value(setting, "y or n");
-        into = value == "y";
-    };
-    if (key == "header") return yes_or_no(format.header);
-    if (key == "bom") return yes_or_no(format.bom);
-    if (key == "separator") return character(format.separator);
-    if (key == "aggregator") return character(format.aggregator);
-    if (key == "occurrence") {
-        if (!is_one_of(value, {"f", "l", "a"})) return fail_value(setting, "f (first), l (last) or a (all)");
+    if (equals == std::string::npos) return "KEY=VALUE, such as header=y,";
+    const std::string_view key = std::string_view(setting).substr(0, equals);
+    const std::string_view value = std::string_view(setting).substr(equals + 1);
+    FieldsFormat& format = reading.fields_format;
+    if (key == "header" || key == "bom") {
+        if (!is_one_of(value, {"y", "n"})) return "y or n";
+        (key == "bom" ? format.bom : format.header) = value == "y";
+    } else if (key == "separator" || key == "aggregator") {
+        char& character = key == "separator" ? format.separator : format.aggregator;
+        if (value.size() != 1 && !is_one_of(value, {"/t", "/s"})) return "/t, /s or one character";
+        character = value == "/t" ? '\t' : value == "/s" ? ' ' : value[0];
+    } else if (key == "occurrence") {
+        if (!is_one_of(value, {"f", "l", "a"})) return "f (first), l (last) or a (all)";
         format.occurrence = value[0];
     } else if (key == "quote") {
-        if (!is_one_of(value, {"d", "s", "n"})) return fail_value(setting, "d (double), s (single) or n (none)");
+        if (!is_one_of(value, {"d", "s", "n"})) return "d (double), s (single) or n (none)";
         format.quote = value == "d" ? '"' : value == "s" ? '\'' : '\0';
     } else {
-        fail_value(setting, "one of header, separator, occurrence, aggregator, quote and bom");
+        return "one of header, separator, occurrence, aggregator, quote and bom";
     }
+    return {};
 }
 
-void Builder::finish(std::string expression) {
-    if (tree_ && out.form == Form::text) out.form = Form::tree;
-    if (!out.expression_path) out.expression = std::move(expression);  // as tcpdump: -F goes first
-    if (out.listing != Listing::help && out.listing != Listing::version) check();
+std::string count_time_style(Reading& reading, const std::string& /*value*/) {
+    constexpr std::array styles{TimeStyle::none, TimeStyle::seconds, TimeStyle::since_previous, TimeStyle::date,
+                                TimeStyle::since_first};
+    if (reading.times == styles.size())
+        reading.fail("only -t, -tt, -ttt, -tttt and -ttttt have a meaning");
+    else
+        reading.time_style = styles[reading.times++];
+    return {};
 }
 
-void Builder::check() {
-    if (out.read_path && !out.interfaces.empty()) fail("-i and -r are given: packets come from one or the other");
-    if (out.listing != Listing::none) return;
-    if (out.read_path == "-" && out.expression_path == "-")
-        fail("-r - and -F - both want standard input: one of them has to be a file");
-    if (out.kernel_events && out.read_path) fail("--kernel-events is of what happens now: beside -i, not -r");
-    if (out.kernel_events && (out.form != Form::text || !out.prints()))
-        fail(
-            "--kernel-events prints lines of text between packets: leave out -T, -V and --count, and add --print to "
-            "-w");
-    if (out.kernel_events && (out.time_style == TimeStyle::since_previous || out.time_style == TimeStyle::since_first))
-        fail("-ttt and -ttttt count from packet to packet: with --kernel-events take -tt or -tttt");
-    if (out.form == Form::fields && out.fields.empty())
-        fail("-T fields needs at least one -e FIELD; `rdmascope dump -G fields` lists them");
-    if (fields_format_given_ && out.form != Form::fields) fail("-E says how -T fields prints: add -T fields");
-    if (!out.write_path) {
-        if (out.rotate_octets != 0) fail("-C needs -w FILE");
-        if (out.rotate_seconds != 0) fail("-G needs -w FILE");
-        if (!out.rotate_command.empty()) fail("-z needs -w FILE, and -C or -G");
-        if (out.format) fail("--format says how -w saves: add -w FILE");
-    } else if (out.rotate_octets == 0 && out.rotate_seconds == 0) {
-        if (out.rotate_files != 0) fail("-W needs -C or -G");
-        if (!out.rotate_command.empty()) fail("-z needs -C or -G");
-    } else if (*out.write_path == "-") {
-        fail("-C and -G make several files: -w - cannot hold them");
+std::string count_verbosity(Reading& reading, const std::string& /*value*/) {
+    ++reading.verbosity;
+    return {};
+}
+
+template <capture::TimePrecision precision>
+std::string set_precision(Reading& reading, const std::string& /*value*/) {
+    reading.precision = precision;
+    return {};
+}
+
+/// Twice is the link layer's header too.
+template <Octets form>
+std::string add_octets(Reading& reading, const std::string& /*value*/) {
+    reading.octets_of_link = reading.octets == form;
+    reading.octets = form;
+    return {};
+}
+
+std::string take_file_size(Reading& reading, const std::string& value) {
+    const auto octets = capture::parse_file_size(value);
+    if (!octets.ok()) return "a size of at least 1, in millions of octets or with k, m, g,";
+    reading.rotate_octets = *octets;
+    return {};
+}
+
+/// `-G`: the seconds of a file, or what to list.
+std::string take_seconds_or_listing(Reading& reading, const std::string& value) {
+    if (value == "fields") return list<Listing::fields>(reading, value);
+    const bool is_word = !value.empty() && (value[0] < '0' || value[0] > '9');
+    if (is_word) return "a number of seconds, or `fields`,";
+    return options::number<1, std::numeric_limits<std::int32_t>::max(), &Reading::rotate_seconds>(reading, value);
+}
+
+// A letter that tcpdump or tshark has means here what it means there.
+
+constexpr std::array rows_before_e{
+    Row{{'i', "interface", "IFACE", "capture on IFACE, on `any`, or on the number that -D shows; repeatable"},
+        Section::source,
+        options::append<&Reading::interfaces>},
+    Row{{'r', "read-file", "FILE", "read a pcap or pcapng file, also compressed; `-` is standard input"},
+        Section::source,
+        take_read_file},
+    Row{{'D', "list-interfaces", {}, "list the interfaces and exit"}, Section::source, list<Listing::interfaces>},
+    Row{{'L', "list-data-link-types", {}, "list the link types of the interface and exit"},
+        Section::source,
+        list<Listing::link_types>},
+    Row{{'J', "list-time-stamp-types", {}, "list the clocks of the interface and exit"},
+        Section::source,
+        list<Listing::time_stamp_types>},
+    Row{{'y', "linktype", "TYPE", "capture with this link type, as -L names it"},
+        Section::source,
+        options::store<&Reading::link_type>},
+    options::snapshot_length<Reading>,
+    options::buffer_size<Reading>,
+    Row{{'j', "time-stamp-type", "TYPE", "the clock that stamps, as -J names it"},
+        Section::source,
+        options::store<&Reading::time_stamp_type>},
+    options::no_promiscuous<Reading>,
+    Row{{'Q', "direction", "in|out|inout", "only frames received, or only those sent"},
+        Section::source,
+        options::choice<directions, &Reading::traffic>},
+    Row{{0, "immediate-mode", {}, "hand over every frame as it arrives"},
+        Section::source,
+        options::turn_on<&Reading::immediate>},
+    Row{{0, "kernel-events", options::optional("LIST"),
+         "print the kernel's trace events of RDMA between the packets of -i: groups, or GROUP:EVENT, with commas "
+         "between (default: all groups there are)"},
+        Section::source,
+        take_kernel_events},
+
+    Row{{'c', {}, "COUNT", "stop after COUNT matching packets"},
+        Section::selection,
+        options::number<1, std::numeric_limits<std::int64_t>::max(), &Reading::max_packets>},
+    options::expression_file<Reading>,
+    Row{{'Y', "display-filter", "FILTER",
+         "only packets that match Wireshark's filter language: infiniband.bth.opcode == 17"},
+        Section::selection,
+        options::store<&Reading::display_filter>},
+    Row{{0, "all", {}, "print packets without RDMA too"}, Section::selection, options::turn_on<&Reading::all>},
+    Row{{'d', {}, {}, "print the compiled expression and exit; -dd as C, -ddd as numbers"},
+        Section::selection,
+        list_code},
+    Row{{'O', "no-optimize", {}, "do not optimise the compiled expression"},
+        Section::selection,
+        options::turn_off<&Reading::optimize>},
+
+    Row{{'T', {}, "text|fields|json|ek", "what to print (default text)"},
+        Section::printing,
+        options::choice<forms, &Reading::form>},
+};
+
+/// `-e` names a field if `-T` asks for fields, json or ek; else it is a flag.
+constexpr Row field_row{
+    {'e',
+     {},
+     "[FIELD]",
+     "with -T fields, json or ek: print this field, repeatable; else a flag: show the link layer's header"},
+    Section::printing,
+    take_field};
+
+constexpr Row link_header_row() {
+    Row row = field_row;
+    row.text.argument = {};
+    return row;
+}
+
+constexpr std::array rows_after_e{
+    Row{{'E',
+         {},
+         "KEY=VALUE",
+         "of -T fields: header=y|n separator=/t|/s|CHAR occurrence=f|l|a aggregator=,|/s|CHAR quote=d|s|n bom=y|n"},
+        Section::printing,
+        take_fields_format},
+    Row{{'V', {}, {}, "every field of every layer, as a tree"}, Section::printing, options::turn_on<&Reading::tree>},
+    Row{{'v', {}, {}, "more; -vv and -vvv more still"}, Section::printing, count_verbosity},
+    Row{{'q', {}, {}, "less"}, Section::printing, options::turn_on<&Reading::quiet>},
+    Row{{'#', "number", {}, "begin lines with the packet's number"},
+        Section::printing,
+        options::turn_on<&Reading::number>},
+    Row{{'t',
+         {},
+         {},
+         "no time; -tt seconds since 1970, -ttt since the line before, -tttt with the date, -ttttt since the first"},
+        Section::printing,
+        count_time_style},
+    Row{{0, "time-stamp-precision", "micro|nano", "digits of times (default micro)"},
+        Section::printing,
+        options::choice<precisions, &Reading::precision>},
+    Row{{0, "micro", {}, "--time-stamp-precision=micro"},
+        Section::printing,
+        set_precision<capture::TimePrecision::micro>},
+    Row{{0, "nano", {}, "--time-stamp-precision=nano"}, Section::printing, set_precision<capture::TimePrecision::nano>},
+    Row{{'x', {}, {}, "add the octets in hexadecimal; -xx the link layer's too"},
+        Section::printing,
+        add_octets<Octets::hex>},
+    Row{{'X', {}, {}, "add the octets in hexadecimal and ASCII; -XX the link layer's too"},
+        Section::printing,
+        add_octets<Octets::hex_ascii>},
+    Row{{'A', {}, {}, "add the octets in ASCII"}, Section::printing, add_octets<Octets::ascii>},
+    Row{{'S', "absolute-tcp-sequence-numbers", {}, "TCP sequence numbers as they are on the wire"},
+        Section::printing,
+        options::turn_on<&Reading::absolute_sequence>},
+    options::no_names<Reading>,
+    Row{{'K', "dont-verify-checksums", {}, "do not verify ICRC, VCRC and MPA CRC"},
+        Section::printing,
+        options::turn_off<&Reading::verify_crc>},
+    Row{{0, "color", "auto|never|always", "colour (default auto: on a terminal, unless NO_COLOR is set)"},
+        Section::printing,
+        options::choice<options::color_choices, &Reading::color>},
+    Row{{'l', {}, {}, "hand over every line as it is made"},
+        Section::printing,
+        options::turn_on<&Reading::line_buffered>},
+    Row{{0, "count", {}, "print only how many packets matched"},
+        Section::printing,
+        options::turn_on<&Reading::count_only>},
+
+    Row{{'w', {}, "FILE", "save the packets instead of printing them; `-` is standard output"},
+        Section::saving,
+        take_write_file},
+    Row{{0, "format", "pcap|pcapng", "of -w (default: pcap for .pcap and .cap, else pcapng)"},
+        Section::saving,
+        options::choice<file_formats, &Reading::format>},
+    Row{{0, "print", {}, "print as well as save"}, Section::saving, options::turn_on<&Reading::print_too>},
+    Row{{'U', "packet-buffered", {}, "hand over every packet as it is saved or printed"},
+        Section::saving,
+        options::turn_on<&Reading::packet_buffered>},
+    Row{{'C', {}, "SIZE", "a new file after SIZE million octets, or KiB, MiB, GiB with k, m, g"},
+        Section::saving,
+        take_file_size},
+    Row{{'W', {}, "COUNT", "with -C: overwrite the oldest of COUNT files; with -G: stop after COUNT"},
+        Section::saving,
+        options::number<1, 1'000'000, &Reading::rotate_files>},
+    Row{{'G', {}, "SECONDS", "a new file every SECONDS, named by strftime(3); `-G fields` lists all fields and exits"},
+        Section::saving,
+        take_seconds_or_listing},
+    Row{{'z', {}, "COMMAND", "run COMMAND FILE on every file that is complete"},
+        Section::saving,
+        options::store<&Reading::rotate_command>},
+
+    Row{{'Z', "relinquish-privileges", "USER", "become USER once the source is open"},
+        Section::other,
+        options::store<&Reading::user>},
+    Row{options::help_text, Section::other, list<Listing::help>},
+    Row{options::version_text, Section::other, list<Listing::version>},
+};
+
+options::OptionTable<Reading> option_table(Row row_of_e) {
+    return options::OptionTable<Reading>()
+        .add(rows_before_e)
+        .add(std::array{row_of_e})
+        .add(rows_after_e)
+        .hint(elsewhere);
+}
+
+std::string contradiction(const Reading& reading) {
+    if (reading.read_path && !reading.interfaces.empty())
+        return "-i and -r are given: packets come from one or the other";
+    if (reading.listing != Listing::none) return {};
+    if (reading.read_path == "-" && reading.expression_path == "-")
+        return "-r - and -F - both want standard input: one of them has to be a file";
+    if (reading.kernel_events && reading.read_path) return "--kernel-events is of what happens now: beside -i, not -r";
+    if (reading.kernel_events && (reading.form != Form::text || !reading.prints()))
+        return "--kernel-events prints lines of text between packets: leave out -T, -V and --count, and add --print to "
+               "-w";
+    if (reading.kernel_events &&
+        (reading.time_style == TimeStyle::since_previous || reading.time_style == TimeStyle::since_first))
+        return "-ttt and -ttttt count from packet to packet: with --kernel-events take -tt or -tttt";
+    if (reading.form == Form::fields && reading.fields.empty())
+        return "-T fields needs at least one -e FIELD; `rdmascope dump -G fields` lists them";
+    if (reading.fields_format_given && reading.form != Form::fields)
+        return "-E says how -T fields prints: add -T fields";
+    if (!reading.write_path) {
+        if (reading.rotate_octets != 0) return "-C needs -w FILE";
+        if (reading.rotate_seconds != 0) return "-G needs -w FILE";
+        if (!reading.rotate_command.empty()) return "-z needs -w FILE, and -C or -G";
+        if (reading.format) return "--format says how -w saves: add -w FILE";
+    } else if (reading.rotate_octets == 0 && reading.rotate_seconds == 0) {
+        if (reading.rotate_files != 0) return "-W needs -C or -G";
+        if (!reading.rotate_command.empty()) return "-z needs -C or -G";
+    } else if (*reading.write_path == "-") {
+        return "-C and -G make several files: -w - cannot hold them";
     }
-    if (out.write_path == "-" && (out.print_too || out.count_only))
-        fail("-w - and printing both want standard output: save to a file");
+    if (reading.write_path == "-" && (reading.print_too || reading.count_only))
+        return "-w - and printing both want standard output: save to a file";
+    return {};
 }
 
 }  // namespace
@@ -353,30 +368,46 @@ void Builder::check() {
 bool wants_fields(const std::vector<std::string>& arguments) {
     // Read as if -e were a flag: what would be its value is then a word of the expression, and -T is found all the
     // same.
+    const options::OptionTable<Reading> table = option_table(link_header_row());
+    text::OptionParser parser(options::syntax_of(table.options()), arguments);
     bool wanted = false;
-    OptionScanner scanner = scanner_of(arguments, false);
-    for (;;) {
-        const OptionScanner::Found found = scanner.next();
-        if (found.index < 0 && found.error.empty()) return wanted;
-        if (found.index >= 0 && row_at(found.index).id == Option::type)
-            wanted = is_one_of(found.value, {"fields", "json", "ek"});
-    }
+    for (auto step = parser.next(); step.found || step.error; step = parser.next())
+        if (step.found && table.options()[step.found->index].text.letter == 'T')
+            wanted = is_one_of(step.found->value, {"fields", "json", "ek"});
+    return wanted;
 }
 
-wire::Result<DumpOptions, UsageError> parse_options(const std::vector<std::string>& arguments) {
-    Builder builder;
-    OptionScanner scanner = scanner_of(arguments, wants_fields(arguments));
-    for (;;) {
-        OptionScanner::Found found = scanner.next();
-        if (found.error.starts_with(no_connect)) found.error += no_packets_of_daemons;
-        if (!found.error.empty()) return wire::Failure{UsageError{std::move(found.error)}};
-        if (found.index < 0) break;
-        builder.apply(row_at(found.index), found.value);
-        if (!builder.error.empty()) return wire::Failure{UsageError{std::move(builder.error)}};
-    }
-    builder.finish(scanner.rest());
-    if (!builder.error.empty()) return wire::Failure{UsageError{std::move(builder.error)}};
-    return std::move(builder.out);
+wire::Result<DumpOptions, options::UsageError> parse_options(const std::vector<std::string>& arguments) {
+    Reading reading;
+    std::vector<std::string> words;
+    const Row row_of_e = wants_fields(arguments) ? field_row : link_header_row();
+    if (auto error = option_table(row_of_e).parse(arguments, reading, words)) return wire::Failure{std::move(*error)};
+    if (reading.tree && reading.form == Form::text) reading.form = Form::tree;
+    if (!reading.expression_path) reading.expression = options::joined(words);  // as tcpdump: -F goes first
+    const bool asks_for_help = reading.listing == Listing::help || reading.listing == Listing::version;
+    if (reading.mistake.empty() && !asks_for_help) reading.mistake = contradiction(reading);
+    if (!reading.mistake.empty()) return wire::Failure{options::UsageError{std::move(reading.mistake)}};
+    return static_cast<DumpOptions&&>(reading);
+}
+
+std::vector<options::ListedOption> listed_options() { return option_table(field_row).options(); }
+
+std::string help_text() {
+    return options::help_page(
+        "Usage: rdmascope dump -r FILE [OPTION]... [EXPRESSION]\n"
+        "       rdmascope dump -i IFACE [OPTION]... [EXPRESSION]\n\n"
+        "Prints, filters, saves and converts RDMA packets. EXPRESSION is a pcap-filter(7) expression.\n",
+        listed_options(),
+        "\nExamples:\n"
+        "  rdmascope dump -r rdma.pcapng\n"
+        "      one line for every RDMA message unit\n"
+        "  rdmascope dump -r rdma.pcapng -Y 'infiniband.aeth.syndrome.opcode == 3' -V\n"
+        "      everything in the packets that carry a NAK\n"
+        "  rdmascope dump -r rdma.pcapng -T fields -e frame.number -e infiniband.bth.psn\n"
+        "      a table for other programs\n"
+        "  rdmascope dump -i eth0 -w rdma.pcapng udp port 4791\n"
+        "      save RoCEv2, print nothing\n"
+        "\nExit status: 0 done, 1 the work failed, 2 usage. Manual: rdmascope-dump(1), rdmascope-fields(7).\n");
 }
 
 }  // namespace cli::dump

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "capture/writer.h"
+#include "cli/options/shared.h"
+#include "cli/options/table.h"
 #include "wire/result.h"
 
 namespace cli::dump {
@@ -12,7 +14,7 @@ namespace cli::dump {
 enum class Form : std::uint8_t { text, tree, fields, json, ek };
 enum class TimeStyle : std::uint8_t { time_of_day, none, seconds, since_previous, date, since_first };
 enum class Octets : std::uint8_t { none, hex, hex_ascii, ascii };
-enum class Color : std::uint8_t { automatic, never, always };
+using options::Color;
 enum class Traffic : std::uint8_t { both, in, out };
 /// What is listed instead of packets.
 enum class Listing : std::uint8_t { none, help, version, interfaces, link_types, time_stamp_types, code, fields };
@@ -87,16 +89,16 @@ struct DumpOptions {
     bool prints() const { return (!write_path || print_too) && !count_only; }
 };
 
-/// A command line that cannot be obeyed, in a sentence.
-struct UsageError {
-    std::string message;
-};
-
 /// Understands the arguments that follow `dump`: letters bundled, values joined or apart, options before and after
-/// the expression, as getopt_long(3) and so tcpdump take them. Not reentrant: getopt_long is not.
-wire::Result<DumpOptions, UsageError> parse_options(const std::vector<std::string>& arguments);
+/// the expression, as getopt_long(3) and so tcpdump take them.
+wire::Result<DumpOptions, options::UsageError> parse_options(const std::vector<std::string>& arguments);
 
 /// Whether `-T` asks for a form whose `-e` names a field. Looked for first, since it decides how the rest is read.
 bool wants_fields(const std::vector<std::string>& arguments);
+
+/// Every option of `dump`.
+std::vector<options::ListedOption> listed_options();
+/// What `rdmascope help dump` prints.
+std::string help_text();
 
 }  // namespace cli::dump

@@ -8,55 +8,51 @@
 #include "cli/endpoint/parts.h"
 #include "cli/endpoint/server.h"
 #include "cli/signals.h"
-#include "text/quantities.h"
 #include "text/similar.h"
 
 namespace cli::endpoint {
 
 namespace {
 
-using G = Group;
-using BenchRow = Row<BenchOptions>;
+using options::Section;
+using Row = options::Option<BenchOptions>;
 
 constexpr std::array bench_own_rows{
-    BenchRow{{0, "to", "ADDR:PORT", "the `endpoint serve` to work with (default 127.0.0.1:7174)"},
-             G::work,
-             [](BenchOptions& o, const std::string& v) { return take_address(v, false, o.to); }},
-    BenchRow{
-        {0, "size", "SIZE", "octets of a message, 0 to 16M and more (default 64K; atomics have 8)"},
-        G::work,
-        [](BenchOptions& o, const std::string& v) { return text::take_size(v, 0, std::uint64_t{1} << 31, o.size); }},
-    BenchRow{
-        {0, "count", "N", "end after N messages on each connection"},
-        G::work,
-        [](BenchOptions& o, const std::string& v) { return text::take_number(v, 1, std::uint64_t{1} << 40, o.count); }},
-    BenchRow{{0, "seconds", "S", "end after S seconds (default 5)"},
-             G::work,
-             [](BenchOptions& o, const std::string& v) { return text::take_duration(v, o.duration_ns); }},
-    BenchRow{{0, "depth", "N", "at most N messages outstanding on a connection (default 16)"},
-             G::work,
-             [](BenchOptions& o, const std::string& v) { return text::take_number(v, 1, 4096, o.depth); }},
-    BenchRow{{0, "connections", "N", "so many connections, driven in turn by one thread (default 1)"},
-             G::work,
-             [](BenchOptions& o, const std::string& v) { return text::take_number(v, 1, 65535, o.connections); }},
-    BenchRow{
-        {0, "rate", "BITS",
+    Row{{0, "to", "ADDR:PORT", "the `endpoint serve` to work with (default 127.0.0.1:7174)"},
+        Section::work,
+        [](BenchOptions& o, const std::string& value) { return take_address(value, false, o.to); }},
+    Row{{0, "size", "SIZE", "octets of a message, 0 to 16M and more (default 64K; atomics have 8)"},
+        Section::work,
+        options::size<0, std::uint64_t{1} << 31, &BenchOptions::size>},
+    Row{{0, "count", "N", "end after N messages on each connection"},
+        Section::work,
+        options::number<1, std::uint64_t{1} << 40, &BenchOptions::count>},
+    Row{{0, "seconds", "S", "end after S seconds (default 5)"},
+        Section::work,
+        options::duration<&BenchOptions::duration_ns>},
+    Row{{0, "depth", "N", "at most N messages outstanding on a connection (default 16)"},
+        Section::work,
+        options::number<1, 4096, &BenchOptions::depth>},
+    Row{{0, "connections", "N", "so many connections, driven in turn by one thread (default 1)"},
+        Section::work,
+        options::number<1, 65535, &BenchOptions::connections>},
+    Row{{0, "rate", "BITS",
          "begin messages at this rate on each connection, as in 8.7M; one that is not done when the next is due has "
          "missed its deadline"},
-        G::work,
-        [](BenchOptions& o, const std::string& v) { return text::take_rate(v, o.bits_per_sec.emplace()); }},
-    BenchRow{{0, "timeout", "TIME", "give up after TIME without a completion or a connection (default 10s)"},
-             G::bounds,
-             [](BenchOptions& o, const std::string& v) { return text::take_duration(v, o.timeout_ns); }},
-    BenchRow{{0, "ping-pong", "", "send: every message comes back, and the round trip is timed"},
-             G::work,
-             [](BenchOptions& o, const std::string&) { return o.ping_pong = true, std::string{}; }},
-    BenchRow{{0, "compare-swap", "", "atomic: Compare and Swap instead of Fetch and Add"},
-             G::work,
-             [](BenchOptions& o, const std::string&) { return o.compare_swap = true, std::string{}; }},
-    BenchRow{{0, "verify", "", "compare all data; what is written is read back, which doubles the traffic"},
-             G::work,
-             [](BenchOptions& o, const std::string&) { return o.verify = true, std::string{}; }},
+        Section::work,
+        options::rate<&BenchOptions::bits_per_sec>},
+    Row{{0, "timeout", "TIME", "give up after TIME without a completion or a connection (default 10s)"},
+        Section::bounds,
+        options::duration<&BenchOptions::timeout_ns>},
+    Row{{0, "ping-pong", {}, "send: every message comes back, and the round trip is timed"},
+        Section::work,
+        options::turn_on<&BenchOptions::ping_pong>},
+    Row{{0, "compare-swap", {}, "atomic: Compare and Swap instead of Fetch and Add"},
+        Section::work,
+        options::turn_on<&BenchOptions::compare_swap>},
+    Row{{0, "verify", {}, "compare all data; what is written is read back, which doubles the traffic"},
+        Section::work,
+        options::turn_on<&BenchOptions::verify>},
 };
 
 std::string choose(const std::string& word, BenchOptions& options) {
@@ -64,8 +60,10 @@ std::string choose(const std::string& word, BenchOptions& options) {
     std::vector<std::string_view> names;
     names.reserve(known.size());
     for (const BenchKind kind : known) {
-        if (word == name_of(kind)) return options.kind = kind, std::string{};
         names.push_back(name_of(kind));
+        if (word != names.back()) continue;
+        options.kind = kind;
+        return {};
     }
     if (word.empty()) return "what shall be measured? write, read, send or atomic";
     return fmt::format("'{}' is none of write, read, send and atomic{}", word, text::did_you_mean(word, names));
@@ -80,7 +78,8 @@ std::string contradiction(const BenchOptions& options) {
         return "--rate goes with messages of a size above 0, and not with --ping-pong";
     constexpr std::uint64_t most = std::uint64_t{1} << 36;
     if (options.connections * options.depth * std::max<std::uint64_t>(options.size, 64) > most)
-        return fmt::format("--size, --depth and --connections together ask for more than {} GiB", most >> 30);
+        return fmt::format("--size, --depth and --connections together ask for more than {}",
+                           text::format_exact_size(most));
     if (const std::uint64_t each = Lane::completions(options); options.connections * each + 16 > most_completions)
         return fmt::format(
             "--depth and --connections together ask for too many completions: of this depth there can be {} "
@@ -91,14 +90,15 @@ std::string contradiction(const BenchOptions& options) {
 
 }  // namespace
 
-int bench(const std::vector<std::string>& arguments, std::string_view version) {
+int bench(const std::vector<std::string>& arguments, const Environment& environment) {
     BenchOptions options;
-    std::string words;
-    std::string reason = parse<BenchOptions>(arguments, bench_own_rows, options, words);
-    if (reason.empty() && !options.help && !options.version) reason = choose(words, options);
+    std::vector<std::string> words;
+    auto usage = parse(arguments, table_of(bench_own_rows), options, words);
+    if (!usage && !options.help && !options.version)
+        usage = options::usage_error_if(choose(options::joined(words), options));
     if (options.kind == BenchKind::atomic) options.size = 8;
-    if (reason.empty()) reason = contradiction(options);
-    if (const auto status = answered(options, reason, "bench", bench_help, version)) return *status;
+    if (!usage) usage = options::usage_error_if(contradiction(options));
+    if (const auto status = answered(environment, "endpoint bench", usage, options, bench_help)) return *status;
 
     const Signals signals;
     set_patience(options.connection, options.timeout_ns);
@@ -118,13 +118,15 @@ int bench(const std::vector<std::string>& arguments, std::string_view version) {
     return printed;
 }
 
+std::vector<options::ListedOption> bench_options() { return table_of(own).options(); }
+
 std::string bench_help() {
-    return help_page(
+    return options::help_page(
         "Usage: rdmascope endpoint bench write|read|send|atomic [--to ADDR:PORT] [OPTION]...\n\n"
         "Measures bandwidth, message rate, latency and processor time against `endpoint serve`. A Write is done when\n"
         "TCP has taken it (RFC 5040), and the last ones when they are placed; a Send when its credit has come back; a\n"
         "Read or an atomic when its answer has.\n",
-        all_options<BenchOptions>(bench_own_rows), "\nManual: rdmascope-endpoint(1).\n");
+        table_of(bench_own_rows).options(), "\nManual: rdmascope-endpoint(1).\n");
 }
 
 }  // namespace cli::endpoint

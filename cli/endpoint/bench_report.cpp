@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/endpoint/bench.h"
+#include "text/quantities.h"
 
 namespace cli::endpoint {
 
@@ -11,26 +12,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 double seconds_of(std::uint64_t ns) { return static_cast<double>(ns) / 1e9; }
-
-std::string scaled(double value, std::string_view unit) {
-    constexpr std::array<std::string_view, 5> prefixes{"", "k", "M", "G", "T"};
-    std::size_t power = 0;
-    while (value >= 999.5 && power + 1 < prefixes.size()) {
-        value /= 1000;
-        ++power;
-    }
-    return fmt::format("{:.{}f} {}{}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, prefixes[power], unit);
-}
-
-std::string size_text(std::uint64_t octets) {
-    constexpr std::array<std::string_view, 4> units{"B", "KiB", "MiB", "GiB"};
-    std::size_t power = 0;
-    while (octets >= 1024 && octets % 1024 == 0 && power + 1 < units.size()) {
-        octets /= 1024;
-        ++power;
-    }
-    return fmt::format("{} {}", octets, units[power]);
-}
 
 Json bench_json(const Usage& usage, std::uint64_t octets) {
     const double gigabytes = static_cast<double>(octets) / 1e9;
@@ -63,29 +44,32 @@ std::string text_of(const BenchOptions& options, const BenchResult& result) {
     const double seconds = seconds_of(result.duration_ns);
     std::string out =
         fmt::format("{}{}, {}, depth {}, {} connection{}", name_of(options.kind), options.ping_pong ? " and back" : "",
-                    options.kind == BenchKind::atomic ? "8 B" : size_text(options.size), result.deepest,
+                    options.kind == BenchKind::atomic ? "8 B" : text::format_exact_size(options.size), result.deepest,
                     options.connections, options.connections == 1 ? "" : "s");
     if (result.agreement) out += fmt::format(", {}", text_of(*result.agreement));
-    out += fmt::format("\n  {} messages, {} octets in {:.3f} s\n", result.messages, result.octets, seconds);
+    out += fmt::format("\n  {} messages, {} octets in {}\n", result.messages, result.octets,
+                       text::format_duration(result.duration_ns));
     if (result.messages == 0) return out;
-    out += fmt::format("  bandwidth  {}, {}\n", scaled(static_cast<double>(result.octets) * 8 / seconds, "bit/s"),
-                       scaled(static_cast<double>(result.octets) / seconds, "B/s"));
-    out += fmt::format("  rate       {}\n", scaled(static_cast<double>(result.messages) / seconds, "messages/s"));
+    out += fmt::format("  bandwidth  {}, {}\n", text::format_bit_rate(static_cast<double>(result.octets) * 8 / seconds),
+                       text::format_byte_rate(static_cast<double>(result.octets) / seconds));
+    out +=
+        fmt::format("  rate       {} messages/s\n", text::format_count(static_cast<double>(result.messages) / seconds));
     const metrics::Histogram& latency = result.latency;
-    const auto quantile = [&](double share) { return duration(static_cast<double>(*latency.quantile(share))); };
+    const auto quantile = [&](double share) { return text::format_duration(latency.quantile(share)); };
     if (!latency.empty())
         out += fmt::format("  {} min {}, mean {}, p50 {}, p90 {}, p99 {}, p99.9 {}, max {}\n",
-                           options.ping_pong ? "round trip" : "latency   ", quantile(0), duration(*latency.mean()),
-                           quantile(0.5), quantile(0.9), quantile(0.99), quantile(0.999), quantile(1));
+                           options.ping_pong ? "round trip" : "latency   ", quantile(0),
+                           text::format_duration(latency.mean()), quantile(0.5), quantile(0.9), quantile(0.99),
+                           quantile(0.999), quantile(1));
     const auto cpu = [&](const Usage& usage) {
-        std::string text =
-            fmt::format("{:.3f} s user, {:.3f} s system", seconds_of(usage.user_ns), seconds_of(usage.system_ns));
+        std::string text = fmt::format("{} user, {} system", text::format_duration(usage.user_ns),
+                                       text::format_duration(usage.system_ns));
         const auto cpu_ns = static_cast<double>(usage.cpu_ns());
         constexpr std::uint64_t small_octets = 16384;  // the price of a message says more there than that of an octet
         if (result.octets / result.messages < small_octets)
-            text += fmt::format(", {} a message", duration(cpu_ns / static_cast<double>(result.messages)));
+            text += fmt::format(", {} a message", text::format_duration(cpu_ns / static_cast<double>(result.messages)));
         else
-            text += fmt::format(", {:.0f} ms/GB", cpu_ns * 1e3 / static_cast<double>(result.octets));
+            text += fmt::format(", {}/GB", text::format_duration(cpu_ns * 1e9 / static_cast<double>(result.octets)));
         return text;
     };
     out += fmt::format("  processor  here {}\n", cpu(result.cpu));

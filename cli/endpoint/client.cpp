@@ -119,19 +119,4 @@ nlohmann::ordered_json json_of(const iwarp::Agreement& agreement) {
             {"max_ulpdu", agreement.max_ulpdu}};
 }
 
-std::string duration(double ns) {
-    if (ns < 999.5) return fmt::format("{:.0f} ns", ns);
-    double value = ns / 1000;
-    const char* unit = "us";
-    if (value >= 999.5) {
-        value /= 1000;
-        unit = "ms";
-    }
-    if (value >= 999.5) {
-        value /= 1000;
-        unit = "s";
-    }
-    return fmt::format("{:.{}f} {}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, unit);
-}
-
 }  // namespace cli::endpoint

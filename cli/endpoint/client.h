@@ -41,7 +41,5 @@ std::string text_of(const iwarp::Agreement& agreement);
 nlohmann::ordered_json json_of(const metrics::Histogram& histogram);
 /// `{revision, enhanced, crc, markers_sent, markers_received, peer_to_peer, ird, ord, max_ulpdu}`.
 nlohmann::ordered_json json_of(const iwarp::Agreement& agreement);
-/// "12.3 us", with three digits that count.
-std::string duration(double ns);
 
 }  // namespace cli::endpoint

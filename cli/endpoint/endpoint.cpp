@@ -17,17 +17,23 @@ namespace {
 struct Part {
     std::string_view name;
     std::string_view summary;
-    int (*run)(const std::vector<std::string>& arguments, std::string_view version);
+    std::string_view full_name;
+    int (*run)(const std::vector<std::string>& arguments, const Environment& environment);
     std::string (*help)();
+    std::vector<options::ListedOption> (*option_list)();
 };
 constexpr std::array endpoint_parts{
-    Part{"serve", "lend memory to be read and written, take messages, answer pings", serve, serve_help},
-    Part{"ping", "send data there and back by Send, Read and Write, as rping does, and time it", ping, ping_help},
-    Part{"bench", "measure bandwidth, message rate, latency and processor time", bench, bench_help},
-    Part{"listen", "accept anything that speaks iWARP, and print what comes", listen, listen_help},
+    Part{"serve", "lend memory to be read and written, take messages, answer pings", "endpoint serve", serve,
+         serve_help, serve_options},
+    Part{"ping", "send data there and back by Send, Read and Write, as rping does, and time it", "endpoint ping", ping,
+         ping_help, ping_options},
+    Part{"bench", "measure bandwidth, message rate, latency and processor time", "endpoint bench", bench, bench_help,
+         bench_options},
+    Part{"listen", "accept anything that speaks iWARP, and print what comes", "endpoint listen", listen, listen_help,
+         listen_options},
 };
 
-int usage_error(const std::string& reason) {
+int refuse(const std::string& reason) {
     tell("rdmascope endpoint: {}\nrdmascope endpoint: `rdmascope help endpoint` lists the parts", reason);
     return exit_usage;
 }
@@ -36,13 +42,13 @@ int unknown(const std::string& word) {
     std::vector<std::string_view> known;
     known.reserve(endpoint_parts.size());
     for (const Part& part : endpoint_parts) known.push_back(part.name);
-    return usage_error(fmt::format("there is no part '{}'{}", word, text::did_you_mean(word, known)));
+    return refuse(fmt::format("there is no part '{}'{}", word, text::did_you_mean(word, known)));
 }
 
 }  // namespace
 
 int run(const std::vector<std::string>& arguments, const Environment& environment) {
-    if (arguments.empty()) return usage_error("what shall it do? serve, ping, bench or listen");
+    if (arguments.empty()) return refuse("what shall it do? serve, ping, bench or listen");
     const std::string& name = arguments.front();
     if (name == "--help" || name == "-h") return print(help());
     if (name == "--version") return print(version_text(environment.version));
@@ -56,7 +62,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     }
     if (part == endpoint_parts.end()) return unknown(name);
     try {
-        return part->run({arguments.begin() + 1, arguments.end()}, environment.version);
+        return part->run({arguments.begin() + 1, arguments.end()}, environment);
     } catch (const iwarp::Error& error) {
         return failed(part->name, error.what());
     }
@@ -85,16 +91,10 @@ int failed(std::string_view part, const std::string& what) {
     return exit_failed;
 }
 
-std::optional<int> answered(const CommonOptions& options, const std::string& reason, std::string_view part,
-                            std::string (*help)(), std::string_view version) {
-    if (!reason.empty()) {
-        tell("rdmascope endpoint {0}: {1}\nrdmascope endpoint {0}: `rdmascope endpoint {0} --help` lists the options",
-             part, reason);
-        return exit_usage;
-    }
-    if (options.help) return print(help());
-    if (options.version) return print(version_text(version));
-    return {};
+std::vector<options::CommandOptions> option_lists() {
+    std::vector<options::CommandOptions> lists;
+    for (const Part& part : parts) lists.push_back({part.full_name, part.option_list()});
+    return lists;
 }
 
 }  // namespace cli::endpoint

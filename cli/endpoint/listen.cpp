@@ -16,13 +16,12 @@
 #include "cli/endpoint/pattern.h"
 #include "cli/endpoint/server.h"
 #include "cli/signals.h"
-#include "text/quantities.h"
 
 namespace cli::endpoint {
 
 namespace {
 
-using G = Group;
+using options::Section;
 using Json = nlohmann::ordered_json;
 
 struct ListenOptions : CommonOptions {
@@ -34,34 +33,30 @@ struct ListenOptions : CommonOptions {
     std::uint64_t region_octets = 65536;
     std::uint64_t shown_octets = 32;
 };
-using ListenRow = Row<ListenOptions>;
+using Row = options::Option<ListenOptions>;
 
 constexpr std::array listen_own_rows{
-    ListenRow{{0, "listen", "ADDR:PORT", "where (default 127.0.0.1:7174); port 0 is any free one"},
-              G::work,
-              [](ListenOptions& o, const std::string& v) { return take_address(v, true, o.at); }},
-    ListenRow{{'c', "count", "N", "end after N connections have come and gone"},
-              G::work,
-              [](ListenOptions& o, const std::string& v) { return text::take_number(v, 1, 1'000'000'000, o.count); }},
-    ListenRow{{0, "connections", "N", "at most N at once (default 256)"},
-              G::bounds,
-              [](ListenOptions& o, const std::string& v) { return text::take_number(v, 1, 65535, o.connections); }},
-    ListenRow{{0, "receives", "N", "receives posted on each connection (default 256)"},
-              G::bounds,
-              [](ListenOptions& o, const std::string& v) { return text::take_number(v, 1, 4096, o.receives); }},
-    ListenRow{{0, "receive-size", "SIZE", "octets of each receive (default 4K); a longer message ends the connection"},
-              G::bounds,
-              [](ListenOptions& o, const std::string& v) {
-                  return text::take_size(v, 1, std::uint64_t{16} << 20, o.receive_octets);
-              }},
-    ListenRow{{0, "region", "SIZE", "octets lent to each peer to read and write (default 64K)"},
-              G::bounds,
-              [](ListenOptions& o, const std::string& v) {
-                  return text::take_size(v, 64, std::uint64_t{1} << 30, o.region_octets);
-              }},
-    ListenRow{{0, "show", "N", "octets of each message to print (default 32)"},
-              G::printing,
-              [](ListenOptions& o, const std::string& v) { return text::take_number(v, 0, 65536, o.shown_octets); }},
+    Row{{0, "listen", "ADDR:PORT", "where (default 127.0.0.1:7174); port 0 is any free one"},
+        Section::work,
+        [](ListenOptions& o, const std::string& value) { return take_address(value, true, o.at); }},
+    Row{{'c', "count", "N", "end after N connections have come and gone"},
+        Section::work,
+        options::number<1, 1'000'000'000, &ListenOptions::count>},
+    Row{{0, "connections", "N", "at most N at once (default 256)"},
+        Section::bounds,
+        options::number<1, 65535, &ListenOptions::connections>},
+    Row{{0, "receives", "N", "receives posted on each connection (default 256)"},
+        Section::bounds,
+        options::number<1, 4096, &ListenOptions::receives>},
+    Row{{0, "receive-size", "SIZE", "octets of each receive (default 4K); a longer message ends the connection"},
+        Section::bounds,
+        options::size<1, std::uint64_t{16} << 20, &ListenOptions::receive_octets>},
+    Row{{0, "region", "SIZE", "octets lent to each peer to read and write (default 64K)"},
+        Section::bounds,
+        options::size<64, std::uint64_t{1} << 30, &ListenOptions::region_octets>},
+    Row{{0, "show", "N", "octets of each message to print (default 32)"},
+        Section::printing,
+        options::number<0, 65536, &ListenOptions::shown_octets>},
 };
 
 std::string hexadecimal(std::span<const std::byte> octets, std::uint64_t most) {
@@ -249,15 +244,18 @@ private:
 
 }  // namespace
 
-int listen(const std::vector<std::string>& arguments, std::string_view version) {
+int listen(const std::vector<std::string>& arguments, const Environment& environment) {
     ListenOptions options;
-    std::string words;
-    std::string reason = parse<ListenOptions>(arguments, listen_own_rows, options, words);
-    if (reason.empty() && !words.empty()) reason = fmt::format("'{0}' is no option; --listen {0} listens there", words);
-    if (reason.empty() && options.connections * (options.receives * options.receive_octets + options.region_octets) >
-                              std::uint64_t{1} << 36)
-        reason = "--connections, --receives and --receive-size together ask for more than 64 GiB";
-    if (const auto status = answered(options, reason, "listen", listen_help, version)) return *status;
+    std::vector<std::string> words;
+    auto usage = parse(arguments, table_of(listen_own_rows), options, words);
+    if (!usage && !words.empty())
+        usage =
+            options::UsageError{fmt::format("'{0}' is no option; --listen {0} listens there", options::joined(words))};
+    constexpr std::uint64_t most_octets = std::uint64_t{64} << 30;
+    if (!usage &&
+        options.connections * (options.receives * options.receive_octets + options.region_octets) > most_octets)
+        usage = options::UsageError{"--connections, --receives and --receive-size together ask for more than 64 GiB"};
+    if (const auto status = answered(environment, "endpoint listen", usage, options, listen_help)) return *status;
 
     const Signals signals;
     raise_descriptor_limit();
@@ -272,14 +270,16 @@ int listen(const std::vector<std::string>& arguments, std::string_view version) 
     return exit_done;
 }
 
+std::vector<options::ListedOption> listen_options() { return table_of(own).options(); }
+
 std::string listen_help() {
-    return help_page(
+    return options::help_page(
         "Usage: rdmascope endpoint listen [--listen ADDR:PORT] [OPTION]...\n\n"
         "Accepts every connection that is set up by MPA, lends it a region, and prints a line for each thing that\n"
         "happens: requests, what was agreed, messages, Terminates, ends. Writes and Reads are silent in RDMA; they "
         "are\n"
         "counted in the line of the end.\n",
-        all_options<ListenOptions>(listen_own_rows), "\nManual: rdmascope-endpoint(1).\n");
+        table_of(listen_own_rows).options(), "\nManual: rdmascope-endpoint(1).\n");
 }
 
 }  // namespace cli::endpoint

@@ -3,17 +3,18 @@
 #include <array>
 #include <fmt/core.h>
 #include <fstream>
+#include <string_view>
 #include <utility>
 
 #include "iwarp/transport/tcp_connection.h"
-#include "text/quantities.h"
 
 namespace cli::endpoint {
 
 namespace {
 
-using CommonRow = Row<CommonOptions>;
-using G = Group;
+using options::Section;
+using Row = options::Option<CommonOptions>;
+using iwarp::ConnectionOptions;
 
 /// What is wanted in place of a congestion control that this kernel does not have; empty where it has it, or where only
 /// a connection would tell.
@@ -25,77 +26,55 @@ std::string wanted_congestion(const std::string& name) {
     return fmt::format("a congestion control of this kernel ({}), or whose module can be loaded,", names);
 }
 
-constexpr std::array common{
-    CommonRow{{0, "crc", "on|off", "ask for the CRC of MPA (default on); it is used if either end asks"},
-              G::connection,
-              [](CommonOptions& o, const std::string& v) { return text::take_switch(v, o.connection.crc); }},
-    CommonRow{{0, "markers", "on|off", "ask for MPA markers in what is received (default off)"},
-              G::connection,
-              [](CommonOptions& o, const std::string& v) { return text::take_switch(v, o.connection.markers); }},
-    CommonRow{{0, "mpa-revision", "1|2", "MPA revision asked for, or at most answered (default 2)"},
-              G::connection,
-              [](CommonOptions& o, const std::string& v) { return take_number(v, 1, 2, o.connection.revision); }},
-    CommonRow{
-        {0, "peer-to-peer", "", "the initiator begins with a ready-to-receive message (RFC 6581), revision 2 only"},
-        G::connection,
-        [](CommonOptions& o, const std::string&) { return o.connection.peer_to_peer = true, std::string{}; }},
-    CommonRow{{0, "placement", "strict|direct",
-               "data reach memory only after their CRC (strict, the default), or as they come, which is faster"},
-              G::connection,
-              [](CommonOptions& o, const std::string& v) {
-                  o.connection.strict = v == "strict";
-                  return std::string(v == "strict" || v == "direct" ? "" : "strict or direct");
-              }},
-    CommonRow{{0, "align", "", "every FPDU begins a TCP segment"},
-              G::connection,
-              [](CommonOptions& o, const std::string&) { return o.connection.align = true, std::string{}; }},
-    CommonRow{
-        {0, "max-ulpdu", "N", "send at most N octets in an FPDU (default: what fits a segment)"},
-        G::connection,
-        [](CommonOptions& o, const std::string& v) { return take_number(v, 128, 64768, o.connection.max_ulpdu); }},
-    CommonRow{{0, "ird", "N", "serve at most N reads and atomics of the peer at once (default 128)"},
-              G::connection,
-              [](CommonOptions& o, const std::string& v) { return take_number(v, 0, 16383, o.connection.ird); }},
-    CommonRow{{0, "ord", "N", "have at most N reads and atomics outstanding (default 128)"},
-              G::connection,
-              [](CommonOptions& o, const std::string& v) { return take_number(v, 0, 16383, o.connection.ord); }},
-    CommonRow{{0, "congestion", "NAME", "TCP's congestion control, such as cubic or reno (default: the system's)"},
-              G::connection,
-              [](CommonOptions& o, const std::string& v) {
-                  o.connection.congestion_control = v;
-                  return wanted_congestion(v);
-              }},
-    CommonRow{{0, "json", "", "one JSON object at the end instead of text"},
-              G::printing,
-              [](CommonOptions& o, const std::string&) { return o.json = true, std::string{}; }},
-    CommonRow{{'h', "help", "", "print this and exit"},
-              G::other,
-              [](CommonOptions& o, const std::string&) { return o.help = true, std::string{}; }},
-    CommonRow{{0, "version", "", "print the version and exit"},
-              G::other,
-              [](CommonOptions& o, const std::string&) { return o.version = true, std::string{}; }},
-};
+std::string take_congestion(CommonOptions& options, const std::string& value) {
+    options.connection.congestion_control = value;
+    return wanted_congestion(value);
+}
 
-constexpr std::array headings{
-    std::pair<Group, std::string_view>{G::work, "What to do"},
-    std::pair<Group, std::string_view>{G::connection, "How connections are made"},
-    std::pair<Group, std::string_view>{G::bounds, "Bounds"},
-    std::pair<Group, std::string_view>{G::printing, "What is printed"},
-    std::pair<Group, std::string_view>{G::other, "Other"},
+constexpr std::array placements{std::pair<std::string_view, bool>{"strict", true},
+                                std::pair<std::string_view, bool>{"direct", false}};
+
+constexpr std::array common{
+    Row{options::mpa_crc, Section::connection, options::on_off<&CommonOptions::connection, &ConnectionOptions::crc>},
+    Row{options::mpa_markers, Section::connection,
+        options::on_off<&CommonOptions::connection, &ConnectionOptions::markers>},
+    Row{options::mpa_revision, Section::connection,
+        options::number<1, 2, &CommonOptions::connection, &ConnectionOptions::revision>},
+    Row{{0, "peer-to-peer", {}, "the initiator begins with a ready-to-receive message (RFC 6581), revision 2 only"},
+        Section::connection,
+        options::turn_on<&CommonOptions::connection, &ConnectionOptions::peer_to_peer>},
+    Row{{0, "placement", "strict|direct",
+         "data reach memory only after their CRC (strict, the default), or as they come, which is faster"},
+        Section::connection,
+        options::choice<placements, &CommonOptions::connection, &ConnectionOptions::strict>},
+    Row{{0, "align", {}, "every FPDU begins a TCP segment"},
+        Section::connection,
+        options::turn_on<&CommonOptions::connection, &ConnectionOptions::align>},
+    Row{{0, "max-ulpdu", "N", "send at most N octets in an FPDU (default: what fits a segment)"},
+        Section::connection,
+        options::number<128, 64768, &CommonOptions::connection, &ConnectionOptions::max_ulpdu>},
+    Row{{0, "ird", "N", "serve at most N reads and atomics of the peer at once (default 128)"},
+        Section::connection,
+        options::number<0, 16383, &CommonOptions::connection, &ConnectionOptions::ird>},
+    Row{{0, "ord", "N", "have at most N reads and atomics outstanding (default 128)"},
+        Section::connection,
+        options::number<0, 16383, &CommonOptions::connection, &ConnectionOptions::ord>},
+    Row{{0, "congestion", "NAME", "TCP's congestion control, such as cubic or reno (default: the system's)"},
+        Section::connection,
+        take_congestion},
+    options::json_at_end<CommonOptions>,
+    options::help<CommonOptions>,
+    options::version<CommonOptions>,
 };
 
 }  // namespace
 
-std::span<const Row<CommonOptions>> common_options() { return common; }
+std::span<const options::Option<CommonOptions>> common_options() { return common; }
 
 std::string contradiction_of(const iwarp::ConnectionOptions& connection) {
     if (connection.peer_to_peer && connection.revision == 1)
         return "--peer-to-peer is of MPA revision 2: leave it out, or --mpa-revision 1";
     return {};
-}
-
-std::string help_page(std::string_view beginning, const GroupedOptions<Group>& options, std::string_view ending) {
-    return cli::help_page<Group>(beginning, options, headings, ending);
 }
 
 }  // namespace cli::endpoint

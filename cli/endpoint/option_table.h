@@ -1,46 +1,38 @@
 #pragma once
-#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "cli/option_table.h"
+#include "cli/options/shared.h"
+#include "cli/options/table.h"
 #include "iwarp/iwarp.h"
 
 namespace cli::endpoint {
 
-enum class Group : std::uint8_t { work, connection, bounds, printing, other };
-
-template <class Settings>
-using Row = OptionRow<Settings, Group>;
-
 /// What every part of `endpoint` lets its user say.
-struct CommonOptions {
+struct CommonOptions : options::HelpOptions {
     iwarp::ConnectionOptions connection = {};
     bool json = false;
-    bool help = false;
-    bool version = false;
 };
-std::span<const Row<CommonOptions>> common_options();
+std::span<const options::Option<CommonOptions>> common_options();
 
 /// What two of the common options say that cannot both be; else an empty string.
 std::string contradiction_of(const iwarp::ConnectionOptions& connection);
 
-std::string help_page(std::string_view beginning, const GroupedOptions<Group>& options, std::string_view ending);
-
-template <class Own>
-GroupedOptions<Group> all_options(std::span<const Row<Own>> own) {
-    return joined(own, common_options());
+/// The part's own options, and those of all parts.
+template <class Own, std::size_t Size>
+options::OptionTable<Own> table_of(const std::array<options::Option<Own>, Size>& own) {
+    return options::OptionTable<Own>().add(own).add(common_options());
 }
 
-/// Reads the command line into `out`, the words that are no options into `words`; returns the reason where it cannot be
-/// obeyed, else an empty string.
+/// Reads the command line into `out`, the words that are no options into `words`.
 template <class Own>
-std::string parse(const std::vector<std::string>& arguments, std::span<const Row<Own>> own, Own& out,
-                  std::string& words) {
-    std::string reason = parse_options(arguments, own, common_options(), out, words);
-    return reason.empty() ? contradiction_of(out.connection) : reason;
+std::optional<options::UsageError> parse(const std::vector<std::string>& arguments,
+                                         const options::OptionTable<Own>& table, Own& out,
+                                         std::vector<std::string>& words) {
+    if (auto error = table.parse(arguments, out, words)) return error;
+    return options::usage_error_if(contradiction_of(out.connection));
 }
 
 }  // namespace cli::endpoint

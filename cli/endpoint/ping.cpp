@@ -12,13 +12,12 @@
 #include "cli/endpoint/memory.h"
 #include "cli/endpoint/parts.h"
 #include "cli/signals.h"
-#include "text/quantities.h"
 
 namespace cli::endpoint {
 
 namespace {
 
-using G = Group;
+using options::Section;
 
 struct PingOptions : CommonOptions {
     Address to = {};
@@ -28,31 +27,25 @@ struct PingOptions : CommonOptions {
     std::uint64_t timeout_ns = 10'000'000'000;
     bool quiet = false;
 };
-using PingRow = Row<PingOptions>;
+using Row = options::Option<PingOptions>;
 
 constexpr std::array ping_own_rows{
-    PingRow{{0, "to", "ADDR:PORT", "whom (default 127.0.0.1:7174)"},
-            G::work,
-            [](PingOptions& o, const std::string& v) { return take_address(v, false, o.to); }},
-    PingRow{
-        {'c', "count", "N", "end after N pings (default: when interrupted)"},
-        G::work,
-        [](PingOptions& o, const std::string& v) { return text::take_number(v, 1, std::uint64_t{1} << 32, o.count); }},
-    PingRow{{0, "size", "SIZE", "octets there and back (default 64); rping's server takes what its -S says"},
-            G::work,
-            [](PingOptions& o, const std::string& v) { return text::take_size(v, 1, std::uint64_t{1} << 30, o.size); }},
-    PingRow{{0, "interval", "TIME", "begin a ping every TIME (default 1s; 0: at once)"},
-            G::work,
-            [](PingOptions& o, const std::string& v) {
-                if (v == "0") return o.interval_ns = 0, std::string{};
-                return text::take_duration(v, o.interval_ns);
-            }},
-    PingRow{{0, "timeout", "TIME", "give up where an answer, or the connection, takes longer (default 10s)"},
-            G::bounds,
-            [](PingOptions& o, const std::string& v) { return text::take_duration(v, o.timeout_ns); }},
-    PingRow{{'q', "quiet", "", "only the summary"},
-            G::printing,
-            [](PingOptions& o, const std::string&) { return o.quiet = true, std::string{}; }},
+    Row{{0, "to", "ADDR:PORT", "whom (default 127.0.0.1:7174)"},
+        Section::work,
+        [](PingOptions& o, const std::string& value) { return take_address(value, false, o.to); }},
+    Row{{'c', "count", "N", "end after N pings (default: when interrupted)"},
+        Section::work,
+        options::number<1, std::uint64_t{1} << 32, &PingOptions::count>},
+    Row{{0, "size", "SIZE", "octets there and back (default 64); rping's server takes what its -S says"},
+        Section::work,
+        options::size<1, std::uint64_t{1} << 30, &PingOptions::size>},
+    Row{{0, "interval", "TIME", "begin a ping every TIME (default 1s; 0: at once)"},
+        Section::work,
+        options::duration_or_zero<&PingOptions::interval_ns>},
+    Row{{0, "timeout", "TIME", "give up where an answer, or the connection, takes longer (default 10s)"},
+        Section::bounds,
+        options::duration<&PingOptions::timeout_ns>},
+    Row{{'q', "quiet", {}, "only the summary"}, Section::printing, options::turn_on<&PingOptions::quiet>},
 };
 
 /// One connection over which pings go, one at a time.
@@ -155,7 +148,7 @@ private:
                 throw iwarp::Error(
                     fmt::format("{}: no answer within {}; is what listens there `rdmascope endpoint "
                                 "serve` or `rping -s`?",
-                                text_of(options_.to), duration(static_cast<double>(options_.timeout_ns))));
+                                text_of(options_.to), text::format_duration(options_.timeout_ns)));
             drive(std::min(left, look_about_ns));
         }
     }
@@ -214,11 +207,10 @@ std::string summary_of(const PingOptions& options, const Outcome& outcome) {
                                   outcome.round_trips.count(), outcome.wrong());
     const metrics::Histogram& times = outcome.round_trips;
     if (!times.empty())
-        out += fmt::format(
-            "round trip min {}, mean {}, p50 {}, p90 {}, p99 {}, max {}\n", duration(static_cast<double>(*times.min())),
-            duration(*times.mean()), duration(static_cast<double>(*times.quantile(0.5))),
-            duration(static_cast<double>(*times.quantile(0.9))), duration(static_cast<double>(*times.quantile(0.99))),
-            duration(static_cast<double>(*times.max())));
+        out += fmt::format("round trip min {}, mean {}, p50 {}, p90 {}, p99 {}, max {}\n",
+                           text::format_duration(times.min()), text::format_duration(times.mean()),
+                           text::format_duration(times.quantile(0.5)), text::format_duration(times.quantile(0.9)),
+                           text::format_duration(times.quantile(0.99)), text::format_duration(times.max()));
     return out;
 }
 
@@ -246,7 +238,7 @@ void ping_on(Pinger& pinger, const PingOptions& options, Outcome& outcome) {
         if (result.same) ++outcome.same;
         const std::string line =
             fmt::format("{} octets from {}: ping={} time={}{}\n", options.size, text_of(options.to), number,
-                        duration(static_cast<double>(result.round_trip_ns)), result.same ? "" : " WRONG DATA");
+                        text::format_duration(result.round_trip_ns), result.same ? "" : " WRONG DATA");
         if (!options.quiet && !options.json && !base::write_all(STDOUT_FILENO, line)) return;  // nobody reads any more
         due = std::max(due + static_cast<std::int64_t>(options.interval_ns), base::steady_ns() - 1);
         if (options.interval_ns == 0) due = 0;
@@ -255,12 +247,13 @@ void ping_on(Pinger& pinger, const PingOptions& options, Outcome& outcome) {
 
 }  // namespace
 
-int ping(const std::vector<std::string>& arguments, std::string_view version) {
+int ping(const std::vector<std::string>& arguments, const Environment& environment) {
     PingOptions options;
-    std::string words;
-    std::string reason = parse<PingOptions>(arguments, ping_own_rows, options, words);
-    if (reason.empty() && !words.empty()) reason = fmt::format("'{0}' is no option; --to {0} pings it", words);
-    if (const auto status = answered(options, reason, "ping", ping_help, version)) return *status;
+    std::vector<std::string> words;
+    auto usage = parse(arguments, table_of(ping_own_rows), options, words);
+    if (!usage && !words.empty())
+        usage = options::UsageError{fmt::format("'{0}' is no option; --to {0} pings it", options::joined(words))};
+    if (const auto status = answered(environment, "endpoint ping", usage, options, ping_help)) return *status;
 
     const Signals signals;
     set_patience(options.connection, options.timeout_ns);
@@ -288,13 +281,15 @@ int ping(const std::vector<std::string>& arguments, std::string_view version) {
     return outcome.good() || outcome.sent == 0 ? printed : exit_failed;
 }
 
+std::vector<options::ListedOption> ping_options() { return table_of(own).options(); }
+
 std::string ping_help() {
-    return help_page(
+    return options::help_page(
         "Usage: rdmascope endpoint ping [--to ADDR:PORT] [-c N] [OPTION]...\n\n"
         "Tells the peer by Send where data lies, which it reads by RDMA Read; tells it where room is, to which it\n"
         "writes them back by RDMA Write; compares, and prints how long it took. `endpoint serve` and `rping -s` "
         "answer.\n",
-        all_options<PingOptions>(ping_own_rows), "\nManual: rdmascope-endpoint(1).\n");
+        table_of(ping_own_rows).options(), "\nManual: rdmascope-endpoint(1).\n");
 }
 
 }  // namespace cli::endpoint

@@ -9,54 +9,39 @@
 #include "cli/endpoint/parts.h"
 #include "cli/endpoint/server.h"
 #include "cli/signals.h"
-#include "text/quantities.h"
 
 namespace cli::endpoint {
 
 namespace {
 
-using G = Group;
+using options::Section;
 using Clock = std::chrono::steady_clock;
 
 struct ServeOptions : CommonOptions {
     ServerOptions server = {};
     bool verbose = false;
 };
-using ServeRow = Row<ServeOptions>;
+using Row = options::Option<ServeOptions>;
 
 constexpr std::array serve_own_rows{
-    ServeRow{{0, "listen", "ADDR:PORT", "serve there (default 127.0.0.1:7174); port 0 is any free one"},
-             G::work,
-             [](ServeOptions& o, const std::string& v) { return take_address(v, true, o.server.listen); }},
-    ServeRow{{0, "connections", "N", "at most N at once (default 4096); others are rejected"},
-             G::bounds,
-             [](ServeOptions& o, const std::string& v) {
-                 std::uint64_t number = 0;
-                 std::string wanted = text::take_number(v, 1, 1'000'000, number);
-                 if (wanted.empty()) o.server.max_connections = static_cast<std::size_t>(number);
-                 return wanted;
-             }},
-    ServeRow{{0, "region", "SIZE", "lend SIZE octets to be read, and a client at most SIZE to write (default 16M)"},
-             G::bounds,
-             [](ServeOptions& o, const std::string& v) {
-                 return text::take_size(v, 4096, std::uint64_t{1} << 32, o.server.region_octets);
-             }},
-    ServeRow{{0, "memory", "SIZE", "for the buffers of all connections together (default 256M)"},
-             G::bounds,
-             [](ServeOptions& o, const std::string& v) {
-                 return text::take_size(v, 65536, std::uint64_t{1} << 40, o.server.memory_octets);
-             }},
-    ServeRow{{0, "idle-timeout", "TIME", "end connections that are silent for so long (default 10m; 0: never)"},
-             G::bounds,
-             [](ServeOptions& o, const std::string& v) {
-                 std::uint64_t ns = 0;
-                 std::string wanted = v == "0" ? std::string{} : text::take_duration(v, ns);
-                 if (wanted.empty()) o.server.idle = std::chrono::nanoseconds(ns);
-                 return wanted;
-             }},
-    ServeRow{{'v', "verbose", "", "a line on standard error for every connection that comes, goes or fails"},
-             G::printing,
-             [](ServeOptions& o, const std::string&) { return o.verbose = true, std::string{}; }},
+    Row{{0, "listen", "ADDR:PORT", "serve there (default 127.0.0.1:7174); port 0 is any free one"},
+        Section::work,
+        [](ServeOptions& o, const std::string& value) { return take_address(value, true, o.server.listen); }},
+    Row{{0, "connections", "N", "at most N at once (default 4096); others are rejected"},
+        Section::bounds,
+        options::number<1, 1'000'000, &ServeOptions::server, &ServerOptions::max_connections>},
+    Row{{0, "region", "SIZE", "lend SIZE octets to be read, and a client at most SIZE to write (default 16M)"},
+        Section::bounds,
+        options::size<4096, std::uint64_t{1} << 32, &ServeOptions::server, &ServerOptions::region_octets>},
+    Row{{0, "memory", "SIZE", "for the buffers of all connections together (default 256M)"},
+        Section::bounds,
+        options::size<65536, std::uint64_t{1} << 40, &ServeOptions::server, &ServerOptions::memory_octets>},
+    Row{{0, "idle-timeout", "TIME", "end connections that are silent for so long (default 10m; 0: never)"},
+        Section::bounds,
+        options::duration_or_zero<&ServeOptions::server, &ServerOptions::idle>},
+    Row{{'v', "verbose", {}, "a line on standard error for every connection that comes, goes or fails"},
+        Section::printing,
+        options::turn_on<&ServeOptions::verbose>},
 };
 
 nlohmann::ordered_json serve_json(const Server& server, const Address& address, const Usage& used, double seconds) {
@@ -97,9 +82,9 @@ std::string text_of(const Server& server, const Usage& used, double seconds) {
     const ServerCounters counted = server.counters();
     const iwarp::DeviceCounters& device = server.device_counters();
     std::string out =
-        fmt::format("{:.1f} s: {} connections ({} at once at most), {} rejected, {} lost, {} handshakes that failed\n",
-                    seconds, counted.established, counted.open_most, counted.rejected + device.connections_refused,
-                    counted.failed, device.handshakes_failed);
+        fmt::format("{}: {} connections ({} at once at most), {} rejected, {} lost, {} handshakes that failed\n",
+                    text::format_duration(seconds * 1e9), counted.established, counted.open_most,
+                    counted.rejected + device.connections_refused, counted.failed, device.handshakes_failed);
     out += fmt::format("payload: {} octets sent, {} received; {} reads served, {} messages taken, {} pings answered\n",
                        counted.traffic.payload_octets_sent, counted.traffic.payload_octets_received,
                        counted.traffic.reads_served, counted.sessions.messages_received, counted.sessions.pings);
@@ -111,8 +96,8 @@ std::string text_of(const Server& server, const Usage& used, double seconds) {
             "connections ended\n",
             counted.traffic.crc_errors, device.terminates_sent, device.terminates_received,
             counted.sessions.messages_wrong, counted.idle_ended);
-    out += fmt::format("processor time: {:.3f} s user, {:.3f} s system\n", static_cast<double>(used.user_ns) / 1e9,
-                       static_cast<double>(used.system_ns) / 1e9);
+    out += fmt::format("processor time: {} user, {} system\n", text::format_duration(used.user_ns),
+                       text::format_duration(used.system_ns));
     return out;
 }
 
@@ -126,12 +111,12 @@ void tell_who_may(const Address& address) {
 
 }  // namespace
 
-int serve(const std::vector<std::string>& arguments, std::string_view version) {
+int serve(const std::vector<std::string>& arguments, const Environment& environment) {
     ServeOptions options;
-    std::string words;
-    std::string reason = parse<ServeOptions>(arguments, serve_own_rows, options, words);
-    if (reason.empty() && !words.empty()) reason = fmt::format("'{}' is no option", words);
-    if (const auto status = answered(options, reason, "serve", serve_help, version)) return *status;
+    std::vector<std::string> words;
+    auto usage = parse(arguments, table_of(serve_own_rows), options, words);
+    if (!usage && !words.empty()) usage = options::UsageError{fmt::format("'{}' is no option", options::joined(words))};
+    if (const auto status = answered(environment, "endpoint serve", usage, options, serve_help)) return *status;
 
     const Signals signals;
     const std::size_t descriptors = raise_descriptor_limit();
@@ -159,12 +144,14 @@ int serve(const std::vector<std::string>& arguments, std::string_view version) {
                               : text_of(server, used, seconds));
 }
 
+std::vector<options::ListedOption> serve_options() { return table_of(own).options(); }
+
 std::string serve_help() {
-    return help_page(
+    return options::help_page(
         "Usage: rdmascope endpoint serve [--listen ADDR:PORT] [OPTION]...\n\n"
         "Lends memory that holds a pattern, takes and echoes messages, and answers rping's clients, until SIGINT or\n"
         "SIGTERM. Prints `ready ADDR:PORT` when it listens, and what it did at the end.\n",
-        all_options<ServeOptions>(serve_own_rows), "\nManual: rdmascope-endpoint(1).\n");
+        table_of(serve_own_rows).options(), "\nManual: rdmascope-endpoint(1).\n");
 }
 
 }  // namespace cli::endpoint

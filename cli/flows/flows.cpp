@@ -12,8 +12,8 @@ namespace cli::flows {
 
 int run(const std::vector<std::string>& arguments, const Environment& environment) {
     FlowsOptions options;
-    const std::string reason = parse_options(arguments, options);
-    if (const auto status = analysis::answered(options, reason, "flows", help(), environment.version)) return *status;
+    const auto error = parse_options(arguments, options);
+    if (const auto status = answered(environment, "flows", error, options, help)) return *status;
     if (options.column_help()) return print(exporters::column_reference());
 
     analysis::Session session(options, "flows");
@@ -37,5 +37,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
 }
 
 std::string help() { return help_text(); }
+
+std::vector<options::CommandOptions> option_lists() { return {{"flows", option_table().options()}}; }
 
 }  // namespace cli::flows

@@ -4,47 +4,41 @@
 #include <array>
 #include <fmt/core.h>
 
-#include "text/quantities.h"
 #include "text/similar.h"
 
 namespace cli::flows {
 
 namespace {
 
-using analysis::Group;
-using Row = analysis::OptionRow<FlowsOptions>;
+using options::Section;
+using Row = options::Option<FlowsOptions>;
 
-std::string choose(FlowsOptions& options, Form form) {
+template <Form form>
+std::string choose(FlowsOptions& options, const std::string& /*value*/) {
     options.two_forms = options.two_forms || (options.form != Form::table && options.form != form);
     options.form = form;
     return {};
 }
 
+std::string take_columns(FlowsOptions& options, const std::string& value) {
+    options::append_words(options.columns, value);
+    return options.columns.empty() ? "a list such as flow,packets,latency_ns.write" : "";
+}
+
 constexpr std::array own{
-    Row{{0, "json", "", "one JSON object with all there is to know"},
-        Group::printing,
-        [](FlowsOptions& o, const std::string&) { return choose(o, Form::json); }},
-    Row{{0, "csv", "", "comma-separated values, a header in front"},
-        Group::printing,
-        [](FlowsOptions& o, const std::string&) { return choose(o, Form::csv); }},
+    Row{{0, "json", {}, "one JSON object with all there is to know"}, Section::printing, choose<Form::json>},
+    Row{{0, "csv", {}, "comma-separated values, a header in front"}, Section::printing, choose<Form::csv>},
     Row{{0, "columns", "LIST", "these columns, or groups of columns, with commas between; `help` lists them"},
-        Group::printing,
-        [](FlowsOptions& o, const std::string& v) {
-            analysis::append_words(o.columns, v);
-            return std::string(o.columns.empty() ? "a list such as flow,packets,latency_ns.write" : "");
-        }},
-    Row{{0, "sort", "COLUMN", "begin with the greatest number or the first text; -COLUMN the other way round"},
-        Group::printing,
-        [](FlowsOptions& o, const std::string& v) { return analysis::take_sort(v, o.sort); }},
-    Row{{0, "reverse", "", "the other way round"},
-        Group::printing,
-        [](FlowsOptions& o, const std::string&) { return o.reverse = true, std::string{}; }},
+        Section::printing,
+        take_columns},
+    options::sort<FlowsOptions>,
+    Row{{0, "reverse", {}, "the other way round"}, Section::printing, options::turn_on<&FlowsOptions::reverse>},
     Row{{0, "top", "N", "the first N flows alone; without --sort those with the most octets on the wire"},
-        Group::printing,
-        [](FlowsOptions& o, const std::string& v) { return text::take_number(v, 1, 1'000'000'000, o.top.emplace()); }},
+        Section::printing,
+        options::number<1, 1'000'000'000, &FlowsOptions::top>},
     Row{{0, "interval", "TIME", "a row for every TIME (100ms, 1s) in which the flow had traffic"},
-        Group::printing,
-        [](FlowsOptions& o, const std::string& v) { return text::take_duration(v, o.interval_ns.emplace()); }},
+        Section::printing,
+        options::duration<&FlowsOptions::interval_ns>},
 };
 
 std::string unknown(std::string_view option, std::string_view name) {
@@ -55,25 +49,30 @@ std::string unknown(std::string_view option, std::string_view name) {
 
 }  // namespace
 
-std::string parse_options(const std::vector<std::string>& arguments, FlowsOptions& out) {
-    std::string reason = analysis::parse<FlowsOptions>(arguments, own, out);
-    if (out.column_help() || out.help || out.version) return out.column_help() ? std::string{} : reason;
-    if (!reason.empty()) return reason;
-    if (out.two_forms) return "--json and --csv are given: one or the other";
+std::optional<options::UsageError> parse_options(const std::vector<std::string>& arguments, FlowsOptions& out) {
+    auto error = analysis::parse(arguments, option_table(), out);
+    if (out.column_help()) return {};
+    if (error || out.help || out.version) return error;
+    if (out.two_forms) return options::UsageError{"--json and --csv are given: one or the other"};
+    std::string reason;
     columns_of(out.columns, reason);
     if (reason.empty()) order_of(out, reason);
-    return reason;
+    return options::usage_error_if(std::move(reason));
+}
+
+options::OptionTable<FlowsOptions> option_table() {
+    return options::OptionTable<FlowsOptions>().add(analysis::shared_options()).add(own);
 }
 
 std::string help_text() {
-    return analysis::help_page(
+    return options::help_page(
         "Usage: rdmascope flows -r FILE [OPTION]... [EXPRESSION]\n"
         "       rdmascope flows -i IFACE [OPTION]... [EXPRESSION]\n"
         "       rdmascope flows --connect [OPTION]...\n"
         "       rdmascope flows [--history DIR] [--from TIME] [--to TIME] [OPTION]...\n\n"
         "One row for every direction of every queue pair's conversation, with what was sent, how long it took, what\n"
         "was waiting, what went wrong, and where the time went. EXPRESSION is a pcap-filter(7) expression.\n",
-        analysis::all_options<FlowsOptions>(own),
+        option_table().options(),
         "\nExamples:\n"
         "  rdmascope flows -r rdma.pcapng --sort latency_p99 --top 10\n"
         "      the ten flows with the longest tails\n"

@@ -25,9 +25,10 @@ struct FlowsOptions : analysis::AnalysisOptions {
     bool column_help() const { return columns.size() == 1 && columns.front() == "help"; }
 };
 
-/// Reads the command line; returns why it cannot be obeyed, or an empty string.
-std::string parse_options(const std::vector<std::string>& arguments, FlowsOptions& out);
+/// Reads the command line.
+std::optional<options::UsageError> parse_options(const std::vector<std::string>& arguments, FlowsOptions& out);
 std::string help_text();
+options::OptionTable<FlowsOptions> option_table();
 
 /// What `names` select, in their order and each once; a name that is none leaves its reason in `error`.
 exporters::FlowColumns columns_of(const std::vector<std::string>& names, std::string& error);

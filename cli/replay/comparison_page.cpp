@@ -6,6 +6,7 @@
 
 #include "cli/endpoint/client.h"
 #include "metrics/state.h"
+#include "text/quantities.h"
 
 namespace cli::replay {
 
@@ -16,41 +17,30 @@ using metrics::FlowSnapshot;
 using ::replay::ComparedFlow;
 using ::replay::Figures;
 
-std::string rate(const std::optional<double>& bytes_per_sec) {
-    if (!bytes_per_sec) return "-";
-    double value = *bytes_per_sec;
-    std::size_t unit = 0;
-    constexpr std::array<const char*, 4> units{"B/s", "kB/s", "MB/s", "GB/s"};
-    while (value >= 1000 && unit + 1 < units.size()) {
-        value /= 1000;
-        ++unit;
-    }
-    return fmt::format("{:.3g} {}", value, units[unit]);
-}
-
 std::string quantile(const metrics::Histogram& latency_ns, double share) {
-    const auto value = latency_ns.quantile(share);
-    return value ? endpoint::duration(static_cast<double>(*value)) : "-";
+    return text::format_duration(latency_ns.quantile(share), {text::Spacing::column});
 }
 
 std::string most_time(const FlowSnapshot& flow) {
     const auto most = std::ranges::max_element(flow.state_ns);
     if (flow.wall_ns() == 0) return "-";
     const auto state = static_cast<std::size_t>(most - flow.state_ns.begin());
-    return fmt::format("{} {:.0f} %", metrics::state_names[state],
-                       100 * static_cast<double>(*most) / static_cast<double>(flow.wall_ns()));
+    const double share = static_cast<double>(*most) / static_cast<double>(flow.wall_ns());
+    return fmt::format("{} {}", metrics::state_names[state], text::format_percent(share, {text::Spacing::column}));
 }
 
 std::string depth(const FlowSnapshot& flow) {
-    return metrics::knows_depth(flow) ? fmt::format("{:.1f}/{}", flow.messages_mean, flow.messages_max) : "-";
+    return metrics::knows_depth(flow)
+               ? fmt::format("{}/{}", text::format_decimal(flow.messages_mean), flow.messages_max)
+               : "-";
 }
 
 std::string row(std::string_view id, std::string_view which, const FlowSnapshot& flow) {
     const Figures figures = ::replay::figures_of(flow);
     return fmt::format("{:>6}  {:<8} {:>8} {:>11} {:>10} {:>9} {:>9} {:>9} {:>9}  {}\n", id, which, figures.messages,
-                       figures.bytes, rate(flow.goodput_bytes_per_sec()), quantile(figures.latency_ns, 0.5),
-                       quantile(figures.latency_ns, 0.99), quantile(figures.latency_ns, 0.999), depth(flow),
-                       most_time(flow));
+                       figures.bytes, text::format_byte_rate(flow.goodput_bytes_per_sec(), {text::Spacing::column}),
+                       quantile(figures.latency_ns, 0.5), quantile(figures.latency_ns, 0.99),
+                       quantile(figures.latency_ns, 0.999), depth(flow), most_time(flow));
 }
 
 Json flow_json(const FlowSnapshot& flow) {

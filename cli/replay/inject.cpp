@@ -7,6 +7,7 @@
 #include "cli/signals.h"
 #include "replay/frames/steady_clock.h"
 #include "replay/sockets/frame_socket.h"
+#include "text/quantities.h"
 
 namespace cli::replay {
 
@@ -31,17 +32,17 @@ double per_second(std::uint64_t count, const InjectReport& report) {
 
 std::string injection_text(const Done& done) {
     const InjectReport& report = done.report;
-    std::string out = fmt::format("{} frames, {} octets by {} in {:.6f} s", report.sent, report.octets,
-                                  done.interface.name, report.seconds());
+    std::string out = fmt::format("{} frames, {} octets by {} in {}", report.sent, report.octets, done.interface.name,
+                                  text::format_duration(report.seconds() * 1e9));
     if (report.seconds() > 0)
-        out += fmt::format(": {:.0f} frames/s, {:.3f} Mbit/s", per_second(report.sent, report),
-                           per_second(report.octets, report) * 8 / 1e6);
+        out += fmt::format(": {} frames/s, {}", text::format_count(per_second(report.sent, report)),
+                           text::format_bit_rate(per_second(report.octets, report) * 8));
     out += '\n';
     if (!report.late_ns.empty())
-        out += fmt::format("later than due: {:.1f} us at the median, {:.1f} at the 99th percentile, {:.1f} at most\n",
-                           static_cast<double>(*report.late_ns.quantile(0.5)) / 1e3,
-                           static_cast<double>(*report.late_ns.quantile(0.99)) / 1e3,
-                           static_cast<double>(*report.late_ns.max()) / 1e3);
+        out += fmt::format("later than due: {} at the median, {} at the 99th percentile, {} at most\n",
+                           text::format_duration(report.late_ns.quantile(0.5)),
+                           text::format_duration(report.late_ns.quantile(0.99)),
+                           text::format_duration(report.late_ns.max()));
     if (done.outgoing.rewritten().frames != 0)
         out += fmt::format("{} frames written anew\n", done.outgoing.rewritten().frames);
     if (done.outgoing.rewritten().unfollowed != 0)
@@ -137,8 +138,14 @@ std::string reasons(const Outgoing& outgoing) {
 bool run_all(const ReplayOptions& options, ::replay::Injector& injector, std::string& error) {
     for (std::uint64_t loop = 0; loop < options.loop; ++loop) {
         auto source = capture::open_file(options.path, {.stop = Signals::stop});
-        if (!source) return error = source.error().text(), false;
-        if (!injector.run(**source)) return error = injector.report().error, false;
+        if (!source) {
+            error = source.error().text();
+            return false;
+        }
+        if (!injector.run(**source)) {
+            error = injector.report().error;
+            return false;
+        }
     }
     const bool finished = injector.finish();
     error = injector.report().error;

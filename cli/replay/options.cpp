@@ -5,7 +5,7 @@
 #include <cmath>
 #include <fmt/core.h>
 
-#include "cli/option_table.h"
+#include "cli/options/setters.h"
 #include "replay/frames/outgoing.h"
 #include "text/quantities.h"
 
@@ -13,16 +13,39 @@ namespace cli::replay {
 
 namespace {
 
-enum class Group : std::uint8_t { place, work, impairment, printing, other };
-using G = Group;
+using options::Section;
 using O = ReplayOptions;
-using Row = OptionRow<ReplayOptions, Group>;
+using Row = options::Option<ReplayOptions>;
 
 std::string choose(O& options, Place place) {
     if (options.place != Place::nowhere && options.place != place)
         return "one of --loopback, --serve, --to and --inject";
     options.place = place;
     return {};
+}
+
+template <Place place>
+std::string take_address(O& options, const std::string& value) {
+    if (std::string expected = choose(options, place); !expected.empty()) return expected;
+    return endpoint::take_address(value, place == Place::serve, options.address);
+}
+
+std::string take_interface(O& options, const std::string& value) {
+    if (value.empty()) return "an interface";
+    options.interface = value;
+    return choose(options, Place::inject);
+}
+
+std::string take_rule(O& options, const std::string& value) {
+    const auto rule = ::replay::parse_rewrite(value);
+    if (!rule) return rule.error();
+    options.rewrite.push_back(*rule);
+    return {};
+}
+
+std::string take_ether(O& options, const std::string& value) {
+    options.ether = value;
+    return ::replay::parse_ether(value, {}) ? "" : "an address such as 02:00:00:00:00:01, or two with a comma";
 }
 
 bool take_real(const std::string& value, double& into) {
@@ -34,40 +57,45 @@ bool take_real(const std::string& value, double& into) {
     return true;
 }
 
-std::string take_speed(const std::string& value, std::optional<double>& into) {
+std::string take_speed(O& options, const std::string& value) {
     constexpr double least = 1e-6;
     constexpr double most = 1e6;
+    if (value == "max") {
+        options.speed.reset();
+        return {};
+    }
     double number = 0;
-    if (value == "max") return into.reset(), std::string{};
     if (!take_real(value, number) || number < least || number > most)
         return "max, or a number from 0.000001 to 1000000, such as 0.5 for half as fast,";
-    into = number;
+    options.speed = number;
     return {};
 }
 
 /// "1%" or "0.01".
-std::string take_share(const std::string& value, double& into) {
-    const bool percent = !value.empty() && value.back() == '%';
-    double number = 0;
-    const bool understood = take_real(percent ? value.substr(0, value.size() - 1) : value, number);
-    if (percent) number /= 100;
-    if (!understood || number < 0 || number > 1) return "a share such as 1% or 0.01";
-    into = number;
+template <auto Member>
+std::string take_share(O& options, const std::string& value) {
+    const auto share = text::parse_share(value);
+    if (!share) return share.error();
+    options.impairment.*Member = *share;
     return {};
 }
 
 /// A plain number is milliseconds.
-std::string take_milliseconds(const std::string& value, std::uint64_t& into_ns) {
+template <auto Member>
+std::string take_milliseconds(O& options, const std::string& value) {
+    std::uint64_t& ns = options.impairment.*Member;
     double number = 0;
-    if (take_real(value, number)) {
-        if (number == 0) return into_ns = 0, std::string{};
-        if (number > 0) return text::take_duration(value + "ms", into_ns);
+    if (take_real(value, number) && number == 0) {
+        ns = 0;
+        return {};
     }
-    const std::string wanted = text::take_duration(value, into_ns);
-    return wanted.empty() ? wanted : "milliseconds, or a time such as 250us,";
+    const auto given = text::parse_duration(value, text::BareDuration::milliseconds);
+    if (!given) return given.error();
+    ns = *given;
+    return {};
 }
 
-std::string take_flow(const std::string& value, O& options) {
+std::string take_flow(O& options, const std::string& value) {
     std::uint64_t id = 0;
     if (!text::take_number(value, 0, std::uint64_t{1} << 62, id).empty())
         return "a flow's id, as `rdmascope flows` prints it,";
@@ -75,153 +103,102 @@ std::string take_flow(const std::string& value, O& options) {
     return {};
 }
 
-std::string take_role(const std::string& value, O& options) {
-    if (value == "initiator") return options.as = Role::initiator, std::string{};
-    if (value == "responder") return options.as = Role::responder, std::string{};
-    return "initiator or responder";
+std::string take_seed(O& options, const std::string& value) {
+    options.seed_given = value;
+    return text::take_number(value, 0, ~std::uint64_t{0}, options.impairment.seed);
 }
 
-std::string take_payload(const std::string& value, O& options) {
-    if (value != "captured" && value != "pattern") return "captured or pattern";
-    options.payload = value == "captured";
-    return {};
-}
+constexpr std::array roles{std::pair<std::string_view, Role>{"initiator", Role::initiator},
+                           std::pair<std::string_view, Role>{"responder", Role::responder}};
+constexpr std::array payloads{std::pair<std::string_view, bool>{"captured", true},
+                              std::pair<std::string_view, bool>{"pattern", false}};
 
-std::string take_address(const std::string& value, O& options, Place place) {
-    if (std::string wanted = choose(options, place); !wanted.empty()) return wanted;
-    return endpoint::take_address(value, place == Place::serve, options.address);
-}
+using Impairment = ::replay::ImpairmentSettings;
 
 constexpr std::array rows{
-    Row{{0, "loopback", "", "both ends here, over the loopback interface"},
-        G::place,
+    Row{{0, "loopback", {}, "both ends here, over the loopback interface"},
+        Section::place,
         [](O& o, const std::string&) { return choose(o, Place::loopback); }},
     Row{{0, "serve", "ADDR:PORT", "be the end that accepts; `replay --to` of the same capture is the other"},
-        G::place,
-        [](O& o, const std::string& v) { return take_address(v, o, Place::serve); }},
-    Row{{0, "to", "ADDR:PORT", "be the end that connects"},
-        G::place,
-        [](O& o, const std::string& v) { return take_address(v, o, Place::to); }},
-    Row{{0, "inject", "IFACE", "put the frames themselves on an interface"},
-        G::place,
-        [](O& o, const std::string& v) {
-            o.interface = v;
-            return v.empty() ? std::string("an interface") : choose(o, Place::inject);
-        }},
+        Section::place,
+        take_address<Place::serve>},
+    Row{{0, "to", "ADDR:PORT", "be the end that connects"}, Section::place, take_address<Place::to>},
+    Row{{0, "inject", "IFACE", "put the frames themselves on an interface"}, Section::place, take_interface},
     Row{{0, "as", "initiator|responder",
          "play that side of a captured iWARP connection, byte for byte, against whatever speaks iWARP"},
-        G::place,
-        [](O& o, const std::string& v) { return take_role(v, o); }},
-    Row{{0, "force", "", "--inject: also on the interface of the default route"},
-        G::place,
-        [](O& o, const std::string&) { return o.force = true, std::string{}; }},
+        Section::place,
+        options::choice<roles, &O::as>},
+    Row{{0, "force", {}, "--inject: also on the interface of the default route"},
+        Section::place,
+        options::turn_on<&O::force>},
 
     Row{{0, "rewrite", "FIELD:OLD=NEW",
          "--inject: write addresses anew, checksums and ICRC with them: mac, ip, port, qpn, or one of them with .src "
          "or .dst; OLD may be any; may be repeated"},
-        G::place,
-        [](O& o, const std::string& v) {
-            const auto rule = ::replay::parse_rewrite(v);
-            if (rule) o.rewrite.push_back(*rule);
-            return rule ? std::string{} : rule.error();
-        }},
+        Section::place,
+        take_rule},
     Row{{0, "ether", "DST[,SRC]",
          "--inject: the addresses of frames that were captured without an Ethernet header (SRC: the interface's)"},
-        G::place,
-        [](O& o, const std::string& v) {
-            o.ether = v;
-            return std::string(
-                ::replay::parse_ether(v, {}) ? "" : "an address such as 02:00:00:00:00:01, or two with a comma");
-        }},
+        Section::place,
+        take_ether},
 
     Row{{'r', "read-file", "FILE", "the capture, as the word that is no option"},
-        G::work,
-        [](O& o, const std::string& v) {
-            o.path = v;
-            return std::string(v.empty() ? "a file" : "");
-        }},
+        Section::reenactment,
+        options::store_nonempty<"a file", &O::path>},
     Row{{0, "flow", "ID", "only this flow and its reverse, by the id that `rdmascope flows` prints; may be repeated"},
-        G::work,
-        [](O& o, const std::string& v) { return take_flow(v, o); }},
+        Section::reenactment,
+        take_flow},
     Row{{0, "speed", "N|max", "N times as fast as captured, or as fast as it goes (default 1)"},
-        G::work,
-        [](O& o, const std::string& v) { return take_speed(v, o.speed); }},
+        Section::reenactment,
+        take_speed},
     Row{{0, "loop", "N", "N times, one behind the other (default 1)"},
-        G::work,
-        [](O& o, const std::string& v) { return take_number(v, 1, 1'000'000'000, o.loop); }},
+        Section::reenactment,
+        options::number<1, 1'000'000'000, &O::loop>},
     Row{{0, "copies", "N", "N of every connection at once (default 1)"},
-        G::work,
-        [](O& o, const std::string& v) { return take_number(v, 1, 10'000, o.copies); }},
+        Section::reenactment,
+        options::number<1, 10'000, &O::copies>},
     Row{{0, "crc", "on|off", "MPA's CRC (default: as captured; on where that is not known)"},
-        G::work,
-        [](O& o, const std::string& v) { return text::take_switch(v, o.crc.emplace()); }},
+        Section::reenactment,
+        options::on_off<&O::crc>},
     Row{{0, "payload", "captured|pattern",
          "what messages hold: a pattern (default), or what Sends and Writes held, where the capture has all of it; the "
          "answers to READs are not kept"},
-        G::work,
-        [](O& o, const std::string& v) { return take_payload(v, o); }},
+        Section::reenactment,
+        options::choice<payloads, &O::payload>},
     Row{{0, "timeout", "TIME", "give up after TIME without a completion (default 10s)"},
-        G::work,
-        [](O& o, const std::string& v) { return text::take_duration(v, o.timeout_ns); }},
+        Section::reenactment,
+        options::duration<&O::timeout_ns>},
 
-    Row{{0, "loss", "P", "lose frames: 1% or 0.01"},
-        G::impairment,
-        [](O& o, const std::string& v) { return take_share(v, o.impairment.loss); }},
+    Row{{0, "loss", "P", "lose frames: 1% or 0.01"}, Section::impairment, take_share<&Impairment::loss>},
     Row{{0, "delay", "MS", "hold everything up so long: milliseconds, or a time such as 250us"},
-        G::impairment,
-        [](O& o, const std::string& v) { return take_milliseconds(v, o.impairment.delay_ns); }},
+        Section::impairment,
+        take_milliseconds<&Impairment::delay_ns>},
     Row{{0, "jitter", "MS", "plus a random delay of up to MS"},
-        G::impairment,
-        [](O& o, const std::string& v) { return take_milliseconds(v, o.impairment.jitter_ns); }},
-    Row{{0, "reorder", "P", "let frames be overtaken"},
-        G::impairment,
-        [](O& o, const std::string& v) { return take_share(v, o.impairment.reorder); }},
-    Row{{0, "duplicate", "P", "send frames twice"},
-        G::impairment,
-        [](O& o, const std::string& v) { return take_share(v, o.impairment.duplicate); }},
-    Row{{0, "corrupt", "P", "change a bit"},
-        G::impairment,
-        [](O& o, const std::string& v) { return take_share(v, o.impairment.corrupt); }},
+        Section::impairment,
+        take_milliseconds<&Impairment::jitter_ns>},
+    Row{{0, "reorder", "P", "let frames be overtaken"}, Section::impairment, take_share<&Impairment::reorder>},
+    Row{{0, "duplicate", "P", "send frames twice"}, Section::impairment, take_share<&Impairment::duplicate>},
+    Row{{0, "corrupt", "P", "change a bit"}, Section::impairment, take_share<&Impairment::corrupt>},
     Row{{0, "mark", "P", "mark frames as having met congestion (ECN)"},
-        G::impairment,
-        [](O& o, const std::string& v) { return take_share(v, o.impairment.mark); }},
+        Section::impairment,
+        take_share<&Impairment::mark>},
     Row{{0, "rate", "BITS", "limit to BITS per second, as in 100M"},
-        G::impairment,
-        [](O& o, const std::string& v) { return text::take_rate(v, o.impairment.bits_per_sec.emplace()); }},
+        Section::impairment,
+        options::rate<&O::impairment, &Impairment::bits_per_sec>},
     Row{{0, "seed", "N", "what the draws begin with: the same seed, the same fate (default 1)"},
-        G::impairment,
-        [](O& o, const std::string& v) {
-            o.seed_given = v;
-            return take_number(v, 0, ~std::uint64_t{0}, o.impairment.seed);
-        }},
+        Section::impairment,
+        take_seed},
 
-    Row{{0, "compare", "", "capture what happens, and print it beside the original, and what differs and why"},
-        G::printing,
-        [](O& o, const std::string&) { return o.compare = true, std::string{}; }},
+    Row{{0, "compare", {}, "capture what happens, and print it beside the original, and what differs and why"},
+        Section::printing,
+        options::turn_on<&O::compare>},
     Row{{0, "save", "FILE", "keep what --compare captures"},
-        G::printing,
-        [](O& o, const std::string& v) {
-            o.save_path = v;
-            return std::string(v.empty() ? "a file" : "");
-        }},
-    Row{{0, "json", "", "one JSON object at the end instead of text"},
-        G::printing,
-        [](O& o, const std::string&) { return o.json = true, std::string{}; }},
+        Section::printing,
+        options::store_nonempty<"a file", &O::save_path>},
+    options::json_at_end<O>,
 
-    Row{{'h', "help", "", "print this and exit"},
-        G::other,
-        [](O& o, const std::string&) { return o.help = true, std::string{}; }},
-    Row{{0, "version", "", "print the version and exit"},
-        G::other,
-        [](O& o, const std::string&) { return o.version = true, std::string{}; }},
-};
-
-constexpr std::array headings{
-    std::pair<Group, std::string_view>{G::place, "Where"},
-    std::pair<Group, std::string_view>{G::work, "What is re-enacted, and how"},
-    std::pair<Group, std::string_view>{G::impairment, "What is put in its way"},
-    std::pair<Group, std::string_view>{G::printing, "What is printed"},
-    std::pair<Group, std::string_view>{G::other, "Other"},
+    options::help<O>,
+    options::version<O>,
 };
 
 /// Of the words that are no options, one is the capture.
@@ -281,28 +258,18 @@ std::string contradiction(const O& o) {
 
 }  // namespace
 
-std::string parse(const std::vector<std::string>& arguments, ReplayOptions& out) {
-    std::vector<OptionText> texts;
-    texts.reserve(rows.size());
-    for (const Row& row : rows) texts.push_back(row.text);
-    OptionScanner scanner(texts, arguments);
-    for (;;) {
-        const OptionScanner::Found found = scanner.next();
-        if (!found.error.empty()) return found.error;
-        if (found.index < 0) break;
-        const Row& row = rows[static_cast<std::size_t>(found.index)];
-        if (const std::string wanted = row.apply(out, found.value); !wanted.empty())
-            return fmt::format("{} '{}': {} is wanted", spelling(row.text), found.value, wanted);
-    }
+options::OptionTable<ReplayOptions> option_table() { return options::OptionTable<ReplayOptions>().add(rows); }
+
+std::optional<options::UsageError> parse(const std::vector<std::string>& arguments, ReplayOptions& out) {
+    std::vector<std::string> words;
+    if (auto error = option_table().parse(arguments, out, words)) return error;
     if (out.help || out.version) return {};
-    const std::string reason = take_path(scanner.words(), out);
-    return reason.empty() ? contradiction(out) : reason;
+    std::string reason = take_path(words, out);
+    return options::usage_error_if(reason.empty() ? contradiction(out) : std::move(reason));
 }
 
 std::string help_text() {
-    GroupedOptions<Group> all;
-    for (const Row& row : rows) all.emplace_back(row.group, row.text);
-    return cli::help_page<Group>(
+    return options::help_page(
         "Usage: rdmascope replay FILE --loopback|--serve ADDR:PORT|--to ADDR:PORT [OPTION]...\n"
         "       rdmascope replay FILE --as initiator|responder --serve ADDR:PORT|--to ADDR:PORT [OPTION]...\n"
         "       rdmascope replay FILE --inject IFACE [OPTION]...\n\n"
@@ -311,7 +278,7 @@ std::string help_text() {
         "the software iWARP stack, with the sizes, the order, the dependences and the gaps that they had; or one side "
         "of\n"
         "an iWARP connection, byte for byte; or its frames.\n",
-        all, headings,
+        option_table().options(),
         "\nExamples:\n"
         "  rdmascope replay capture.pcap --loopback --compare\n"
         "      the captured workload on this machine, beside what it was\n"

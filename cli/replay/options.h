@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "cli/endpoint/address.h"
+#include "cli/options/shared.h"
+#include "cli/options/table.h"
 #include "replay/frames/rewrite.h"
 #include "replay/impair/impairment_settings.h"
 
@@ -15,7 +17,7 @@ enum class Place : std::uint8_t { nowhere, loopback, serve, to, inject };
 /// The captured side that is played byte for byte.
 enum class Role : std::uint8_t { initiator, responder };
 
-struct ReplayOptions {
+struct ReplayOptions : options::HelpOptions {
     std::string path = {};                      ///< the capture; "-": standard input
     std::vector<std::uint64_t> flows = {};      ///< ids as `flows` prints them; empty: all
     std::optional<double> speed = 1;            ///< times the original; absent: as fast as it goes
@@ -36,12 +38,10 @@ struct ReplayOptions {
     bool json = false;
     ::replay::ImpairmentSettings impairment = {};
     std::optional<std::string> seed_given = {};
-    bool help = false;
-    bool version = false;
 };
 
-/// Reads the command line into `out`; returns the reason where it cannot be obeyed, else an empty string.
-std::string parse(const std::vector<std::string>& arguments, ReplayOptions& out);
+std::optional<options::UsageError> parse(const std::vector<std::string>& arguments, ReplayOptions& out);
+options::OptionTable<ReplayOptions> option_table();
 std::string help_text();
 
 }  // namespace cli::replay

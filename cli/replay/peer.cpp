@@ -11,6 +11,7 @@
 #include "replay/peer/player.h"
 #include "replay/sockets/relay.h"
 #include "replay/sockets/tcp_socket.h"
+#include "text/quantities.h"
 
 namespace cli::replay {
 
@@ -108,14 +109,11 @@ void perform(Player& player, base::Descriptor& socket) {
     if (player.our_end() == StreamEnd::reset) ::replay::reset(socket);
 }
 
-std::string counted(std::uint64_t count, std::string_view one) {
-    return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
-}
-
 std::string peer_text(const ::replay::PlayReport& report) {
-    std::string out = fmt::format("{} of {} sent, {}; {} of the peer, {} in the capture\n", report.pieces_sent,
-                                  counted(report.pieces, "piece"), counted(report.octets_sent, "octet"),
-                                  counted(report.live_messages, "message"), report.captured_messages);
+    std::string out = fmt::format(
+        "{} of {} sent, {}; {} of the peer, {} in the capture\n", text::group_digits(report.pieces_sent),
+        text::format_counted(report.pieces, "piece"), text::format_counted(report.octets_sent, "octet"),
+        text::format_counted(report.live_messages, "message"), text::group_digits(report.captured_messages));
     for (const auto& difference : report.differences) {
         out += difference.frame == 0 ? std::string("not captured") : fmt::format("frame {}", difference.frame);
         out += fmt::format(": {}: {}", difference.message, difference.what);
@@ -124,9 +122,10 @@ std::string peer_text(const ::replay::PlayReport& report) {
         out += '\n';
     }
     if (report.recut != 0)
-        out += fmt::format("note: {} came in another number of FPDUs\n", counted(report.recut, "message"));
+        out += fmt::format("note: {} came in another number of FPDUs\n", text::format_counted(report.recut, "message"));
     for (const std::string& note : report.notes) out += "note: " + note + "\n";
-    out += report.equal() ? "equal\n" : fmt::format("{}\n", counted(report.differences.size(), "difference"));
+    out +=
+        report.equal() ? "equal\n" : fmt::format("{}\n", text::format_counted(report.differences.size(), "difference"));
     return out;
 }
 

@@ -25,13 +25,8 @@ int failed(const ReplayOptions& options, const std::string& what) {
 
 int run(const std::vector<std::string>& arguments, const Environment& environment) {
     ReplayOptions options;
-    const std::string reason = parse(arguments, options);
-    if (!reason.empty()) {
-        tell("rdmascope replay: {}\nrdmascope replay: `rdmascope help replay` lists the options", reason);
-        return exit_usage;
-    }
-    if (options.help) return print(help());
-    if (options.version) return print(version_text(environment.version));
+    const auto usage = parse(arguments, options);
+    if (const auto status = answered(environment, "replay", usage, options, help)) return *status;
     try {
         if (options.place == Place::inject) return inject(options, environment);
         return options.as ? peer(options, environment) : workload(options, environment);
@@ -41,5 +36,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
 }
 
 std::string help() { return help_text(); }
+
+std::vector<options::CommandOptions> option_lists() { return {{"replay", option_table().options()}}; }
 
 }  // namespace cli::replay

@@ -61,7 +61,10 @@ struct Watching {
         const auto permitted = ::replay::Recorder::open("lo", 1, {});
         if (permitted) return;
         auto opened = ::replay::StackTap::open(options.save_path, permitted.error().text());
-        if (!opened) return refused = opened.error().text(), void();
+        if (!opened) {
+            refused = opened.error().text();
+            return;
+        }
         tap = std::move(opened).value();
         how.device = [this](bool initiator) { return tap->device(initiator); };
     }

@@ -6,144 +6,46 @@
 #include <cstddef>
 #include <fmt/core.h>
 
-#include "cli/analysis/options.h"
-#include "cli/option_table.h"
+#include "cli/options/setters.h"
 #include "text/quantities.h"
 
 namespace cli::launch {
 
 namespace {
 
-/// An option sets a variable of the stack's environment, or does something here.
-struct Row {
-    OptionText text;
-    const char* variable;
-    std::string (*wanted)(const std::string& value);  ///< in place of the value; empty: it is understood
-    void (*apply)(Options& options, const std::string& value);
-};
+using options::Section;
+using Row = options::Option<Options>;
 
-std::string want_switch(const std::string& value) {
+/// Returns what is expected in place of the value; empty if the value is understood.
+using Judge = std::string (*)(const std::string& value);
+
+std::string judge_switch(const std::string& value) {
     bool on = false;
     return text::take_switch(value, on);
 }
 
-std::string want_address(const std::string& value) {
+std::string judge_address(const std::string& value) {
     std::array<std::byte, sizeof(in6_addr)> octets{};
     const bool numeric =
         inet_pton(AF_INET, value.c_str(), octets.data()) == 1 || inet_pton(AF_INET6, value.c_str(), octets.data()) == 1;
     return numeric ? "" : "an IPv4 or IPv6 address of this machine";
 }
 
-/// pid_t of Linux, /proc/sys/kernel/pid_max at most.
-std::string want_process(const std::string& value) {
-    int process = 0;
-    return take_number(value, 1, 1 << 22, process);
-}
+std::string judge_revision(const std::string& value) { return value == "1" || value == "2" ? "" : "1 or 2"; }
 
-std::string want_file(const std::string& value) { return value.empty() ? "a file to write to" : ""; }
-
-std::pair<std::optional<std::vector<std::string>>, std::string> take_kernel_events(const std::string& value) {
-    std::optional<std::vector<std::string>> events;
-    std::string wanted = analysis::take_kernel_events(value, {}, events);
-    return {std::move(events), std::move(wanted)};
-}
-
-std::string want_revision(const std::string& value) { return value == "1" || value == "2" ? "" : "1 or 2"; }
-
-std::string want_ulpdu(const std::string& value) {
-    std::uint32_t octets = 0;
+std::string judge_ulpdu(const std::string& value) {
     if (value == "0") return {};
-    std::string wanted = take_number(value, 128, 64768, octets);
-    return wanted.empty() ? wanted : "0 or " + wanted;
+    std::uint64_t octets = 0;
+    const std::string expected = text::take_number(value, 128, 64768, octets);
+    return expected.empty() ? expected : "0 or " + expected;
 }
 
-std::string want_patience(const std::string& value) {
-    std::uint32_t ms = 0;
-    return take_number(value, 0, 600'000, ms);
+std::string judge_patience(const std::string& value) {
+    std::uint64_t ms = 0;
+    return text::take_number(value, 0, 600'000, ms);
 }
 
 constexpr const char* address_variable = "RDMASCOPE_SOFTWARE_ADDRESS";
-
-constexpr std::array rows{
-    Row{{0, "software", "", "over the software iWARP stack, whatever hardware there is"},
-        nullptr,
-        nullptr,
-        [](Options& o, const std::string&) { o.software = true; }},
-    Row{{0, "trace", "FILE",
-         "write what the program does with its queue pairs to FILE, for flows --trace and top --trace"},
-        nullptr,
-        want_file,
-        [](Options& o, const std::string& value) {
-            o.traced = true;
-            o.tracing.file = value;
-        }},
-    Row{{0, "kernel-events", "[LIST]",
-         "the kernel's trace events of RDMA too, of all of the machine: groups, or GROUP:EVENT, with commas between "
-         "(default: all groups there are)"},
-        nullptr,
-        [](const std::string& value) { return take_kernel_events(value).second; },
-        [](Options& o, const std::string& value) {
-            o.traced = true;
-            o.tracing.kernel_events = take_kernel_events(value).first;
-        }},
-    Row{{0, "attach", "PID", "trace a process that runs already, in place of a program, until SIGINT"},
-        nullptr,
-        want_process,
-        [](Options& o, const std::string& value) { (void)take_number(value, 1, 1 << 22, o.process.emplace()); }},
-    Row{{0, "summary", "on|off",
-         "what each queue pair did, on standard error, when the program has ended (default on)"},
-        nullptr,
-        want_switch,
-        [](Options& o, const std::string& value) { (void)text::take_switch(value, o.tracing.summary); }},
-    Row{{0, "address", "ADDR",
-         "an address of this machine that the device has; may be repeated (default: all of them)"},
-        address_variable,
-        want_address,
-        nullptr},
-    Row{{0, "crc", "on|off", "ask for the CRC of MPA (default on); it is used if either end asks"},
-        "RDMASCOPE_SOFTWARE_CRC",
-        want_switch,
-        nullptr},
-    Row{{0, "markers", "on|off", "ask for MPA markers in what is received (default off)"},
-        "RDMASCOPE_SOFTWARE_MARKERS",
-        want_switch,
-        nullptr},
-    Row{{0, "mpa-revision", "1|2", "MPA revision asked for, or at most answered (default 2)"},
-        "RDMASCOPE_SOFTWARE_MPA_REVISION",
-        want_revision,
-        nullptr},
-    Row{{0, "peer-to-peer", "on|off",
-         "the initiator begins with a ready-to-receive message (RFC 6581), revision 2 only (default on)"},
-        "RDMASCOPE_SOFTWARE_PEER_TO_PEER",
-        want_switch,
-        nullptr},
-    Row{{0, "strict", "on|off",
-         "data reach memory only after their CRC (RFC 5044); else as they come, which is faster (default off)"},
-        "RDMASCOPE_SOFTWARE_STRICT",
-        want_switch,
-        nullptr},
-    Row{{0, "max-ulpdu", "OCTETS", "longest ULPDU sent, 128 to 64768; 0: what fits a segment of the path (default 0)"},
-        "RDMASCOPE_SOFTWARE_MAX_ULPDU",
-        want_ulpdu,
-        nullptr},
-    Row{{0, "receive-patience", "MS",
-         "how long a message waits for a receive before the connection is terminated, 0 to 600000 ms (default 5000)"},
-        "RDMASCOPE_SOFTWARE_RECEIVE_PATIENCE",
-        want_patience,
-        nullptr},
-    Row{{0, "verbose", "on|off", "say on standard error why connections failed or ended (default off)"},
-        "RDMASCOPE_SOFTWARE_VERBOSE",
-        want_switch,
-        nullptr},
-    Row{{'h', "help", "", "print this and exit"},
-        nullptr,
-        nullptr,
-        [](Options& o, const std::string&) { o.help = true; }},
-    Row{{0, "version", "", "print the version and exit"},
-        nullptr,
-        nullptr,
-        [](Options& o, const std::string&) { o.version = true; }},
-};
 
 /// A repeated address joins a list; of the others the last one counts.
 void set_variable(Options& out, const std::string& name, const std::string& value) {
@@ -154,41 +56,107 @@ void set_variable(Options& out, const std::string& name, const std::string& valu
         known->second = name == address_variable ? known->second + "," + value : value;
 }
 
-}  // namespace
+/// Sets a variable of the stack's environment.
+template <options::Words Variable, Judge judge>
+std::string take_variable(Options& out, const std::string& value) {
+    std::string expected = judge(value);
+    if (expected.empty()) set_variable(out, Variable.text, value);
+    return expected;
+}
 
-std::string parse(const std::vector<std::string>& arguments, Options& out) {
-    std::vector<OptionText> texts;
-    texts.reserve(rows.size());
-    for (const Row& row : rows) texts.push_back(row.text);
-    OptionScanner scanner(texts, arguments, nullptr, OptionScanner::Order::first);
-    for (;;) {
-        const OptionScanner::Found found = scanner.next();
-        if (!found.error.empty()) return found.error;
-        if (found.index < 0) break;
-        const Row& row = rows[static_cast<std::size_t>(found.index)];
-        if (row.wanted != nullptr)
-            if (const std::string wanted = row.wanted(found.value); !wanted.empty())
-                return fmt::format("{} '{}': {} is wanted", spelling(row.text), found.value, wanted);
-        if (row.variable != nullptr)
-            set_variable(out, row.variable, found.value);
-        else
-            row.apply(out, found.value);
-    }
-    out.command = scanner.words();
-    if (out.help || out.version) return {};
-    if (out.process) {
-        if (!out.command.empty()) return fmt::format("either a program or --attach: '{}' is one", out.command.front());
-        if (out.software) return "a process that runs already cannot be given another stack: --attach or --software";
+std::string take_trace(Options& out, const std::string& value) {
+    if (value.empty()) return "a file to write to";
+    out.traced = true;
+    out.tracing.file = value;
+    return {};
+}
+
+std::string take_kernel_events(Options& out, const std::string& value) {
+    out.traced = true;
+    return options::take_kernel_events(value, {}, out.tracing.kernel_events);
+}
+
+/// pid_t of Linux: /proc/sys/kernel/pid_max at most.
+constexpr std::uint64_t most_processes = 1 << 22;
+
+constexpr std::array rows{
+    Row{{0, "software", {}, "over the software iWARP stack, whatever hardware there is"},
+        Section::options,
+        options::turn_on<&Options::software>},
+    Row{{0, "trace", "FILE",
+         "write what the program does with its queue pairs to FILE, for flows --trace and top --trace"},
+        Section::options,
+        take_trace},
+    Row{{0, "kernel-events", options::optional("LIST"),
+         "the kernel's trace events of RDMA too, of all of the machine: groups, or GROUP:EVENT, with commas between "
+         "(default: all groups there are)"},
+        Section::options,
+        take_kernel_events},
+    Row{{0, "attach", "PID", "trace a process that runs already, in place of a program, until SIGINT"},
+        Section::options,
+        options::number<1, most_processes, &Options::process>},
+    Row{{0, "summary", "on|off",
+         "what each queue pair did, on standard error, when the program has ended (default on)"},
+        Section::options,
+        options::on_off<&Options::tracing, &Tracing::summary>},
+    Row{{0, "address", "ADDR",
+         "an address of this machine that the device has; may be repeated (default: all of them)"},
+        Section::options,
+        take_variable<"RDMASCOPE_SOFTWARE_ADDRESS", judge_address>},
+    Row{options::mpa_crc, Section::options, take_variable<"RDMASCOPE_SOFTWARE_CRC", judge_switch>},
+    Row{options::mpa_markers, Section::options, take_variable<"RDMASCOPE_SOFTWARE_MARKERS", judge_switch>},
+    Row{options::mpa_revision, Section::options, take_variable<"RDMASCOPE_SOFTWARE_MPA_REVISION", judge_revision>},
+    Row{{0, "peer-to-peer", "on|off",
+         "the initiator begins with a ready-to-receive message (RFC 6581), revision 2 only (default on)"},
+        Section::options,
+        take_variable<"RDMASCOPE_SOFTWARE_PEER_TO_PEER", judge_switch>},
+    Row{{0, "strict", "on|off",
+         "data reach memory only after their CRC (RFC 5044); else as they come, which is faster (default off)"},
+        Section::options,
+        take_variable<"RDMASCOPE_SOFTWARE_STRICT", judge_switch>},
+    Row{{0, "max-ulpdu", "OCTETS", "longest ULPDU sent, 128 to 64768; 0: what fits a segment of the path (default 0)"},
+        Section::options,
+        take_variable<"RDMASCOPE_SOFTWARE_MAX_ULPDU", judge_ulpdu>},
+    Row{{0, "receive-patience", "MS",
+         "how long a message waits for a receive before the connection is terminated, 0 to 600000 ms (default 5000)"},
+        Section::options,
+        take_variable<"RDMASCOPE_SOFTWARE_RECEIVE_PATIENCE", judge_patience>},
+    Row{{0, "verbose", "on|off", "say on standard error why connections failed or ended (default off)"},
+        Section::options,
+        take_variable<"RDMASCOPE_SOFTWARE_VERBOSE", judge_switch>},
+    under(Section::options, options::help<Options>),
+    under(Section::options, options::version<Options>),
+};
+
+std::string contradiction(const Options& options) {
+    if (options.process) {
+        if (!options.command.empty())
+            return fmt::format("either a program or --attach: '{}' is one", options.command.front());
+        if (options.software)
+            return "a process that runs already cannot be given another stack: --attach or --software";
         return {};
     }
-    if (out.command.empty()) return "which program? It stands behind the options: rdmascope run --software -- rping -s";
-    if (!out.software && !out.variables.empty())
+    if (options.command.empty())
+        return "which program? It stands behind the options: rdmascope run --software -- rping -s";
+    if (!options.software && !options.variables.empty())
         return "the software stack has options, but was not asked for: --software";
     return {};
 }
 
+}  // namespace
+
+options::OptionTable<Options> option_table() {
+    return options::OptionTable<Options>({.operands_end_options = true}).add(rows);
+}
+
+std::optional<options::UsageError> parse(const std::vector<std::string>& arguments, Options& out) {
+    if (auto error = option_table().parse(arguments, out, out.command)) return error;
+    if (out.help || out.version) return {};
+    return options::usage_error_if(contradiction(out));
+}
+
 std::string help_text() {
-    std::string out =
+    return options::help_page(
         "Usage: rdmascope run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
         "       rdmascope run [OPTION]... --attach PID\n\n"
         "Runs a program of libibverbs and librdmacm as it is, on the adapter that it has, and records what it does "
@@ -196,9 +164,8 @@ std::string help_text() {
         "its queue pairs: posts, completions, connections. With --software it runs over the software iWARP stack: "
         "RDMA\n"
         "on any machine, without an adapter and without a driver. It sees one device, rdmascope0, and speaks with any\n"
-        "iWARP peer; it is traced where --trace is said.\n\nOptions:\n";
-    for (const Row& row : rows) append_help(out, row.text);
-    out +=
+        "iWARP peer; it is traced where --trace is said.\n",
+        option_table().options(),
         "\nExamples:\n"
         "  rdmascope run --trace trace -- ib_write_bw -R 192.0.2.1\n"
         "      ib_write_bw with its posts and completions in a file; flows -r CAPTURE --trace trace joins them with "
@@ -208,8 +175,7 @@ std::string help_text() {
         "  rdmascope run --software --crc off -- ib_write_bw -R 192.0.2.1\n"
         "      how fast Writes to 192.0.2.1 are, where rdmascope run --software -- ib_write_bw -R waits\n"
         "\nExit status: the program's own; 2 usage, 126 the program cannot be run so, 127 there is no such program.\n"
-        "Manual: rdmascope-run(1).\n";
-    return out;
+        "Manual: rdmascope-run(1).\n");
 }
 
 }  // namespace cli::launch

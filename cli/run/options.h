@@ -4,11 +4,13 @@
 #include <utility>
 #include <vector>
 
+#include "cli/options/shared.h"
+#include "cli/options/table.h"
 #include "cli/run/traced.h"
 
 namespace cli::launch {
 
-struct Options {
+struct Options : options::HelpOptions {
     bool software = false;
     /// What the library is told by its environment: name and value, in the order of the command line.
     std::vector<std::pair<std::string, std::string>> variables = {};
@@ -16,12 +18,10 @@ struct Options {
     bool traced = false;                    ///< what it does with queue pairs is recorded; always so without `software`
     Tracing tracing = {};
     std::optional<int> process = std::nullopt;  ///< one that runs already, to be traced, in place of a program
-    bool help = false;
-    bool version = false;
 };
 
-/// Reads the command line into `out`; returns the reason where it cannot be obeyed, else an empty string.
-std::string parse(const std::vector<std::string>& arguments, Options& out);
+std::optional<options::UsageError> parse(const std::vector<std::string>& arguments, Options& out);
+options::OptionTable<Options> option_table();
 std::string help_text();
 
 }  // namespace cli::launch

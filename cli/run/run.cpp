@@ -34,17 +34,14 @@ int run_program(const Options& options) {
 
 int run(const std::vector<std::string>& arguments, const Environment& environment) {
     Options options;
-    const std::string reason = parse(arguments, options);
-    if (!reason.empty()) {
-        tell("rdmascope run: {}\nrdmascope run: `rdmascope help run` lists the options", reason);
-        return exit_usage;
-    }
-    if (options.help) return print(help());
-    if (options.version) return print(version_text(environment.version));
+    const auto error = parse(arguments, options);
+    if (const auto status = answered(environment, "run", error, options, help)) return *status;
     if (options.process) return run_attached(*options.process, options.tracing);
     return run_program(options);
 }
 
 std::string help() { return help_text(); }
+
+std::vector<options::CommandOptions> option_lists() { return {{"run", option_table().options()}}; }
 
 }  // namespace cli::launch

@@ -9,5 +9,6 @@ namespace cli::launch {
 
 int run(const std::vector<std::string>& arguments, const Environment& environment);
 std::string help();
+std::vector<options::CommandOptions> option_lists();
 
 }  // namespace cli::launch

@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 #include <vector>
 
+#include "text/quantities.h"
+
 namespace cli::launch {
 
 namespace {
@@ -18,7 +20,7 @@ constexpr std::size_t most_queue_pairs = 65'536;
 
 std::string depth_of(const metrics::LevelFigures& level) {
     if (level.observed_ns == 0) return {};
-    std::string text = fmt::format(", depth {:.1f} on average, {} at most", level.mean, level.max);
+    std::string text = fmt::format(", depth {} on average, {} at most", text::format_decimal(level.mean), level.max);
     if (level.capacity) text += fmt::format(", of {}", *level.capacity);
     return text;
 }

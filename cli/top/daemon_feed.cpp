@@ -27,7 +27,10 @@ bool began_anew(const metrics::CaptureFigures& before, const metrics::CaptureFig
 std::unique_ptr<DaemonFeed> DaemonFeed::open(const analysis::AnalysisOptions& options, const Pace& pace,
                                              std::string& error) {
     auto client = service::Client::connect(*options.connect, answer_ns);
-    if (!client) return error = client.error(), nullptr;
+    if (!client) {
+        error = client.error();
+        return nullptr;
+    }
     return std::unique_ptr<DaemonFeed>(new DaemonFeed(*options.connect, std::move(client).value(), options, pace));
 }
 
@@ -53,12 +56,18 @@ void DaemonFeed::lose(const std::string& why) {
 bool DaemonFeed::look(std::uint64_t interval_ns) {
     if (!client_) {
         auto again = service::Client::connect(path_, answer_ns);
-        if (!again) return lose(again.error()), false;
+        if (!again) {
+            lose(again.error());
+            return false;
+        }
         client_ = std::move(again).value();
     }
     // A short interval is no place for figures that are nearly as old.
     auto snapshot = client_->try_snapshot(std::min<std::uint64_t>(100, interval_ns / 10'000'000));
-    if (!snapshot) return lose(snapshot.error()), false;
+    if (!snapshot) {
+        lose(snapshot.error());
+        return false;
+    }
     const Clock::time_point now = Clock::now();
     auto reading = std::make_shared<tui::Reading>();
     reading->total = std::move(snapshot).value();

@@ -35,7 +35,10 @@ std::uint64_t stride(std::uint64_t interval_ns, double speed) {
 std::unique_ptr<FileFeed> FileFeed::open(const analysis::AnalysisOptions& options, const Pace& pace,
                                          std::string& error) {
     const auto expression = expression_of(options.expression, options.expression_path);
-    if (!expression) return error = expression.error().text(), nullptr;
+    if (!expression) {
+        error = expression.error().text();
+        return nullptr;
+    }
     std::unique_ptr<FileFeed> feed(new FileFeed(options, pace, *expression));
     error = feed->open_files();
     if (!error.empty()) return nullptr;
@@ -92,15 +95,27 @@ void FileFeed::tell_end() {
 /// The next frames that count; false at the end.
 bool FileFeed::refill() {
     while (pending_.empty() && !ended_) {
-        if (options_.max_packets && taken_ >= *options_.max_packets) return end({}), false;
+        if (options_.max_packets && taken_ >= *options_.max_packets) {
+            end({});
+            return false;
+        }
         const capture::Batch got = files_->source().next_batch(batch_);
-        if (got.status == capture::ReadStatus::end) return end({}), false;
-        if (got.status == capture::ReadStatus::error) return end(files_->source().error().text()), false;
+        if (got.status == capture::ReadStatus::end) {
+            end({});
+            return false;
+        }
+        if (got.status == capture::ReadStatus::error) {
+            end(files_->source().error().text());
+            return false;
+        }
         std::size_t kept = 0;
         for (const wire::Frame& frame : std::span(batch_).first(got.count)) {
             const auto answer = selection_.everything() ? Selection::Answer::yes
                                                         : selection_.matches(frame, files_->source().interfaces());
-            if (answer == Selection::Answer::error) return end(selection_.error().text()), false;
+            if (answer == Selection::Answer::error) {
+                end(selection_.error().text());
+                return false;
+            }
             if (answer == Selection::Answer::yes) batch_[kept++] = frame;
         }
         if (options_.max_packets) kept = std::min<std::uint64_t>(kept, *options_.max_packets - taken_);
@@ -118,7 +133,8 @@ bool FileFeed::refill() {
     }
     if (options_.duration_ns && pending_.front().time_ns >= base::later(*begin_ns_, *options_.duration_ns)) {
         pending_ = {};
-        return end({}), false;
+        end({});
+        return false;
     }
     return true;
 }
@@ -138,8 +154,14 @@ bool FileFeed::advance(std::int64_t until_ns, Clock::time_point deadline) {
             for (const wire::Frame& frame : now) last_frame_ns_ = std::max(last_frame_ns_, frame.time_ns);
             pending_ = pending_.subspan(count);
         }
-        if (!pending_.empty()) return now_ns_ = until_ns, true;
-        if (Clock::now() >= deadline || ordered()) return now_ns_ = base::later(last_frame_ns_, 1), false;
+        if (!pending_.empty()) {
+            now_ns_ = until_ns;
+            return true;
+        }
+        if (Clock::now() >= deadline || ordered()) {
+            now_ns_ = base::later(last_frame_ns_, 1);
+            return false;
+        }
     }
     // The last interval of a file ends with its last frame.
     now_ns_ = until_ns == base::end_of_time || ended_ ? base::later(last_frame_ns_, 1) : until_ns;

@@ -26,9 +26,15 @@ std::unique_ptr<HistoryFeed> HistoryFeed::open(const analysis::AnalysisOptions& 
                                                std::string& error) {
     const std::string directory = options.history.value_or(service::default_history);
     auto reader = service::HistoryReader::open(directory);
-    if (!reader) return error = reader.error().text(), nullptr;
+    if (!reader) {
+        error = reader.error().text();
+        return nullptr;
+    }
     const auto extent = (*reader)->extent();
-    if (!extent) return error = fmt::format("{}: the history is empty yet", directory), nullptr;
+    if (!extent) {
+        error = fmt::format("{}: the history is empty yet", directory);
+        return nullptr;
+    }
     const std::int64_t begin_ns = std::max(options.from_ns.value_or(extent->first_ns), extent->first_ns);
     const std::int64_t end_ns = std::min(options.to_ns.value_or(extent->last_ns), extent->last_ns);
     if (begin_ns >= end_ns) {
@@ -75,12 +81,18 @@ const service::HistoryInterval* HistoryFeed::next() {
             ahead_.push_back(std::move(interval));
             return ahead_.size() < read_at_once;
         });
-        if (!read) return end(read.error().text()), nullptr;
+        if (!read) {
+            end(read.error().text());
+            return nullptr;
+        }
         if (const std::uint64_t damaged = reader_->damaged_records(); damaged != 0)
             update([&](tui::FeedStatus& status) {
                 status.warnings = {fmt::format("{} damaged intervals of the history are left out", damaged)};
             });
-        if (ahead_.empty()) return end({}), nullptr;
+        if (ahead_.empty()) {
+            end({});
+            return nullptr;
+        }
         for (const service::HistoryInterval& interval : ahead_) read_ns_ = std::max(read_ns_, end_of(interval));
         update([](tui::FeedStatus& status) { status.health = tui::FeedStatus::Health::good; });
     }

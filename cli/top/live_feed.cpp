@@ -22,7 +22,10 @@ constexpr std::int64_t idle_ns =
 std::unique_ptr<LiveFeed> LiveFeed::open(const analysis::AnalysisOptions& options, const Pace& pace,
                                          std::string& error) {
     const auto expression = expression_of(options.expression, options.expression_path);
-    if (!expression) return error = expression.error().text(), nullptr;
+    if (!expression) {
+        error = expression.error().text();
+        return nullptr;
+    }
     capture::TapOptions how;
     how.interfaces = options.interfaces;
     how.ring.snaplen = options.snaplen == capture::max_snaplen ? 0 : options.snaplen;
@@ -32,7 +35,10 @@ std::unique_ptr<LiveFeed> LiveFeed::open(const analysis::AnalysisOptions& option
     how.rdma_only = expression->empty();
     const bool rdma_only = how.rdma_only;
     auto tap = capture::Tap::open(how);
-    if (!tap) return error = tap.error().text(), nullptr;
+    if (!tap) {
+        error = tap.error().text();
+        return nullptr;
+    }
     // A name without a pattern that is not there is a slip of the pen: to wait for it would not tell.
     const auto is_open = [&](const std::string& name) {
         const auto& open = (*tap)->interfaces();

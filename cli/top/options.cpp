@@ -16,35 +16,39 @@ namespace cli::top {
 
 namespace {
 
-using analysis::Group;
-using Row = analysis::OptionRow<TopOptions>;
+using options::Section;
+using Row = options::Option<TopOptions>;
 
 constexpr std::uint64_t least_interval_ns = 100'000'000;
 constexpr std::uint64_t most_interval_ns = 10'000'000'000;
 constexpr int most_screen_cells = 1000;  ///< in a row or a column
 
-std::string take_speed(std::string_view value, double& into) {
-    if (value == "max") return into = 0, std::string{};
+std::string take_speed(TopOptions& options, const std::string& value) {
+    if (value == "max") {
+        options.speed = 0;
+        return {};
+    }
     const char* const end = value.data() + value.size();
     double given = 0;
     const auto [rest, error] = std::from_chars(value.data(), end, given);
     const bool whole = error == std::errc{} && (rest == end || std::string_view(rest, end) == "x");
     if (!whole || !(given >= 0.001 && given <= 1'000'000)) return "a number from 0.001 to 1000000, or max,";
-    into = given;
+    options.speed = given;
     return {};
 }
 
-std::string take_size(std::string_view value, Size& into) {
+std::string take_size(TopOptions& options, const std::string& value) {
     const std::size_t times = std::min(value.find('x'), value.size());
     const auto take = [](std::string_view text, int& number) {
         const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
         return error == std::errc{} && rest == text.data() + text.size() && number >= 1 && number <= most_screen_cells;
     };
+    const std::string_view text(value);
     Size given;
-    if (times == value.size() || !take(value.substr(0, times), given.width) ||
-        !take(value.substr(times + 1), given.height))
+    if (times == text.size() || !take(text.substr(0, times), given.width) ||
+        !take(text.substr(times + 1), given.height))
         return "columns and rows, as in 132x43,";
-    into = given;
+    options.size = given;
     return {};
 }
 
@@ -52,70 +56,64 @@ std::string take_size(std::string_view value, Size& into) {
 constexpr std::array first_views{tui::View::flows,  tui::View::hosts,   tui::View::congestion,
                                  tui::View::events, tui::View::packets, tui::View::counters};
 
-std::string take_view(const std::string& value, std::optional<tui::View>& into) {
-    std::string names;
+std::string take_view(TopOptions& options, const std::string& value) {
+    std::vector<std::string_view> names;
     for (const tui::View view : first_views) {
-        if (tui::name_of(view) == value) into = view;
-        names += fmt::format("{}{}",
-                             names.empty()                ? ""
-                             : view == first_views.back() ? " or "
-                                                          : ", ",
-                             tui::name_of(view));
+        names.push_back(tui::name_of(view));
+        if (names.back() != value) continue;
+        options.view = view;
+        return {};
     }
-    return into && tui::name_of(*into) == value ? std::string{} : names;
+    return options::listed(names);
 }
 
-std::string take_theme_option(const std::string& value, std::string& into) {
-    if (tui::find_theme(value) != nullptr) return into = value, std::string{};
-    std::string names;
-    for (const std::string_view& name : tui::theme_names)
-        names += fmt::format("{}{}", names.empty() ? "" : &name == &tui::theme_names.back() ? " or " : ", ", name);
-    return names;
+std::string take_theme(TopOptions& options, const std::string& value) {
+    if (tui::find_theme(value) == nullptr) return options::listed({tui::theme_names.begin(), tui::theme_names.end()});
+    options.theme = value;
+    return {};
+}
+
+std::string take_columns(TopOptions& options, const std::string& value) {
+    options::append_words(options.columns, value);
+    return options.columns.empty() ? "a list such as flow,goodput,latency_p99," : "";
 }
 
 constexpr std::array own{
     Row{{0, "interval", "TIME", "new figures every TIME, from 100ms to 10s (default 1s)"},
-        Group::measuring,
-        [](TopOptions& o, const std::string& v) { return take_interval(v, o.interval_ns.emplace()); }},
+        Section::measuring,
+        [](TopOptions& o, const std::string& value) { return take_interval(value, o.interval_ns.emplace()); }},
     Row{{0, "speed", "N", "of a file or a history: N times as fast as it happened, or max (default 1)"},
-        Group::measuring,
-        [](TopOptions& o, const std::string& v) { return take_speed(v, o.speed.emplace()); }},
-    Row{{0, "paused", "", "of a file or a history: stand still at the beginning"},
-        Group::measuring,
-        [](TopOptions& o, const std::string&) { return o.paused = true, std::string{}; }},
+        Section::measuring,
+        take_speed},
+    Row{{0, "paused", {}, "of a file or a history: stand still at the beginning"},
+        Section::measuring,
+        options::turn_on<&TopOptions::paused>},
     Row{{0, "view", "NAME", "begin with flows, hosts, congestion, events, packets or counters"},
-        Group::printing,
-        [](TopOptions& o, const std::string& v) { return take_view(v, o.view); }},
+        Section::printing,
+        take_view},
     Row{{0, "filter", "TEXT", "only these flows: a word, or an expression such as 'goodput > 1Gbit && resent > 0'"},
-        Group::printing,
-        [](TopOptions& o, const std::string& v) { return o.filter = v, std::string{}; }},
+        Section::printing,
+        options::store<&TopOptions::filter>},
     Row{{0, "columns", "LIST", "these columns, with commas between; `help` lists them"},
-        Group::printing,
-        [](TopOptions& o, const std::string& v) {
-            analysis::append_words(o.columns, v);
-            return std::string(o.columns.empty() ? "a list such as flow,goodput,latency_p99," : "");
-        }},
-    Row{{0, "sort", "COLUMN", "begin with the greatest number or the first text; -COLUMN the other way round"},
-        Group::printing,
-        [](TopOptions& o, const std::string& v) { return analysis::take_sort(v, o.sort); }},
-    Row{{0, "theme", "NAME", "colours: safe, classic, light or plain"},
-        Group::printing,
-        [](TopOptions& o, const std::string& v) { return take_theme_option(v, o.theme); }},
-    Row{{0, "no-color", "", "no colours: bold and reverse alone; so does NO_COLOR"},
-        Group::printing,
-        [](TopOptions& o, const std::string&) { return o.color = false, std::string{}; }},
-    Row{{0, "ascii", "", "plain ASCII, also where the terminal has UTF-8"},
-        Group::printing,
-        [](TopOptions& o, const std::string&) { return o.ascii = true, std::string{}; }},
-    Row{{0, "no-mouse", "", "leave the mouse to the terminal, to mark and copy text"},
-        Group::printing,
-        [](TopOptions& o, const std::string&) { return o.mouse = false, std::string{}; }},
-    Row{{0, "once", "", "print one picture as text and exit: after an interval, or of all of a file"},
-        Group::printing,
-        [](TopOptions& o, const std::string&) { return o.once = true, std::string{}; }},
+        Section::printing,
+        take_columns},
+    options::sort<TopOptions>,
+    Row{{0, "theme", "NAME", "colours: safe, classic, light or plain"}, Section::printing, take_theme_option},
+    Row{{0, "no-color", {}, "no colours: bold and reverse alone; so does NO_COLOR"},
+        Section::printing,
+        options::turn_off<&TopOptions::color>},
+    Row{{0, "ascii", {}, "plain ASCII, also where the terminal has UTF-8"},
+        Section::printing,
+        options::turn_on<&TopOptions::ascii>},
+    Row{{0, "no-mouse", {}, "leave the mouse to the terminal, to mark and copy text"},
+        Section::printing,
+        options::turn_off<&TopOptions::mouse>},
+    Row{{0, "once", {}, "print one picture as text and exit: after an interval, or of all of a file"},
+        Section::printing,
+        options::turn_on<&TopOptions::once>},
     Row{{0, "size", "COLSxROWS", "of the picture of --once (default: COLUMNS and LINES, or the terminal's)"},
-        Group::printing,
-        [](TopOptions& o, const std::string& v) { return take_size(v, o.size.emplace()); }},
+        Section::printing,
+        take_size},
 };
 
 std::string unknown_column(std::string_view option, std::string_view name) {
@@ -157,14 +155,19 @@ std::string take_interval(const std::string& value, std::uint64_t& into) {
     return {};
 }
 
-std::string parse_options(const std::vector<std::string>& arguments, TopOptions& out) {
-    std::string reason = analysis::parse<TopOptions>(arguments, own, out);
-    if (out.column_help() || out.help || out.version) return out.column_help() ? std::string{} : reason;
-    return reason.empty() ? top_contradiction(out) : reason;
+std::optional<options::UsageError> parse_options(const std::vector<std::string>& arguments, TopOptions& out) {
+    auto error = analysis::parse(arguments, option_table(), out);
+    if (out.column_help()) return {};
+    if (error || out.help || out.version) return error;
+    return options::usage_error_if(top_contradiction(out));
+}
+
+options::OptionTable<TopOptions> option_table() {
+    return options::OptionTable<TopOptions>().add(analysis::shared_options()).add(own);
 }
 
 std::string help_text() {
-    return analysis::help_page(
+    return options::help_page(
         "Usage: rdmascope top -i IFACE [OPTION]... [EXPRESSION]\n"
         "       rdmascope top -r FILE [OPTION]... [EXPRESSION]\n"
         "       rdmascope top --connect [OPTION]...\n"
@@ -175,7 +178,7 @@ std::string help_text() {
         "kept\n"
         "for the next time, in ~/.config/rdmascope/top.toml.\n"
         "EXPRESSION is a pcap-filter(7) expression.\n",
-        analysis::all_options<TopOptions>(own),
+        option_table().options(),
         "\nExamples:\n"
         "  rdmascope top -i eth0\n"
         "      what passes on an interface now\n"

@@ -36,9 +36,10 @@ struct TopOptions : analysis::AnalysisOptions {
     bool plays_back() const { return recalls() || !read_paths.empty(); }
 };
 
-/// Reads the command line; returns why it cannot be obeyed, or an empty string.
-std::string parse_options(const std::vector<std::string>& arguments, TopOptions& out);
+/// Reads the command line.
+std::optional<options::UsageError> parse_options(const std::vector<std::string>& arguments, TopOptions& out);
 std::string help_text();
+options::OptionTable<TopOptions> option_table();
 
 /// "100ms" to "10s". Sets `into_ns`, or returns what is wanted in place of the value.
 std::string take_interval(const std::string& value, std::uint64_t& into_ns);

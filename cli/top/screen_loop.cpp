@@ -117,7 +117,10 @@ Shown show_screen(const Show& show) {
     const Signals signals;
     Shown shown;
     auto terminal = tui::Terminal::open(how);
-    if (!terminal) return shown.error = terminal.error(), shown;
+    if (!terminal) {
+        shown.error = terminal.error();
+        return shown;
+    }
     Screen screen(show, **terminal);
     shown.began = screen.state().settings;
     shown.gone = !screen.run();

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "cli/console.h"
 #include "cli/top/options.h"
+#include "text/quantities.h"
 #include "tui/model/columns.h"
 #include "tui/view/theme.h"
 
@@ -30,14 +31,8 @@ using tui::Settings;
 constexpr std::string_view heading =
     "# What was last chosen in `rdmascope top`, which writes this file at its end.\n\n";
 
-std::string duration(std::uint64_t ns) {
-    constexpr std::uint64_t ms = 1'000'000;
-    return ns % (1000 * ms) == 0 ? fmt::format("{}s", ns / (1000 * ms)) : fmt::format("{}ms", ns / ms);
-}
-
-constexpr std::array stored_groupings{tui::Grouping::none,          tui::Grouping::source,
-                                      tui::Grouping::destination,   tui::Grouping::transport,
-                                      tui::Grouping::traffic_class, tui::Grouping::process};
+constexpr std::array stored_groupings{tui::Grouping::none,      tui::Grouping::source,        tui::Grouping::destination,
+                               tui::Grouping::transport, tui::Grouping::traffic_class, tui::Grouping::process};
 
 /// A key of the file. `take` returns what is wanted in place of the value; `give` stores it.
 struct Key {
@@ -72,7 +67,10 @@ std::string take_sort(const toml::node& node, Settings& settings) {
 std::string take_group(const toml::node& node, Settings& settings) {
     const auto name = node.value_exact<std::string>();
     for (const tui::Grouping grouping : stored_groupings)
-        if (name && *name == tui::name_of(grouping)) return settings.grouping = grouping, std::string{};
+        if (name && *name == tui::name_of(grouping)) {
+            settings.grouping = grouping;
+            return std::string{};
+        }
     std::string names;
     for (const tui::Grouping& grouping : stored_groupings)
         names += fmt::format("{}{}",
@@ -129,7 +127,9 @@ const std::array<Key, 7> keys{{
     {"theme", take_theme, [](toml::table& table, const Settings& s) { table.insert_or_assign("theme", s.theme); },
      [](const Settings& a, const Settings& b) { return a.theme == b.theme; }},
     {"interval", take_time,
-     [](toml::table& table, const Settings& s) { table.insert_or_assign("interval", duration(s.interval_ns)); },
+     [](toml::table& table, const Settings& s) {
+         table.insert_or_assign("interval", text::spell_duration(s.interval_ns));
+     },
      [](const Settings& a, const Settings& b) { return a.interval_ns == b.interval_ns; }},
     {"names", take_names, [](toml::table& table, const Settings& s) { table.insert_or_assign("names", s.names); },
      [](const Settings& a, const Settings& b) { return a.names == b.names; }},
@@ -150,7 +150,8 @@ std::optional<toml::table> parsed(const std::string& path, std::string& error) {
     std::ifstream file(path);
     if (!file) {
         if (errno == ENOENT || errno == ENOTDIR) return toml::table{};
-        return error = fmt::format("{}: {}", path, std::strerror(errno)), std::nullopt;
+        error = fmt::format("{}: {}", path, std::strerror(errno));
+        return std::nullopt;
     }
     std::ostringstream text;
     text << file.rdbuf();

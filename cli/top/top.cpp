@@ -11,6 +11,7 @@
 #include "cli/top/screen_loop.h"
 #include "cli/top/settings_file.h"
 #include "exporters/flow_fields.h"
+#include "text/quantities.h"
 #include "tui/model/columns.h"
 
 namespace cli::top {
@@ -50,9 +51,12 @@ void tell_captured(const metrics::CaptureFigures& capture) {
 
 int run(const std::vector<std::string>& arguments, const Environment& environment) {
     TopOptions options;
-    const std::string reason = parse_options(arguments, options);
-    if (const auto status = analysis::answered(options, reason, "top", help(), environment.version)) return *status;
+    const auto usage = parse_options(arguments, options);
+    if (const auto status = answered(environment, "top", usage, options, help)) return *status;
     if (options.column_help()) return print(column_help());
+    // A picture has the glyphs of the locale in a pipe too, and the words of the picture follow its glyphs.
+    if (options.ascii || options.once)
+        text::set_charset(!options.ascii && writes_utf8() ? text::Charset::utf8 : text::Charset::ascii);
     if (!options.once && !is_terminal(STDOUT_FILENO)) return no_screen("standard output is not a terminal");
 
     SettingsFile file(SettingsFile::usual_path());
@@ -81,5 +85,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
 }
 
 std::string help() { return help_text(); }
+
+std::vector<options::CommandOptions> option_lists() { return {{"top", option_table().options()}}; }
 
 }  // namespace cli::top

@@ -7,6 +7,7 @@
 #include "cli/why/options.h"
 #include "cli/why/page.h"
 #include "metrics/why/counters.h"
+#include "text/quantities.h"
 
 namespace cli::why {
 
@@ -24,7 +25,7 @@ constexpr std::string_view ending = "\nManual: rdmascope-why(1), which lists all
 
 PageStyle style_for(const WhyOptions& options) {
     PageStyle style = style_for_terminal(STDOUT_FILENO);
-    if (options.color != Color::automatic) style.color = options.color == Color::always;
+    if (options.color != options::Color::automatic) style.color = options.color == options::Color::always;
     style.verbose = options.verbose;
     style.read_paths = options.read_paths;
     return style;
@@ -34,9 +35,11 @@ PageStyle style_for(const WhyOptions& options) {
 
 int run(const std::vector<std::string>& arguments, const Environment& environment) {
     WhyOptions options;
-    const std::string reason = analysis::parse(arguments, own_options(), options);
-    if (const auto status = analysis::answered(options, reason, "why", help(), environment.version)) return *status;
+    const auto error = analysis::parse(arguments, option_table(), options);
+    if (const auto status = answered(environment, "why", error, options, help)) return *status;
 
+    // The sentences of JSON are the same on a terminal and in a pipe.
+    if (options.json) text::set_charset(text::Charset::ascii);
     analysis::Session session(options, "why");
     if (!session.run()) return session.status();
     const metrics::Snapshot& snapshot = session.snapshot();
@@ -53,6 +56,8 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     return session.failed() ? exit_failed : exit_done;
 }
 
-std::string help() { return analysis::help_page(usage, analysis::all_options(own_options()), ending); }
+std::string help() { return options::help_page(usage, option_table().options(), ending); }
+
+std::vector<options::CommandOptions> option_lists() { return {{"why", option_table().options()}}; }
 
 }  // namespace cli::why

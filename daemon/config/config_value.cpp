@@ -1,6 +1,5 @@
 // Values of keys: from text, and as TOML.
 #include <algorithm>
-#include <array>
 #include <fmt/core.h>
 
 #include "daemon/config/config_table.h"
@@ -9,39 +8,6 @@
 namespace service {
 
 namespace {
-
-struct NamedUnit {
-    std::uint64_t factor;
-    std::string_view name;
-};
-
-constexpr std::array durations{
-    NamedUnit{std::uint64_t{86400} * 1'000'000'000, "d"},
-    NamedUnit{std::uint64_t{3600} * 1'000'000'000, "h"},
-    NamedUnit{std::uint64_t{60} * 1'000'000'000, "m"},
-    NamedUnit{1'000'000'000, "s"},
-    NamedUnit{1'000'000, "ms"},
-    NamedUnit{1'000, "us"},
-    NamedUnit{1, "ns"},
-};
-constexpr std::array sizes{NamedUnit{std::uint64_t{1} << 40, "TiB"}, NamedUnit{std::uint64_t{1} << 30, "GiB"},
-                           NamedUnit{std::uint64_t{1} << 20, "MiB"}, NamedUnit{std::uint64_t{1} << 10, "KiB"}};
-constexpr std::array rates{NamedUnit{1'000'000'000'000, "T"}, NamedUnit{1'000'000'000, "G"}, NamedUnit{1'000'000, "M"},
-                           NamedUnit{1'000, "k"}};
-
-/// In the greatest unit that divides it; a bare number where none does.
-std::string measured(std::uint64_t value, std::span<const NamedUnit> units) {
-    if (value == 0) return "0";
-    for (const NamedUnit& unit : units)
-        if (value % unit.factor == 0) return fmt::format("\"{}{}\"", value / unit.factor, unit.name);
-    return fmt::format("{}", value);
-}
-
-/// What text::take_rate understands, of any number.
-std::string rate_text(std::uint64_t value) {
-    const std::string text = measured(value, rates);
-    return text.starts_with('"') ? text : fmt::format("\"{}bps\"", value);
-}
 
 std::string in_quotes(std::string_view text) {
     std::string out = "\"";
@@ -55,6 +21,12 @@ std::string in_quotes(std::string_view text) {
     }
     return out += '"';
 }
+
+/// As TOML: a string, or a bare number where there is no unit.
+std::string measured(const std::string& spelled) {
+    return spelled.back() >= '0' && spelled.back() <= '9' ? spelled : quoted(spelled);
+}
+std::string duration_text(std::uint64_t ns) { return ns == 0 ? "0" : quoted(text::spell_duration(ns)); }
 
 template <class Range, class Format>
 std::string listed(const Range& range, Format&& one) {
@@ -93,13 +65,15 @@ bool in_range(const Key& key, std::uint64_t value) { return value >= key.least &
 
 bool take_measured(const Key& key, const std::string& value, std::uint64_t& into) {
     if (key.or_zero && (value == "0" || (key.kind == Kind::duration && value == "0s"))) return into = 0, true;
-    std::uint64_t found = 0;
     switch (key.kind) {
         case Kind::number: return text::take_number(value, key.least, key.most, into).empty();
         case Kind::size: return text::take_size(value, key.least, key.most, into).empty();
         case Kind::duration:
-            if (!has_unit(value) || !text::take_duration(value, found).empty() || !in_range(key, found)) return false;
-            return into = found, true;
+            if (const auto ns = text::parse_duration(value, text::BareDuration::refused); ns && in_range(key, *ns)) {
+                into = *ns;
+                return true;
+            }
+            return false;
         default: return false;
     }
 }
@@ -154,11 +128,11 @@ struct Formatter {
         return listed(value, [](std::uint64_t number) { return std::to_string(number); });
     }
     std::string operator()(std::uint64_t value) const {
-        if (key.kind == Kind::duration) return measured(value, durations);
-        return key.kind == Kind::size ? measured(value, sizes) : std::to_string(value);
+        if (key.kind == Kind::duration) return duration_text(value);
+        return key.kind == Kind::size ? measured(text::spell_size(value)) : std::to_string(value);
     }
     std::string operator()(const std::optional<std::uint64_t>& value) const {
-        return value ? rate_text(*value) : "\"auto\"";
+        return value ? quoted(text::spell_bit_rate(*value)) : "\"auto\"";
     }
     std::string operator()(bool value) const { return value ? "true" : "false"; }
 };
@@ -174,10 +148,10 @@ std::string wanted(const Key& key) {
         case Kind::numbers: return fmt::format("a list of numbers from {} to {}", key.least, key.most);
         case Kind::number: return fmt::format("a number from {} to {}{}", key.least, key.most, zero);
         case Kind::size:
-            return fmt::format("a size from {} to {}{}", measured(key.least, sizes), measured(key.most, sizes), zero);
+            return fmt::format("a size from {} to {}{}", measured(text::spell_size(key.least)),
+                               measured(text::spell_size(key.most)), zero);
         case Kind::duration:
-            return fmt::format("a time from {} to {}{}", measured(key.least, durations), measured(key.most, durations),
-                               zero);
+            return fmt::format("a time from {} to {}{}", duration_text(key.least), duration_text(key.most), zero);
         case Kind::rate: return "a rate in bits per second such as \"100G\", or \"auto\",";
         case Kind::toggle: return "true or false";
     }

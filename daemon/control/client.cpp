@@ -18,6 +18,7 @@
 #include "daemon/control/packed_snapshot.h"
 #include "daemon/control/protocol.h"
 #include "metrics/snapshot_codec.h"
+#include "text/quantities.h"
 
 namespace service {
 
@@ -108,8 +109,8 @@ struct Client::State {
         }
     }
     std::string late() const {
-        return fmt::format("the daemon at {} has not answered within {} s: is it very busy, or stopped?", path,
-                           static_cast<double>(timeout_ns) / 1e9);
+        return fmt::format("the daemon at {} has not answered within {}: is it very busy, or stopped?", path,
+                           text::format_duration(timeout_ns));
     }
     std::string gone() const { return fmt::format("the daemon at {} went away in the middle of an answer", path); }
     /// The time-out is for silence: a long answer that keeps coming may take longer.
@@ -159,8 +160,8 @@ struct Client::State {
             }
             scanned = in.size();
             if (in.size() - taken > max_answer)
-                return wire::Failure{fmt::format("an answer of more than {} MiB; ask for less, with columns or limit",
-                                                 max_answer >> 20)};
+                return wire::Failure{fmt::format("an answer of more than {}; ask for less, with columns or limit",
+                                                 text::format_exact_size(max_answer))};
             std::string fault = fill();
             if (!fault.empty()) return wire::Failure{std::move(fault)};
         }

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <fmt/core.h>
-#include <limits>
 #include <optional>
 
 #include "base/ascii.h"
@@ -28,8 +27,6 @@ struct Operation {
 constexpr std::array operations{Operation{">=", Comparison::at_least}, Operation{"<=", Comparison::at_most},
                                 Operation{"==", Comparison::same},     Operation{"!=", Comparison::other},
                                 Operation{">", Comparison::more},      Operation{"<", Comparison::less}};
-
-constexpr std::uint64_t any_size = std::numeric_limits<std::uint64_t>::max();
 
 bool is_of_path(char c) { return base::is_alphanumeric(c) || c == '_' || c == '.' || c == '-'; }
 
@@ -100,43 +97,31 @@ std::optional<Value> number(std::string_view text) {
 
 std::optional<Value> duration(const std::string& text) {
     if (text == "0") return Value{std::uint64_t{0}};
-    std::uint64_t ns = 0;
     // A plain number is seconds to some, and nanoseconds to those who read JSON.
-    if (decimal(text) || !text::take_duration(text, ns).empty()) return {};
-    return Value{ns};
+    const auto ns = text::parse_duration(text, text::BareDuration::refused);
+    return ns ? std::optional<Value>(*ns) : std::nullopt;
 }
 
 std::optional<Value> size(const std::string& text) {
-    std::uint64_t octets = 0;
-    if (!text::take_size(text, 0, any_size, octets).empty()) return {};
-    return Value{octets};
+    const auto bytes = text::parse_size(text);
+    return bytes ? std::optional<Value>(*bytes) : std::nullopt;
 }
 
 std::optional<Value> bit_rate(const std::string& text) {
     if (text == "0") return Value{std::uint64_t{0}};
-    std::uint64_t bits = 0;
-    if (!text::take_rate(text, bits).empty()) return {};
-    return Value{bits};
+    const auto bits = text::parse_bit_rate(text);
+    return bits ? std::optional<Value>(*bits) : std::nullopt;
 }
 
 std::optional<Value> byte_rate(const std::string& text) {
-    if (text.ends_with("bit/s") || text.ends_with("bps")) {
-        const auto bits = bit_rate(text);
-        if (!bits) return {};
-        return Value{static_cast<double>(std::get<std::uint64_t>(*bits)) / 8};
-    }
-    const bool said = text.ends_with("B/s");
     // "10G" is 10 GiB to one and 10 Gbit to another.
-    if (!said && !decimal(text)) return {};
-    return size(said ? text.substr(0, text.size() - 2) : text);
+    const auto rate = text::parse_byte_rate(text, {.binary = true});
+    return rate ? std::optional<Value>(*rate) : std::nullopt;
 }
 
 std::optional<Value> share(std::string_view text) {
-    const bool percent = text.ends_with('%');
-    if (percent) text.remove_suffix(1);
-    const auto number = decimal(text);
-    if (!number) return {};
-    return Value{percent ? *number / 100 : *number};
+    const auto share = text::parse_share(text, HUGE_VAL);
+    return share ? std::optional<Value>(*share) : std::nullopt;
 }
 
 struct Reading {

@@ -12,6 +12,7 @@
 #include "daemon/recorder/recording_file.h"
 #include "daemon/recorder/recording_folder.h"
 #include "daemon/recorder/recording_names.h"
+#include "text/quantities.h"
 
 namespace service {
 namespace {
@@ -24,8 +25,6 @@ constexpr std::int64_t silence_ns = 250'000'000;
 /// What a frame takes in the file besides its octets and comment, at most: block, flags, padding, options.
 constexpr std::uint64_t block_octets = 64;
 constexpr std::size_t max_messages = 64;
-
-std::string seconds(std::int64_t ns) { return fmt::format("{} s", (ns + 999'999'999) / 1'000'000'000); }
 
 /// What the thread that waits for the disk brings back.
 struct Completion {
@@ -104,7 +103,7 @@ std::string Recordings::State::reason_to_wait(const Incident& incident, std::int
     before->second = std::min(before->second, now_ns);
     const std::uint64_t since = static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(before->second);
     if (since >= options.pause_ns) return {};
-    return fmt::format("paused for another {}", seconds(static_cast<std::int64_t>(options.pause_ns - since)));
+    return fmt::format("paused for another {}", text::format_duration(options.pause_ns - since));
 }
 
 std::string Recordings::State::fail(const std::string& trigger, const std::string& error) {

@@ -75,9 +75,9 @@ std::string figures_text(const Condition& condition, const Hit& hit) {
     std::string text;
     for (std::size_t i = 0; i < condition.terms.size(); ++i) {
         const Term& term = condition.terms[i];
-        text +=
-            fmt::format("{}{} {} {} {}", i == 0 ? "" : " and ", term.field->path,
-                        exporters::readable(hit.figures[i], term.field->unit), term.operation_text, term.value_text);
+        text += fmt::format("{}{} {} {} {}", i == 0 ? "" : " and ", term.field->path,
+                            exporters::readable(hit.figures[i], term.field->unit, text::Style{}), term.operation_text,
+                            term.value_text);
     }
     return text;
 }

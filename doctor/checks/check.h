@@ -34,7 +34,10 @@ struct Finding {
 class Report {
 public:
     /// Of the row that speaks from now on.
-    void begin(std::string_view check) { check_ = check, quiet_ = true; }
+    void begin(std::string_view check) {
+        check_ = check;
+        quiet_ = true;
+    }
     void add(Severity severity, std::string subject, std::string observed, std::string expected = {},
              std::string command = {});
     /// `ok`, unless the row has said anything else.

@@ -2,6 +2,7 @@
 
 #include "doctor/checks/check.h"
 #include "doctor/words.h"
+#include "text/quantities.h"
 
 namespace doctor {
 
@@ -9,12 +10,6 @@ namespace {
 
 /// Below this not even the queues of a few queue pairs fit; above, it is a matter of what programs register.
 constexpr std::uint64_t tight = std::uint64_t{1} << 20;
-
-std::string sized(std::uint64_t octets) {
-    if (octets >= std::uint64_t{1} << 30) return fmt::format("{} GiB", octets >> 30);
-    if (octets >= std::uint64_t{1} << 20) return fmt::format("{} MiB", octets >> 20);
-    return fmt::format("{} KiB", octets >> 10);
-}
 
 constexpr std::string_view remedy =
     "printf '* soft memlock unlimited\\n* hard memlock unlimited\\n' > /etc/security/limits.d/rdma.conf  # and log in "
@@ -27,7 +22,7 @@ void check_memlock(const Inventory& machine, Report& report) {
         return report.add(Severity::unseen, {}, "/proc/self/limits cannot be read", {}, "ulimit -l");
     if (!machine.limits.memlock) return report.fine("unlimited");
     const std::uint64_t octets = *machine.limits.memlock;
-    const std::string size = sized(octets);
+    const std::string size = text::format_exact_size(octets);
     // Root's CAP_IPC_LOCK lifts the limit for itself; the users' programs have it all the same.
     const Severity severity = machine.limits.exempt ? Severity::note : Severity::warning;
     report.add(
@@ -43,8 +38,8 @@ void check_memlock_configured(const Inventory& machine, Report& report) {
     for (const LimitLine& line : machine.limits.configured)
         if (line.octets)
             report.add(*line.octets < tight ? Severity::warning : Severity::note, line.file,
-                       fmt::format("`{}`: {}", line.text, sized(*line.octets)), "unlimited, where RDMA programs run",
-                       "sudoedit " + shell_word(line.file));
+                       fmt::format("`{}`: {}", line.text, text::format_exact_size(*line.octets)),
+                       "unlimited, where RDMA programs run", "sudoedit " + shell_word(line.file));
     report.fine("nothing there limits it");
 }
 

@@ -5,6 +5,7 @@
 
 #include "doctor/checks/check.h"
 #include "doctor/words.h"
+#include "text/quantities.h"
 
 namespace doctor {
 
@@ -71,9 +72,9 @@ void check_mtu(const Inventory& machine, Report& report) {
         else if (mtu < 4096)
             // Payload and the 82 octets of Ethernet, IPv4, UDP, BTH, ICRC, FCS, preamble and gap.
             report.add(Severity::note, netdev.name,
-                       fmt::format("its MTU of {} leaves {} an MTU of {}: at most {:.1f} % of the wire is payload",
-                                   *netdev.mtu, device.name, mtu, 100.0 * mtu / (mtu + 82.0)),
-                       "4200, for packets of 4096 (98.0 %), on both hosts and all switches between them",
+                       fmt::format("its MTU of {} leaves {} an MTU of {}: at most {} of the wire is payload",
+                                   *netdev.mtu, device.name, mtu, text::format_percent(mtu / (mtu + 82.0))),
+                       "4200, for packets of 4096 (98 %), on both hosts and all switches between them",
                        fmt::format("ip link set {} mtu 4200", netdev.name));
     });
     report.fine_devices(machine, "packets of 4096 octets fit");

@@ -54,15 +54,24 @@ void File::damaged(std::string_view what) {
 }
 
 bool File::read_header() {
-    if (!octets_.starts_with(ELFMAG)) return error_ = about_no_elf(octets_), false;
-    if (octets_.size() > EI_CLASS && octets_[EI_CLASS] == ELFCLASS32)
-        return error_ = "it is a 32-bit ELF file; 64-bit ones are examined", false;
+    if (!octets_.starts_with(ELFMAG)) {
+        error_ = about_no_elf(octets_);
+        return false;
+    }
+    if (octets_.size() > EI_CLASS && octets_[EI_CLASS] == ELFCLASS32) {
+        error_ = "it is a 32-bit ELF file; 64-bit ones are examined";
+        return false;
+    }
     const auto header = at<Elf64_Ehdr>(0);
-    if (!header || header->e_ident[EI_CLASS] != ELFCLASS64)
-        return error_ = "its ELF header is cut off or damaged", false;
+    if (!header || header->e_ident[EI_CLASS] != ELFCLASS64) {
+        error_ = "its ELF header is cut off or damaged";
+        return false;
+    }
     constexpr unsigned char native = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
-    if (header->e_ident[EI_DATA] != native)
-        return error_ = "its byte order is not this machine's: it belongs to another kind of processor", false;
+    if (header->e_ident[EI_DATA] != native) {
+        error_ = "its byte order is not this machine's: it belongs to another kind of processor";
+        return false;
+    }
     type_ = header->e_type;
     machine_ = header->e_machine;
     return true;

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "exporters/prometheus/labels.h"
+#include "text/quantities.h"
 
 namespace exporters::prometheus {
 namespace {
@@ -18,14 +19,6 @@ std::string escaped(std::string_view text) {
             default: out += c;
         }
     return out;
-}
-
-std::string duration(double seconds) {
-    const auto whole = static_cast<std::uint64_t>(std::max(seconds, 0.0));
-    if (whole >= 86400) return fmt::format("{} d {} h", whole / 86400, whole / 3600 % 24);
-    if (whole >= 3600) return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
-    if (whole >= 60) return fmt::format("{} min {} s", whole / 60, whole % 60);
-    return fmt::format("{} s", whole);
 }
 
 constexpr std::string_view head = R"(<!DOCTYPE html>
@@ -57,7 +50,8 @@ std::string front_page(const ProgramFigures& figures) {
     out += fmt::format(
         "<h1>rdmascope {}</h1>\n<p>Has captured RDMA traffic on this machine for {}: {} packets, {} flows "
         "in the table.</p>\n",
-        escaped(figures.version), duration(figures.uptime_seconds), figures.captured_packets, figures.flows);
+        escaped(figures.version), text::format_duration(figures.uptime_seconds * 1e9), figures.captured_packets,
+        figures.flows);
     out += links;
     out +=
         "<table>\n<tr><th>interface</th><th>state</th><th class=\"n\">packets</th><th class=\"n\">dropped</th></tr>\n";

@@ -23,14 +23,16 @@ struct Address {
         address.sin_family = AF_INET;
         address.sin_addr = host;
         address.sin_port = htons(port);
-        std::memcpy(&storage, &address, length = sizeof address);
+        length = sizeof address;
+        std::memcpy(&storage, &address, length);
     }
     void set(const in6_addr& host, std::uint16_t port) {
         sockaddr_in6 address{};
         address.sin6_family = AF_INET6;
         address.sin6_addr = host;
         address.sin6_port = htons(port);
-        std::memcpy(&storage, &address, length = sizeof address);
+        length = sizeof address;
+        std::memcpy(&storage, &address, length);
     }
 };
 

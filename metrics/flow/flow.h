@@ -11,7 +11,7 @@
 #include "metrics/recovery/recovery.h"
 #include "metrics/snapshot.h"
 
-/// What the engine keeps of a flow while it lives. Nobody outside metrics/ sees it: `Snapshot` is what is shown.
+/// What the engine keeps of a flow while it lives. No code outside metrics/ reads it: `Snapshot` is what is shown.
 namespace metrics {
 
 using FlowIndex = std::uint32_t;
@@ -25,7 +25,7 @@ enum class FlowHistogram : std::uint8_t {
     message_duration,
     rnr_timer,
     cnp_interval,
-    round_trip,  ///< iWARP: TCP octets -> ACK
+    round_trip,  ///< iWARP: TCP data -> ACK
     nak_generation,
     nak_reaction,
     recovery_total,
@@ -55,10 +55,10 @@ struct CountsAbove {
 
 /// The requests of this flow's sender, in PSN order (IBTA vol. 1, 9.7); iWARP uses positions of TCP's sequence.
 struct RequestState {
-    std::uint64_t next = 0;          ///< position that a new packet will have; 0 = nothing sent yet
-    std::uint64_t acknowledged = 0;  ///< everything before it is
-    std::int32_t base = 0;           ///< the lowest position seen, from psn::first_position on
-    std::uint32_t message_told = 0;  ///< octets of the message under way, by its RETH; 0 = not told
+    std::uint64_t next = 0;            ///< position that a new packet will have; 0 = nothing sent yet
+    std::uint64_t acknowledged = 0;    ///< everything before it is
+    std::int32_t base = 0;             ///< the lowest position seen, from psn::first_position on
+    std::uint32_t message_length = 0;  ///< bytes of the message under way, by its RETH; 0 = unknown
     std::uint64_t message_bytes = 0;
     std::int64_t message_first_ns = 0;
     std::uint64_t sibling_bytes_then = 0;  ///< FrameContext::source_wire_bytes at the last data packet
@@ -81,22 +81,22 @@ struct RequestState {
     std::uint32_t message_packets = 0;  ///< positions that the message under way takes so far, holes among them
     std::uint32_t reuse_handle = 0;
     std::uint32_t freed_messages = 0;       ///< at freed_ns
-    std::uint32_t message_counted = 0;      ///< octets of the unfinished message that passed: counted at its end
+    std::uint32_t message_counted = 0;      ///< bytes of the unfinished message that passed: counted at its end
     std::array<std::uint32_t, 3> recent{};  ///< identification and lower half of the position of data packets
     std::uint16_t identification = 0;       ///< IPv4's, of the last data packet
     std::uint16_t mtu_payload = 0;          ///< largest payload of a packet that was not the last of its message
-    std::uint16_t responses_limit = 0;      ///< ORD, as the connection's set-up told; 0 = unknown
+    std::uint16_t responses_limit = 0;      ///< ORD, by the connection's set-up; 0 = unknown
     std::uint16_t read_slack = 0;  ///< by how much the next packet may be ahead: a READ of unknown extent came before
     std::uint8_t orderly = 0;      ///< how regularly the sender counts its identifications up
     Operation operation = Operation::send;
     bool in_message : 1 = false;
-    bool recovering : 1 = false;       ///< FlowTrouble::recovery wants to be told everything
+    bool recovering : 1 = false;       ///< FlowTrouble::recovery must be called for every packet
     bool unobserved : 1 = false;       ///< packets passed that the capture does not hold, since the last data packet
     bool message_whole : 1 = false;    ///< all packets of the message under way have passed, from its first on
     bool lacking : 1 = false;          ///< FlowTrouble::missing holds what is not acknowledged
     bool lacks_responses : 1 = false;  ///< to READs of this flow: the reverse's FlowTrouble::missing_responses
     bool read_guessed : 1 = false;     ///< a READ in the ledger was given positions because its successor left them
-    bool read_untold : 1 = false;      ///< the last READ's length was cut off with its RETH
+    bool read_reth_cut : 1 = false;    ///< the last READ's length was cut off with its RETH
     std::uint8_t mtu_exponent = 8;     ///< the path's MTU is 2 to this at least, by what either direction has carried
 };
 static_assert(sizeof(RequestState) == 176);
@@ -110,7 +110,7 @@ struct ResponseState {
     bool in_response = false;
     bool incomplete = false;             ///< of the present response, packets are missing
     bool repeating = false;              ///< the last response packet was one sent again
-    std::uint64_t repeated_next = 0;     ///< position behind that one
+    std::uint64_t repeated_next = 0;     ///< the position after that one
     std::uint64_t message_position = 0;  ///< of the first packet of the present response, in the requester's positions
     std::int64_t message_end_ns = Situation::never;
 };
@@ -125,7 +125,7 @@ struct MissingRanges {
         bool counted = true;               ///< as missing; not where the capture began in its midst
         bool refused = false;              ///< the receiver has asked for it: it was lost
         bool acknowledged = false;         ///< it was received, so the capture alone has lost it
-        bool answered = false;             ///< its acknowledgement showed it: nothing behind it had passed
+        bool answered = false;             ///< its acknowledgement showed it: nothing after it had passed
         bool asked = false;  ///< of responses: their requester has asked again, and what came is not known
     };
     std::array<Range, 8> ranges{};
@@ -143,7 +143,7 @@ struct MessagePiece {
     std::int64_t last_ns = Situation::never;   ///< its last one
     std::uint32_t bytes = 0;
     std::uint32_t uncounted = 0;    ///< of these, not counted under the message's operation yet
-    std::uint32_t told = 0;         ///< octets of the whole message, by its RETH; 0 = not told
+    std::uint32_t length = 0;       ///< bytes of the whole message, by its RETH; 0 = unknown
     std::uint16_t mtu_payload = 0;  ///< of its first packet
     Operation operation = Operation::send;
     bool starts : 1 = false;  ///< the message's first packet is of it
@@ -209,7 +209,7 @@ struct ExhibitRow {
     std::uint64_t value_sum = 0;
 };
 
-/// Messages and octets by operation. Most flows use one or two; the others' counts are in a block from a pool.
+/// Messages and bytes by operation. Most flows use one or two; the others' counts are in a block from a pool.
 struct OperationCounts {
     static constexpr std::uint8_t none = 0xff;
     struct Count {
@@ -275,7 +275,7 @@ struct alignas(64) Flow {
     std::uint16_t interface = 0;
     std::uint8_t traffic_class = 0;
     std::uint8_t hops = 0xff;      ///< that its packets had taken at the tap, by their hop limit; 0xff: unknown
-    std::uint8_t ack_timeout = 0;  ///< of the sender, as the connection's set-up told: 4096 ns << (n - 1); 0 = unknown
+    std::uint8_t ack_timeout = 0;  ///< of the sender, by the connection's set-up: 4096 ns << (n - 1); 0 = unknown
     CountsAbove counts_above;
 
     void count_acknowledgement() { add(counts.acknowledgements, counts_above.acknowledgements, true); }

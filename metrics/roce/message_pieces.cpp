@@ -28,10 +28,10 @@ void join(MessagePiece& piece, const MessagePiece& next) {
 /// Whether the message that `first` begins ends with `last`, by the length in its first packet.
 bool are_of_one(const MessagePiece& first, const MessagePiece& last) {
     if (!is_used(first) || !is_used(last) || !first.starts || first.ends || last.starts || !last.ends) return false;
-    if (first.told == 0 || first.mtu_payload == 0 || last.begin <= first.begin) return false;
-    const std::uint64_t packets = psn::packets_of(first.told, first.mtu_payload);
+    if (first.length == 0 || first.mtu_payload == 0 || last.begin <= first.begin) return false;
+    const std::uint64_t packets = psn::packets_of(first.length, first.mtu_payload);
     const std::uint64_t skipped = last.begin - first.begin;
-    return last.end == first.begin + packets && last.bytes == first.told - skipped * first.mtu_payload;
+    return last.end == first.begin + packets && last.bytes == first.length - skipped * first.mtu_payload;
 }
 
 /// What waited in the piece, if it need wait no more.
@@ -48,7 +48,7 @@ void fill(MessagePiece& span, MessagePiece piece, PieceAdded& added) {
     piece.operation = span.operation;
     count(piece, added);
     span.bytes += piece.bytes;
-    if (span.bytes >= span.told) span = {};
+    if (span.bytes >= span.length) span = {};
 }
 
 /// The size of a message is known now: what passed inside it is part of it, and so is what is still missing.
@@ -60,7 +60,7 @@ void keep_span(MessagePieces& pieces, MessagePiece& place, MessagePiece span, Pi
         kept = {};
     }
     count(span, added);
-    if (span.bytes < span.told) place = span;
+    if (span.bytes < span.length) place = span;
 }
 
 /// Better to give up than `other`.
@@ -102,7 +102,7 @@ PieceAdded add_piece(MessagePieces& pieces, const MessagePiece& more) {
             MessagePiece span = piece.starts ? piece : kept;
             join(span, piece.starts ? kept : piece);
             kept = {};
-            added.found = MessageFound{span.told, span.first_ns, span.last_ns};
+            added.found = MessageFound{span.length, span.first_ns, span.last_ns};
             keep_span(pieces, kept, span, added);
             return added;
         }

@@ -33,15 +33,16 @@ void ReadExtents::learn_mtu(RequestState& request, std::uint32_t payload) {
 }
 
 void ReadExtents::note_unknown(RequestState& request, const PacketRecord& record, const wire::BthOpcode& opcode) {
-    request.read_untold = has_cut_reth(record, opcode);
-    request.read_slack = request.read_untold ? psn::most_slack : psn::slack_of(record.dma_length, request.mtu_exponent);
+    request.read_reth_cut = has_cut_reth(record, opcode);
+    request.read_slack =
+        request.read_reth_cut ? psn::most_slack : psn::slack_of(record.dma_length, request.mtu_exponent);
 }
 
 void ReadExtents::learn_mtu_before(Flow& requester, std::uint64_t position) {
     RequestState& request = requester.request;
     if (request.mtu_payload != 0 || position < request.next) return;
     if (request.operation != Operation::read) return learn_mtu(request, request.message_counted);
-    if (request.read_untold) return;
+    if (request.read_reth_cut) return;
     // A READ's responses have had the PSNs up to here at the most, and all but the last one are full.
     const std::uint32_t most = psn::slack_of(request.message_counted, request.mtu_exponent);
     if (request.read_slack == 0 || position - request.next > request.read_slack) return;
@@ -90,7 +91,7 @@ void ReadExtents::learn_from_response(Flow& requester, const PacketRecord& respo
         request.read_slack = 0;
         return;
     }
-    if (request.read_untold) {
+    if (request.read_reth_cut) {
         // Others may follow.
         if (position >= request.next && position - request.next < request.read_slack) extend(requester, position + 1);
         return;

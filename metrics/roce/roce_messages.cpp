@@ -11,8 +11,8 @@ bool continues_message(const RequestState& request, const Progress& packet, std:
     if (!request.in_message || packet.starts ||
         first_packet_operation(packet.operation) != first_packet_operation(request.operation))
         return false;
-    if (request.message_told == 0 || request.mtu_payload == 0) return otherwise;
-    const std::uint64_t packets = psn::packets_of(request.message_told, request.mtu_payload);
+    if (request.message_length == 0 || request.mtu_payload == 0) return otherwise;
+    const std::uint64_t packets = psn::packets_of(request.message_length, request.mtu_payload);
     const std::uint64_t place = std::uint64_t{request.message_packets} + hole + 1;
     return packet.ends ? place == packets : place < packets;
 }
@@ -22,7 +22,7 @@ bool continues_message(const RequestState& request, const Progress& packet, std:
     RequestState& request = flow.request;
     if (packet.starts) {
         request.message_first_ns = packet.now_ns;
-        request.message_told = packet.dma_length;
+        request.message_length = packet.dma_length;
         request.message_packets = 1;
         request.message_whole = true;
         if (!packet.ends) return;
@@ -30,7 +30,7 @@ bool continues_message(const RequestState& request, const Progress& packet, std:
         ++request.message_packets;
         if (!packet.ends) return;
     } else {
-        if (!request.in_message) request.message_told = request.message_packets = 0;
+        if (!request.in_message) request.message_length = request.message_packets = 0;
         request.message_whole = false;
         ++request.message_packets;
         add_piece(flow, packet, 0);
@@ -112,7 +112,7 @@ void RoceMessages::add_piece(Flow& flow, const Progress& packet, std::uint32_t u
     piece.ends = packet.ends;
     if (packet.starts) {
         piece.first_ns = packet.now_ns;
-        piece.told = packet.dma_length;
+        piece.length = packet.dma_length;
         piece.mtu_payload = static_cast<std::uint16_t>(std::min<std::uint32_t>(packet.payload, 0xffff));
     }
     if (packet.ends) piece.last_ns = packet.now_ns;
@@ -149,7 +149,7 @@ void RoceMessages::cut(Flow& flow) {
     piece.end = request.next;
     piece.first_ns = request.message_first_ns;
     piece.bytes = request.message_counted;
-    piece.told = request.message_told;
+    piece.length = request.message_length;
     piece.mtu_payload = request.mtu_payload;
     piece.operation = request.operation;
     piece.starts = true;
@@ -183,7 +183,7 @@ void RoceMessages::begin_later(Flow& flow, std::uint64_t position, std::uint32_t
     request.message_counted -= std::min(held, request.message_counted);
     request.message_packets = static_cast<std::uint32_t>(request.next - position);
     request.message_bytes = std::uint64_t{request.message_packets} * request.mtu_payload;
-    request.message_told = length;
+    request.message_length = length;
 }
 
 void RoceMessages::add_late(Flow& flow, const Progress& packet) {

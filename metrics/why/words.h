@@ -5,11 +5,11 @@
 
 #include "metrics/why/answer.h"
 
-/// Figures as people read them. ASCII, three digits, decimal prefixes.
+/// Figures as people read them, by the printer of text/quantities.h.
 namespace metrics::why {
 
-std::string duration(double ns);             ///< "640 us", "1.31 s"
-std::string octets(double count);            ///< "65.5 kB"
+std::string duration(double ns);             ///< "640 us"
+std::string octets(double count);            ///< "64.0 KiB"
 std::string bit_rate(double bytes_per_sec);  ///< "9.41 Gbit/s"
 std::string percent(double share);           ///< "0.63 %"
 std::string number(std::uint64_t value);     ///< "12,345"

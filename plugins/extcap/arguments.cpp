@@ -9,14 +9,14 @@
 
 #include "capture/file_source.h"
 #include "daemon/control/client.h"
-#include "text/similar.h"
+#include "text/option_parser.h"
 
 namespace extcap {
 namespace {
 
 using Fault = std::string;  ///< empty where all is well
 
-enum class Value : std::uint8_t { none, optional, needed };
+using Value = text::OptionValue;
 
 /// What an option asks for by itself, if no other call is given.
 enum class Asks : std::uint8_t { nothing, filter_check, version };
@@ -84,8 +84,10 @@ Fault take_timestamps(Arguments& arguments, const std::string& value) {
 
 Fault take_interface(Arguments& arguments, const std::string& value) {
     arguments.interface = value;
-    if (value == daemon_name) return arguments.kind = Kind::daemon, Fault{};
-    if (value == recorder_name) return arguments.kind = Kind::recorder, Fault{};
+    if (value == daemon_name || value == recorder_name) {
+        arguments.kind = value == daemon_name ? Kind::daemon : Kind::recorder;
+        return {};
+    }
     const std::string_view prefix = live_prefix;
     if (!value.starts_with(prefix) || value.size() == prefix.size()) return "an interface of --extcap-interfaces";
     arguments.kind = Kind::live;
@@ -110,36 +112,32 @@ constexpr std::array options{
     Option{"extcap-dlts", Value::none, [](Arguments& a, const std::string&) { return call(a, Call::dlts); }},
     Option{"extcap-config", Value::none, [](Arguments& a, const std::string&) { return call(a, Call::config); }},
     Option{"capture", Value::none, [](Arguments& a, const std::string&) { return call(a, Call::capture); }},
-    Option{"extcap-interface", Value::needed, take_interface},
-    Option{"extcap-reload-option", Value::needed, keep<&Arguments::reload>},
-    Option{"extcap-capture-filter", Value::needed, keep<&Arguments::filter>, Asks::filter_check},
-    Option{"extcap-control-in", Value::needed, pass_over},
-    Option{"extcap-control-out", Value::needed, pass_over},
-    Option{"fifo", Value::needed, keep<&Arguments::fifo>},
+    Option{"extcap-interface", Value::required, take_interface},
+    Option{"extcap-reload-option", Value::required, keep<&Arguments::reload>},
+    Option{"extcap-capture-filter", Value::required, keep<&Arguments::filter>, Asks::filter_check},
+    Option{"extcap-control-in", Value::required, pass_over},
+    Option{"extcap-control-out", Value::required, pass_over},
+    Option{"fifo", Value::required, keep<&Arguments::fifo>},
     Option{"headers-only", Value::optional,
            [](Arguments& a, const std::string& value) {
                return take_flag(value.empty() ? "true" : value, a.headers_only);
            }},
-    Option{"snaplen", Value::needed, take_snaplen},
-    Option{"iwarp-ports", Value::needed, take_ports},
-    Option{"promiscuous", Value::needed,
+    Option{"snaplen", Value::required, take_snaplen},
+    Option{"iwarp-ports", Value::required, take_ports},
+    Option{"promiscuous", Value::required,
            [](Arguments& a, const std::string& value) { return take_flag(value, a.promiscuous); }},
-    Option{"timestamps", Value::needed, take_timestamps},
-    Option{"socket", Value::needed, keep<&Arguments::socket>},
+    Option{"timestamps", Value::required, take_timestamps},
+    Option{"socket", Value::required, keep<&Arguments::socket>},
 };
 
-const Option* find(std::string_view name) {
-    const auto at = std::find_if(options.begin(), options.end(), [&](const Option& one) { return one.name == name; });
-    return at == options.end() ? nullptr : &*at;
+std::vector<text::OptionSyntax> syntax() {
+    std::vector<text::OptionSyntax> all;
+    for (const Option& option : options)
+        all.push_back({option.name == "help" ? 'h' : '\0', option.name, option.value, {}});
+    return all;
 }
 
-Fault unknown(const std::string& word) {
-    std::vector<std::string_view> names;
-    for (const Option& option : options) names.push_back(option.name);
-    const std::string_view name = std::string_view(word).substr(word.starts_with("--") ? 2 : 0);
-    return fmt::format("there is no option {}{}; --help lists those that there are", word,
-                       text::did_you_mean(name, names));
-}
+Fault unknown(const std::string& message) { return message + "; --help lists those that there are"; }
 
 /// What a call needs besides itself.
 Fault incomplete(const Arguments& arguments, bool filter_given) {
@@ -157,25 +155,18 @@ wire::Result<Arguments, std::string> parse(const std::vector<std::string>& words
     arguments.socket = service::default_socket;
     bool filter_given = false;
     bool version_asked = false;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        std::string word = words[i] == "-h" ? "--help" : words[i];
-        const std::size_t equals = word.find('=');
-        const Option* option =
-            word.starts_with("--") ? find(word.substr(2, equals == std::string::npos ? equals : equals - 2)) : nullptr;
-        if (option == nullptr) return wire::Failure{unknown(word)};
-        const bool inside = equals != std::string::npos;
-        std::string value = inside ? word.substr(equals + 1) : std::string{};
-        if (inside && option->value == Value::none)
-            return wire::Failure{fmt::format("--{} takes no value", option->name)};
-        if (!inside && option->value == Value::needed) {
-            if (i + 1 == words.size()) return wire::Failure{fmt::format("--{} needs a value", option->name)};
-            value = words[++i];
-        }
-        if (const Fault wanted = option->take(arguments, value); !wanted.empty())
-            return wire::Failure{fmt::format("--{} {}: {} is wanted", option->name, value, wanted)};
-        filter_given = filter_given || option->asks == Asks::filter_check;
-        version_asked = version_asked || (option->asks == Asks::version && !inside);
+    text::OptionParser parser(syntax(), words, {.abbreviations = false});
+    for (auto step = parser.next(); step.found || step.error; step = parser.next()) {
+        if (step.error) return wire::Failure{step.error->unknown ? unknown(step.error->message) : step.error->message};
+        const Option& option = options[step.found->index];
+        const std::string& value = step.found->value;
+        if (const Fault wanted = option.take(arguments, value); !wanted.empty())
+            return wire::Failure{fmt::format("--{} {}: {} is wanted", option.name, value, wanted)};
+        filter_given = filter_given || option.asks == Asks::filter_check;
+        version_asked = version_asked || (option.asks == Asks::version && value.empty());
     }
+    if (!parser.operands().empty())
+        return wire::Failure{unknown(fmt::format("there is no option {}", parser.operands().front()))};
     if (arguments.call == Call::help && filter_given) arguments.call = Call::check_filter;
     if (arguments.call == Call::help && version_asked) arguments.call = Call::version;
     if (Fault fault = incomplete(arguments, filter_given); !fault.empty()) return wire::Failure{std::move(fault)};

@@ -3,13 +3,12 @@
 
 #include <fmt/core.h>
 
-#include "metrics/why/words.h"
+#include "text/quantities.h"
 #include "wire/terminate.h"
 
 namespace plugin {
 
 using metrics::EventKind;
-namespace words = metrics::why;
 
 namespace {
 
@@ -120,9 +119,9 @@ std::string value_text(Form form, std::uint64_t value) {
         case Form::flag: return {};
         case Form::count:
         case Form::octets:
-        case Form::number: return words::number(value);
+        case Form::number: return text::group_digits(value);
         case Form::difference: return fmt::format("{}", static_cast<std::int64_t>(value));
-        case Form::time: return words::duration(static_cast<double>(value));
+        case Form::time: return text::format_duration(value);
         case Form::nak: return nak_text(value);
         case Form::terminate: return terminate_text(value);
     }

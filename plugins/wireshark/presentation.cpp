@@ -9,13 +9,12 @@
 #include <vector>
 
 #include "exporters/flow_fields.h"
-#include "metrics/why/words.h"
 #include "plugins/wireshark/names.h"
+#include "text/quantities.h"
 
 namespace plugin {
 
 using metrics::FrameNote;
-namespace words = metrics::why;
 
 namespace {
 
@@ -57,7 +56,7 @@ private:
 /// "write 17, 65536 octets"
 std::string message_text(const FrameNote::Message& message) {
     return fmt::format("{} {}, {}", metrics::name_of(message.operation), message.number,
-                       words::counted(message.bytes, "octet"));
+                       text::format_counted(message.bytes, "octet"));
 }
 
 bool has(const FrameNote& note, metrics::EventKind kind) {
@@ -136,8 +135,7 @@ private:
     }
     void recovery(const metrics::Repair& repair, Adder& add) {
         const std::string cause(metrics::name_of(repair.cause));
-        const std::string total =
-            repair.total_ns ? ", " + words::duration(static_cast<double>(*repair.total_ns)) : std::string();
+        const std::string total = repair.total_ns ? ", " + text::format_duration(repair.total_ns) : std::string();
         Adder below = add.below(add.text(FieldId::recovery, cause + total));
         below.text(FieldId::recovery_cause, cause);
         if (repair.nak_generation_ns) below.time(FieldId::recovery_nak_generation, *repair.nak_generation_ns);

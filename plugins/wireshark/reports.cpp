@@ -6,14 +6,12 @@
 #include "exporters/flow_order.h"
 #include "exporters/table.h"
 #include "exporters/why_page.h"
-#include "metrics/why/words.h"
 #include "plugins/wireshark/names.h"
+#include "text/quantities.h"
 
 namespace plugin {
 
 namespace {
-
-namespace words = metrics::why;
 
 void keep_only(metrics::Snapshot& snapshot, const FlowIds& chosen) {
     std::erase_if(snapshot.flows, [&](const metrics::FlowSnapshot& flow) { return !chosen.contains(flow.id); });
@@ -53,20 +51,16 @@ std::string why_text(const metrics::Snapshot& snapshot) {
 
 std::vector<std::string> response_times(std::string name, std::uint64_t messages, std::uint64_t bytes,
                                         const metrics::Histogram& latency) {
-    const auto time = [](std::optional<std::uint64_t> ns) {
-        return ns ? words::duration(static_cast<double>(*ns)) : std::string("-");
-    };
-    const std::optional<double> mean = latency.mean();
     return {std::move(name),
-            words::number(messages),
-            words::octets(static_cast<double>(bytes)),
-            words::number(latency.count()),
-            time(latency.min()),
-            mean ? words::duration(*mean) : std::string("-"),
-            time(latency.quantile(0.5)),
-            time(latency.quantile(0.9)),
-            time(latency.quantile(0.99)),
-            time(latency.max())};
+            text::group_digits(messages),
+            text::format_size(bytes),
+            text::group_digits(latency.count()),
+            text::format_duration(latency.min()),
+            text::format_duration(latency.mean()),
+            text::format_duration(latency.quantile(0.5)),
+            text::format_duration(latency.quantile(0.9)),
+            text::format_duration(latency.quantile(0.99)),
+            text::format_duration(latency.max())};
 }
 
 /// Response times by operation, over the flows.

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "metrics/state.h"
+#include "text/quantities.h"
 
 namespace replay {
 
@@ -46,8 +47,9 @@ std::string difference_of(const FlowSnapshot& original, const FlowSnapshot& repl
         if (change(state) < change(lost)) lost = state;
     }
     const auto told = [&](std::size_t state) {
-        return fmt::format("{:.0f} % instead of {:.0f} % of the time in {}", 100 * share_of(replayed, state),
-                           100 * share_of(original, state), metrics::name_of(static_cast<metrics::State>(state)));
+        return fmt::format("{} instead of {} of the time in {}", text::format_percent(share_of(replayed, state)),
+                           text::format_percent(share_of(original, state)),
+                           metrics::name_of(static_cast<metrics::State>(state)));
     };
     std::string out;
     if (change(gained) > worth_telling) out = told(gained);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "text/quantities.h"
 
 namespace replay {
 
@@ -455,7 +456,7 @@ Status ReplayEndpoint::check_time() {
         return Done{};
     }
     return failure(
-        fmt::format("nothing has come about for {} s: {}", options_.timeout_ns / 1'000'000'000, first_unsettled()));
+        fmt::format("nothing has come about for {}: {}", text::format_duration(options_.timeout_ns), first_unsettled()));
 }
 
 std::string ReplayEndpoint::first_unsettled() const {

@@ -6,6 +6,7 @@
 
 #include "dissect/dissector.h"
 #include "dissect/tcp_flags.h"
+#include "text/quantities.h"
 
 namespace replay {
 namespace {
@@ -145,9 +146,9 @@ void ConversationReader::list_messages(ConversationSide& side, bool crc) {
 wire::Result<Conversation, std::string> ConversationReader::finish() {
     if (too_long_)
         return wire::Failure{
-            fmt::format("the connection has more than {} MiB: too much to be held; cut its beginning out "
+            fmt::format("the connection has more than {}: too much to be held; cut its beginning out "
                         "with `rdmascope dump -w`",
-                        most_octets >> 20)};
+                        text::format_exact_size(most_octets))};
     std::array<wire::MpaStartKind, 2> kinds{};
     for (unsigned side = 0; side < 2; ++side) kinds[side] = wire::mpa_start_kind(streams_[side].octets);
     const bool turned = kinds[0] == wire::MpaStartKind::reply || kinds[1] == wire::MpaStartKind::request;

@@ -1,5 +1,5 @@
-"""`rdmascope doctor` as it is read: the page and the exit status, what cannot be obeyed, and what manual, documentation and
-completions have of it."""
+"""`rdmascope doctor` as it is read: the page and the exit status, what cannot be obeyed, and what manual and
+documentation have of it."""
 import re
 import unittest
 
@@ -43,17 +43,6 @@ class Usage(TestCase):
         self.assertIn("--root /no/such/folder", self.fails(doctor("--root", "/no/such/folder")))
         self.assertEqual(self.succeeds(run("help", "doctor")), self.succeeds(doctor("--help")))
         self.assertEqual(self.succeeds(doctor("--version")), self.succeeds(run("--version")))
-
-    def test_manual_and_completions_have_every_option(self):
-        manual = (ROOT / "docs/man/rdmascope-doctor.1").read_text().replace("\\-", "-")
-        completions = [(ROOT / "cli/completion" / name).read_text() for name in ("rdmascope.bash", "_rdmascope", "rdmascope.fish")]
-        options = set(re.findall(r"(--[a-z-]+)", doctor("--help").stdout))
-        self.assertGreater(len(options), 10)
-        for option in options:
-            self.assertIn(option, manual)
-            for text in completions:
-                part = text[text.index("doctor"):]
-                self.assertTrue(option in part or f"-l {option[2:]} " in part, option)
 
     def test_manual_and_documentation_have_every_check(self):
         listing = re.findall(r"^(\S+) +(\w+) +([^(]+) \((.+)\)$", self.succeeds(doctor("--list")), re.MULTILINE)

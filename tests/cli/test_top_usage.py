@@ -1,8 +1,7 @@
-"""`rdmascope top`: what it cannot obey or show, and what manual and completions have of it."""
-import re
+"""`rdmascope top`: what it cannot obey or show."""
 import unittest
 
-from command import ROOT, TestCase, run
+from command import TestCase, run
 from figures import RPING, told, top
 from screen import Screen, needs_tmux
 
@@ -53,29 +52,6 @@ class Usage(TestCase):
         for term, part in (("dumb", "cannot place its cursor"), ("no-such-terminal", "no such terminal")):
             screen = Screen(self, command=told("-r", RPING), term=term, width=200)
             screen.shows(part, "--once", "status 1")
-
-
-class Documentation(TestCase):
-    def test_manual_and_completions_have_every_option(self):
-        found = re.findall(r"^(?:  (-\S)(?:, (--[\w-]+))?|      (--[\w-]+))", top("--help").stdout, re.MULTILINE)
-        self.assertGreater(len(found), 30)
-        manual = set(re.findall(r"(?<![\w-])(--?[\w#][\w-]*)", (ROOT / "docs/man/rdmascope-top.1").read_text().replace("\\-", "-")))
-        bash = (ROOT / "cli/completion/rdmascope.bash").read_text().split("_rdmascope_top()")[1].split("\n}")[0]
-        zsh = (ROOT / "cli/completion/_rdmascope").read_text()
-        fish = (ROOT / "cli/completion/rdmascope.fish").read_text()
-        for letter, with_letter, alone in found:
-            name = with_letter or alone
-            with self.subTest(letter=letter, name=name):
-                if letter:
-                    self.assertIn(letter, manual)
-                    self.assertRegex(bash, rf"[\s']{letter}[\s']")
-                    self.assertRegex(zsh, rf"[{{'*]{letter}[+,\[]")
-                    self.assertRegex(fish, rf"__rdmascope_(measuring|top)_option .*-s '?{letter[1]}'? ")
-                if name:
-                    self.assertIn(name, manual)
-                    self.assertRegex(bash, rf"[\s']{name}[\s']")
-                    self.assertRegex(zsh, rf"{name}[=\[}}]")
-                    self.assertRegex(fish, rf"__rdmascope_(measuring|top)_option .*-l {name[2:]} ")
 
 
 if __name__ == "__main__":

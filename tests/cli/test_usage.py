@@ -1,4 +1,4 @@
-"""Help, usage errors, listings; and that manual and completions know every option."""
+"""Help, usage errors, listings; and that completions and manuals are well-formed."""
 import pathlib
 import re
 import shutil
@@ -56,6 +56,16 @@ class Usage(TestCase):
                 message = self.fails(dump("-r", RPING, *arguments), 2)
                 self.assertIn("rdmascope help dump", message)
 
+    def test_an_option_of_another_command_is_named_with_the_command(self):
+        for arguments, part in ((["why", "--columns", "x"], "there is no option --columns; flows and top have it\n"),
+                                (["flows", "-w", "x"], "there is no option -w; dump has it\n"),
+                                (["endpoint", "ping", "--depth", "1"], "there is no option --depth; endpoint bench has it\n"),
+                                (["doctor", "--markers", "on"], "there is no option --markers; endpoint and run have it\n")):
+            with self.subTest(arguments=arguments):
+                self.assertIn(part, self.fails(run(*arguments), 2))
+
+    def test_an_abbreviation_of_two_names_lists_both(self):
+        self.assertIn("--time-stamp may be --time-stamp-type or --time-stamp-precision", self.fails(dump("--time-stamp", "x"), 2))
 
     def test_packets_of_a_daemon_are_to_be_had_elsewhere(self):
         for arguments in (["--connect=/x"], ["--connect", "/x"], ["-n", "--connect"]):
@@ -91,39 +101,7 @@ class Listings(TestCase):
         self.assertEqual(names(self.succeeds(dump("-D"))), names(theirs.stdout))
 
 
-def options():
-    """Every option that the help text has: (`-c`, None), (`-i`, `--interface`), (None, `--all`)."""
-    text = dump("--help").stdout
-    found = re.findall(r"^(?:  (-\S)(?:, (--[\w-]+))?|      (--[\w-]+))", text, re.MULTILINE)
-    return [(letter or None, with_letter or alone or None) for letter, with_letter, alone in found]
-
-
 class Documentation(TestCase):
-    def test_the_help_text_has_options(self):
-        self.assertGreater(len(options()), 40)
-
-    def test_the_manual_has_every_option(self):
-        page = (ROOT / "docs/man/rdmascope-dump.1").read_text()
-        page = page.replace("\\-", "-")
-        words = set(re.findall(r"(?<![\w-])(--?[\w#][\w-]*)", page))
-        for option in options():
-            for spelling in filter(None, option):
-                self.assertIn(spelling, words)
-
-    def test_the_completions_have_every_option(self):
-        bash = (ROOT / "cli/completion/rdmascope.bash").read_text()
-        zsh = (ROOT / "cli/completion/_rdmascope").read_text().replace("\\#", "#")
-        fish = (ROOT / "cli/completion/rdmascope.fish").read_text()
-        for letter, name in options():
-            if letter:
-                self.assertRegex(bash, rf"\s{letter}\s")
-                self.assertRegex(zsh, rf"[{{'*]{letter}[+,\[]")
-                self.assertRegex(fish, rf" -s '?{letter[1]}'? ")
-            if name:
-                self.assertRegex(bash, rf"\s{name}[\s']")
-                self.assertRegex(zsh, rf"{name}[=\[}}]")
-                self.assertIn(f" -l {name[2:]} ", fish)
-
     def test_the_completions_are_well_formed(self):
         for shell, name in (("bash", "rdmascope.bash"), ("zsh", "_rdmascope"), ("fish", "rdmascope.fish")):
             if shutil.which(shell):

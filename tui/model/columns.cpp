@@ -28,7 +28,7 @@ constexpr Usual usual_table[] = {
     {"latency_p50", "p50", "latency_p50", CellForm::field, 6, 4},
     {"latency_p99", "p99", "latency_p99", CellForm::field, 6, 0},
     {"depth", "depth", "depth", CellForm::field, 6, 2},
-    {"depth_used", "used", "depth_used", CellForm::field, 4, 9},
+    {"depth_used", "used", "depth_used", CellForm::field, 5, 9},
     {"resent", "resent", "resent", CellForm::field, 6, 0},
     {"nak_rnr", "NAK/RNR", "nak_rnr", CellForm::field, 7, 5},
     {"ce_cnp", "CE/CNP", "ce_cnp", CellForm::field, 6, 5},
@@ -74,8 +74,8 @@ unsigned usual_width(exporters::Unit unit) {
     switch (unit) {
         case exporters::Unit::bytes_per_sec:
         case exporters::Unit::bits_per_sec: return 10;
-        case exporters::Unit::ns:
-        case exporters::Unit::bytes: return 6;
+        case exporters::Unit::ns: return 6;
+        case exporters::Unit::bytes: return 7;
         default: return 5;
     }
 }

@@ -8,7 +8,7 @@
 
 #include "dissect/output/text_parts.h"
 #include "exporters/flow_fields.h"
-#include "metrics/why/words.h"
+#include "text/quantities.h"
 #include "wire/aeth.h"
 
 namespace tui {
@@ -16,7 +16,6 @@ namespace tui {
 namespace {
 
 using metrics::EventKind;
-namespace words = metrics::why;
 
 /// What is no news, or is told by the figures: where the longest silence was, and set-ups that came about.
 bool is_worth_a_line(EventKind kind) {
@@ -178,7 +177,8 @@ void EventList::add(const Reading& reading, const metrics::HostNames* names, con
         line.source = EventLine::Source::capture;
         line.count = dropped;
         line.text = "the capture";
-        line.what = words::counted(dropped, "packet") + " dropped by the kernel: what is missing may look like a loss";
+        line.what =
+            text::format_counted(dropped, "packet") + " dropped by the kernel: what is missing may look like a loss";
         line.bad = true;
         fresh_.push_back(std::move(line));
     }
@@ -227,7 +227,7 @@ std::string terminate_text(const EventLine& event) {
 
 std::string gap_text(const EventLine& event) {
     const std::string_view unit = event.transport == dissect::Transport::iwarp ? "octet" : "packet";
-    const std::string missing = words::counted(event.value_sum, unit);
+    const std::string missing = text::format_counted(event.value_sum, unit);
     return event.count == 1 ? "gap of " + missing : "gaps, together " + missing;
 }
 
@@ -246,23 +246,23 @@ std::string describe(const EventLine& event) {
         case EventKind::gap: return gap_text(event);
         case EventKind::duplicate: return fmt::format("{} doubled by the network", piece);
         case EventKind::reordered:
-            return up_to(event, "out of order", words::counted(event.value_max, "packet") + " late");
+            return up_to(event, "out of order", text::format_counted(event.value_max, "packet") + " late");
         case EventKind::nak: return nak_text(event);
-        case EventKind::rnr_nak: return fmt::format("RNR NAK, timer {:g} ms", value / 1e6);
+        case EventKind::rnr_nak: return fmt::format("RNR NAK, timer {}", text::format_duration(value));
         case EventKind::timeout:
             return fmt::format("time-out after {}{} of silence", event.count == 1 ? "" : "up to ",
-                               words::duration(value));
+                               text::format_duration(value));
         case EventKind::ce_mark: return "ECN: congestion experienced (CE)";
         case EventKind::cnp: return "congestion notification (CNP)";
-        case EventKind::pause: return up_to(event, "pause", words::counted(event.value_max, "quantum", "quanta"));
+        case EventKind::pause: return up_to(event, "pause", text::format_counted(event.value_max, "quantum", "quanta"));
         case EventKind::zero_window: return "TCP zero window";
         case EventKind::icrc_bad: return "bad ICRC";
         case EventKind::crc_bad: return "bad MPA CRC";
         case EventKind::terminate: return terminate_text(event);
         case EventKind::credit_exhausted: return "no credits left";
-        case EventKind::long_gap: return up_to(event, "silence", words::duration(value));
+        case EventKind::long_gap: return up_to(event, "silence", text::format_duration(value));
         case EventKind::ack_unseen:
-            return up_to(event, "ACK of what was not captured", words::counted(event.value_max, piece));
+            return up_to(event, "ACK of what was not captured", text::format_counted(event.value_max, piece));
         case EventKind::connect_request: return "connection request";
         case EventKind::connect_reply: return "connection reply";
         case EventKind::established: return "connection established";

@@ -1,9 +1,7 @@
 #include "tui/model/jump.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/core.h>
-#include <optional>
 
 #include "text/moment.h"
 #include "text/quantities.h"
@@ -14,15 +12,6 @@ namespace {
 
 wire::Failure<std::string> wanted(std::string what) { return {what + " is wanted"}; }
 
-/// 0 to 100, of what stands before the sign.
-std::optional<double> percentage(std::string_view text) {
-    double number = 0;
-    const char* const end = text.data() + text.size() - 1;
-    const auto [stop, code] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-    if (code != std::errc{} || stop != end || !(number >= 0 && number <= 100)) return {};
-    return number;
-}
-
 }  // namespace
 
 wire::Result<std::int64_t, std::string> jump_target(const std::string& text, const FeedStatus& feed) {
@@ -31,18 +20,17 @@ wire::Result<std::int64_t, std::string> jump_target(const std::string& text, con
     };
     if (text == "start") return feed.begin_ns;
     if (text.ends_with('%') || text == "end") {
-        const auto share = text == "end" ? 100.0 : percentage(text);
+        const text::Parsed<double> share = text::parse_share(text == "end" ? "100%" : text);
         if (!share) return wanted("a share from 0% to 100%");
         if (*share > 0 && !feed.end_ns)
             return wire::Failure<std::string>{"where it ends is known when it was read to the end"};
         const auto length = static_cast<double>(feed.end_ns.value_or(feed.begin_ns) - feed.begin_ns);
-        return bounded(feed.begin_ns + static_cast<std::int64_t>(length * *share / 100));
+        return bounded(feed.begin_ns + static_cast<std::int64_t>(length * *share));
     }
     if (text.starts_with('+') || text.starts_with('-')) {
-        std::uint64_t by_ns = 0;
-        const std::string reason = text::take_duration(text.substr(1), by_ns);
-        if (!reason.empty()) return wanted(reason);
-        const auto by = static_cast<std::int64_t>(by_ns);
+        const text::Parsed<std::uint64_t> by_ns = text::parse_duration(std::string_view(text).substr(1));
+        if (!by_ns) return wanted(by_ns.error());
+        const auto by = static_cast<std::int64_t>(*by_ns);
         return bounded(text.starts_with('+') ? feed.now_ns + by : feed.now_ns - by);
     }
     std::int64_t time_ns = 0;

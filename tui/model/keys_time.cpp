@@ -3,6 +3,7 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "text/quantities.h"
 #include "tui/model/jump.h"
 #include "tui/model/key_row.h"
 
@@ -23,7 +24,7 @@ void refresh_every(Workings& w, std::uint64_t interval_ns) {
     w.state.settings.interval_ns = interval_ns;
     w.state.feed.interval_ns = interval_ns;
     w.keep();
-    w.say(fmt::format("every {:g} s", static_cast<double>(interval_ns) / 1e9));
+    w.say("every " + text::format_duration(interval_ns));
 }
 
 bool playable(Workings& w) {
@@ -77,13 +78,17 @@ void pause(Workings& w) {
 
 void faster_refresh(Workings& w) {
     const auto at = std::lower_bound(intervals.begin(), intervals.end(), w.state.feed.interval_ns);
-    if (at == intervals.begin()) return w.say("every 0.1 s is the most");
+    if (at == intervals.begin()) {
+        return w.say(fmt::format("every {} is the most", text::format_duration(intervals.front())));
+    }
     refresh_every(w, *(at - 1));
 }
 
 void slower_refresh(Workings& w) {
     const auto at = std::upper_bound(intervals.begin(), intervals.end(), w.state.feed.interval_ns);
-    if (at == intervals.end()) return w.say("every 10 s is the least");
+    if (at == intervals.end()) {
+        return w.say(fmt::format("every {} is the least", text::format_duration(intervals.back())));
+    }
     refresh_every(w, *at);
 }
 

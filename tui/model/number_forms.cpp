@@ -1,10 +1,9 @@
 #include "tui/model/number_forms.h"
 
-#include <charconv>
 #include <cmath>
-#include <span>
 
 #include "dissect/filter/literal.h"
+#include "text/quantities.h"
 
 namespace tui {
 
@@ -12,77 +11,55 @@ namespace {
 
 using exporters::Unit;
 
-struct Suffix {
-    std::string_view text;
-    double factor;
-};
-constexpr double kibi = 1024;
-constexpr Suffix time_suffixes[] = {{"", 1},     {"ns", 1},     {"us", 1e3},   {"ms", 1e6},   {"s", 1e9},
-                                    {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
-constexpr Suffix count_suffixes[] = {{"", 1}, {"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}};
-/// Sizes are powers of 1024, as everywhere in the program's options, unless they say kB.
-constexpr Suffix sizes[] = {{"", 1},
-                            {"B", 1},
-                            {"k", kibi},
-                            {"K", kibi},
-                            {"M", kibi* kibi},
-                            {"G", kibi* kibi* kibi},
-                            {"T", kibi* kibi* kibi* kibi},
-                            {"KiB", kibi},
-                            {"MiB", kibi* kibi},
-                            {"GiB", kibi* kibi* kibi},
-                            {"TiB", kibi* kibi* kibi* kibi},
-                            {"kB", 1e3},
-                            {"KB", 1e3},
-                            {"MB", 1e6},
-                            {"GB", 1e9},
-                            {"TB", 1e12}};
-constexpr double bit = 1.0 / 8;
-constexpr Suffix octet_rates[] = {
-    {"", 1},      {"k", 1e3},          {"K", 1e3},          {"M", 1e6},          {"G", 1e9},          {"T", 1e12},
-    {"B", 1},     {"kB", 1e3},         {"KB", 1e3},         {"MB", 1e6},         {"GB", 1e9},         {"TB", 1e12},
-    {"bit", bit}, {"kbit", 1e3 * bit}, {"Mbit", 1e6 * bit}, {"Gbit", 1e9 * bit}, {"Tbit", 1e12 * bit}};
-constexpr Suffix bit_rates[] = {{"", 1},    {"k", 1e3},    {"K", 1e3},    {"M", 1e6},    {"G", 1e9},    {"T", 1e12},
-                                {"bit", 1}, {"kbit", 1e3}, {"Mbit", 1e6}, {"Gbit", 1e9}, {"Tbit", 1e12}};
-constexpr Suffix share_suffixes[] = {{"", decimal_parts}, {"%", decimal_parts / 100}};
-constexpr Suffix ratios[] = {{"", decimal_parts},        {"k", 1e3 * decimal_parts}, {"K", 1e3 * decimal_parts},
-                             {"M", 1e6 * decimal_parts}, {"G", 1e9 * decimal_parts}, {"%", decimal_parts / 100}};
+/// A number of a filter, or nothing where the parser expects another.
+template <class T>
+std::optional<T> value_of(const text::Parsed<T>& parsed) {
+    return parsed ? std::optional<T>(*parsed) : std::nullopt;
+}
 
-std::optional<std::uint64_t> read(std::string_view text, std::span<const Suffix> suffixes) {
-    double number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, code] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-    if (code != std::errc{} || !std::isfinite(number) || number < 0) return {};
-    const std::string_view unit(stop, static_cast<std::size_t>(end - stop));
-    for (const Suffix& suffix : suffixes) {
-        if (suffix.text != unit) continue;
-        const double value = number * suffix.factor;
-        // Values of decimals have a sign.
-        if (value >= 0x1p63) return {};
-        return static_cast<std::uint64_t>(std::llround(value));
-    }
-    return {};
+/// In parts of 10^-9; nothing where the filter's 63 bits do not hold it.
+std::optional<std::uint64_t> scaled(std::optional<double> value, double factor) {
+    if (!value || *value * factor >= 0x1p63) return {};
+    return static_cast<std::uint64_t>(std::llround(*value * factor));
+}
+
+std::optional<std::uint64_t> signed_range(std::optional<std::uint64_t> value) {
+    return value && *value < std::uint64_t{1} << 63 ? value : std::nullopt;
 }
 
 /// Whole numbers as the filter's language has them come first: they are exact, and may be hexadecimal.
-template <const auto& suffixes>
+template <std::optional<std::uint64_t> (*measured)(std::string_view)>
 std::optional<std::uint64_t> whole(std::string_view text) {
-    if (const auto plain = dissect::filter::read_number(text)) return plain;
-    return read(text, suffixes);
-}
-template <const auto& suffixes>
-std::optional<std::uint64_t> decimal(std::string_view text) {
-    return read(text, suffixes);
+    const auto plain = dissect::filter::read_number(text);
+    return plain ? plain : measured(text);
 }
 
-constexpr dissect::NumberForm time_form{whole<time_suffixes>, "a time such as 250us or 1.5ms, or a number of ns"};
-constexpr dissect::NumberForm count_form{whole<count_suffixes>, "a number such as 17, 10k or 1.5M"};
-constexpr dissect::NumberForm size_form{whole<sizes>, "a size such as 512, 64K or 1.5MB"};
-constexpr dissect::NumberForm octet_rate_form{whole<octet_rates>,
-                                              "a rate such as 1.5G octets or 10Gbit, each per second"};
-constexpr dissect::NumberForm bit_rate_form{whole<bit_rates>, "a rate such as 10G bits per second"};
-constexpr dissect::NumberForm share_form{decimal<share_suffixes>, "a share such as 5% or 0.05"};
-constexpr dissect::NumberForm ratio_form{decimal<ratios>, "a number such as 1.5, 20 or 10k"};
+std::optional<std::uint64_t> time_of(std::string_view text) {
+    return value_of(text::parse_duration(text, text::BareDuration::nanoseconds, 0));
+}
+std::optional<std::uint64_t> count_of(std::string_view text) { return value_of(text::parse_count(text)); }
+std::optional<std::uint64_t> size_of(std::string_view text) {
+    return signed_range(value_of(text::parse_size(text, {.decimals = true, .decimal_bytes = true})));
+}
+std::optional<std::uint64_t> byte_rate_of(std::string_view text) {
+    return scaled(value_of(text::parse_byte_rate(text, {.bare_prefix = true})), 1);
+}
+std::optional<std::uint64_t> bit_rate_of(std::string_view text) { return value_of(text::parse_bit_rate(text, 0)); }
+std::optional<std::uint64_t> share_of(std::string_view text) {
+    return scaled(value_of(text::parse_share(text, HUGE_VAL)), decimal_parts);
+}
+std::optional<std::uint64_t> ratio_of(std::string_view text) {
+    return text.ends_with('%') ? share_of(text) : scaled(value_of(text::parse_decimal(text)), decimal_parts);
+}
+
+constexpr dissect::NumberForm time_form{whole<time_of>, "a time such as 250us or 1.5ms, or a number of ns"};
+constexpr dissect::NumberForm count_form{whole<count_of>, "a number such as 17, 10k or 1.5M"};
+constexpr dissect::NumberForm size_form{whole<size_of>, "a size such as 512, 64K or 1.5MB"};
+constexpr dissect::NumberForm byte_rate_form{whole<byte_rate_of>,
+                                             "a rate such as 1.5G octets or 10Gbit, each per second"};
+constexpr dissect::NumberForm bit_rate_form{whole<bit_rate_of>, "a rate such as 10G bits per second"};
+constexpr dissect::NumberForm share_form{share_of, "a share such as 5% or 0.05"};
+constexpr dissect::NumberForm ratio_form{ratio_of, "a number such as 1.5, 20 or 10k"};
 
 }  // namespace
 
@@ -91,7 +68,7 @@ const dissect::NumberForm* form_of(Unit unit) {
         case Unit::ns: return &time_form;
         case Unit::count: return &count_form;
         case Unit::bytes: return &size_form;
-        case Unit::bytes_per_sec: return &octet_rate_form;
+        case Unit::bytes_per_sec: return &byte_rate_form;
         case Unit::bits_per_sec: return &bit_rate_form;
         case Unit::share: return &share_form;
         case Unit::ratio: return &ratio_form;

@@ -21,7 +21,6 @@ Letters console_letters() {
     letters.playing = U'>';
     letters.paused = U'=';
     letters.bullet = U'·';
-    letters.micro = "µ";
     letters.arrow = "→";
     letters.braille = false;
     return letters;

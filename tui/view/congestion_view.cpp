@@ -47,13 +47,13 @@ std::string ecn_words(const Totals& totals) {
     if (totals.packets == 0) return "";
     if (totals.capable == 0) return "no packet is ECN-capable";
     return fmt::format("{} of {} ECT packets",
-                       percent(static_cast<double>(totals.ce) / static_cast<double>(totals.capable)),
-                       grouped(totals.capable));
+                       text::format_percent(static_cast<double>(totals.ce) / static_cast<double>(totals.capable)),
+                       text::group_digits(totals.capable));
 }
 
 std::string pause_words(const Totals& totals) {
     if (totals.pauses + totals.pfc == 0) return {};
-    return fmt::format("PAUSE {}, PFC {}", grouped(totals.pauses), grouped(totals.pfc));
+    return fmt::format("PAUSE {}, PFC {}", text::group_digits(totals.pauses), text::group_digits(totals.pfc));
 }
 
 void draw_total(Pane& pane, const State& state, int y, std::string_view name, std::uint64_t count,
@@ -64,7 +64,7 @@ void draw_total(Pane& pane, const State& state, int y, std::string_view name, st
     const bool some = count > 0;
     const int spark = std::clamp(pane.width() - sparks - 36, 0, 120);
     pane.text(2, y, name, {Role::normal, false, some}, names);
-    pane.right(2 + names, y, grouped(count), {some ? Role::warning : Role::dim, false, some}, counts);
+    pane.right(2 + names, y, text::group_digits(count), {some ? Role::warning : Role::dim, false, some}, counts);
     draw_sparkline(pane, sparks, y, spark, state.timeline.pulses(), figure, Role::chart);
     pane.text(sparks + spark + 2, y, words, {Role::dim});
 }
@@ -96,12 +96,14 @@ TableCell pause_cell(const PauseSnapshot& pause, std::size_t priority, std::opti
     if (brief_one) return {short_count(frames), {Role::warning}};
     if (pause.stopped_ns) {
         const auto held_ns = static_cast<double>(pause.stopped_ns->priority_ns[priority]);
-        return {fmt::format("{}: {}", short_count(frames), duration(held_ns, letters)), {Role::warning}};
+        return {fmt::format("{}: {}", short_count(frames), text::format_duration(held_ns, in_column(letters))),
+                {Role::warning}};
     }
     const auto quanta = static_cast<double>(pause.priority_quanta[priority]);
     const bool timed = link && *link > 0;
     const std::string asked =
-        timed ? duration(quanta * bits_of_quantum * 1e9 / static_cast<double>(*link), letters) : brief(quanta) + " q";
+        timed ? text::format_duration(quanta * bits_of_quantum * 1e9 / static_cast<double>(*link), in_column(letters))
+              : text::format_count(quanta) + "q";
     return {fmt::format("{}: {}", short_count(frames), asked), {Role::warning}};
 }
 
@@ -119,8 +121,8 @@ int draw_pauses(Canvas& canvas, Pane& pane, int y, const metrics::Snapshot& snap
         const auto link = link_of(snapshot, pause.interface);
         TableRow row;
         row.cells = {{fmt::format("if {}", pause.interface)},
-                     {grouped(pause.pause_frames), {pause.pause_frames > 0 ? Role::warning : Role::dim}},
-                     {grouped(pause.resume_frames), {Role::dim}}};
+                     {text::group_digits(pause.pause_frames), {pause.pause_frames > 0 ? Role::warning : Role::dim}},
+                     {text::group_digits(pause.resume_frames), {Role::dim}}};
         for (std::size_t priority = 0; priority < 8; ++priority)
             row.cells.push_back(pause_cell(pause, priority, link, brief_one, canvas.letters));
         rows.push_back(std::move(row));
@@ -146,10 +148,12 @@ const std::vector<TableColumn>& columns_of_flows() {
 
 TableCell share_cell(double share, double bad_from) {
     if (share <= 0) return {"-", {Role::dim}};
-    return {percent(share), {share >= bad_from ? Role::bad : Role::warning}};
+    return {text::format_percent(share, {text::Spacing::column}), {share >= bad_from ? Role::bad : Role::warning}};
 }
 
-TableCell count_cell(std::uint64_t count) { return {grouped(count), {count > 0 ? Role::warning : Role::dim}}; }
+TableCell count_cell(std::uint64_t count) {
+    return {text::group_digits(count), {count > 0 ? Role::warning : Role::dim}};
+}
 
 double share_of_state(const FlowSnapshot& flow, metrics::State state) {
     const double sum = std::accumulate(flow.state_ns.begin(), flow.state_ns.end(), 0.0);
@@ -168,15 +172,17 @@ TableRow row_of(const FlowSnapshot& flow, const exporters::Context& context, con
     name.paint = [&flow, &context, &letters](Pane& pane, int x, int y, int width) {
         pane.text(x, y, flow_text({flow, context}, letters, width), {}, width);
     };
-    row.cells = {
-        std::move(name),
-        count_cell(flow.ecn_ce_packets),
-        share_cell(marked, much),
-        count_cell(flow.cnp_packets),
-        gap ? TableCell{duration(static_cast<double>(*gap), letters)} : TableCell{"-", {Role::dim}},
-        left ? TableCell{percent(*left), {*left < 0.5 ? Role::bad : Role::normal}} : TableCell{"-", {Role::dim}},
-        share_cell(share_of_state(flow, metrics::State::congestion_paced), much),
-        share_cell(share_of_state(flow, metrics::State::link_shared), 2)};
+    row.cells = {std::move(name),
+                 count_cell(flow.ecn_ce_packets),
+                 share_cell(marked, much),
+                 count_cell(flow.cnp_packets),
+                 TableCell{text::format_duration(gap, in_column(letters)), {gap ? Role::normal : Role::dim}},
+                 TableCell{text::format_percent(left, {text::Spacing::column}),
+                           {!left         ? Role::dim
+                            : *left < 0.5 ? Role::bad
+                                          : Role::normal}},
+                 share_cell(share_of_state(flow, metrics::State::congestion_paced), much),
+                 share_cell(share_of_state(flow, metrics::State::link_shared), 2)};
     TableCell time;
     time.keeps_style = true;
     time.paint = [&flow](Pane& pane, int x, int y, int width) {

@@ -5,58 +5,23 @@
 #include <numeric>
 
 #include "dissect/output/timestamp.h"
-#include "exporters/value.h"
 #include "text/moment.h"
 #include "tui/view/grid.h"
 
 namespace tui {
 
-std::string grouped(std::uint64_t number) {
-    std::string text = fmt::to_string(number);
-    for (std::size_t at = text.size(); at > 3;) {
-        at -= 3;
-        text.insert(at, 1, ',');
-    }
-    return text;
-}
+namespace {
 
-std::string brief(double number) {
-    constexpr std::string_view unit = "bit/s";
-    std::string text = exporters::readable(exporters::Value{number}, exporters::Unit::bits_per_sec);
-    if (text.ends_with(unit)) text.resize(text.size() - unit.size());
-    return text;
-}
+text::Charset charset_of(const Letters& letters) { return letters.utf8 ? text::Charset::utf8 : text::Charset::ascii; }
+
+}  // namespace
 
 std::string short_count(std::uint64_t number) {
-    return number < 100'000 ? grouped(number) : brief(static_cast<double>(number));
+    return number < 100'000 ? text::group_digits(number) : text::format_count(number);
 }
 
-std::string rate(double per_sec, std::string_view unit) {
-    std::string text = brief(per_sec);
-    const bool prefixed = !text.empty() && (text.back() < '0' || text.back() > '9');
-    text.insert(prefixed ? text.size() - 1 : text.size(), 1, ' ');
-    return text.append(unit);
-}
-
-std::string percent(double share) {
-    const double hundredths = share * 100;
-    if (share > 0 && hundredths < 0.1) return "<0.1 %";
-    return fmt::format("{:.{}f} %", hundredths, hundredths < 9.995 && share > 0 ? 1 : 0);
-}
-
-std::string duration(double ns, const Letters& letters) {
-    std::string text = exporters::readable(exporters::Value{ns}, exporters::Unit::ns);
-    if (text.ends_with("us")) text.replace(text.size() - 2, 1, letters.micro);
-    return text;
-}
-
-std::string span_text(std::uint64_t ns) {
-    const double seconds = static_cast<double>(ns) / 1e9;
-    if (seconds < 0.0995) return fmt::format("{:.3g} ms", seconds * 1e3);
-    if (seconds < 120) return fmt::format("{:.3g} s", seconds);
-    if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
-    return seconds < 172'800 ? fmt::format("{:.1f} h", seconds / 3600) : fmt::format("{:.1f} d", seconds / 86'400);
-}
+text::Style in_sentence(const Letters& letters) { return {text::Spacing::sentence, charset_of(letters)}; }
+text::Style in_column(const Letters& letters) { return {text::Spacing::column, charset_of(letters)}; }
 
 std::string clock_text(std::int64_t time_ns, bool finer) {
     std::string text;
@@ -81,10 +46,6 @@ std::string between_text(std::int64_t start_ns, std::int64_t end_ns) {
 }
 
 std::string date_text(std::int64_t time_ns) { return text::moment(time_ns).substr(0, 10); }
-
-std::string counted(std::uint64_t count, std::string_view what) {
-    return fmt::format("{} {}{}", grouped(count), what, count == 1 ? "" : "s");
-}
 
 std::string host_text(const metrics::Address& address, const metrics::HostNames* names) {
     std::string text = names != nullptr ? names->name(address) : std::string{};

@@ -5,34 +5,25 @@
 #include <vector>
 
 #include "metrics/snapshot.h"
+#include "text/quantities.h"
 #include "tui/model/model.h"
 #include "tui/view/letters.h"
 #include "tui/view/wrap.h"
 
 namespace tui {
 
-/// "1,234,567".
-std::string grouped(std::uint64_t number);
-/// Three digits, a prefix and what is counted: "2.66 Mbit/s", "340 packets/s".
-std::string rate(double per_sec, std::string_view unit);
-/// Three digits and a prefix: "2.66M".
-std::string brief(double number);
 /// "12,345", from a hundred thousand on "123k".
 std::string short_count(std::uint64_t number);
-/// "12.3 %", "<0.1 %" for what is not nothing.
-std::string percent(double share);
-/// "14.0ms"; "881µs" where the terminal has that letter.
-std::string duration(double ns, const Letters& letters);
-/// "1 s", "0.5 s", "3 min", "2.5 h": a stretch of time in words.
-std::string span_text(std::uint64_t ns);
+/// The style of quantities in sentences and beside labels: "14.0 ms", "881 µs" where the terminal has that letter.
+text::Style in_sentence(const Letters& letters);
+/// The style of quantities in tables and at the axes of charts: "14.0ms".
+text::Style in_column(const Letters& letters);
 /// Local time of day, with milliseconds where `finer`.
 std::string clock_text(std::int64_t time_ns, bool finer);
 /// "02:14:20 - 21": what a local clock showed in [start_ns, end_ns), as finely as that tells something; one time where
 /// it is the same.
 std::string between_text(std::int64_t start_ns, std::int64_t end_ns);
 std::string date_text(std::int64_t time_ns);  ///< "2026-11-21", local
-/// "1 flow", "12 flows".
-std::string counted(std::uint64_t count, std::string_view what);
 /// The name where there is one, else the address.
 std::string host_text(const metrics::Address& address, const metrics::HostNames* names);
 

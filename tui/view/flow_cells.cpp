@@ -89,9 +89,7 @@ Role role_of_field(Emphasis emphasis, const std::string& text, const FlowSnapsho
 }
 
 std::string field_text(const Column& column, const FlowRow& row, const Letters& letters) {
-    std::string text = exporters::cell(*column.field, row);
-    if (column.field->unit == exporters::Unit::ns && text.ends_with("us"))
-        text.replace(text.size() - 2, 1, letters.micro);
+    const std::string text = exporters::cell(*column.field, row, in_column(letters).charset);
     if (column.emphasis != Emphasis::depth || !only_responses(row.flow)) return text;
     const auto limit = response_limit(row.flow);
     return limit && *limit > 0 ? fmt::format("{} of {}", text, *limit) : text;

@@ -23,11 +23,9 @@ constexpr std::array<std::string_view, metrics::nak_code_count> nak_labels{
 
 /// Digits as long as they fit, then three of them and a prefix.
 std::string count_text(std::uint64_t count) {
-    std::string text = grouped(count);
-    return width_of(text) < value_width ? text : brief(static_cast<double>(count));
+    std::string text = text::group_digits(count);
+    return width_of(text) < value_width ? text : text::format_count(count);
 }
-
-std::string octets_text(double octets) { return exporters::readable(exporters::Value{octets}, exporters::Unit::bytes); }
 
 /// Puts figures together, of the interval and of all.
 class Maker {
@@ -54,8 +52,7 @@ public:
     void quantile(std::string label, unsigned weight, double share,
                   const std::function<const metrics::Histogram&(const FlowSnapshot&)>& of) {
         text(std::move(label), weight, [&](const FlowSnapshot& flow) {
-            const auto ns = of(flow).quantile(share);
-            return ns ? duration(static_cast<double>(*ns), letters_) : std::string("-");
+            return text::format_duration(of(flow).quantile(share), in_sentence(letters_));
         });
     }
 
@@ -75,7 +72,7 @@ void add_traffic(Maker& maker, const FlowPicture& picture) {
         const auto per_sec = interval && length > 0
                                  ? std::optional(static_cast<double>(flow.message_bytes_total()) * 1e9 / length)
                                  : flow.goodput_bytes_per_sec();
-        return per_sec ? rate(*per_sec * 8, "bit/s") : std::string("-");
+        return per_sec ? text::format_bit_rate(*per_sec * 8) : std::string("-");
     });
     for (std::size_t i = 0; i < metrics::operation_count; ++i) {
         if (picture.any()->operations[i].count == 0) continue;
@@ -86,15 +83,12 @@ void add_traffic(Maker& maker, const FlowPicture& picture) {
     // Who only answers READs has no messages of its own.
     if (picture.any()->messages_total() == 0 && picture.any()->payload_bytes != 0)
         maker.text(metrics::only_begun(*picture.any()) ? "unfinished" : "responses", 0,
-                   [](const FlowSnapshot& flow) { return octets_text(static_cast<double>(flow.payload_bytes)); });
+                   [](const FlowSnapshot& flow) { return text::format_size(flow.payload_bytes); });
     if (!picture.any()->message_bytes.empty())
-        maker.text("message size", 4, [](const FlowSnapshot& flow) {
-            const auto mean = flow.message_bytes.mean();
-            return mean ? octets_text(*mean) : std::string("-");
-        });
+        maker.text("message size", 4,
+                   [](const FlowSnapshot& flow) { return text::format_size(flow.message_bytes.mean()); });
     maker.count("packets", 6, [](const FlowSnapshot& flow) { return flow.packets; });
-    maker.text("on the wire", 7,
-               [](const FlowSnapshot& flow) { return octets_text(static_cast<double>(flow.wire_bytes)); });
+    maker.text("on the wire", 7, [](const FlowSnapshot& flow) { return text::format_size(flow.wire_bytes); });
 }
 
 void add_latency(Maker& maker, const FlowPicture& picture) {
@@ -114,7 +108,7 @@ void add_latency(Maker& maker, const FlowPicture& picture) {
 void add_outstanding(Maker& maker, const FlowPicture& picture) {
     if (picture.any()->messages_max == 0) return;
     maker.text("outstanding", 0, [&picture](const FlowSnapshot& flow) {
-        std::string mean = fmt::format("{:.{}f}", flow.messages_mean, flow.messages_mean < 99.95 ? 1 : 0);
+        std::string mean = text::format_decimal(flow.messages_mean);
         if (!metrics::knows_depth(flow)) return std::string("-");
         // The most of an interval is not known; nor the mean, where the flow sent nothing in it.
         if (&flow != picture.total && flow.wall_ns() == 0) return std::string("-");
@@ -168,8 +162,7 @@ void add_tcp(Maker& maker, const FlowPicture& picture) {
     maker.trouble("TCP ECE", Role::warning, [tcp](const FlowSnapshot& f) { return tcp(f).ece_acks; });
     if (tcp(*picture.any()).receive_window_min)
         maker.text("TCP window min", 9, [&picture, tcp](const FlowSnapshot& f) {
-            return &f == picture.total ? octets_text(static_cast<double>(tcp(f).receive_window_min.value_or(0)))
-                                       : std::string("-");
+            return &f == picture.total ? text::format_size(tcp(f).receive_window_min.value_or(0)) : std::string("-");
         });
 }
 
@@ -251,7 +244,7 @@ std::string identity_text(const FlowPicture& picture, const Letters& letters) {
     if (flow.vantage == metrics::Vantage::sender) add_part(text, "seen near its sender");
     if (flow.vantage == metrics::Vantage::receiver) add_part(text, "seen near its receiver");
     if (flow.vantage == metrics::Vantage::mid_path) add_part(text, "seen on its way");
-    add_part(text, fmt::format("lives {}{}", duration(static_cast<double>(flow.wall_ns()), letters),
+    add_part(text, fmt::format("lives {}{}", text::format_duration(flow.wall_ns(), in_sentence(letters)),
                                flow.finished ? ", finished" : ""));
     add_part(text, flow.reverse ? fmt::format("paired by {}", words_of(flow.pairing.method))
                                 : std::string("opposite direction unknown"));
@@ -260,7 +253,7 @@ std::string identity_text(const FlowPicture& picture, const Letters& letters) {
 
 std::string connection_text(const FlowSnapshot& flow, const Letters& letters) {
     const metrics::ConnectionFigures& c = flow.connection;
-    const auto ns = [&letters](std::uint64_t value) { return duration(static_cast<double>(value), letters); };
+    const auto ns = [&letters](std::uint64_t value) { return text::format_duration(value, in_sentence(letters)); };
     std::string text;
     if (!c.end.empty()) text = "ended by " + c.end;
     if (!c.end.empty() && c.end_frame != 0) text += fmt::format(" at frame {}", c.end_frame);

@@ -31,7 +31,8 @@ double bits_per_sec(std::uint64_t octets, std::uint64_t ns) {
 }
 
 TableCell rate_cell(double bits) {
-    return {bits > 0 ? rate(bits, "bit/s") : "-", {bits > 0 ? Role::normal : Role::dim}};
+    return {bits > 0 ? text::format_bit_rate(bits, {text::Spacing::column}) : "-",
+            {bits > 0 ? Role::normal : Role::dim}};
 }
 
 /// The share of the link as a bar with its figure.
@@ -45,7 +46,8 @@ TableCell share_cell(double bits, std::optional<std::uint64_t> link) {
         const int bar = width - figure;
         const int full = std::clamp(static_cast<int>(share * bar + 0.5), 1, bar);
         const Role role = share >= nearly_full ? Role::warning : Role::chart;
-        pane.right(x, y, percent(share), {share >= nearly_full ? Role::warning : Role::normal}, figure);
+        pane.right(x, y, text::format_percent(share, {text::Spacing::column}),
+                   {share >= nearly_full ? Role::warning : Role::normal}, figure);
         pane.fill(x + figure + 1, y, std::min(full, bar - 1), pane.letters.levels.back(), {role});
     };
     return cell;
@@ -54,16 +56,18 @@ TableCell share_cell(double bits, std::optional<std::uint64_t> link) {
 TableCell incast_cell(const HostSnapshot& host) {
     const std::uint64_t senders = host.incast_senders_max;
     if (senders <= 1) return {senders == 0 ? "-" : "1", {Role::dim}};
-    std::string text = counted(senders, "host");
+    std::string text = text::format_counted(senders, "host");
     if (host.incast_frame != 0) text += fmt::format(", frame {}", host.incast_frame);
     return {std::move(text), {senders >= metrics::why::incast_senders ? Role::bad : Role::normal}};
 }
 
-TableCell host_count_cell(std::uint64_t count) { return {grouped(count), {count > 0 ? Role::normal : Role::dim}}; }
+TableCell host_count_cell(std::uint64_t count) {
+    return {text::group_digits(count), {count > 0 ? Role::normal : Role::dim}};
+}
 
 TableCell working_set_cell(const metrics::ReuseFigures& reuse) {
     if (reuse.accesses == 0) return {"-", {Role::dim}};
-    return {fmt::format("{:.0f}/{}", reuse.working_set_mean, reuse.working_set_max)};
+    return {fmt::format("{}/{}", text::format_decimal(reuse.working_set_mean), reuse.working_set_max)};
 }
 
 /// Flows that a host sends or receives, of those that are on the screen.
@@ -92,7 +96,8 @@ TableRow row_of(const State& state, const HostSnapshot& host, std::uint64_t flow
         share_cell(sent, link),
         rate_cell(received),
         share_cell(received, link),
-        link ? TableCell{rate(static_cast<double>(*link), "bit/s")} : TableCell{"-", {Role::dim}},
+        link ? TableCell{text::format_bit_rate(static_cast<double>(*link), {text::Spacing::column})}
+             : TableCell{"-", {Role::dim}},
         host_count_cell(flows),
         host_count_cell(host.senders),
         incast,

@@ -23,7 +23,6 @@ const Letters utf8_letters{
     U'▶',
     U'‖',
     U'•',
-    "µ",
     "→",
 };
 
@@ -46,7 +45,6 @@ const Letters ascii_letters{
     U'>',
     U'=',
     U'*',
-    "u",
     ">",
     false,
 };

@@ -27,7 +27,6 @@ struct Letters {
     char32_t playing;
     char32_t paused;
     char32_t bullet;
-    std::string_view micro;  ///< "µ" or "u"
     std::string_view arrow;  ///< "→" or ">"
     bool braille = true;     ///< the font has patterns of 2 by 4 dots, U+2800 and on
 };

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "exporters/flow_fields.h"
+#include "text/quantities.h"
 #include "tui/view/chart.h"
 
 namespace tui {
@@ -67,8 +68,8 @@ void draw_outstanding_chart(Canvas& canvas, Area area, const FlowPicture& pictur
         pane.put(plot.x + column, plot.y + row_of(plot, beat->outstanding_max / most), U'-', {Role::chart_second});
         draw_bar(pane, plot, column, static_cast<double>(beat->outstanding_mean) / most);
     }
-    label_row(pane, plot, 0, fmt::format("{:.0f}", most));
-    if (plot.height >= 5) label_row(pane, plot, plot.height / 2, fmt::format("{:.3g}", most / 2));
+    label_row(pane, plot, 0, text::format_decimal(most));
+    if (plot.height >= 5) label_row(pane, plot, plot.height / 2, text::format_decimal(most / 2));
     if (plot.height >= 3) label_row(pane, plot, plot.height - 1, "0");
     label_times(pane, plot, columns.first, columns.begin_ns, columns.end_ns);
 }

@@ -75,7 +75,7 @@ void plot_point(Braille& dots, const Bounds& bounds, const SequencePoint& point)
 }
 
 std::string sequence_text(std::int64_t sequence, bool iwarp) {
-    if (iwarp) return brief(static_cast<double>(sequence)) + "B";
+    if (iwarp) return text::format_count(static_cast<double>(sequence)) + "B";
     return fmt::to_string(sequence & 0xffffff);
 }
 
@@ -86,7 +86,7 @@ void draw_legend(Pane& pane, int x, int y, const std::array<std::size_t, 5>& cou
     for (std::size_t i = palette.size(); i-- > 0;) {
         if (counts[i] == 0) continue;
         const Ink& ink = palette[i];
-        const std::string text = fmt::format(" {} {}  ", grouped(counts[i]), names[i]);
+        const std::string text = fmt::format(" {} {}  ", text::group_digits(counts[i]), names[i]);
         if (x + 1 + width_of(text) - 2 > pane.width()) return;
         const char32_t glyph = ink.letter != 0 ? ink.letter : pane.letters.braille ? U'\u28ff' : ink.ascii;
         pane.put(x, y, glyph, {ink.role, false, ink.letter != 0});

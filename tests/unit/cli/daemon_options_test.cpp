@@ -5,14 +5,9 @@
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <iterator>
-#include <regex>
-#include <set>
-#include <sstream>
 #include <unistd.h>
 
 #include "cli/daemon/options.h"
-#include "tests/support/pcaps.h"
 
 namespace cli::daemon {
 namespace {
@@ -20,9 +15,11 @@ namespace {
 using testing::HasSubstr;
 using Words = std::vector<std::string>;
 
+std::string mistake(const std::optional<options::UsageError>& error) { return error ? error->message : ""; }
+
 service::Config config_of(const Words& words) {
     DaemonOptions options;
-    EXPECT_EQ(parse_options(words, options), "");
+    EXPECT_EQ(mistake(parse_options(words, options)), "");
     const auto config = load_config(options);
     EXPECT_TRUE(config.ok()) << config.error().lines.front();
     return config.ok() ? *config : service::Config{};
@@ -30,12 +27,12 @@ service::Config config_of(const Words& words) {
 
 std::string refused(const Words& words) {
     DaemonOptions options;
-    return parse_options(words, options);
+    return mistake(parse_options(words, options));
 }
 
 Action action_of(const Words& words) {
     DaemonOptions options;
-    EXPECT_EQ(parse_options(words, options), "");
+    EXPECT_EQ(mistake(parse_options(words, options)), "");
     return options.action;
 }
 
@@ -106,11 +103,11 @@ TEST(DaemonOptions, go_before_the_file) {
 
 TEST(DaemonOptions, mistakes_of_the_file_are_told_when_it_is_read) {
     DaemonOptions options;
-    EXPECT_EQ(parse_options({"--config", "/nonexistent.toml"}, options), "");
+    EXPECT_EQ(mistake(parse_options({"--config", "/nonexistent.toml"}, options)), "");
     EXPECT_THAT(load_config(options).error().lines, testing::ElementsAre(HasSubstr("/nonexistent.toml: No such file")));
     const File file("[capture]\nsnaplen = 1\nx = 1\n");
     DaemonOptions other;
-    EXPECT_EQ(parse_options({"--config", file.path()}, other), "");
+    EXPECT_EQ(mistake(parse_options({"--config", file.path()}, other)), "");
     EXPECT_EQ(load_config(other).error().lines.size(), 2U);
 }
 
@@ -138,51 +135,6 @@ TEST(DaemonOptions, help_has_every_option_and_fits_a_terminal) {
     std::size_t begin = 0;
     for (std::size_t end = help.find('\n'); end != std::string::npos; begin = end + 1, end = help.find('\n', begin))
         EXPECT_LE(end - begin, 110U) << help.substr(begin, end - begin);
-}
-
-std::string content(const std::string& path) {
-    std::ifstream file(support::pcaps() + "/../" + path);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// "--config", "-i", ...: every option that `text` has.
-std::set<std::string> options_in(const std::string& text) {
-    const std::regex option("(?:^|[^\\w-])(--?[a-z][a-z-]*)");
-    std::set<std::string> found;
-    for (std::sregex_iterator at(text.begin(), text.end(), option), end; at != end; ++at) found.insert((*at)[1]);
-    return found;
-}
-
-TEST(Documentation, manual_and_help_have_the_same_options) {
-    const std::string page = std::regex_replace(content("docs/man/rdmascope-daemon.1"), std::regex("\\\\-"), "-");
-    const std::size_t begin = page.find(".SH OPTIONS");
-    const std::size_t end = page.find(".SH READINESS");
-    ASSERT_TRUE(begin != std::string::npos && end != std::string::npos);
-    const std::string help = help_text();
-    const std::size_t examples = help.find("\nSignals:");
-    ASSERT_NE(examples, std::string::npos);
-    EXPECT_EQ(options_in(std::regex_replace(page.substr(begin, end - begin), std::regex("\\\\f."), "")),
-              options_in(help.substr(0, examples)));
-}
-
-TEST(Documentation, completions_have_every_option) {
-    const std::string help = help_text();
-    const auto all = options_in(help.substr(0, help.find("\nSignals:")));
-    ASSERT_GE(all.size(), 15U);
-    const std::string bash = content("cli/completion/rdmascope.bash");
-    const std::string of_bash = bash.substr(bash.find("_rdmascope_daemon()"), 900);
-    const std::string zsh = content("cli/completion/_rdmascope");
-    const std::string of_zsh = zsh.substr(zsh.find("_rdmascope_daemon()"), 1200);
-    std::istringstream fish(content("cli/completion/rdmascope.fish"));
-    std::string of_fish;
-    for (std::string line; std::getline(fish, line);)
-        if (line.find("_is daemon'") != std::string::npos) of_fish += line + "\n";
-    for (const std::string& option : all) {
-        const bool is_long = option.starts_with("--");
-        EXPECT_TRUE(options_in(of_bash).contains(option)) << option;
-        EXPECT_THAT(of_zsh, HasSubstr(option));
-        EXPECT_THAT(of_fish, HasSubstr(is_long ? " -l " + option.substr(2) + " " : " -s " + option.substr(1) + " "));
-    }
 }
 
 }  // namespace

@@ -6,8 +6,6 @@
 #include <initializer_list>
 #include <set>
 
-#include "cli/dump/option_table.h"
-
 namespace cli::dump {
 namespace {
 
@@ -195,17 +193,16 @@ TEST(DumpOptions, can_be_read_twice) {
 TEST(OptionTable, no_letter_and_no_name_twice) {
     std::set<char> letters;
     std::set<std::string_view> names;
-    for (const OptionRow& row : option_table()) {
-        EXPECT_TRUE(row.letter != 0 || !row.long_name.empty());
-        EXPECT_TRUE(row.letter == 0 || letters.insert(row.letter).second) << row.letter;
-        EXPECT_TRUE(row.long_name.empty() || names.insert(row.long_name).second) << row.long_name;
-        EXPECT_EQ(&row_of(row.id), &row);
+    for (const auto& [text, section] : listed_options()) {
+        EXPECT_TRUE(text.letter != 0 || !text.long_name.empty());
+        EXPECT_TRUE(text.letter == 0 || letters.insert(text.letter).second) << text.letter;
+        EXPECT_TRUE(text.long_name.empty() || names.insert(text.long_name).second) << text.long_name;
     }
 }
 
 TEST(OptionTable, help_names_every_option_and_fits_a_terminal) {
     const std::string help = help_text();
-    for (const OptionRow& row : option_table()) EXPECT_THAT(help, HasSubstr(spelling(row)));
+    for (const auto& [text, section] : listed_options()) EXPECT_THAT(help, HasSubstr(spelling(text)));
     std::size_t begin = 0;
     for (std::size_t end = help.find('\n'); end != std::string::npos; begin = end + 1, end = help.find('\n', begin))
         EXPECT_LE(end - begin, 100U) << help.substr(begin, end - begin);

@@ -11,15 +11,17 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Words = std::vector<std::string>;
 
+std::string mistake(const std::optional<options::UsageError>& error) { return error ? error->message : ""; }
+
 TopOptions read(const Words& words) {
     TopOptions options;
-    EXPECT_EQ(parse_options(words, options), "");
+    EXPECT_EQ(mistake(parse_options(words, options)), "");
     return options;
 }
 
 std::string refused(const Words& words) {
     TopOptions options;
-    return parse_options(words, options);
+    return mistake(parse_options(words, options));
 }
 
 TEST(TopOptions, EachSetsWhatItSays) {

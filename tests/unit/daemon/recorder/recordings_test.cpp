@@ -331,12 +331,12 @@ TEST(Recordings, one_at_a_time_and_a_pause_for_each_trigger) {
     EXPECT_EQ(machine.begin({"b", "another", {}, {}}), "a recording of 'a' is under way");
     machine.wait(second);
     machine.settle();
-    EXPECT_EQ(machine.begin({"a", "again", {}, {}}), "paused for another 59 s");
+    EXPECT_EQ(machine.begin({"a", "again", {}, {}}), "paused for another 59.0 s");
     EXPECT_EQ(machine.begin({"b", "another", {}, {}}), "");
     machine.wait(second);
     machine.settle();
     machine.wait(58 * second - 1);
-    EXPECT_EQ(machine.begin({"a", "again", {}, {}}), "paused for another 1 s");
+    EXPECT_EQ(machine.begin({"a", "again", {}, {}}), "paused for another 1.00 s");
     machine.wait(1);
     EXPECT_EQ(machine.begin({"a", "again", {}, {}}), "");
     EXPECT_EQ(machine.recordings.counters().suppressed, 4U);
@@ -351,7 +351,7 @@ TEST(Recordings, a_clock_set_back_does_not_make_the_pause_longer) {
     machine.wait(second);
     machine.settle();
     machine.lag = -3600 * second;
-    EXPECT_EQ(machine.begin({"a", "again", {}, {}}), "paused for another 60 s");
+    EXPECT_EQ(machine.begin({"a", "again", {}, {}}), "paused for another 60.0 s");
     machine.wait(60 * second);
     EXPECT_EQ(machine.begin({"a", "again", {}, {}}), "");
 }

@@ -53,7 +53,7 @@ TEST(Triggers, a_condition_that_holds_names_hosts_figures_and_frames) {
 TEST(Triggers, figures_are_said_with_their_units) {
     const auto incidents = judge({"slow", "latency_ns.write.max >= 100us", ""}, snapshot_of({healthy()}));
     ASSERT_THAT(incidents, SizeIs(1));
-    EXPECT_EQ(incidents[0].reason, "client -> server QP 0x11: latency_ns.write.max 120us >= 100us");
+    EXPECT_EQ(incidents[0].reason, "client -> server QP 0x11: latency_ns.write.max 120 us >= 100us");
 }
 
 TEST(Triggers, ports_of_iwarp_and_addresses_without_a_name_are_said) {

@@ -89,7 +89,7 @@ TEST(Bandwidth, AFullLink) {
     flow.link_bits_per_sec = 10'000'000;
     const auto answer = bandwidth_of(flow);
     EXPECT_EQ(answer.verdict, Verdict::link_full);
-    EXPECT_THAT(answer.summary, HasSubstr("at 10 Mbit/s"));
+    EXPECT_THAT(answer.summary, HasSubstr("at 10.0 Mbit/s"));
 }
 
 TEST(Bandwidth, TheWindowsBoundIsOctetsByRoundTrip) {

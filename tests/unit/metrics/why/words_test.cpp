@@ -19,17 +19,17 @@ namespace why = metrics::why;
 TEST(Words, Durations) {
     EXPECT_EQ(why::duration(0), "0 ns");
     EXPECT_EQ(why::duration(655'360'000), "655 ms");
-    EXPECT_EQ(why::duration(1500), "1.5 us");
-    EXPECT_EQ(why::duration(999'999), "1 ms");
+    EXPECT_EQ(why::duration(1500), "1.50 us");
+    EXPECT_EQ(why::duration(999'999), "1.00 ms");
     EXPECT_EQ(why::duration(2.04e9), "2.04 s");
-    EXPECT_EQ(why::duration(150e9), "2 min 30 s");
-    EXPECT_EQ(why::duration(std::nan("")), "?");
+    EXPECT_EQ(why::duration(150e9), "2.50 min");
+    EXPECT_EQ(why::duration(std::nan("")), "-");
 }
 
 TEST(Words, Rates) {
-    EXPECT_EQ(why::bit_rate(1.25e9), "10 Gbit/s");
-    EXPECT_EQ(why::bit_rate(1.25e6), "10 Mbit/s");
-    EXPECT_EQ(why::octets(65'536), "65.5 kB");
+    EXPECT_EQ(why::bit_rate(1.25e9), "10.0 Gbit/s");
+    EXPECT_EQ(why::bit_rate(1.25e6), "10.0 Mbit/s");
+    EXPECT_EQ(why::octets(65'536), "64.0 KiB");
     EXPECT_EQ(why::octets(64), "64 B");
 }
 
@@ -41,7 +41,7 @@ TEST(Words, Numbers) {
     EXPECT_EQ(why::counted(1, "packet"), "1 packet");
     EXPECT_EQ(why::counted(2, "packet"), "2 packets");
     EXPECT_EQ(why::percent(0.0063), "0.63 %");
-    EXPECT_EQ(why::percent(0.00001), "under 0.01 %");
+    EXPECT_EQ(why::percent(0.00001), "<0.01 %");
     EXPECT_EQ(why::percent(1), "100 %");
     EXPECT_EQ(why::figure({"", 12345, metrics::EvidenceUnit::packets, {}}), "12,345 packets");
     EXPECT_EQ(why::figure({"", 1, metrics::EvidenceUnit::recoveries, {}}), "1 recovery");

@@ -192,7 +192,7 @@ TEST(FlowList, a_group_is_the_sum_of_its_members) {
     EXPECT_EQ(table.cell(0, "nak_rnr", *reading), "2/1");
     EXPECT_EQ(table.cell(0, "ce_cnp", *reading), "5/0");
     // One and two outstanding on average, in the same second; at most four and six.
-    EXPECT_EQ(table.cell(0, "depth", *reading), "3.0/10");
+    EXPECT_EQ(table.cell(0, "depth", *reading), "3/10");
     // A second of idling, a second of a full window.
     EXPECT_EQ(table.cell(0, "stalled", *reading), "50%");
     EXPECT_EQ(table.list.lines()[3].title, "10.0.0.2");

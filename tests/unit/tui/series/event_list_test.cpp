@@ -72,7 +72,7 @@ TEST(EventList, rnr_naks_have_the_timer_that_was_sent) {
     metrics::Histogram after = before;
     after.record(640'000);
     flow.rnr_timer_ns = after.since(before);
-    EXPECT_EQ(words_of(flow), "RNR NAK, timer 0.64 ms");
+    EXPECT_EQ(words_of(flow), "RNR NAK, timer 640 us");
 }
 
 TEST(EventList, a_terminate_says_layer_type_and_code) {

@@ -1,0 +1,81 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "text/option_parser.h"
+
+/// The options of all commands, as tables of rows. A command has one table: rows that it shares with other commands
+/// (shared.h), and its own. Parsing, help, and the tests of manuals and completions read the same table.
+namespace cli::options {
+
+/// The value of an option in help texts: `FILE`. Empty for a flag.
+struct Argument {
+    std::string_view name = {};
+    text::OptionValue kind = text::OptionValue::none;
+
+    constexpr Argument() = default;
+    constexpr Argument(const char* required) : name(required), kind(text::OptionValue::required) {}
+    constexpr Argument(std::string_view name_in, text::OptionValue kind_in) : name(name_in), kind(kind_in) {}
+};
+
+/// `--kernel-events[=LIST]`.
+constexpr Argument optional(std::string_view name) { return {name, text::OptionValue::optional}; }
+/// `--connect[=SOCKET]`, and `--connect /run/socket`.
+constexpr Argument optional_path(std::string_view name) { return {name, text::OptionValue::optional_path}; }
+
+/// One option as it is typed and as it is explained.
+struct OptionText {
+    char letter = 0;                  ///< 0: only a long name
+    std::string_view long_name = {};  ///< empty: only a letter
+    Argument argument = {};
+    std::string_view help = {};
+};
+
+/// As a message names it: `-c`, or `--count` if there is no letter.
+std::string spelling(const OptionText& option);
+
+/// Headings of help texts, in the order in which a page has them.
+enum class Section : std::uint8_t {
+    options,
+    configuration,
+    capturing,
+    publishing,
+    keeping,
+    subject,
+    files,
+    source,
+    selection,
+    measuring,
+    place,
+    reenactment,
+    impairment,
+    work,
+    connection,
+    bounds,
+    printing,
+    saving,
+    other,
+};
+std::string_view heading(Section section);
+
+/// Sets what an option says. Returns what is expected in place of the value ("a number from 1 to 9"); empty if the
+/// value is understood.
+template <class Settings>
+using Setter = std::string (*)(Settings& settings, const std::string& value);
+
+template <class Settings>
+struct Option {
+    OptionText text = {};
+    Section section = Section::options;
+    Setter<Settings> set = nullptr;
+};
+
+/// The same row under another heading.
+template <class Settings>
+constexpr Option<Settings> under(Section section, Option<Settings> option) {
+    option.section = section;
+    return option;
+}
+
+}  // namespace cli::options
