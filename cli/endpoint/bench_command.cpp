@@ -15,44 +15,45 @@ namespace cli::endpoint {
 namespace {
 
 using options::Section;
-using Row = options::Option<BenchOptions>;
+using BenchRow = options::Option<BenchOptions>;
 
 constexpr std::array bench_own_rows{
-    Row{{0, "to", "ADDR:PORT", "the `endpoint serve` to work with (default 127.0.0.1:7174)"},
-        Section::work,
-        [](BenchOptions& o, const std::string& value) { return take_address(value, false, o.to); }},
-    Row{{0, "size", "SIZE", "octets of a message, 0 to 16M and more (default 64K; atomics have 8)"},
-        Section::work,
-        options::size<0, std::uint64_t{1} << 31, &BenchOptions::size>},
-    Row{{0, "count", "N", "end after N messages on each connection"},
-        Section::work,
-        options::number<1, std::uint64_t{1} << 40, &BenchOptions::count>},
-    Row{{0, "seconds", "S", "end after S seconds (default 5)"},
-        Section::work,
-        options::duration<&BenchOptions::duration_ns>},
-    Row{{0, "depth", "N", "at most N messages outstanding on a connection (default 16)"},
-        Section::work,
-        options::number<1, 4096, &BenchOptions::depth>},
-    Row{{0, "connections", "N", "so many connections, driven in turn by one thread (default 1)"},
-        Section::work,
-        options::number<1, 65535, &BenchOptions::connections>},
-    Row{{0, "rate", "BITS",
+    BenchRow{{0, "to", "ADDR:PORT", "the `endpoint serve` to work with (default 127.0.0.1:7174)"},
+             Section::work,
+             [](BenchOptions& o, const std::string& value) { return take_address(value, false, o.to); }},
+    BenchRow{{0, "size", "SIZE", "octets of a message, 0 to 16M and more (default 64K; atomics have 8)"},
+             Section::work,
+             options::size<0, std::uint64_t{1} << 31, &BenchOptions::size>},
+    BenchRow{{0, "count", "N", "end after N messages on each connection"},
+             Section::work,
+             options::number<1, std::uint64_t{1} << 40, &BenchOptions::count>},
+    BenchRow{{0, "seconds", "S", "end after S seconds (default 5)"},
+             Section::work,
+             options::duration<&BenchOptions::duration_ns>},
+    BenchRow{{0, "depth", "N", "at most N messages outstanding on a connection (default 16)"},
+             Section::work,
+             options::number<1, 4096, &BenchOptions::depth>},
+    BenchRow{{0, "connections", "N", "so many connections, driven in turn by one thread (default 1)"},
+             Section::work,
+             options::number<1, 65535, &BenchOptions::connections>},
+    BenchRow{
+        {0, "rate", "BITS",
          "begin messages at this rate on each connection, as in 8.7M; one that is not done when the next is due has "
          "missed its deadline"},
         Section::work,
         options::rate<&BenchOptions::bits_per_sec>},
-    Row{{0, "timeout", "TIME", "give up after TIME without a completion or a connection (default 10s)"},
-        Section::bounds,
-        options::duration<&BenchOptions::timeout_ns>},
-    Row{{0, "ping-pong", {}, "send: every message comes back, and the round trip is timed"},
-        Section::work,
-        options::turn_on<&BenchOptions::ping_pong>},
-    Row{{0, "compare-swap", {}, "atomic: Compare and Swap instead of Fetch and Add"},
-        Section::work,
-        options::turn_on<&BenchOptions::compare_swap>},
-    Row{{0, "verify", {}, "compare all data; what is written is read back, which doubles the traffic"},
-        Section::work,
-        options::turn_on<&BenchOptions::verify>},
+    BenchRow{{0, "timeout", "TIME", "give up after TIME without a completion or a connection (default 10s)"},
+             Section::bounds,
+             options::duration<&BenchOptions::timeout_ns>},
+    BenchRow{{0, "ping-pong", {}, "send: every message comes back, and the round trip is timed"},
+             Section::work,
+             options::turn_on<&BenchOptions::ping_pong>},
+    BenchRow{{0, "compare-swap", {}, "atomic: Compare and Swap instead of Fetch and Add"},
+             Section::work,
+             options::turn_on<&BenchOptions::compare_swap>},
+    BenchRow{{0, "verify", {}, "compare all data; what is written is read back, which doubles the traffic"},
+             Section::work,
+             options::turn_on<&BenchOptions::verify>},
 };
 
 std::string choose(const std::string& word, BenchOptions& options) {
@@ -118,7 +119,7 @@ int bench(const std::vector<std::string>& arguments, const Environment& environm
     return printed;
 }
 
-std::vector<options::ListedOption> bench_options() { return table_of(own).options(); }
+std::vector<options::ListedOption> bench_options() { return table_of(bench_own_rows).options(); }
 
 std::string bench_help() {
     return options::help_page(

@@ -93,7 +93,7 @@ int failed(std::string_view part, const std::string& what) {
 
 std::vector<options::CommandOptions> option_lists() {
     std::vector<options::CommandOptions> lists;
-    for (const Part& part : parts) lists.push_back({part.full_name, part.option_list()});
+    for (const Part& part : endpoint_parts) lists.push_back({part.full_name, part.option_list()});
     return lists;
 }
 

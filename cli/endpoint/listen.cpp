@@ -33,30 +33,30 @@ struct ListenOptions : CommonOptions {
     std::uint64_t region_octets = 65536;
     std::uint64_t shown_octets = 32;
 };
-using Row = options::Option<ListenOptions>;
+using ListenRow = options::Option<ListenOptions>;
 
 constexpr std::array listen_own_rows{
-    Row{{0, "listen", "ADDR:PORT", "where (default 127.0.0.1:7174); port 0 is any free one"},
-        Section::work,
-        [](ListenOptions& o, const std::string& value) { return take_address(value, true, o.at); }},
-    Row{{'c', "count", "N", "end after N connections have come and gone"},
-        Section::work,
-        options::number<1, 1'000'000'000, &ListenOptions::count>},
-    Row{{0, "connections", "N", "at most N at once (default 256)"},
-        Section::bounds,
-        options::number<1, 65535, &ListenOptions::connections>},
-    Row{{0, "receives", "N", "receives posted on each connection (default 256)"},
-        Section::bounds,
-        options::number<1, 4096, &ListenOptions::receives>},
-    Row{{0, "receive-size", "SIZE", "octets of each receive (default 4K); a longer message ends the connection"},
-        Section::bounds,
-        options::size<1, std::uint64_t{16} << 20, &ListenOptions::receive_octets>},
-    Row{{0, "region", "SIZE", "octets lent to each peer to read and write (default 64K)"},
-        Section::bounds,
-        options::size<64, std::uint64_t{1} << 30, &ListenOptions::region_octets>},
-    Row{{0, "show", "N", "octets of each message to print (default 32)"},
-        Section::printing,
-        options::number<0, 65536, &ListenOptions::shown_octets>},
+    ListenRow{{0, "listen", "ADDR:PORT", "where (default 127.0.0.1:7174); port 0 is any free one"},
+              Section::work,
+              [](ListenOptions& o, const std::string& value) { return take_address(value, true, o.at); }},
+    ListenRow{{'c', "count", "N", "end after N connections have come and gone"},
+              Section::work,
+              options::number<1, 1'000'000'000, &ListenOptions::count>},
+    ListenRow{{0, "connections", "N", "at most N at once (default 256)"},
+              Section::bounds,
+              options::number<1, 65535, &ListenOptions::connections>},
+    ListenRow{{0, "receives", "N", "receives posted on each connection (default 256)"},
+              Section::bounds,
+              options::number<1, 4096, &ListenOptions::receives>},
+    ListenRow{{0, "receive-size", "SIZE", "octets of each receive (default 4K); a longer message ends the connection"},
+              Section::bounds,
+              options::size<1, std::uint64_t{16} << 20, &ListenOptions::receive_octets>},
+    ListenRow{{0, "region", "SIZE", "octets lent to each peer to read and write (default 64K)"},
+              Section::bounds,
+              options::size<64, std::uint64_t{1} << 30, &ListenOptions::region_octets>},
+    ListenRow{{0, "show", "N", "octets of each message to print (default 32)"},
+              Section::printing,
+              options::number<0, 65536, &ListenOptions::shown_octets>},
 };
 
 std::string hexadecimal(std::span<const std::byte> octets, std::uint64_t most) {
@@ -270,7 +270,7 @@ int listen(const std::vector<std::string>& arguments, const Environment& environ
     return exit_done;
 }
 
-std::vector<options::ListedOption> listen_options() { return table_of(own).options(); }
+std::vector<options::ListedOption> listen_options() { return table_of(listen_own_rows).options(); }
 
 std::string listen_help() {
     return options::help_page(

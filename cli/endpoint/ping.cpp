@@ -27,25 +27,25 @@ struct PingOptions : CommonOptions {
     std::uint64_t timeout_ns = 10'000'000'000;
     bool quiet = false;
 };
-using Row = options::Option<PingOptions>;
+using PingRow = options::Option<PingOptions>;
 
 constexpr std::array ping_own_rows{
-    Row{{0, "to", "ADDR:PORT", "whom (default 127.0.0.1:7174)"},
-        Section::work,
-        [](PingOptions& o, const std::string& value) { return take_address(value, false, o.to); }},
-    Row{{'c', "count", "N", "end after N pings (default: when interrupted)"},
-        Section::work,
-        options::number<1, std::uint64_t{1} << 32, &PingOptions::count>},
-    Row{{0, "size", "SIZE", "octets there and back (default 64); rping's server takes what its -S says"},
-        Section::work,
-        options::size<1, std::uint64_t{1} << 30, &PingOptions::size>},
-    Row{{0, "interval", "TIME", "begin a ping every TIME (default 1s; 0: at once)"},
-        Section::work,
-        options::duration_or_zero<&PingOptions::interval_ns>},
-    Row{{0, "timeout", "TIME", "give up where an answer, or the connection, takes longer (default 10s)"},
-        Section::bounds,
-        options::duration<&PingOptions::timeout_ns>},
-    Row{{'q', "quiet", {}, "only the summary"}, Section::printing, options::turn_on<&PingOptions::quiet>},
+    PingRow{{0, "to", "ADDR:PORT", "whom (default 127.0.0.1:7174)"},
+            Section::work,
+            [](PingOptions& o, const std::string& value) { return take_address(value, false, o.to); }},
+    PingRow{{'c', "count", "N", "end after N pings (default: when interrupted)"},
+            Section::work,
+            options::number<1, std::uint64_t{1} << 32, &PingOptions::count>},
+    PingRow{{0, "size", "SIZE", "octets there and back (default 64); rping's server takes what its -S says"},
+            Section::work,
+            options::size<1, std::uint64_t{1} << 30, &PingOptions::size>},
+    PingRow{{0, "interval", "TIME", "begin a ping every TIME (default 1s; 0: at once)"},
+            Section::work,
+            options::duration_or_zero<&PingOptions::interval_ns>},
+    PingRow{{0, "timeout", "TIME", "give up where an answer, or the connection, takes longer (default 10s)"},
+            Section::bounds,
+            options::duration<&PingOptions::timeout_ns>},
+    PingRow{{'q', "quiet", {}, "only the summary"}, Section::printing, options::turn_on<&PingOptions::quiet>},
 };
 
 /// One connection over which pings go, one at a time.
@@ -281,7 +281,7 @@ int ping(const std::vector<std::string>& arguments, const Environment& environme
     return outcome.good() || outcome.sent == 0 ? printed : exit_failed;
 }
 
-std::vector<options::ListedOption> ping_options() { return table_of(own).options(); }
+std::vector<options::ListedOption> ping_options() { return table_of(ping_own_rows).options(); }
 
 std::string ping_help() {
     return options::help_page(

@@ -21,27 +21,27 @@ struct ServeOptions : CommonOptions {
     ServerOptions server = {};
     bool verbose = false;
 };
-using Row = options::Option<ServeOptions>;
+using ServeRow = options::Option<ServeOptions>;
 
 constexpr std::array serve_own_rows{
-    Row{{0, "listen", "ADDR:PORT", "serve there (default 127.0.0.1:7174); port 0 is any free one"},
-        Section::work,
-        [](ServeOptions& o, const std::string& value) { return take_address(value, true, o.server.listen); }},
-    Row{{0, "connections", "N", "at most N at once (default 4096); others are rejected"},
-        Section::bounds,
-        options::number<1, 1'000'000, &ServeOptions::server, &ServerOptions::max_connections>},
-    Row{{0, "region", "SIZE", "lend SIZE octets to be read, and a client at most SIZE to write (default 16M)"},
-        Section::bounds,
-        options::size<4096, std::uint64_t{1} << 32, &ServeOptions::server, &ServerOptions::region_octets>},
-    Row{{0, "memory", "SIZE", "for the buffers of all connections together (default 256M)"},
-        Section::bounds,
-        options::size<65536, std::uint64_t{1} << 40, &ServeOptions::server, &ServerOptions::memory_octets>},
-    Row{{0, "idle-timeout", "TIME", "end connections that are silent for so long (default 10m; 0: never)"},
-        Section::bounds,
-        options::duration_or_zero<&ServeOptions::server, &ServerOptions::idle>},
-    Row{{'v', "verbose", {}, "a line on standard error for every connection that comes, goes or fails"},
-        Section::printing,
-        options::turn_on<&ServeOptions::verbose>},
+    ServeRow{{0, "listen", "ADDR:PORT", "serve there (default 127.0.0.1:7174); port 0 is any free one"},
+             Section::work,
+             [](ServeOptions& o, const std::string& value) { return take_address(value, true, o.server.listen); }},
+    ServeRow{{0, "connections", "N", "at most N at once (default 4096); others are rejected"},
+             Section::bounds,
+             options::number<1, 1'000'000, &ServeOptions::server, &ServerOptions::max_connections>},
+    ServeRow{{0, "region", "SIZE", "lend SIZE octets to be read, and a client at most SIZE to write (default 16M)"},
+             Section::bounds,
+             options::size<4096, std::uint64_t{1} << 32, &ServeOptions::server, &ServerOptions::region_octets>},
+    ServeRow{{0, "memory", "SIZE", "for the buffers of all connections together (default 256M)"},
+             Section::bounds,
+             options::size<65536, std::uint64_t{1} << 40, &ServeOptions::server, &ServerOptions::memory_octets>},
+    ServeRow{{0, "idle-timeout", "TIME", "end connections that are silent for so long (default 10m; 0: never)"},
+             Section::bounds,
+             options::duration_or_zero<&ServeOptions::server, &ServerOptions::idle>},
+    ServeRow{{'v', "verbose", {}, "a line on standard error for every connection that comes, goes or fails"},
+             Section::printing,
+             options::turn_on<&ServeOptions::verbose>},
 };
 
 nlohmann::ordered_json serve_json(const Server& server, const Address& address, const Usage& used, double seconds) {
@@ -144,7 +144,7 @@ int serve(const std::vector<std::string>& arguments, const Environment& environm
                               : text_of(server, used, seconds));
 }
 
-std::vector<options::ListedOption> serve_options() { return table_of(own).options(); }
+std::vector<options::ListedOption> serve_options() { return table_of(serve_own_rows).options(); }
 
 std::string serve_help() {
     return options::help_page(

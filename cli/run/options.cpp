@@ -77,7 +77,7 @@ std::string take_kernel_events(Options& out, const std::string& value) {
 }
 
 /// pid_t of Linux: /proc/sys/kernel/pid_max at most.
-constexpr std::uint64_t most_processes = 1 << 22;
+constexpr std::uint64_t most_traced_processes = 1 << 22;
 
 constexpr std::array rows{
     Row{{0, "software", {}, "over the software iWARP stack, whatever hardware there is"},
@@ -94,7 +94,7 @@ constexpr std::array rows{
         take_kernel_events},
     Row{{0, "attach", "PID", "trace a process that runs already, in place of a program, until SIGINT"},
         Section::options,
-        options::number<1, most_processes, &Options::process>},
+        options::number<1, most_traced_processes, &Options::process>},
     Row{{0, "summary", "on|off",
          "what each queue pair did, on standard error, when the program has ended (default on)"},
         Section::options,

@@ -98,7 +98,7 @@ constexpr std::array own{
         Section::printing,
         take_columns},
     options::sort<TopOptions>,
-    Row{{0, "theme", "NAME", "colours: safe, classic, light or plain"}, Section::printing, take_theme_option},
+    Row{{0, "theme", "NAME", "colours: safe, classic, light or plain"}, Section::printing, take_theme},
     Row{{0, "no-color", {}, "no colours: bold and reverse alone; so does NO_COLOR"},
         Section::printing,
         options::turn_off<&TopOptions::color>},

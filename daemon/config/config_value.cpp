@@ -24,9 +24,9 @@ std::string in_quotes(std::string_view text) {
 
 /// As TOML: a string, or a bare number where there is no unit.
 std::string measured(const std::string& spelled) {
-    return spelled.back() >= '0' && spelled.back() <= '9' ? spelled : quoted(spelled);
+    return spelled.back() >= '0' && spelled.back() <= '9' ? spelled : in_quotes(spelled);
 }
-std::string duration_text(std::uint64_t ns) { return ns == 0 ? "0" : quoted(text::spell_duration(ns)); }
+std::string duration_text(std::uint64_t ns) { return ns == 0 ? "0" : in_quotes(text::spell_duration(ns)); }
 
 template <class Range, class Format>
 std::string listed(const Range& range, Format&& one) {
@@ -132,7 +132,7 @@ struct Formatter {
         return key.kind == Kind::size ? measured(text::spell_size(value)) : std::to_string(value);
     }
     std::string operator()(const std::optional<std::uint64_t>& value) const {
-        return value ? quoted(text::spell_bit_rate(*value)) : "\"auto\"";
+        return value ? in_quotes(text::spell_bit_rate(*value)) : "\"auto\"";
     }
     std::string operator()(bool value) const { return value ? "true" : "false"; }
 };
